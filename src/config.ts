@@ -1,5 +1,5 @@
-// The one option table of `paygate serve`: name, default, parser. Flags win over the environment, the environment over defaults. Values come in as
-// arguments; nothing here reads the process.
+// The option table of `paygate serve`: name, default, help, parser. Flags override the environment,
+// and the environment overrides defaults. It never reads the process: the caller passes the values.
 
 import {
   type Checkpoint,
@@ -48,51 +48,51 @@ import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { Rates } from './web/request-limits.ts';
 import { type LogLevel, logLevels, type SocksProxy } from './world/world.ts';
 
-/** A line of JSON for a machine, or one with colours for a person. */
+/** JSON for programs, or coloured text for people. */
 const logFormats = ['json', 'pretty'] as const;
 type LogFormat = (typeof logFormats)[number];
 
-/** `own` asks none but the sources that the operator has named. */
+/** `own` asks only the sources of `--price-source`. */
 const priceModes = ['on', 'off', 'own'] as const;
 type PriceMode = (typeof priceModes)[number];
 
 export interface Config extends EndpointOptions {
   readonly db: string;
-  /** Undefined: what the file says, or mainnet for a new file. */
+  /** Undefined: the network of the database, or mainnet for a new one. */
   readonly network: NetworkName | undefined;
-  /** Undefined: the file's own, or the built-in one for a new file. */
+  /** Undefined: the checkpoint of the database, or the built-in one for a new database. */
   readonly checkpoint?: Checkpoint | undefined;
   /** Empty: the network's built-in list. */
   readonly electrum: readonly ServerAddress[];
-  /** Every Electrum server is reached through it, and never beside it. */
+  /** The only way to every Electrum server. */
   readonly proxy?: SocksProxy | undefined;
-  /** Undefined: as many as an own server bears by default. */
+  /** Undefined: the default of an own server. */
   readonly electrumInFlight?: number | undefined;
-  /** Satoshi: above it the depth of a block's tree is proven as well. */
+  /** Satoshis. Above this amount the depth of a block's merkle tree is proven as well. */
   readonly proveDepthAbove: number;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxy: Proxies;
-  /** What the merchant's own wallet is set to: after so many unpaid addresses it stops looking. */
+  /** Gap limit of the merchant's own wallet. */
   readonly walletGap: number;
-  /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
+  /** After this many unpaid addresses in a row, no address is issued; undefined: no limit. */
   readonly refuseGap: number | undefined;
-  /** Whether balances of addresses that are not ours may be asked for. */
+  /** Whether the API shows balances of addresses that are not ours. */
   readonly foreignBalances: boolean;
-  /** How often a key may ask; undefined: as often as it likes. */
+  /** Requests of an API key; undefined: no limit. */
   readonly limitNewAddress: Rate | undefined;
   readonly limitBalance: Rate | undefined;
   readonly limitSearchHistory: Rate | undefined;
   readonly limitPrice: Rate | undefined;
-  /** How often one address may come with a key that is none. */
+  /** Requests of one IP address with an unknown key. */
   readonly limitUnknownKey: Rate | undefined;
   /** Undefined: off. */
   readonly price?: PriceMode | undefined;
-  /** Beside the built-in ones, or instead of them. */
+  /** Added to the built-in sources, or used instead of them. */
   readonly priceSource?: readonly PriceSource[] | undefined;
   readonly logLevel: LogLevel;
-  /** JSON without it. */
+  /** JSON by default. */
   readonly logFormat?: LogFormat | undefined;
-  /** Where Prometheus may ask; undefined: nowhere. */
+  /** Listen address of `/metrics` for Prometheus; undefined: off. */
   readonly metricsListen?: ListenAddress | undefined;
 }
 
@@ -249,29 +249,29 @@ export const options = Object.fromEntries(
   optionNames.map((name) => [name, namedOption(name, definitions[name])]),
 ) as Readonly<Record<OptionName, Option>>;
 
-/** Names in the environment that look like options of ours and are none: mistyped, most likely. */
+/** Environment variables named like options that do not exist, probably mistyped. */
 export function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = new Set(optionNames.map((name) => options[name].env));
   return Object.keys(env).filter((name) => name.startsWith('PAYGATE_') && !known.has(name));
 }
 
-/** What the command line gave, by option; absent means not given. */
+/** Values of the command line by option. */
 export type FlagValues = Partial<Record<OptionName, readonly string[]>>;
 
 /**
  * @param flags values of the command line
  * @param env the process's environment
- * @throws PaygateError invalid: one line that names the option, where it came from and the fault
+ * @throws PaygateError invalid, naming the flag or variable and what is wrong
  */
 export function readConfig(flags: FlagValues, env: Record<string, string | undefined>): Config {
   const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
   const config = Object.fromEntries(entries) as Config;
-  const isListenTold = flags.listen !== undefined || Boolean(env[options.listen.env]);
-  const isFarAway = config.domain !== undefined && !isListenTold;
-  return Object.freeze(isFarAway ? { ...config, listen: httpsOnAllAddresses } : config);
+  const hasListen = flags.listen !== undefined || Boolean(env[options.listen.env]);
+  const isHttpsDefault = config.domain !== undefined && !hasListen;
+  return Object.freeze(isHttpsDefault ? { ...config, listen: httpsOnAllAddresses } : config);
 }
 
-/** Two that agree are believed more than one: a server must not be counted twice. */
+/** No server may occur twice, because the agreement of two servers counts as a cross-check. */
 function parseServers(texts: readonly string[]): ServerAddress[] {
   const servers = texts.map((text) => parseServerAddress(text));
   const repeated = (isIt: (one: ServerAddress, other: ServerAddress) => boolean) =>
@@ -303,7 +303,7 @@ function parsePublicUrl(text: string): string {
   return url.href.replace(/\/$/, '');
 }
 
-/** What the API is set by. */
+/** The options of the API. */
 export const apiSettings = (config: Config) => ({
   rates: ratesOf(config),
   proxies: config.trustedProxy,
@@ -319,6 +319,6 @@ const ratesOf = (config: Config): Rates => ({
   price: config.limitPrice,
   unknownKey: config.limitUnknownKey,
   unknownAddress: config.limitUnknownKey,
-  // A plugin sets up a shop, or a few of them.
+  // A plugin sets up one shop or a few.
   write: { perMinute: 60, burst: 120 },
 });

@@ -1,16 +1,19 @@
-// When a cron expression matches next. node-cron reads the expression; its own search asks the calendars of all
-// time zones, which are 10 ms to load at a start. Ours are in UTC.
+// Finds the next match of a cron expression, in UTC. node-cron parses the expression. Its own
+// search loads the calendars of all time zones, which takes 10 ms at a start.
 
 import { parse } from 'node-cron';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
 
-/** Every day that there is comes within as many: a 29th of February on one day of the week, beside 2100. */
+/**
+ * Every possible day occurs in this time, even 29 February on a given day of the week around 2100.
+ */
 const maxWaitMs = 41 * 366 * dayMs;
 
 /**
- * @param expression six fields, seconds first; days of the month and of the week both hold, as for node-cron
- * @returns the first match after a time; both epoch milliseconds
- * @throws Error what is no such expression, or never matches
+ * Returns a function from a time to the first match after it, both epoch milliseconds.
+ * @param expression six fields, seconds first. Days of month and week must both match, as in
+ * node-cron.
+ * @throws Error for a malformed expression; the function throws if it never matches
  */
 export function nextMatch(expression: string): (after: number) => number {
   const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);

@@ -1,5 +1,4 @@
-// What must last: a file's bytes, and the names that stand in a folder, which the kernel syncs as it does
-// a file. And how much room must stay.
+// Files on disk: fsync of files and folders, atomic replacement, free space, leftovers.
 
 import {
   closeSync,
@@ -17,20 +16,20 @@ import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { dayMs } from '../lib/time-units.ts';
 
-/** Below this much free disk no address is issued and no snapshot taken: what is owed must still find room. */
+/** With less free disk, no address is issued and no snapshot made, so that callbacks still fit. */
 export const minFreeBytes = 64 * 1024 * 1024;
 
-/** What is free on the disk of a folder, for who is not root. */
+/** Free bytes on the disk of a folder, for users other than root. */
 export function freeBytesAt(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
-/** The system's name for what went wrong; Node has none for a quota that is used up. */
+/** The system's name of an error. Node has no name for EDQUOT (a full quota). */
 export const systemCode = ({ code, errno }: NodeJS.ErrnoException): string =>
   errno === -constants.errno.EDQUOT ? 'EDQUOT' : (code ?? '');
 
-/** Of a file or a folder: what was written, made or renamed there survives a power loss. */
+/** Fsync of a file or folder: its bytes, or its new and renamed entries, survive a power loss. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -40,7 +39,10 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Replaces what stands under the name: whenever the power fails it is that or this. @param fresh in the same folder, whole */
+/**
+ * Replaces a file atomically, even at a power loss.
+ * @param fresh the complete new file, in the same folder
+ */
 export function replaceFile(fresh: string, target: string): void {
   syncPath(fresh);
   renameSync(fresh, target);
@@ -48,8 +50,8 @@ export function replaceFile(fresh: string, target: string): void {
 }
 
 /**
- * Removes what a process that was cut off has left in a folder of its work.
- * @param fresh what was just made there: what is a day older is nobody's any more
+ * Removes files that killed processes left in a folder.
+ * @param fresh a file that was just made there; what is more than a day older is a leftover
  */
 export function removeLeftovers(folder: string, pattern: RegExp, fresh: string): void {
   const madeAt = statSync(fresh).mtimeMs;
@@ -57,15 +59,15 @@ export function removeLeftovers(folder: string, pattern: RegExp, fresh: string):
     const path = join(folder, name);
     try {
       const stat = lstatSync(path);
-      // Into a folder of somebody else's, as among temporary files, anything may be led meanwhile.
+      // Another user can replace entries of its own folder by links meanwhile.
       if (stat.isDirectory() && stat.uid !== process.geteuid?.()) continue;
       if (madeAt - stat.mtimeMs > dayMs) rmSync(path, { recursive: true });
     } catch {
-      // Another process was first, or it is another user's.
+      // Another process removed it first, or it belongs to another user.
     }
   }
 }
 
-/** A folder for its user alone; and those around it. */
+/** Makes a folder and its parents with mode 0700. */
 export const makePrivateFolder = (folder: string): void =>
   void mkdirSync(folder, { recursive: true, mode: 0o700 });

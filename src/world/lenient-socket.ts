@@ -1,10 +1,10 @@
-// A connection whose answers are cleaned before the HTTP client parses them.
+// A socket whose responses are cleaned before the HTTP client parses them.
 
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { ResponseCleaner } from './response-cleaner.ts';
 
-/** As the HTTP client uses a socket. */
+/** The part of `net.Socket` that undici uses. */
 export class LenientSocket extends Duplex {
   readonly #socket: Socket;
   readonly #cleaner = new ResponseCleaner();
@@ -21,7 +21,7 @@ export class LenientSocket extends Duplex {
         this.push(null);
       })
       .on('error', (error) => this.destroy(error))
-      // After an end it is destroyed once all was read.
+      // After an end, the stream destroys itself once all is read.
       .on('close', () => void (hasEnded || this.destroy()));
   }
 

@@ -1,6 +1,6 @@
-// The real World: the system's clocks, chance, sockets, DNS and HTTP, and log lines on standard error, as
-// JSON unless asked otherwise (standard output is for the person at the terminal). Imported by cli/ alone.
-// It retries nothing and judges no certificate: it says what a peer showed, the caller decides.
+// The real World: clocks, random numbers, sockets, DNS and HTTP of the system, and the log on
+// standard error. Only cli/ imports it. It never retries and never judges a certificate: the caller
+// does.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
@@ -30,20 +30,22 @@ import {
   type World,
 } from './world.ts';
 
-/** The longest delay that a platform timer holds; a longer one would fire at once. */
+/** A platform timer with a longer delay fires at once. */
 const maxTimerMs = 2 ** 31 - 1;
-/** How soon a schedule notices that the wall clock was set. */
+/** A schedule notices a changed wall clock within this time. */
 const clockCheckMs = 60_000;
 const socketKeepAliveMs = 60_000;
-/** Each address of a server but the last: Node's 250 ms are too few for a far one. Its callers wait 10 s and more. */
+/**
+ * Timeout of each address of a server but the last. Node's 250 ms are too short for far servers.
+ */
 const addressTimeoutMs = 1_500;
-/** Longer than any caller waits: the signal comes first. */
+/** Longer than any caller's timeout: the abort signal comes first. */
 const proxyHandshakeTimeoutMs = 60_000;
 const responseHeaderBytes = 16 * 1024;
 
 export interface NodeWorldOptions {
   readonly logLevel: LogLevel;
-  /** Where log lines go, each a text of JSON; standard error without one. */
+  /** Receives each log entry as JSON; standard error by default. */
   readonly logDestination?: DestinationStream;
 }
 
@@ -100,14 +102,14 @@ function createLogger({ logLevel, logDestination = standardError() }: NodeWorldO
 }
 
 /**
- * Written at once, so that the last line before an exit is not lost. What cannot be written, as on a full disk, is left out, and the
- * next line tried anew.
+ * Standard error, written synchronously, so that the last entry before an exit is not lost. An
+ * entry that cannot be written, as on a full disk, is dropped.
  */
 export function standardError(): DestinationStream {
   let lines: ReturnType<typeof open> | undefined;
   function open() {
     return destination({ fd: 2, sync: true }).on('error', () => {
-      // It would keep what it has for ever.
+      // A failed destination buffers for ever, so a new one replaces it.
       lines = open();
     });
   }
@@ -130,8 +132,8 @@ function after(delayMs: number, run: () => void): Cancel {
 }
 
 /**
- * node-cron's own timer stands still for as long as the wall clock was set back, and walks through every
- * match that a clock set forward has skipped.
+ * A replacement of node-cron's timer. That one stops after the wall clock was set back, and replays
+ * all matches after it was set forward.
  */
 function schedule(expression: string, run: () => void): Cancel {
   const next = nextMatch(expression);
@@ -149,9 +151,9 @@ function schedule(expression: string, run: () => void): Cancel {
 }
 
 /**
- * Rejects on the first of: failed, closed, aborted; no socket is left then. The socket keeps a listener
- * for errors, so one that comes before the caller listens does not end the process: it then finds it
- * destroyed.
+ * Rejects at the first error, close or abort, and leaves no socket open. The socket has a listener
+ * for errors. An error before the caller listens does not end the process; the caller finds a
+ * destroyed socket.
  */
 async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection> {
   try {
@@ -172,7 +174,7 @@ async function connect(target: ConnectTarget, signal: AbortSignal): Promise<Conn
   }
 }
 
-/** Waits for the event; destroys the socket when it fails, closes or is aborted before. */
+/** Waits for an event. Destroys the socket at an error, close or abort before it. */
 function waitForEvent(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
@@ -204,7 +206,7 @@ class ProxyError extends Error {
   }
 }
 
-/** A socket at whose other end the target is. A name goes to the proxy as it is, never to a resolver. */
+/** A socket to the target through the proxy. The proxy resolves the name, never this machine. */
 async function openTunnel(
   { host, port }: ConnectTarget,
   { credentials, ...proxy }: SocksProxy,
@@ -218,7 +220,7 @@ async function openTunnel(
     await waitForEvent(socket, 'connect', signal);
     code = proxyRefusedCode;
     signal.addEventListener('abort', abort);
-    // Loaded with the first proxy: most have none.
+    // Loaded on demand, because most installations have no proxy.
     const { SocksClient } = await import('socks');
     await SocksClient.createConnection({
       command: 'connect',
@@ -231,7 +233,7 @@ async function openTunnel(
     return socket;
   } catch (cause) {
     socket.destroy();
-    // Not as the cause: the library's error carries the password.
+    // Not as the cause, because the library's error contains the password.
     if (signal.aborted) throw signal.reason;
     const message = `through ${proxy.host}:${proxy.port}: ${connectErrorText(cause)}`;
     throw new ProxyError(message, code);
@@ -243,9 +245,9 @@ async function openTunnel(
 const dialPlainly = ({ host, port }: { host: string; port: number }): Socket =>
   dialTcp({ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutMs });
 
-/** The handshake is let through whatever the certificate is: the caller judges it. */
+/** Accepts any certificate; the caller judges it. */
 function dialSecurely({ host, port }: ConnectTarget, tunnel: Socket | undefined): TLSSocket {
-  // TLS names hosts, never addresses: RFC 6066 section 3.
+  // RFC 6066, section 3: the server name is never an IP address.
   const name = isIP(host) === 0 ? { servername: host } : {};
   // `host` is also what the certificate is checked against.
   const way =
@@ -261,23 +263,23 @@ function certificateOf(socket: TLSSocket): PeerCertificate {
   return { isValid: false, error: String(socket.authorizationError), sha256 };
 }
 
-/** An error that gathers the failures of several addresses has a code but no message. */
+/** An aggregate error of several addresses has a code but no message. */
 function connectErrorText(cause: unknown, tls = false): string {
   const code = errorCodeOf(cause);
   return networkErrorText(code, tls) ?? (reasonOf(cause) || code);
 }
 
-/** Follows no redirects (undici does not by itself) and always verifies TLS. */
+/** Follows no redirects (undici's default) and always verifies TLS. */
 function createHttpClient(target: HttpTarget): Client {
   const { origin, resolver, connectTimeoutMs, idleMs, ca, onConnected, onReady } = target;
   const dial = buildConnector({
     allowH2: false,
     timeout: connectTimeoutMs,
     lookup: lookupThrough(resolver),
-    // Said aloud because the environment can change the default.
+    // Explicit, because the environment can change the default.
     rejectUnauthorized: true,
     autoSelectFamily: true,
-    // Node gives each address but the last 250 ms, which a far host needs for itself.
+    // Node's 250 ms for each address but the last are too short for far hosts.
     autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs / 4),
     ...(ca === undefined ? {} : { ca }),
   });
@@ -290,7 +292,7 @@ function createHttpClient(target: HttpTarget): Client {
         const [fault, connected] = outcome;
         if (fault === null) onReady?.();
         if (fault !== null || target.isLenient !== true) callback(...outcome);
-        // It has all of a socket that the client uses.
+        // It implements all that undici uses of a socket.
         else callback(null, new LenientSocket(connected) as unknown as Socket);
       };
       if (target.proxy !== undefined) {
@@ -303,14 +305,14 @@ function createHttpClient(target: HttpTarget): Client {
         );
         return;
       }
-      // The types leave out that the connector returns its socket.
+      // The connector returns its socket, which its types omit.
       const socket = dial(options, done) as unknown as Socket;
       socket.once('connect', () => onConnected?.(socket.remoteAddress ?? ''));
     },
   });
 }
 
-/** Rejects with a code, as the connector does. */
+/** Rejects with an error code, like undici's connector. */
 async function dialThrough(
   { origin, connectTimeoutMs, onConnected }: HttpTarget,
   proxy: SocksProxy,

@@ -1,13 +1,14 @@
-// Brings the answers of a shop's server into the form that a strict parser takes. Servers send what curl takes for a 200: a
-// space before a header's colon, bare line feeds, a length twice, `100 Continue`. A head that is strict goes through as it is; another one is written
-// anew with what a callback needs of it, and its connection is not used again. What is no HTTP goes through, for the parser to refuse.
+// Makes responses of shops parseable for a strict HTTP parser, as leniently as curl. Examples are a
+// space before a header's colon, bare line feeds, a repeated length, `100 Continue`. A strict head
+// passes unchanged. Any other head is rewritten with what a callback needs, and its connection is
+// not reused. What is no HTTP passes unchanged, and the parser rejects it.
 
 const maxHeadBytes = 16 * 1024;
 const maxLineLength = 1_024;
 /** Limit for interim heads (1xx), and for trailers. */
 const maxSkippedBytes = 16 * 1024;
 
-/** As undici calls it. */
+/** The code of undici. */
 const headersOverflow = 'UND_ERR_HEADERS_OVERFLOW';
 
 const statusLine = /^HTTP\/(?:1\.[01]|2(?:\.0)?) +([1-9]\d\d)(?!\d)/i;
@@ -19,30 +20,35 @@ interface ResponseHead {
   readonly status: number;
   readonly isStrict: boolean;
   readonly isChunked: boolean;
-  /** Length of the body; undefined if the body ends with the connection. */
+  /** Bytes of the body; undefined if the body ends with the connection. */
   readonly length: number | undefined;
   readonly location: string | undefined;
   readonly retryAfter: string | undefined;
 }
 
-/** What comes next: a head, so many bytes of a body, its chunks, all until the end, or nothing of interest. */
+/**
+ * What comes next: a head, a body of known length, chunks, a body until the end, or ignored bytes.
+ */
 type CleanerState = 'head' | 'length' | 'size' | 'chunk' | 'chunk end' | 'trailer' | 'raw' | 'over';
 
 export class ResponseCleaner {
   #state: CleanerState = 'head';
   #pending = Buffer.alloc(0);
-  /** Bytes of the body or of the chunk that are still to come. */
+  /** Remaining bytes of the body or of the chunk. */
   #left = 0;
   #isLast = false;
   #isHead = false;
   #skippedBytes = 0;
 
-  /** @param request the beginning of one that goes out */
+  /** @param request the beginning of a request that is sent */
   sent(request: string): void {
     this.#isHead = request.startsWith('HEAD ');
   }
 
-  /** @returns what the parser is to be given. @throws Error with a code where a head is too large */
+  /**
+   * @returns bytes for the parser
+   * @throws Error with undici's code for a head that is too large
+   */
   push(bytes: Buffer): Buffer {
     this.#pending = Buffer.concat([this.#pending, bytes]);
     const given: Buffer[] = [];
@@ -56,7 +62,7 @@ export class ResponseCleaner {
     return Buffer.concat(given);
   }
 
-  /** The server has closed the connection. @returns what the parser is still to be given */
+  /** The server closed the connection. @returns the last bytes for the parser */
   end(): Buffer {
     if (this.#state === 'trailer') return Buffer.from('\r\n');
     const text = this.#pending.toString('latin1');
@@ -93,13 +99,13 @@ export class ResponseCleaner {
     return taken;
   }
 
-  /** @throws Error with a code where a server sends for ever what is of no interest */
+  /** @throws Error with undici's code for a server that sends ignored bytes without end */
   #skip(length: number): void {
     this.#skippedBytes += length;
     if (this.#skippedBytes > maxSkippedBytes) throw tooLarge();
   }
 
-  /** The line that is next, without its end; undefined while it is incomplete. */
+  /** The next row of text, without its end; undefined while it is incomplete. */
   #takeLine(): string | undefined {
     const end = this.#pending.indexOf('\n');
     if ((end === -1 ? this.#pending.length : end) > maxLineLength) {
@@ -173,7 +179,7 @@ export class ResponseCleaner {
     return this.#left === 0 ? Buffer.from('0\r\n') : undefined;
   }
 
-  /** What has come of a chunk is given as one of its own. */
+  /** Received bytes of a chunk are passed on as a chunk of their own. */
   #readChunk(): Buffer | undefined {
     const taken = this.#take(this.#left);
     if (taken.length === 0) return undefined;
@@ -198,7 +204,7 @@ export class ResponseCleaner {
     return undefined;
   }
 
-  /** Trailers are of no interest. */
+  /** Trailers are ignored. */
   #readTrailer(): Buffer | undefined {
     const line = this.#takeLine();
     if (line !== '') {
@@ -213,14 +219,14 @@ export class ResponseCleaner {
 const tooLarge = (): Error =>
   Object.assign(new Error('the head of an answer is too large'), { code: headersOverflow });
 
-/** Not by an expression: `/\r+$/` takes a time of the square of the length. */
+/** A loop, because `/\r+$/` needs quadratic time. */
 function withoutCr(line: string): string {
   let end = line.length;
   while (line[end - 1] === '\r') end -= 1;
   return line.slice(0, end);
 }
 
-/** Undefined where nothing can be made of it: lengths that contradict each other. */
+/** Undefined for a head whose lengths contradict each other. */
 function parseHead(text: string, end: string): ResponseHead | undefined {
   const lines = text.split('\n').map(withoutCr);
   const [first = ''] = lines;
@@ -234,7 +240,7 @@ function parseHead(text: string, end: string): ResponseHead | undefined {
   const isChunked = codings.some((value) => /\bchunked\b/i.test(value));
   const lengths = contentLengths.flatMap(lengthIn);
   const length = isChunked ? undefined : lengths.at(-1);
-  // The last one counts, as with curl; where one before it is smaller, it is not known what came.
+  // The last length counts, as in curl. After a smaller one, the end of the body is unknown.
   if (length !== undefined && lengths.some((each) => each < length)) return undefined;
   const isUsual = isChunked
     ? contentLengths.length === 0 && codings.length === 1 && /^chunked$/i.test(codings[0] ?? '')
@@ -261,7 +267,7 @@ function parseField(line: string): { readonly name: string; readonly value: stri
   return { name: line.slice(0, colon).trim().toLowerCase(), value: line.slice(colon + 1).trim() };
 }
 
-/** As curl reads one: what is behind the digits does not count, and one that is too large is none. */
+/** The length as curl reads it: text behind the digits is ignored, and so is a number too large. */
 function lengthIn(value: string): number[] {
   const length = Number(/^\+?(\d+)/.exec(value)?.[1]);
   return Number.isSafeInteger(length) ? [length] : [];

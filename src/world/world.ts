@@ -1,5 +1,5 @@
-// The only door to time, chance and the network. Rooms of rank 3 and up receive a World as an
-// argument; the real one is node-world.ts, the tests' one has a clock that the test moves.
+// The interface to time, random numbers, the network and the log. Folders from rank 3 on receive a
+// World as an argument. node-world.ts is the real one. In tests, the test moves the clock.
 
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
@@ -25,15 +25,15 @@ export interface ConnectTarget {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** The only way there: it is given the name of the host, which is never looked up here. */
+  /** The only way to the host. The proxy resolves the host's name, never this machine. */
   readonly proxy?: SocksProxy;
 }
 
-/** What the peer's TLS certificate is worth; the caller decides whether that is enough. */
+/** The result of validating the peer's TLS certificate; the caller decides what follows. */
 export interface PeerCertificate {
-  /** The chain leads to a trusted root and the name and dates fit. */
+  /** The chain leads to a trusted root, and name and dates are valid. */
   readonly isValid: boolean;
-  /** Why it does not, in the TLS library's words. */
+  /** Why it is invalid: the code of the TLS library. */
   readonly error?: string;
   /** SHA-256 over the DER certificate, lower-case hex. */
   readonly sha256: string;
@@ -45,57 +45,57 @@ export interface Connection {
   readonly certificate?: PeerCertificate;
 }
 
-/** Resolves a host name to the addresses that may be dialled, or throws to refuse them all. */
+/** Resolves a host name to the addresses that may be dialled; throws to forbid all of them. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>;
 
 export interface HttpTarget {
   /** Scheme, host and port. */
   readonly origin: string;
   /**
-   * New connections dial only what it answers. A literal address never passes through it: the
-   * caller checks that.
+   * New connections dial only addresses that it returns. A literal address never passes through it,
+   * so the caller checks that.
    */
   readonly resolver: Resolver;
-  /** For the look-up, TCP and TLS together. */
+  /** Timeout of DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number;
-  /** How long a connection stays open that is in nobody's use; as long as the library likes without it. */
+  /** How long an idle connection stays open; undici's default without it. */
   readonly idleMs?: number;
-  /** The only way there; the resolver is not asked then. */
+  /** The only way to the host; the resolver is not used then. */
   readonly proxy?: SocksProxy | undefined;
-  /** PEM: the only authorities that may vouch for the host; the usual ones without it. */
+  /** PEM of the only authorities that may certify the host; the system's by default. */
   readonly ca?: string | undefined;
-  /** Answers are read as curl reads them, not as strictly as the HTTP client does. */
+  /** Reads responses as leniently as curl. */
   readonly isLenient?: boolean;
-  /** TCP is connected to this IP address, or a proxy to this name; TLS comes next, where the origin asks for it. */
+  /** Called after TCP connected to this IP address, or the proxy to this name; before TLS. */
   readonly onConnected?: (address: string) => void;
-  /** The request goes out now. */
+  /** Called right before the request is sent. */
   readonly onReady?: () => void;
 }
 
 export interface World {
   /** Wall clock, epoch milliseconds. It may jump. */
   now(): number;
-  /** Milliseconds of a clock that never runs backwards; only differences mean something. */
+  /** Monotonic milliseconds; only differences have a meaning. */
   monotonic(): number;
-  /** Runs once after the delay, which may be longer than a platform timer can hold. */
+  /** Runs once after the delay, which may exceed the limit of platform timers. */
   after(delayMs: number, run: () => void): Cancel;
   /** Runs at each match of a cron expression of six fields (seconds first). */
   schedule(cron: string, run: () => void): Cancel;
-  /** A fraction in [0, 1), for jitter; never for secrets. */
+  /** A fraction in [0, 1) for jitter, never for secrets. */
   random(): number;
-  /** Bytes fit for secrets. */
+  /** Random bytes for secrets. */
   randomBytes(length: number): Uint8Array;
-  /** Opens a TCP or TLS connection; rejects when it cannot or when the signal aborts first. */
+  /** Opens a TCP or TLS connection; rejects at an error or when the signal aborts first. */
   connect(target: ConnectTarget, signal: AbortSignal): Promise<Connection>;
   /** Every address of the name, by the system. */
   resolve: Resolver;
   /** IP addresses of this machine's network interfaces. */
   ownAddresses(): readonly string[];
-  /** An HTTP client of one host, with one connection at a time. */
+  /** An HTTP client for one host, with one connection at a time. */
   http(target: HttpTarget): Dispatcher;
   readonly log: Logger;
 }
 
-/** From the most to the least that is logged. */
+/** From the most verbose level to the least. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
