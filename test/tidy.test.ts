@@ -170,7 +170,7 @@ test('an open database is made durable by SQLite alone', () => {
     'store/mark/high-water-mark.ts',
     'world/disk.ts',
   ]);
-  expect(placesOf(/\b(syncPath|putInPlace)\(/)).toEqual([
+  expect(placesOf(/\b(syncPath|replaceFile)\(/)).toEqual([
     'cli/install-command.ts',
     'cli/update-binary.ts',
     'store/backup/backup-schedule.ts',
