@@ -1,5 +1,5 @@
-// Callback URL policy: which IP addresses are public, private or never called, and what a store
-// must allow. delivery/ resolves names and asks `targetRefusal` about every address.
+// Callback URL policy: which IP addresses are public, which are private, which are never called.
+// delivery/ resolves names and asks `targetRefusal` about every address.
 
 import ipaddr from 'ipaddr.js';
 import { isWithin } from './client-address.ts';

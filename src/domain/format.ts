@@ -22,6 +22,6 @@ export function plainText(text: string, maxLength = Number.POSITIVE_INFINITY): s
 /** Untrusted text of several rows, which stay as wide as they are. */
 export const plainLines = (text: string): string => text.replace(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, ' ');
 
-/** A text as one word of a shell command. */
+/** A text, quoted for a shell command. */
 export const quoteForShell = (text: string): string =>
   /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,9 +1,9 @@
-// Work under way in the background: tracked, so that `idle` can say when all of it has ended.
+// Tracks work in the background, so that `idle` can wait for its end.
 
 export interface BackgroundTasks {
-  /** Starts work that nobody awaits; its failure goes to `onError`. */
+  /** Starts work without waiting for it; `onError` receives its failure. */
   run(work: () => Promise<void>): void;
-  /** Resolves when nothing is under way, also of what was started meanwhile. */
+  /** Resolves when no work is running, including work that starts meanwhile. */
   idle(): Promise<void>;
 }
 
