@@ -72,7 +72,7 @@ describe('prices', () => {
       '--electrum: a.example is named with two ports, which is most likely one server; ' +
         'name it once, or write ?own behind both where it is yours',
     );
-    // Of one's own there may be two on a machine, and both are believed as it is.
+    // A machine may run two own servers, which are trusted anyway.
     for (const own of [
       ports.map((each) => each.replace('a.example', '192.168.1.2')),
       ports.map((each) => `${each}?own`),

@@ -53,7 +53,7 @@ function account(number: number, depth = 3, versions = xpubVersions): string {
   return new HDKey({ publicKey, chainCode, depth, versions, ...parent }).publicExtendedKey;
 }
 
-/** The message of a refusal, which repeats nothing of a key. */
+/** The message of an error, which repeats nothing of a key. */
 function refusalOf(text: string, options: WalletKeyOptions = mainnet): string {
   let message = '';
   try {
@@ -82,11 +82,11 @@ describe('the checksum (BIP380)', () => {
     expect(refusalOf(text)).toContain(said);
   });
 
-  test('a right one does not help a template that is not taken', () => {
+  test('a right one does not help an unsupported template', () => {
     expect(refusalOf('raw(deadbeef)#89f8spxm')).toContain('not an output descriptor that');
   });
 
-  test('a missing one is told, a wrong one is not put right', () => {
+  test('the error names a missing one, but never the right one for a wrong one', () => {
     const body = `wpkh(${account(1)}/0/*)`;
     expect(refusalOf(body)).toContain(`#${descriptorChecksum(body)}`);
     expect(refusalOf(`${body}#qqqqqqqq`)).not.toContain(descriptorChecksum(body));
@@ -154,7 +154,7 @@ describe('scripts of the BIPs', () => {
 });
 
 describe('the six templates', () => {
-  /** The xpub that a ypub or zpub is. */
+  /** A ypub or zpub as an xpub. */
   const xpubOf = (text: string) => {
     const { publicKey, chainCode } = decodeExtendedKey(text).key;
     const place = { depth: 3, index: 0, parentFingerprint: 1 };
@@ -254,7 +254,7 @@ describe('what a node derives', () => {
   });
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   const key = account(1);
   const others = [2, 3].map((number) => `${account(number, 4)}/0/*`);
   const say = (body: string, said: string, options = mainnet) =>

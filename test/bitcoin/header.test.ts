@@ -26,7 +26,7 @@ const stub = (time: number, bits: number): Header => ({
   bits,
 });
 
-/** Looks up only what a test names, so that anything else is a mistake. */
+/** Looks up only the headers of the test; any other height is an error. */
 const from = (known: Readonly<Record<number, Header>>) => (height: number) => {
   const header = known[height];
   if (header === undefined) throw new Error(`header ${height} was not to be asked for`);
@@ -165,7 +165,7 @@ describe("compact bits: Bitcoin Core's arith_uint256_tests", () => {
 
 describe("retarget: Bitcoin Core's pow_tests", () => {
   test.each([
-    // The first change that there ever was.
+    // The first change of difficulty on mainnet.
     [32_256, 1_261_130_161, 1_262_152_739, 0x1d00ffff, 0x1d00d86a],
     // Not above the limit.
     [2016, 1_231_006_505, 1_233_061_996, 0x1d00ffff, 0x1d00ffff],

@@ -25,7 +25,7 @@ function addresses(text: string, options: WalletKeyOptions, branch: 0 | 1, count
   return Array.from({ length: count }, (_, index) => deriveAddress(key, branch, index)?.address);
 }
 
-/** The message of a refusal, which never repeats the text that it refuses. */
+/** The message of an error, which never repeats the text. */
 function refusalOf(text: string, options: WalletKeyOptions = mainnet): string {
   let message = '';
   try {
@@ -94,7 +94,7 @@ describe('accounts of the BIPs', () => {
 describe('identity', () => {
   const zpub = parseWalletKey(bip84.zpub, mainnet);
   const [{ publicKey, chainCode } = none] = zpub.keys;
-  /** The same key in other clothes: BIP32's version bytes, another depth and parent. */
+  /** The same key in another spelling: version bytes of BIP32, another depth and parent. */
   const disguised = new HDKey({
     publicKey,
     chainCode,
@@ -161,7 +161,7 @@ describe('script type', () => {
   });
 });
 
-describe('refusals', () => {
+describe('errors', () => {
   const xpub = bip44.xpub;
   const multisig = {
     Ypub: 0x0295b43f,

@@ -14,7 +14,7 @@ const txid = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
   .map((bytes) => bytesToHex(bytes) as Txid);
 
-/** Of a tree of which nothing is proven yet. */
+/** Proves in a tree without proven nodes. */
 const isProof = (root: Uint8Array, leaf: Txid, branch: readonly string[], pos: number): boolean =>
   new ProvenTree(root).proves(leaf, branch, pos);
 
@@ -42,7 +42,7 @@ describe('real blocks', () => {
     for (const [pos, txid] of txids.entries()) {
       expect(isProof(root, txid, merkleBranch(txids, pos), pos)).toBe(true);
     }
-    // The last one is its own sibling as far up as it has none.
+    // The last transaction is its own sibling at each odd level.
     expect(merkleBranch(txids, 8)[0]).toBe(txids[8]);
   });
 });
@@ -81,14 +81,14 @@ describe('guards', () => {
     const doubled = [...txids, ...txids.slice(4)];
     const same = merkleRoot(txids);
     expect(merkleRoot(doubled)).toEqual(same);
-    // Its first place is real, its second is a copy.
+    // The first position is real, the second is a copy.
     const fifth = txids[4] as Txid;
     expect(isProof(same, fifth, merkleBranch(doubled, 4), 4)).toBe(true);
     expect(() => isProof(same, fifth, merkleBranch(doubled, 6), 6)).toThrow('a duplicate');
   });
 
   test('CVE-2017-12842: a transaction of 64 bytes is no inner node', () => {
-    // Its last 32 bytes are the id of a transaction that nobody ever made.
+    // Its last 32 bytes are the id of a transaction that does not exist.
     const inBlock = hexToBytes(
       `0200000001${'aa'.repeat(32)}0000000000ffffffff010100000000000000045151515100000000`,
     );
@@ -118,7 +118,7 @@ describe('laws', () => {
     );
   });
 
-  /** Leads to the root, or is refused. */
+  /** Whether a proof is accepted; false for a thrown error, too. */
   function proves(root: Uint8Array, leaf: Txid, branch: readonly string[], pos: number): boolean {
     try {
       return isProof(root, leaf, branch, pos);
@@ -153,7 +153,7 @@ describe('laws', () => {
 describe('a tree of which some is proven', () => {
   const tree = fc.uniqueArray(txid, { minLength: 1, maxLength: 40 });
 
-  /** The whole tree, with what the places of the seeds have proven. */
+  /** A tree in which the positions of the seeds are proven. */
   function proven(txids: readonly Txid[], seeds: readonly number[]): ProvenTree {
     const known = new ProvenTree(merkleRoot(txids));
     for (const seed of seeds) {
@@ -179,7 +179,7 @@ describe('a tree of which some is proven', () => {
         const leaf = txids[seed % txids.length] as Txid;
         const places = 2 ** merkleBranch(txids, 0).length;
         for (let pos = 0; pos < places; pos += 1) {
-          // The branch of that place, also of those that copies stand in for.
+          // The branch of that position, also of positions that are copies.
           const branch = merkleBranch(filled(txids, places), pos);
           expect(isProven(known, leaf, branch, pos)).toBe(txids[pos] === leaf);
         }
@@ -210,7 +210,7 @@ describe('a tree of which some is proven', () => {
     expect(known.proves(second, [first], 1)).toBe(true);
   });
 
-  /** A tree is as wide as a power of two: what is missing are copies of what stands before it. */
+  /** The levels of a tree, filled to a power of two with copies. */
   function filled(txids: readonly Txid[], places: number): Txid[] {
     const all = [...txids];
     for (let size = 1; all.length < places; size *= 2) {

@@ -93,7 +93,7 @@ const recoveryWords: readonly string[] = [
   'duckling enlarge academic academic agency result length solution fridge kidney coal piece deal husband erode duke ajar critical decision keyboard',
 ];
 
-/** Words of a list that no checksum confirms: somebody has mistyped one, or put it in another place. */
+/** Words of a list with a wrong checksum: one is mistyped or in the wrong position. */
 const likelyWords: readonly string[] = [
   'abandon ability able about above absent absorb abstract absurd abuse access accident',
   phrase(16).replace(/^\S+ \S+/, (two) => two.split(' ').reverse().join(' ')),
@@ -118,11 +118,11 @@ const listOf = (words: string, entry: (word: string, index: number) => string) =
     .map((word, index) => entry(word, index + 1))
     .join('');
 
-/** As a browser, or who builds a Callback URL, writes it: `%20` stands before it, or `%3D`. */
+/** Percent-encoded like in a Callback URL, behind `%20` or `%3D`. */
 const inUrl = (secret: string) =>
   `https://shop.example/paid?memo=100%25${encodeURIComponent(` key=${secret} `)}&x=%ff%`;
 
-/** How a secret arrives from a paper, a password manager, a chat. */
+/** The spellings of a secret from paper, a password manager or a chat. */
 function disguises(secret: string): string[] {
   return [
     secret,
@@ -137,7 +137,7 @@ function disguises(secret: string): string[] {
   ];
 }
 
-/** A key that was broken into pieces, which no longer has any piece to be known by. */
+/** A key in pieces, none of which is recognisable alone. */
 function pieces(secret: string): string[] {
   const broken = (length: number, between: string) =>
     secret.match(new RegExp(`.{1,${length}}`, 'g'))?.join(between) ?? '';
@@ -153,7 +153,7 @@ function pieces(secret: string): string[] {
   ];
 }
 
-/** What the refusal must be, whatever was refused: so it can hold nothing of it. */
+/** The one message for every secret, which therefore contains nothing of it. */
 function refusalOf(text: string): string {
   try {
     parseWalletKey(text, { network: 'mainnet' });
@@ -178,7 +178,7 @@ function expectFound(text: string): void {
 }
 
 describe('private material', () => {
-  test('the refusal says what it is', () => {
+  test('the error says what it is', () => {
     expect(refusal).toContain('looks like a private key or recovery words');
     expect(likelyRefusal).toContain('looks like recovery words, one of them wrong');
   });
@@ -220,7 +220,7 @@ describe('private material', () => {
     expectFound(`Here is the xpub of our shop: ${bip84.zpub}, and the words are ${words}. Thanks!`);
   });
 
-  test('words that are broken, glued or copied line by line', () => {
+  test('words that are broken, joined or copied by rows', () => {
     const words = phrase(16).split(' ');
     const [left, right] = [words.slice(0, 6), words.slice(6)];
     expectFound(words.map((word) => `${word.slice(0, 2)}\u200b${word.slice(2)}`).join(' '));
@@ -273,7 +273,7 @@ describe('private material', () => {
     }
   });
 
-  test('a Chinese phrase without spaces, where a key was asked for', () => {
+  test('a Chinese phrase without spaces, in place of a key', () => {
     for (const list of [simplifiedChinese, traditionalChinese]) {
       const text = phrase(16, list).replaceAll(' ', '');
       expectRefused(text);
@@ -281,7 +281,7 @@ describe('private material', () => {
     }
   });
 
-  test('an extended private key glued to a word', () => {
+  test('an extended private key next to a word', () => {
     for (const key of extendedPrivateKeys.filter(
       (text) => /^.prv/.test(text) && text.length === 111,
     )) {
@@ -326,7 +326,7 @@ describe('private material', () => {
     }
   });
 
-  test('SeedQR: the places of the words in their list', () => {
+  test('SeedQR: the positions of the words in their list', () => {
     const digits = phrase(16)
       .split(' ')
       .map((word) => `${english.indexOf(word)}`.padStart(4, '0'));
@@ -362,7 +362,7 @@ describe('private material', () => {
     expectFound(JSON.stringify(file, undefined, 2));
   });
 
-  test('of a chain that nobody listed, beside what is public', () => {
+  test('a key with unknown version bytes, beside a public key', () => {
     const secret = withVersion(bip84.zprv, 0x12345678);
     expectFound(secret);
     expectFound(`${bip84.zpub} and ${secret}`);
@@ -390,7 +390,7 @@ describe('private material', () => {
   });
 });
 
-describe('what is private only where a public key was asked for', () => {
+describe('what is private only in place of a public key', () => {
   const hexKey = 'e8f32e723decf4051aefac8e2c93c9c5b214313817cdb01a1494b917c8436b35';
   test.each([
     ['32 bytes in hex', hexKey],
@@ -471,7 +471,7 @@ describe('what is not private', () => {
     );
   });
 
-  test('long text takes no long time', () => {
+  test('long text does not need much time', () => {
     const started = performance.now();
     for (const text of [
       'x',

@@ -14,7 +14,7 @@ import { block170, genesisCoinbase, nativeSegwit, nestedSegwit } from './vectors
 
 const parse = (hex: string) => parseTransaction(hexToBytes(hex));
 
-/** A txid by other means than the code under test. */
+/** A txid, computed independently of the code under test. */
 function txidOf(strippedHex: string): string {
   const once = createHash('sha256').update(hexToBytes(strippedHex)).digest();
   return createHash('sha256').update(once).digest().reverse().toString('hex');
@@ -77,7 +77,7 @@ describe('a witness', () => {
     expect(bytesToHex(withoutWitness(hexToBytes(nativeSegwit.raw)))).toBe(nativeSegwit.stripped);
   });
 
-  test('of an input that is signed in its script is one that no node takes', () => {
+  test('of an input that is signed in its script is not relayed', () => {
     const { payment } = block170;
     const padded = `${payment.slice(0, 8)}0001${payment.slice(8, -8)}010101${payment.slice(-8)}`;
     expect(parse(padded)).toMatchObject({ txid: block170.txids[1], witness: 'excess' });
@@ -85,7 +85,7 @@ describe('a witness', () => {
   });
 });
 
-/** Parts of a small transaction that can each be put wrong. */
+/** Parts of a small transaction, each of which can be replaced by an invalid one. */
 interface Parts {
   readonly version?: string;
   readonly marker?: string;
@@ -236,7 +236,7 @@ describe('laws', () => {
   const samples = [genesisCoinbase.raw, block170.payment, nestedSegwit.raw, nativeSegwit.raw];
   const sample = fc.constantFrom(...samples.map(hexToBytes));
 
-  /** Parses, or refuses in the one way that is allowed. */
+  /** Parses, or returns undefined for a PaygateError. */
   function outcome(raw: Uint8Array): string | undefined {
     try {
       return parseTransaction(raw).txid;

@@ -20,7 +20,7 @@ const versions = {
   tpub: 0x043587cf,
 };
 
-/** A public account of a made-up wallet, in each way of SLIP-132. */
+/** A public account of an invented wallet, in each spelling of SLIP-132. */
 function account(number: number, prefix: keyof typeof versions = 'xpub', depth = 3): string {
   const { publicKey, chainCode } = HDKey.fromMasterSeed(new Uint8Array(32).fill(number));
   if (publicKey === null || chainCode === null) throw new Error('a seed without a key');
@@ -61,7 +61,7 @@ const expectNative = (text: string) => {
   expect(possibleWallets(text, mainnet).map(({ descriptor }) => descriptor)).toEqual([
     native.descriptor,
   ]);
-  // What the file keeps of it is read as the same again.
+  // The stored row gives the same wallet.
   const { account: kept, scriptType } = found;
   expect(parseWalletKey(kept, { ...mainnet, scriptType }).descriptor).toBe(native.descriptor);
   expect(kept).not.toMatch(/\s/);
@@ -88,7 +88,7 @@ describe('a key with its origin', () => {
     );
   });
 
-  test('what says nothing is asked for', () => {
+  test('a key without a script type is an error that asks for it', () => {
     for (const origin of [
       '',
       '[73c5da0a]',
@@ -308,7 +308,7 @@ describe('keys of different shapes', () => {
   });
 });
 
-describe('a missing checksum is the last thing said', () => {
+describe('a missing checksum is the last error', () => {
   test.each([
     ['another template', `pk(${key}/0/*)`, 'not an output descriptor that'],
     ['another path', `wpkh(${key}/1/*)`, 'receive branch'],
@@ -615,7 +615,7 @@ describe('the files of several keys', () => {
     expect(refusalOf(file('xpub'))).toContain('another format than P2WSH');
   });
 
-  test('Electrum with a second factor: what it lacks is said', () => {
+  test('Electrum with a second factor: the error says what it lacks', () => {
     const file = {
       wallet_type: '2fa',
       'x1/': { xpub: signer(1, 'Zpub') },

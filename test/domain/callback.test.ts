@@ -13,7 +13,7 @@ const txid = 'ab'.repeat(32);
 const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: false } as const;
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 
-describe('what a callback says', () => {
+describe('the query of a callback', () => {
   it('P-55 has the four names in the order that receivers know', () => {
     expect(callbackQuery(facts)).toBe(`status=0&addr=bc1qexample&value=12345&txid=${txid}`);
   });
@@ -28,11 +28,11 @@ describe('what a callback says', () => {
 describe('an event id', () => {
   const event = { address: 'bc1qexample', txid, status: 1, cycle: 0 } as const;
 
-  it('stays what it is over releases', () => {
+  it('is the same in every release', () => {
     expect(eventId(event)).toBe('msg_22cBVKVCtebdaQ3PkFjEZDNfY2d2');
   });
 
-  it('tells events apart', () => {
+  it('differs for each event', () => {
     const others = [
       { ...event, address: 'bc1qother' },
       { ...event, txid: 'cd'.repeat(32) },
@@ -172,7 +172,7 @@ describe('P-71 a callback URL that is saved', () => {
   });
 });
 
-describe('the reach of an address', () => {
+describe('the class of an address', () => {
   it.each([
     ['1.1.1.1', 'public'],
     ['2606:4700:4700::1111', 'public'],

@@ -4,16 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { expectedBits, type Header } from '../../src/bitcoin/header.ts';
 import type { Network } from '../../src/bitcoin/network.ts';
 import { minAncestorHeight } from '../../src/domain/chain.ts';
-import { branch, child, easyBits, firstHeader, hold, ruledBy } from '../support/headers.ts';
+import { branch, child, easyBits, firstHeader, ruledBy, storeHeaders } from '../support/headers.ts';
 
 const period = 2016;
-/** A quarter of the easiest target; and four times that, as compact bits can say it. */
+/** A quarter of the maximum target, and four times that in the precision of compact bits. */
 const quarterBits = 0x201fffff;
 const fourTimesBits = 0x207ffffc;
 
 const last = (headers: readonly Header[]): Header => headers.at(-1) as Header;
 
-/** So many headers, each so many seconds after the one before. */
+/** `count` headers, each `seconds` after the one before. */
 function run(parent: Header, count: number, seconds: number, bits: number): Header[] {
   const grown: Header[] = [];
   for (let tip = parent; grown.length < count; grown.push(tip)) {
@@ -25,7 +25,7 @@ function run(parent: Header, count: number, seconds: number, bits: number): Head
 const rejected = (reason: string) => ({ kind: 'reject', reason: expect.stringContaining(reason) });
 
 const first = firstHeader();
-/** A period of blocks that came six times too fast: the next one is due to be four times harder. */
+/** A period of blocks that came six times too fast: the next one must be four times harder. */
 const fast = [first, ...run(first, period - 1, 100, easyBits)];
 /** The first block of the second period. */
 const harder = child(last(fast), { time: last(fast).time + 100, bits: quarterBits });
@@ -34,7 +34,7 @@ describe.each(['bitcoin', 'testnet3', 'testnet4'] as const)('%s', (retarget) => 
   const network = ruledBy(retarget);
 
   it('gets four times harder at most, from the first block of a period on', () => {
-    const chain = hold(network, [first]);
+    const chain = storeHeaders(network, [first]);
     expect(chain.feed(fast)).toMatchObject({ kind: 'best' });
     const tip = last(fast);
     const reason = 'header 2016: bits 207fffff where 201fffff is due';
@@ -48,7 +48,7 @@ describe.each(['bitcoin', 'testnet3', 'testnet4'] as const)('%s', (retarget) => 
   });
 
   it('gets four times easier at most, and no easier than the limit', () => {
-    const chain = hold(network, [...fast, harder]);
+    const chain = storeHeaders(network, [...fast, harder]);
     // Nine weeks between two of them, the others in time.
     const quick = run(harder, period - 2, 600, quarterBits);
     const gap = 9 * 7 * 24 * 3600;
@@ -90,7 +90,7 @@ describe('both ends of the clamp', () => {
 
 describe('easy blocks on the testnets', () => {
   it.each(['testnet3', 'testnet4'] as const)('%s: as long as each one is late', (retarget) => {
-    const chain = hold(ruledBy(retarget), [...fast, harder]);
+    const chain = storeHeaders(ruledBy(retarget), [...fast, harder]);
     const easy = run(harder, 5, 1201, easyBits);
     expect(chain.feed(easy)).toMatchObject({ kind: 'best' });
     const tip = last(easy);
@@ -108,14 +108,16 @@ describe('easy blocks on the testnets', () => {
     const bits = retarget === 'none' ? easyBits : 0x1f7fffff;
     const start = firstHeader({ bits });
     const late = { time: start.time + 100_000, bits: retarget === 'none' ? 0x1f7fffff : easyBits };
-    expect(hold(ruledBy(retarget), [start]).feed([child(start, late)])).toEqual(rejected('bits'));
+    expect(storeHeaders(ruledBy(retarget), [start]).feed([child(start, late)])).toEqual(
+      rejected('bits'),
+    );
   });
 });
 
 describe('BIP94: the first block of a period is not more than 600 seconds early', () => {
-  // The last block claims a time far ahead, so that the median leaves room to step back.
+  // The last block's time is far ahead of the median, so that the next one can step back.
   const ahead = child(last(fast.slice(0, -1)), { time: last(fast).time + 3000, bits: easyBits });
-  const chainOf = (network: Network) => hold(network, [...fast.slice(0, -1), ahead]);
+  const chainOf = (network: Network) => storeHeaders(network, [...fast.slice(0, -1), ahead]);
 
   it.each([
     ['testnet4', 600, true],
@@ -143,10 +145,10 @@ describe('a fork across a change of difficulty', () => {
   const slowOn = branch(slow, 4);
   const fastOn = (count: number) => run(harder, count, 100, quarterBits);
 
-  it('each branch is held to its own difficulty', () => {
-    const chain = hold(ruledBy('bitcoin'), [...shared, slow, ...slowOn]);
+  it('each branch has its own difficulty', () => {
+    const chain = storeHeaders(ruledBy('bitcoin'), [...shared, slow, ...slowOn]);
     expect(chain.feed([last(fast), child(last(fast))])).toEqual(rejected('where 201fffff is due'));
-    const other = hold(ruledBy('bitcoin'), [...fast, harder]);
+    const other = storeHeaders(ruledBy('bitcoin'), [...fast, harder]);
     expect(other.feed([slow, child(slow, { bits: quarterBits })])).toEqual(
       rejected('where 207fffff is due'),
     );
@@ -154,7 +156,7 @@ describe('a fork across a change of difficulty', () => {
 
   it('the heavier branch wins, though it is shorter; with equal work what we have stays', () => {
     // Each easy block is worth 2, each hard one 8: five times 2 against 2 and 8.
-    const chain = hold(ruledBy('bitcoin'), [...shared, slow, ...slowOn]);
+    const chain = storeHeaders(ruledBy('bitcoin'), [...shared, slow, ...slowOn]);
     expect(chain.feed([last(fast), harder])).toMatchObject({ kind: 'side' });
     expect(chain.tip()).toMatchObject({ height: 2019, header: { hash: last(slowOn).hash } });
     expect(chain.feed(fastOn(1))).toMatchObject({ kind: 'best', forkHeight: 2014 });
@@ -166,15 +168,15 @@ describe('a fork across a change of difficulty', () => {
     expect(chain.feed(more.slice(4))).toMatchObject({ kind: 'best', forkHeight: 2014 });
   });
 
-  it('however heavy, not deeper than 144', () => {
+  it('no branch wins from deeper than 144, with any work', () => {
     const network = ruledBy('testnet3');
     const easy = run(harder, 145, 1201, easyBits);
     // 40 hard ones outweigh 145 easy ones.
     const heavy = fastOn(40);
-    const tooDeep = hold(network, [...fast, harder, ...easy]);
+    const tooDeep = storeHeaders(network, [...fast, harder, ...easy]);
     expect(tooDeep.feed(heavy)).toMatchObject({ kind: 'deep', depth: 145 });
     expect(tooDeep.tip().height).toBe(2016 + 145);
-    const deep = hold(network, [...fast, harder, ...easy.slice(0, 144)]);
+    const deep = storeHeaders(network, [...fast, harder, ...easy.slice(0, 144)]);
     expect(deep.feed(heavy)).toMatchObject({ kind: 'best', forkHeight: 2016 });
     expect(deep.tip().height).toBe(2016 + 40);
   });
@@ -218,7 +220,7 @@ describe('where headers must begin for a checkpoint', () => {
         const checkpoint = { height, hash: (headers[height] as Header).hash };
         const lowest = minAncestorHeight(height);
         const base = headers.slice(lowest, height + 1);
-        const chain = hold({ ...network, checkpoint }, base, lowest);
+        const chain = storeHeaders({ ...network, checkpoint }, base, lowest);
         expect(chain.feed(headers.slice(height + 1))).toMatchObject({ kind: 'best' });
         expect(chain.tip().header.hash).toBe(last(headers).hash);
       },

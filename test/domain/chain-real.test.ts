@@ -6,17 +6,17 @@ import { type Network, type NetworkName, networks } from '../../src/bitcoin/netw
 import type { ChainView } from '../../src/domain/chain.ts';
 import { connectHeaders } from '../../src/domain/chain.ts';
 import { firstBlocks, lateBlock, mainnetBlocks } from '../bitcoin/vectors/headers.ts';
-import { hold } from '../support/headers.ts';
+import { storeHeaders } from '../support/headers.ts';
 
 const parse = (hex: string): Header => parseHeader(Buffer.from(hex, 'hex'));
 
-/** Verified from its first block on. */
+/** A chain that is verified from its first block. */
 function fromGenesis(name: NetworkName): Network {
   const { checkpoint: _, ...network } = networks[name];
   return network;
 }
 
-/** Another header at the same place, with one of its numbers changed. */
+/** A header with one of its numbers changed. */
 function changed(header: Header, offset: 68 | 72 | 76, by: number): Header {
   const raw = Buffer.from(header.raw);
   raw.writeUInt32LE(raw.readUInt32LE(offset) + by, offset);
@@ -31,9 +31,9 @@ describe.each(Object.entries(firstBlocks))('the first blocks of %s', (name, bloc
   const before = headers.slice(0, last);
 
   it('connect, at once and one by one', () => {
-    const atOnce = hold(network, [genesis]);
+    const atOnce = storeHeaders(network, [genesis]);
     expect(atOnce.feed(headers)).toMatchObject({ kind: 'best', forkHeight: 0 });
-    const oneByOne = hold(network, [genesis]);
+    const oneByOne = storeHeaders(network, [genesis]);
     for (const header of headers) expect(oneByOne.feed([header])).toMatchObject({ kind: 'best' });
     expect(oneByOne.hashes()).toEqual([genesis, ...headers].map(({ hash }) => hash));
     expect(atOnce.tip()).toMatchObject({ height: headers.length, work: oneByOne.tip().work });
@@ -46,7 +46,7 @@ describe.each(Object.entries(firstBlocks))('the first blocks of %s', (name, bloc
     ['an easier target', 72, 1, 'bits'],
     ['a time long ago', 68, -1_000_000, 'its '],
   ] as const)('do not with %s', (_what, offset, by, reason) => {
-    const chain = hold(network, [genesis, ...before]);
+    const chain = storeHeaders(network, [genesis, ...before]);
     expect(chain.feed([changed(headers[last] as Header, offset, by)])).toEqual({
       kind: 'reject',
       reason: expect.stringContaining(`header ${headers.length}: ${reason}`),
@@ -56,7 +56,7 @@ describe.each(Object.entries(firstBlocks))('the first blocks of %s', (name, bloc
   it('are those of no other network', () => {
     for (const other of Object.values(networks)) {
       if (other.name === name) continue;
-      const chain = hold(fromGenesis(other.name), [parseHeader(other.genesisHeader)]);
+      const chain = storeHeaders(fromGenesis(other.name), [parseHeader(other.genesisHeader)]);
       expect(chain.feed(headers)).toEqual({ kind: 'unlinked' });
     }
   });
@@ -65,9 +65,9 @@ describe.each(Object.entries(firstBlocks))('the first blocks of %s', (name, bloc
 describe("mainnet's first changes of difficulty", () => {
   const header = (height: keyof typeof mainnetBlocks): Header => parse(mainnetBlocks[height]);
 
-  /** The chain ends in the last block of a period; of the others only the first is there. */
+  /** The chain ends in the last block of a period and has only the first of its other blocks. */
   function endOf(first: 30240 | 32256, last: 32255 | 34271): ChainView {
-    const held = hold(fromGenesis('mainnet'), [header(last)], last);
+    const held = storeHeaders(fromGenesis('mainnet'), [header(last)], last);
     const base = { header: header(first), height: first, work: 0n };
     const bestAt: ChainView['bestAt'] = (at) => (at === first ? base : held.view.bestAt(at));
     return { ...held.view, tip: held.tip(), bestAt };
@@ -105,10 +105,10 @@ describe('bits that the chains have', () => {
     const [before, late] = [parse(lateBlock.before), parse(lateBlock.late)];
     expect(late.previous).toBe(before.hash);
     expect(BigInt(`0x${before.hash}`)).toBeLessThan(bitsToTarget(0x1a00ffff));
-    const chain = hold(fromGenesis('testnet3'), [before], 2_132_555);
+    const chain = storeHeaders(fromGenesis('testnet3'), [before], 2_132_555);
     expect(chain.feed([late])).toMatchObject({ kind: 'best' });
     // On mainnet it would have to be as hard as the one before.
-    expect(hold(fromGenesis('mainnet'), [before], 2_132_555).feed([late])).toEqual({
+    expect(storeHeaders(fromGenesis('mainnet'), [before], 2_132_555).feed([late])).toEqual({
       kind: 'reject',
       reason: 'header 2132556: bits 1d00ffff where 1a00ffff is due',
     });

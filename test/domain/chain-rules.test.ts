@@ -1,4 +1,4 @@
-// What each header is held to, on whichever branch it stands.
+// The rules for each header, on any branch.
 
 import { describe, expect, it } from 'vitest';
 import { type Header, parseHeader, targetToBits } from '../../src/bitcoin/header.ts';
@@ -11,8 +11,8 @@ import {
   easyBits,
   firstHeader,
   hardBits,
-  hold,
   ruledBy,
+  storeHeaders,
 } from '../support/headers.ts';
 
 const regtest = ruledBy('none');
@@ -26,7 +26,7 @@ function at(headers: readonly Header[], index: number): Header {
 function easy(count: number) {
   const first = firstHeader();
   const headers = [first, ...branch(first, count - 1)];
-  return { headers, tip: at(headers, -1), chain: hold(regtest, headers) };
+  return { headers, tip: at(headers, -1), chain: storeHeaders(regtest, headers) };
 }
 
 const rejected = (reason: string | RegExp) => ({
@@ -54,11 +54,13 @@ describe('work', () => {
     const genesis = parseHeader(networks.mainnet.genesisHeader);
     const { checkpoint: _, ...mainnet } = networks.mainnet;
     const raw = Buffer.from(block1.header, 'hex');
-    expect(hold(mainnet, [genesis]).feed([parseHeader(raw)])).toMatchObject({ kind: 'best' });
+    expect(storeHeaders(mainnet, [genesis]).feed([parseHeader(raw)])).toMatchObject({
+      kind: 'best',
+    });
     raw.writeUInt32LE(raw.readUInt32LE(76) + 1, 76);
-    expect(hold(mainnet, [genesis]).feed([parseHeader(raw)])).toEqual(rejected('its hash'));
+    expect(storeHeaders(mainnet, [genesis]).feed([parseHeader(raw)])).toEqual(rejected('its hash'));
     expect(
-      hold(mainnet, [genesis]).feed([parseHeader(Buffer.from(block170.header, 'hex'))]),
+      storeHeaders(mainnet, [genesis]).feed([parseHeader(Buffer.from(block170.header, 'hex'))]),
     ).toEqual({ kind: 'unlinked' });
   });
 
@@ -71,7 +73,7 @@ describe('work', () => {
     expect(chain.feed([child(tip, { bits })])).toEqual(rejected(reason));
   });
 
-  it('bits that mean no target at all', () => {
+  it('bits that encode no target', () => {
     const { tip, chain } = easy(5);
     for (const bits of [0, 0x01800001, 0xff7fffff]) {
       const raw = child(tip).raw.slice();
@@ -112,9 +114,9 @@ describe('time', () => {
     expect(chain.feed([child(tip, { time: 0xffffffff })])).toMatchObject({ kind: 'best' });
   });
 
-  it('counts those of the own branch, also where they are stored aside', () => {
+  it('counts the times of its own branch, also stored ones', () => {
     const { headers, chain } = easy(20);
-    // A side branch that runs ahead of time, long enough to make up the whole median.
+    // A side branch with later times, long enough to fill the whole median.
     const ahead = branch(at(headers, 6), 11).map((header) => header.hash);
     expect(ahead).toHaveLength(11);
     const fast: Header[] = [];
@@ -130,7 +132,7 @@ describe('time', () => {
 
   it('counts as many as there are below our first header', () => {
     const { headers, tip, chain } = easy(4);
-    // Of four the later middle one.
+    // The median of four is the later middle one.
     const median = at(headers, 2).time;
     expect(chain.feed([child(tip, { time: median })])).toEqual(rejected('its time'));
     expect(chain.feed([child(tip, { time: median + 1 })])).toMatchObject({ kind: 'best' });
@@ -152,7 +154,7 @@ describe('order', () => {
     }
   });
 
-  it('one bad header spoils the list, and nothing of it is kept', () => {
+  it('one invalid header rejects the whole list', () => {
     const { tip, chain } = easy(5);
     const more = branch(tip, 3);
     const bad = [...more, withoutWork(child(at(more, -1)))];
@@ -166,14 +168,14 @@ describe('the difficulty of a branch', () => {
   const period = 2016;
   const periodSeconds = 1_209_600;
 
-  /** The first header of a period and its last ones up to a height, as if the rest stood between. */
+  /** The first header of a period and its last ones up to a height, without those between. */
   function nearBoundary(retarget: 'bitcoin' | 'testnet4') {
     const network = ruledBy(retarget);
     const first = firstHeader({ bits: hardBits });
     const from = first.time + periodSeconds;
     const last = [child(first, { time: from, bits: hardBits })];
     while (last.length < 20) last.push(child(at(last, -1), { bits: hardBits }));
-    const chain = hold(network, last, period - last.length);
+    const chain = storeHeaders(network, last, period - last.length);
     const { view } = chain;
     const withFirst = {
       ...chain,
@@ -220,7 +222,7 @@ describe('the difficulty of a branch', () => {
   it('testnet3: easy bits are due only when a block is 20 minutes late', () => {
     const first = firstHeader({ bits: hardBits });
     const feed = (time: number, bits: number) =>
-      hold(ruledBy('testnet3'), [first]).feed([child(first, { time, bits })]);
+      storeHeaders(ruledBy('testnet3'), [first]).feed([child(first, { time, bits })]);
     expect(feed(first.time + 1200, easyBits)).toEqual(rejected('where 1f7fffff is due'));
     expect(feed(first.time + 1200, hardBits)).toMatchObject({ kind: 'best' });
     expect(feed(first.time + 1201, easyBits)).toMatchObject({ kind: 'best' });

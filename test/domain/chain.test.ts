@@ -10,18 +10,18 @@ import {
   easyBits,
   firstHeader,
   hardBits,
-  hold,
   ruledBy,
   startTime,
+  storeHeaders,
 } from '../support/headers.ts';
 
 const regtest = ruledBy('none');
 
-/** A held chain of so many easy headers, and the headers. */
+/** A stored chain of `count` easy headers, and the headers. */
 function easy(count: number) {
   const first = firstHeader();
   const headers = [first, ...branch(first, count - 1)];
-  return { headers, chain: hold(regtest, headers) };
+  return { headers, chain: storeHeaders(regtest, headers) };
 }
 
 function at(headers: readonly Header[], index: number): Header {
@@ -38,9 +38,9 @@ const headersOf = (chain: SimulatedChain, from = 0): Header[] =>
 describe('real headers of regtest', () => {
   it('extend the genesis block, one by one and all at once', () => {
     const headers = headersOf(chainOf(20));
-    const oneByOne = hold(networks.regtest, headers.slice(0, 1));
+    const oneByOne = storeHeaders(networks.regtest, headers.slice(0, 1));
     for (const header of headers.slice(1)) expect(oneByOne.feed([header]).kind).toBe('best');
-    const atOnce = hold(networks.regtest, headers.slice(0, 1));
+    const atOnce = storeHeaders(networks.regtest, headers.slice(0, 1));
     expect(atOnce.feed(headers.slice(1))).toMatchObject({ kind: 'best', forkHeight: 0 });
     for (const chain of [oneByOne, atOnce]) {
       expect(chain.hashes()).toEqual(headers.map(({ hash }) => hash));
@@ -50,7 +50,7 @@ describe('real headers of regtest', () => {
 
   it('follow a reorganisation, and name where both chains part', () => {
     const chain = chainOf(20);
-    const ours = hold(networks.regtest, headersOf(chain));
+    const ours = storeHeaders(networks.regtest, headersOf(chain));
     chain.reorganise(3, { transactions: 'mempool' });
     const result = ours.feed(headersOf(chain, 18));
     expect(result).toMatchObject({ kind: 'best', forkHeight: 17 });
@@ -59,7 +59,7 @@ describe('real headers of regtest', () => {
 
   it('start with those we have: only the new ones are added', () => {
     const chain = chainOf(20);
-    const ours = hold(networks.regtest, headersOf(chain));
+    const ours = storeHeaders(networks.regtest, headersOf(chain));
     chain.mine(2);
     const result = ours.feed(headersOf(chain, 5));
     expect(result).toMatchObject({ kind: 'best', forkHeight: 20 });
@@ -67,7 +67,7 @@ describe('real headers of regtest', () => {
   });
 });
 
-describe('what is not news', () => {
+describe('headers that add nothing', () => {
   it('headers that we have, on any branch, and none at all', () => {
     const { headers, chain } = easy(10);
     const side = branch(at(headers, 6), 2);
@@ -86,7 +86,7 @@ describe('what is not news', () => {
 });
 
 describe('most work wins', () => {
-  it('a branch with less work is kept aside', () => {
+  it('a branch with less work becomes a side branch', () => {
     const { headers, chain } = easy(10);
     const side = branch(at(headers, 5), 3);
     const before = chain.hashes();
@@ -108,7 +108,7 @@ describe('most work wins', () => {
     expect(chain.tip()).toMatchObject({ height: 10, work: 11n * workOfBits(easyBits) });
   });
 
-  it('a branch that was aside wins when it grows', () => {
+  it('a side branch wins when it grows', () => {
     const { headers, chain } = easy(10);
     const side = branch(at(headers, 5), 4);
     expect(chain.feed(side)).toMatchObject({ kind: 'side' });
@@ -150,7 +150,7 @@ describe('most work wins', () => {
   it('fewer blocks with more work win over many easy ones', () => {
     const first = firstHeader({ bits: hardBits });
     const [second = first] = branch(first, 1);
-    const chain = hold(testnet3, [first, second, ...late(second, 30)]);
+    const chain = storeHeaders(testnet3, [first, second, ...late(second, 30)]);
     const [hard] = branch(second, 1);
     const result = chain.feed(hard ? [hard] : []);
     expect(result).toMatchObject({ kind: 'best', forkHeight: 1 });
@@ -161,7 +161,7 @@ describe('most work wins', () => {
 
   it('many easy blocks lose against fewer with more work', () => {
     const first = firstHeader({ bits: hardBits });
-    const chain = hold(testnet3, [first, ...branch(first, 3)]);
+    const chain = storeHeaders(testnet3, [first, ...branch(first, 3)]);
     expect(chain.feed(late(first, 40))).toMatchObject({ kind: 'side' });
     expect(chain.tip().height).toBe(3);
   });
@@ -185,10 +185,10 @@ describe('forks that are too deep', () => {
     expect(chain.feed(parts.slice(154))).toMatchObject({ kind: 'deep', depth: 154 });
   });
 
-  it('no branch passes by a checkpoint, which is taken as given', () => {
+  it('no branch forks below the checkpoint', () => {
     const { headers } = easy(10);
     const checkpoint = { height: 8, hash: at(headers, 8).hash };
-    const chain = hold({ ...regtest, checkpoint }, headers);
+    const chain = storeHeaders({ ...regtest, checkpoint }, headers);
     expect(chain.feed(branch(at(headers, 7), 3))).toMatchObject({
       kind: 'reject',
       reason: expect.stringContaining('checkpoint'),
@@ -197,11 +197,11 @@ describe('forks that are too deep', () => {
   });
 });
 
-/** What is the same over all orders in which a tree of headers may come in. */
+/** Laws for every order in which a tree of headers may arrive. */
 describe('law', () => {
   it('the best chain is the first one seen with the most work, whatever the order', () => {
     const first = firstHeader();
-    // Each number says on which of the headers so far the next one stands.
+    // Each number chooses the parent of the next header.
     const tree = fc.array(fc.nat(30), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(tree, fc.array(fc.nat(40), { maxLength: 60 }), (parents, order) => {
@@ -210,7 +210,7 @@ describe('law', () => {
           const on = at(headers, headers.length - 1 - (parent % Math.min(headers.length, 4)));
           headers.push(...branch(on, 1));
         }
-        const chain = hold(regtest, [first]);
+        const chain = storeHeaders(regtest, [first]);
         const heights = new Map([[first.hash, 0]]);
         let best = first;
         for (const index of order) {

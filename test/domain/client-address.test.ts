@@ -26,11 +26,11 @@ test.each([
   expect(clientAddress(socket, header, proxies)).toBe(client);
 });
 
-test('without a listed proxy the header is air', () => {
+test('without a trusted proxy the header is ignored', () => {
   expect(clientAddress('127.0.0.1', '198.51.100.1', [])).toBe('127.0.0.1');
 });
 
-test('a household of IPv6 is one, of IPv4 each address', () => {
+test('a network prefix is a /64 or /48 of IPv6, or one IPv4 address', () => {
   expect(networkPrefix64('2001:db8:1:2:3::4')).toBe(networkPrefix64('2001:db8:1:2:ffff::1'));
   expect(networkPrefix64('2001:db8:1:2::1')).not.toBe(networkPrefix64('2001:db8:1:3::1'));
   expect(networkPrefix64('192.0.2.1')).toBe('192.0.2.1');
@@ -43,6 +43,6 @@ test.each(['10/8', '010.0.0.1', '0x0a.0.0.1/8', '10.1', '10'])(
   },
 );
 
-test('what is no network is refused', () => {
+test('a malformed network is an error', () => {
   expect(() => parseProxyNetwork('proxy.example')).toThrow('expected');
 });

@@ -11,7 +11,7 @@ test.each([
   [releasedAt, undefined, undefined],
   [releasedAt + hourMs, newestBlockTime, 'the newest block is of 2026-11-22 00:00:00'],
   [newestMs - 2 * hourMs - 1, newestBlockTime, 'the newest block'],
-  // As far ahead as a block may claim to be.
+  // As far ahead as consensus allows a block's time.
   [newestMs - 2 * hourMs, newestBlockTime, undefined],
   [newestMs + 1000 * hourMs, newestBlockTime, undefined],
 ])('at %i with a block of %s', (now, newest, said) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkCallbackUrl } from '../../src/domain/callback.ts';
 import { isOnion, onionError } from '../../src/domain/onion.ts';
 
-/** Of the Tor project's own site, and of DuckDuckGo. */
+/** The sites of the Tor project and of DuckDuckGo. */
 const torproject = '2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion';
 const duckDuckGo = 'duckduckgogg42xjoc72x3sjasowoarfbgcmvfimaftt6twagswzczad.onion';
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
@@ -46,7 +46,7 @@ describe('an onion address', () => {
     },
   );
 
-  it('is refused where it is known that there is no proxy', () => {
+  it('is refused without a proxy', () => {
     const here = { hasProxy: false };
     expect(() => checkCallbackUrl(`http://${torproject}/`, strict, undefined, here)).toThrow(
       `${torproject} is reached only through Tor: start serve with --proxy socks5://127.0.0.1:9050`,

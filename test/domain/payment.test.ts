@@ -58,10 +58,10 @@ const rules: PaymentRules = {
 
 type From = keyof typeof current;
 type What = keyof typeof facts;
-/** What stands in the table: nothing, or the next state with what the shop is told, if anything. */
+/** A cell of the table: nothing, or the next state with the status that is sent, if any. */
 type Outcome = '-' | `${PaymentState}` | `${PaymentState}, ${CallbackStatus}`;
 
-/** Rules §1, every row. A trailing number is a callback. */
+/** Every row of the table. A trailing number is a callback. */
 const table: Record<From, Record<What, Outcome>> = {
   none: {
     mempool: 'unconfirmed, 0',
@@ -255,7 +255,7 @@ describe('while the servers disagree', () => {
 describe('a payment that is gone', () => {
   const wanted = { ...rules, sendsReversal: true };
 
-  it.each(['confirming', 'confirmed'] as const)('is told as -1 after %s, once', (from) => {
+  it.each(['confirming', 'confirmed'] as const)('sends -1 after %s, once', (from) => {
     const decision = decide(current[from], { kind: 'gone' }, wanted);
     expect(decision).toMatchObject({ callback: -1, next: { state: 'dropped', cycle: cycle + 1 } });
     expect(decide(decision?.next, { kind: 'gone' }, wanted)).toBeUndefined();
@@ -264,12 +264,12 @@ describe('a payment that is gone', () => {
   it.each([
     ['in its first block', { ...current.confirming, cycle: 0 }],
     ['after it was taken back to 0', { ...current.unconfirmed, cycle: 1 }],
-  ])('is told as -1 %s', (_when, payment) => {
+  ])('sends -1 %s', (_when, payment) => {
     const decision = decide(payment, { kind: 'gone' }, wanted);
     expect(decision).toMatchObject({ callback: -1, next: { state: 'dropped' } });
   });
 
-  it('is not told where it never was in a block', () => {
+  it('sends nothing if it never was in a block', () => {
     const fresh = { ...current.unconfirmed, cycle: 0 };
     expect(decide(fresh, { kind: 'gone' }, wanted)).toEqual({
       next: { ...fresh, state: 'dropped' },
@@ -315,7 +315,7 @@ describe('depth', () => {
 
 const anyStatus = fc.constantFrom<CallbackStatus | null>(null, 0, 1, 2);
 const anyBlock = fc.constantFrom(blockA, blockB);
-/** Also payments that cannot come about, which a damaged file may hold. */
+/** Includes impossible payments, which a damaged database may contain. */
 const anyPayment: fc.Arbitrary<Payment | undefined> = fc.option(
   fc.record({
     state: fc.constantFrom<PaymentState>(
@@ -345,7 +345,7 @@ const anyRules: fc.Arbitrary<PaymentRules> = fc.record({
 });
 
 describe('laws of every decision', () => {
-  it('a shop hears of a status exactly when it differs from the last one told', () => {
+  it('a callback is sent exactly when the status differs from the last one', () => {
     fc.assert(
       fc.property(anyPayment, anyFact, anyRules, (payment, fact, rules) => {
         const decision = decide(payment, fact, rules);
@@ -411,7 +411,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('-1 is told only of what was told as 1 or 2, and only where it is wanted', () => {
+  it('-1 is sent only after 1 or 2, and only to a store that opted in', () => {
     fc.assert(
       fc.property(anyPayment, anyRules, (payment, rules) => {
         const decision = decide(payment, { kind: 'gone' }, rules);
@@ -433,7 +433,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('over any course of events no event is told twice, and each cycle only rises', () => {
+  it('over any history no event is sent twice, and each cycle only rises', () => {
     const step = fc.tuple(anyFact, anyRules);
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {

@@ -12,7 +12,7 @@ import {
 } from '../../src/domain/public-endpoint.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 
-/** As the command line has it. */
+/** As on the command line. */
 const read = (line: string) =>
   readConfig(
     Object.fromEntries(
@@ -46,7 +46,7 @@ describe('plain HTTP', () => {
     const plain = () => front(`--listen ${address}`);
     expect(plain).toThrow(PaygateError);
     expect(plain).toThrow(/^--listen: .* is not a loopback address.*--plain-http allow/);
-    // Whom we trust says nothing about who reaches us.
+    // A trusted proxy does not limit who can connect.
     expect(() => front(`--listen ${address} --trusted-proxy 10.0.0.1`)).toThrow(/loopback/);
     expect(front(`--listen ${address} --plain-http allow`)).toEqual({ kind: 'plain' });
   });
@@ -109,7 +109,7 @@ test.each([
   expect(localAddressOf(parseListen(text))).toBe(at);
 });
 
-test('what is no address, name or URL is refused', () => {
+test('a malformed address, name or URL is an error', () => {
   for (const text of [
     '',
     ':80',

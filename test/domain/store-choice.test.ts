@@ -67,13 +67,13 @@ describe('the store that a request means', () => {
     else expect(choose()).toBe(chosen);
   });
 
-  it('keeps what else is known of it', () => {
+  it('is returned with all its fields', () => {
     expect(chooseStore([{ ...cafe, walletId: 9 }], {}).walletId).toBe(9);
   });
 });
 
 describe('P-11 a store without a wallet', () => {
-  it('is told of in words that no plugin takes for another coin', () => {
+  it('has a message that no plugin takes for another coin', () => {
     const { message, number } = noWalletError(cafe);
     expect([number, message]).toEqual([1001, expect.stringContaining('paygate store wallet 1')]);
     expect(message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
@@ -119,7 +119,7 @@ describe('P-11 no store is guessed', () => {
     const error = refusal(stores, wish);
     expect(error).toMatchObject({ code: 'invalid', number });
     expect(error.message).toMatch(message);
-    // Clients take a message that begins so for another fault (wire §1).
+    // Clients take a message that begins like this for another error.
     expect(error.message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
   });
 
@@ -133,7 +133,7 @@ describe('P-11 no store is guessed', () => {
     expect(refusal([odd, cafeTwo], {}).message).not.toContain('\n');
   });
 
-  it('is told of the hosts, which fit', () => {
+  it('the message names hosts, which match', () => {
     const shouted = store(5, 'https://Cafe.Example:8443/cb?secret=abc');
     const { message } = refusal([shouted, bakery], {});
     expect(message).toContain('(5 "Shop 5" at Cafe.Example:8443, 3 "Shop 3" at bakery.example)');
@@ -145,7 +145,7 @@ describe('P-11 no store is guessed', () => {
     for (const wish of wishes) expect(refusal(all, wish).message).not.toMatch(/secret=|abc/);
   });
 
-  it('is told of the callback URLs that there are, without their secrets, and of what to do', () => {
+  it('the message names the callback URLs without their secrets, and what to do', () => {
     const pathed = store(6, 'https://shop.example/wc-api/5f3a9c81d2?key=k');
     const { message } = refusal([cafe, pathed], { callback: 'https://other.example/?token=t0ken' });
     expect(message).toContain('Store 1 "Shop 1" has https://shop.example/cb?…, ');
@@ -154,7 +154,7 @@ describe('P-11 no store is guessed', () => {
     expect(message).not.toMatch(/t0ken|abc|5f3a|key/);
   });
 
-  it('is told where the difference cannot be seen', () => {
+  it('the message says if the difference is hidden', () => {
     const near = refusal([cafe], { callback: 'https://shop.example/cb?secret=xyz' }).message;
     expect(near).toContain('a part that is not shown here, such as the secret');
     expect(refusal([cafe], { callback: 'https://x/' }).message).not.toContain('not shown here');

@@ -5,7 +5,7 @@ import { copyError, trimUrl } from '../../src/domain/url-text.ts';
 const url = 'https://shop.example/?wc-api=WC_Gateway&secret=abc';
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 
-/** Every one that is copied with a URL somewhere: from a mail, a chat, a PDF, a page of another language. */
+/** Characters that are copied with a URL from a mail, a chat, a PDF or a page. */
 const invisible = [
   ...[' ', '\t', '\n', '\r', '\r\n', '\v', '\f', '\0', '\x1b', '\x7f', '\x85'],
   ...['\u00a0', '\u1680', '\u2000', '\u2003', '\u2009', '\u200a', '\u2028', '\u2029', '\u202f'],

@@ -55,7 +55,7 @@ export function ruledBy(retarget: Network['retarget'], powLimitBits = easyBits):
   return { ...regtest, retarget, powLimitBits };
 }
 
-export interface HeldChain {
+export interface StoredChain {
   readonly view: ChainView;
   tip(): ChainHeader;
   hashes(): string[];
@@ -64,7 +64,11 @@ export interface HeldChain {
 }
 
 /** Holds headers as the store does. They follow one another and are taken as given. */
-export function hold(network: Network, given: readonly Header[], firstHeight = 0): HeldChain {
+export function storeHeaders(
+  network: Network,
+  given: readonly Header[],
+  firstHeight = 0,
+): StoredChain {
   const all = new Map<string, ChainHeader>();
   let best: ChainHeader[] = [];
   let total = 0n;

@@ -1,4 +1,4 @@
-// node-cron's own search, with all its calendars, is what ours is held against.
+// Compares our search with that of node-cron.
 
 import { createTask } from 'node-cron';
 import { afterEach, expect, it, vi } from 'vitest';

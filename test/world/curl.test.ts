@@ -1,5 +1,5 @@
-// Answers that are not as RFC 9112 has them: whatever the curl of this machine takes for a 200 is one here too, for that
-// is what shops are tried with. What is decided otherwise says so.
+// Responses that break RFC 9112. What curl on this machine takes for a 200 is a 200 here, because
+// merchants test their shops with curl. Exceptions are marked.
 
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -15,7 +15,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** A server that answers with these bytes, a piece at a time, and closes the connection. */
+/** A server that sends these bytes in pieces and closes the connection. */
 async function serve(bytes: string, isDripping: boolean): Promise<string> {
   const server = createServer((socket) => {
     socket.setNoDelay(true).on('error', () => {});
@@ -54,7 +54,7 @@ interface Run {
   readonly code?: number;
 }
 
-/** What curl makes of it: the status, where it calls the transfer a success. */
+/** The status that curl reports, if it counts the transfer as a success. */
 async function curl(url: string): Promise<string> {
   const asked = ['-s', '-o', '/dev/null', '--noproxy', '*', '-w', '%{http_code}', url];
   const run: Run = await promisify(execFile)('curl', asked).catch((error: Run) => error);
@@ -65,7 +65,7 @@ const ok = 'HTTP/1.1 200 OK\r\n';
 const length = 'Content-Length: 2\r\n';
 const chunked = 'Transfer-Encoding: chunked\r\n';
 
-/** Name, what is sent, what becomes of it; `delivered` with the body `ok` where nothing is said. */
+/** Name, bytes, outcome; the default is `delivered` with the body `ok`. */
 const answers: [string, string, AttemptOutcome?][] = [
   ['as it should be', `${ok}${length}\r\nok`],
   ['a space before the colon', `${ok}X-Powered-By : PHP\r\n${length}\r\nok`],
@@ -123,7 +123,7 @@ const answers: [string, string, AttemptOutcome?][] = [
   ['100 Continue twice before', `${'HTTP/1.1 100\n\n'.repeat(2)}${ok}${length}\r\nok`],
   ['103 Early Hints before', `HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n${ok}${length}\r\nok`],
   ['headers of 15 KB', `${ok}A : ${'x'.repeat(15_000)}\r\n${length}\r\nok`],
-  // Curl calls these a failure after a status of 200: the answer is there, and nothing of it is missing.
+  // Exception: curl fails after a status of 200, but the answer is complete.
   ['a header line without a colon', `${ok}nonsense\r\n${length}\r\nok`],
   ['a NUL in a value', `${ok}X-A: a\0b\r\n${length}\r\nok`],
   ['a folded line first', `${ok} X-A: b\r\n${length}\r\nok`],
@@ -132,14 +132,14 @@ const answers: [string, string, AttemptOutcome?][] = [
   ['a length that is empty', `${ok}Content-Length:\r\n\r\nok`],
   ['a last chunk without its end', `${ok}${chunked}\r\n2\r\nok\r\n0\r\n`],
   ['a trailer without a colon', `${ok}${chunked}\r\n2\r\nok\r\n0\r\nnonsense\r\n\r\n`],
-  // And these as well: something of the answer is missing, so that it is asked for again.
+  // A part of the answer is missing, so the callback is retried.
   ['less than its length', `${ok}Content-Length: 10\r\n\r\nok`, 'body'],
   ['headers without an end, and no body', `${ok}${length}`, 'body'],
   ['chunks without an end', `${ok}${chunked}\r\n2\r\nok\r\n`, 'body'],
   ['chunks without a size', `${ok}${chunked}\r\nzz\r\nok`, 'body'],
   ['no chunks', `${ok}${chunked}\r\nok`, 'body'],
   ['a smaller length before', `${ok}${length}Content-Length: 3\r\n\r\nok`, 'response'],
-  // And these are no HTTP.
+  // No HTTP.
   ['ICY', 'ICY 200 OK\r\n\r\nok', 'response'],
   ['HTTP/0.9', 'ok', 'response'],
   ['HTTP/1.2', `HTTP/1.2 200 OK\r\n${length}\r\nok`, 'response'],

@@ -4,7 +4,7 @@ import { ResponseCleaner } from '../../src/world/response-cleaner.ts';
 const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const packetBytes = 65_536;
 
-/** What a server sends over and over, and what it sends before that. */
+/** The bytes that a server repeats, and the bytes before them. */
 const floods: [string, string, string][] = [
   ['heads before the one that counts', '', 'HTTP/1.1 100 \n\n'],
   ['trailers', `${chunked}0\r\n`, 'a\n'],

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** Listens, keeping every socket that comes in; the port. */
+/** Listens and collects all accepted sockets; returns the port. */
 async function listen(server: Server, sockets: Socket[] = []): Promise<number> {
   server.on('connection', (socket) => {
     sockets.push(socket);
@@ -78,7 +78,7 @@ describe('a connection', () => {
     'to a far server has time, also where a name has another address (tls: %s)',
     async (tls) => {
       const port = await listen(tls ? createTlsServer(makeCertificate()) : createServer());
-      // As the system answers on a machine without IPv6: what leads nowhere comes last.
+      // The order of a system without IPv6: unreachable addresses come last.
       const both = [
         { address: host, family: 4 },
         { address: '::1', family: 6 },
@@ -90,7 +90,7 @@ describe('a connection', () => {
       ) => {
         process.nextTick(() => {
           callback(null, both);
-          // The way there and back takes so long.
+          // The round trip takes this long.
           for (const since = performance.now(); performance.now() - since < 400; );
         });
       };
@@ -138,7 +138,7 @@ describe('a connection', () => {
     );
   });
 
-  it('survives an error before anybody listens for it', async () => {
+  it('survives an error before the caller listens', async () => {
     const sockets: Socket[] = [];
     const port = await listen(createServer(), sockets);
     const { socket } = await world.connect({ host, port, tls: false }, patient());
@@ -155,7 +155,7 @@ function trustAsRoot({ cert }: Certificate): void {
 }
 
 describe('a certificate', () => {
-  it('of its own making is reported with its fault and fingerprint', async () => {
+  it('that is self-signed is reported with its error and fingerprint', async () => {
     const certificate = makeCertificate();
     const port = await listen(createTlsServer(certificate));
     const shown = await world.connect({ host, port, tls: true }, patient());

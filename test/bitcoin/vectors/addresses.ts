@@ -1,5 +1,5 @@
-// Addresses and the scripts that they stand for.
-// Segwit: the test vectors of BIP173 and BIP350. Base58: Bitcoin Core's src/test/data/key_io_valid.json.
+// Addresses and their scripts. Segwit: the test vectors of BIP173 and BIP350. Base58: Bitcoin
+// Core's src/test/data/key_io_valid.json.
 
 import type { NetworkName } from '../../../src/bitcoin/network.ts';
 

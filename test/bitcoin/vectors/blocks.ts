@@ -67,7 +67,7 @@ export const block100002 = {
   ],
 };
 
-/** BIP143, "P2SH-P2WPKH": its sequence, fffffffe, is the lowest that does not signal replacement. */
+/** BIP143, "P2SH-P2WPKH". Its sequence fffffffe is the lowest that signals no replacement. */
 export const nestedSegwit = {
   txid: 'ef48d9d0f595052e0f8cdcf825f7a5e50b6a388a81f206f3f4846e5ecd7a0c23',
   raw:

@@ -1,6 +1,6 @@
-// What a node derives from output descriptors of every shape of keys, recorded from Bitcoin Knots
-// 29.4.3 on regtest: `deriveaddresses` for [0, 1], of `<0;1>` the receive branch and then the change branch.
-// In the texts A and B stand for the two account keys.
+// Addresses that a node derives from output descriptors with keys of every form. Recorded from
+// Bitcoin Knots 29.4.3 on regtest: `deriveaddresses` for [0, 1]. For `<0;1>` the receive branch
+// comes first, then the change branch. In the texts A and B stand for the two account keys.
 
 export const derivedKeys = [
   'tpubDC2Q4xKMCcAxcqQox9JUjS47MWTULGjyUVvZ4MBR1o2Q941dwSrwbiWPvPiuunTngNrJiNrCG6D2WKE9M6ogzZQnHB6C2iBeFPAQNS78VRw',

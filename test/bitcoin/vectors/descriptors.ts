@@ -175,7 +175,7 @@ export const badTemplates: ((key: string) => string)[] = [
   () => 'addr(1BoatSLRHtKNngkdXEeobR76b53LETtpyT)',
 ];
 
-/** BIP380 and 389: by name, around a key that would do, and what is said of it. */
+/** BIP380 and BIP389: name, text before and after a valid key, error. */
 export const badKeyExpressions: [string, (key: string) => string, string][] = [
   ['children in the origin', (key) => `[deadbeef/0h/0h/0h/*]${key}`, 'malformed'],
   ['a slash at the end of the origin', (key) => `[deadbeef/0h/0h/0h/]${key}`, 'malformed'],

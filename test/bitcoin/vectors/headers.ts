@@ -1,6 +1,7 @@
-// Real headers of every public chain, as they stand in public sources: the first blocks of testnet3
-// (BIP157's test data), testnet4 and signet (Bitcoin Core's feature_signet.py), the blocks at both
-// ends of mainnet's first two changes of difficulty, and a testnet3 block that came too late.
+// Real headers of every public chain, from public sources. They are the first blocks of testnet3
+// (BIP157's test data), testnet4 and signet (Bitcoin Core's feature_signet.py). The blocks at both
+// ends of mainnet's first two changes of difficulty follow, and a testnet3 block that came too
+// late.
 
 export const firstBlocks = {
   testnet3: [

@@ -4,7 +4,14 @@ import type { Header } from '../../../src/bitcoin/header.ts';
 import type { BlockHash } from '../../../src/bitcoin/ids.ts';
 import { connectHeaders } from '../../../src/domain/chain.ts';
 import { cleanUp, connectionOf, look } from '../../support/files.ts';
-import { branch, easyBits, firstHeader, hardBits, hold, ruledBy } from '../../support/headers.ts';
+import {
+  branch,
+  easyBits,
+  firstHeader,
+  hardBits,
+  ruledBy,
+  storeHeaders,
+} from '../../support/headers.ts';
 import { openTestStore, type TestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
@@ -181,7 +188,7 @@ it('over any order of headers, the file and a chain in memory agree', async () =
   await fc.assert(
     fc.asyncProperty(tree, order, async (parents, turns) => {
       const { store, headers } = await holding(1);
-      const memory = hold(regtest, headers);
+      const memory = storeHeaders(regtest, headers);
       const all = [...headers];
       for (const parent of parents) {
         const on = all[all.length - 1 - (parent % Math.min(all.length, 4))] ?? last(all);
