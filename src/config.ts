@@ -101,57 +101,55 @@ type OptionDefinitions = { readonly [K in keyof Config]-?: OptionDefinition<Conf
 const definitions: OptionDefinitions = {
   db: {
     value: 'file',
-    help: 'the database file',
+    help: 'database file',
     default: 'paygate.db',
     parse: single(parsePath),
   },
   listen: {
     value: 'host:port',
-    help: 'where paygate answers; * for every address of this machine; with --domain, *:443 unless told otherwise',
+    help: 'listen address; * means every address of this machine (default with --domain: *:443)',
     default: '127.0.0.1:8080',
     parse: single(parseListen),
   },
   plainHttp: {
     value: 'choice',
-    help: 'allow or refuse plain HTTP on an address that is not loopback; for a network of which only your proxy is part',
+    help: 'allow or refuse plain HTTP on an address that is not loopback; only for a network that only your proxy can reach',
     default: 'refuse',
     parse: single(parseChoice),
   },
-  tlsCert: fileOption(
-    'HTTPS with this certificate and its chain (PEM), read again when it changes',
-  ),
-  tlsKey: fileOption('the key of that certificate (PEM)'),
+  tlsCert: fileOption('certificate and chain for HTTPS (PEM), reloaded when the file changes'),
+  tlsKey: fileOption('key of that certificate (PEM)'),
   domain: {
     value: 'name',
-    help: "HTTPS with certificates for this name, fetched and renewed by itself; means that you agree to the authority's terms",
+    help: "domain name for HTTPS; paygate fetches and renews its certificates; you agree to the authority's terms",
     parse: optional(parseDomain),
   },
   acmeEmail: {
     value: 'address',
-    help: 'where the authority may write to you',
+    help: 'your email address for the certificate authority',
     parse: optional(parseEmail),
   },
   acmeDirectory: {
     value: 'url',
-    help: `another authority that speaks ACME (default: ${letsEncrypt})`,
+    help: `directory URL of another ACME authority (default: ${letsEncrypt})`,
     parse: optional(parseDirectory),
   },
   acmeCa: fileOption(
-    'who vouches for the server of that authority (PEM), where it is one of your own',
+    "root certificate of that authority's server (PEM), for an authority of your own",
   ),
   listenHttp: {
     value: 'host:port',
-    help: 'where the authority asks whether the name is yours; it comes to port 80 (default: *:80 with --domain)',
+    help: 'listen address for the challenge of the authority, which it sends to port 80 (default: *:80 with --domain)',
     parse: optional(parseListen),
   },
   network: {
     value: 'name',
-    help: 'mainnet, testnet3, testnet4, signet or regtest; fixed when the file is made (default: that of the file, mainnet for a new one)',
+    help: 'mainnet, testnet3, testnet4, signet or regtest; fixed for a database (default for a new one: mainnet)',
     parse: optional(parseNetworkName),
   },
   checkpoint: {
     value: 'height:hash',
-    help: 'a block, 144 deep or more, that is trusted and from where headers are verified (default: built in; testnet3 has none)',
+    help: 'trusted block, at least 144 deep, from which headers are verified (default: built in; testnet3 has none)',
     parse: optional(parseCheckpoint),
   },
   electrum: {
@@ -162,40 +160,40 @@ const definitions: OptionDefinitions = {
   },
   proxy: {
     value: 'url',
-    help: 'socks5://[user:password@]host:port for all Electrum servers and .onion Callback URLs (Tor); names are resolved there',
+    help: 'socks5://[user:password@]host:port for all Electrum servers and .onion Callback URLs (Tor); the proxy resolves names',
     parse: optional(parseProxy),
   },
   electrumInFlight: {
     value: 'n',
-    help: 'requests under way at once at an Electrum server of your own (default: 100)',
+    help: 'in-flight limit of requests to your own Electrum server (default: 100)',
     parse: optional(parseCount),
   },
   proveDepthAbove: {
     value: 'sat',
-    help: 'amount above which a block must also prove, by its coinbase, how deep its tree is',
+    help: "amount above which a block's coinbase must also prove the depth of its merkle tree",
     default: '10000000',
     parse: single(parseAmount),
   },
   publicUrl: {
     value: 'url',
-    help: 'the URL under which shops reach this paygate',
+    help: 'URL at which shops reach this paygate',
     parse: optional(parsePublicUrl),
   },
   trustedProxy: {
     value: 'address',
-    help: 'a proxy, or a network of them, whose X-Forwarded-For is believed; repeatable (default: none)',
+    help: 'address or network of a proxy whose X-Forwarded-For is trusted; repeatable (default: none)',
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
   },
   walletGap: {
     value: 'n',
-    help: "the gap limit that the merchant's own wallet is set to; /healthz warns before it is reached",
+    help: "gap limit of the merchant's own wallet; /healthz warns before it is reached",
     default: String(scanGap),
     parse: single(parseCount),
   },
   refuseGap: {
     value: 'n',
-    help: 'refuse an address after so many unpaid ones in a row (default: never)',
+    help: 'refuse new addresses after this many unpaid ones in a row (default: never)',
     parse: optional(parseCount),
   },
   foreignBalances: {
@@ -214,13 +212,13 @@ const definitions: OptionDefinitions = {
   ),
   price: {
     value: 'mode',
-    help: 'on, off, or own: /api/price from public sources, from none, or from --price-source alone; asked when a shop asks, or a store with a currency is paid',
+    help: 'on (public sources), off, or own (only --price-source); queried for /api/price and for payments of stores with a currency',
     default: 'on',
     parse: single(parseOneOf(priceModes)),
   },
   priceSource: {
     value: 'url#path',
-    help: 'one more source of prices: its URL and the way to the number, {CODE} for the currency, such as https://www.bitstamp.net/api/v2/ticker/btc{code}#last; repeatable',
+    help: 'price source: URL and path to the number, {CODE} for the currency, such as https://www.bitstamp.net/api/v2/ticker/btc{code}#last; repeatable',
     repeatable: true,
     parse: (texts) => texts.map((text) => parsePriceSource(text)),
   },
@@ -237,7 +235,7 @@ const definitions: OptionDefinitions = {
   },
   metricsListen: {
     value: 'host:port',
-    help: 'where Prometheus may ask for /metrics, such as 127.0.0.1:9090; loopback only (default: nowhere)',
+    help: 'listen address of /metrics for Prometheus, such as 127.0.0.1:9090; loopback only (default: off)',
     parse: optional(parseLoopback),
   },
 };

@@ -152,17 +152,17 @@ const tlsCode =
 export function outcomeOf({
   phase,
   status,
-  errorCode: fault,
+  errorCode,
 }: AttemptEnd): Exclude<AttemptOutcome, 'refused' | 'internal'> {
   if (status !== undefined && status !== 200)
     return redirectStatuses.has(status) ? 'redirect' : 'status';
-  if (fault === undefined) return 'delivered';
-  if (timeoutCodes.has(fault)) return 'timeout';
+  if (errorCode === undefined) return 'delivered';
+  if (timeoutCodes.has(errorCode)) return 'timeout';
   switch (phase) {
     case 'resolve':
       return 'dns';
     case 'connect':
-      return tlsCode.test(fault) ? 'tls' : 'connect';
+      return tlsCode.test(errorCode) ? 'tls' : 'connect';
     case 'tls':
       return 'tls';
     case 'response':

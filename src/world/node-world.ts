@@ -289,9 +289,9 @@ function createHttpClient(target: HttpTarget): Client {
     ...(idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs }),
     connect(options, callback) {
       const done: typeof callback = (...outcome) => {
-        const [fault, connected] = outcome;
-        if (fault === null) onReady?.();
-        if (fault !== null || target.isLenient !== true) callback(...outcome);
+        const [error, connected] = outcome;
+        if (error === null) onReady?.();
+        if (error !== null || target.isLenient !== true) callback(...outcome);
         // It implements all that undici uses of a socket.
         else callback(null, new LenientSocket(connected) as unknown as Socket);
       };
@@ -301,7 +301,7 @@ function createHttpClient(target: HttpTarget): Client {
             if (options.protocol === 'https:') dial({ ...options, httpSocket: tunnel }, done);
             else done(null, tunnel);
           },
-          (fault: Error) => done(fault, null),
+          (error: Error) => done(error, null),
         );
         return;
       }
