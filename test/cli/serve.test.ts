@@ -304,8 +304,8 @@ test('a file that is damaged under it ends it with the same line', async () => {
   await database.close();
   const child = serve(path, nowhere, '--log-level', 'silent');
   await portOf(child);
-  damageTable(path, 'callbacks');
-  // After a commit of another process it reads again what it had read before.
+  damageTable(path, 'stores');
+  // The dispatcher reads the stores each second, from the disk after a commit of another process.
   look(path).exec("INSERT INTO settings VALUES ('a', '')");
   const { by, errors } = await child.ended;
   expect([by, errors]).toEqual([1, damaged(path)]);
