@@ -35,7 +35,7 @@ import { openStore, type Store } from './store/open-store.ts';
 import { beginAt, followedNetwork } from './store/records/headers.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { logPayment } from './watcher/payment-log.ts';
-import { Watcher } from './watcher/watcher.ts';
+import { createWatcher, type Watcher } from './watcher/watcher.ts';
 import { createFeed, type Feed } from './web/change-feed.ts';
 import type { Fetch } from './web/http-server.ts';
 import { createEntrance, type Entrance } from './web/listeners.ts';
@@ -194,7 +194,7 @@ function joinRoad(parts: Parts) {
     isHeldBack: () => backlog.isHolding(),
     onAttempt: (report) => meter.metrics?.attempted(report),
   });
-  const watcher = new Watcher({
+  const watcher = createWatcher({
     world,
     store,
     network,

@@ -1,9 +1,9 @@
-// Tracks work in the background, so that `idle` can wait for its end.
+// Work in the background, tracked so that `idle` can report when all of it has ended.
 
 export interface BackgroundTasks {
-  /** Starts work without waiting for it; `onError` receives its failure. */
+  /** Starts work without waiting for it; a failure goes to `onError`. */
   run(work: () => Promise<void>): void;
-  /** Resolves when no work is running, including work that starts meanwhile. */
+  /** Resolves when no work runs, including work that began meanwhile. */
   idle(): Promise<void>;
 }
 

@@ -12,8 +12,7 @@ import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import { mostCounted } from '../store/records/outbox.ts';
 import { copyTold, readUnmatched } from '../store/records/settings.ts';
-import type { WatcherStatus } from '../watcher/status.ts';
-import type { Watcher } from '../watcher/watcher.ts';
+import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type AlarmCode =
   | 'restored-database'

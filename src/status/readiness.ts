@@ -3,7 +3,7 @@
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { Catalog } from '../store/records/catalog.ts';
-import type { WatcherStatus } from '../watcher/status.ts';
+import type { WatcherStatus } from '../watcher/watcher.ts';
 import { unshownIn } from './findings.ts';
 
 export interface Readiness {

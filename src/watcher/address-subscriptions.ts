@@ -1,7 +1,6 @@
-// Which addresses are subscribed at the server in use: the hot ones first, then the others, each newest
-// first, and what lies in reserve last, up to a limit; the sweeps reach the rest. What is new since is
-// always added, and what is coldest makes room for it. An address that the server refuses to tell of costs
-// only itself: it is worked up by its history, each minute, and asked about again in a while.
+// Which addresses are subscribed at the watched server: hot ones first, then the others, each newest first,
+// then the look-ahead, up to a limit. A new address is always added; the coldest one makes room for
+// it. The sweeps reach the rest. A refused address is checked by its history each minute.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
@@ -15,13 +14,12 @@ import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
 import type { World } from '../world/world.ts';
-import { scriptBackoffMs } from './address-sync.ts';
-import type { RefusedSubscriptions } from './status.ts';
+import { scriptBackoffMs, type WorkQueue } from './work-queue.ts';
 
 /** Above every id. */
 export const maxId = Number.MAX_SAFE_INTEGER;
 
-/** How long after it was issued an address is hot. */
+/** How long an address is hot after it was issued. */
 export const hotForMs = 7 * dayMs;
 
 export interface AddressSubscriptionsParts {
@@ -30,26 +28,30 @@ export interface AddressSubscriptionsParts {
   readonly tasks: BackgroundTasks;
   /** How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at another. */
   readonly max?: number | undefined;
-  /** The server's status of a script is another than ours. */
-  readonly differs: (scripthash: Scripthash, status: Status) => void;
-  /** The server does not tell it. */
-  readonly refusals: (scripthash: Scripthash) => void;
+  readonly queue: Pick<WorkQueue, 'statusChanged' | 'isPending' | 'add'>;
 }
 
-/** Unless told otherwise. */
+/** Addresses whose subscription the server refused: they are checked each minute. */
+export interface RefusedSubscriptions {
+  readonly server: string;
+  readonly scripts: number;
+  /** The newest. */
+  readonly reason: string;
+}
+
+/** The default limits. */
 const maxSubscribed = { own: 100_000, other: 10_000 };
-/** Addresses read from the file in a turn of the event loop. */
+/** Addresses read from the file in one turn of the event loop. */
 const pageSize = 250;
-/** Of what is read, so much may wait to be sent: the window is always full. */
+/** Requests that may wait to be sent, so that the window is always full. */
 const maxWaiting = 2 * pageSize;
-/** More that are new at once are mass requests. */
+/** More new addresses at once are subscribed by mass requests. */
 const maxUrgentAtOnce = 100;
 
 const mass: Priority = { bulk: true };
-
-/** A server that refuses more than this, and more than it tells of, is of no use. */
+/** A server that refuses more addresses than this, and more than it accepts, is of no use. */
 const maxRefused = 100;
-/** Refused scripts whose histories are looked at each minute, in turns. */
+/** Refused scripts whose histories are checked each minute, in turns. */
 const maxCheckedAMinute = 20;
 
 /**
@@ -59,25 +61,25 @@ const maxCheckedAMinute = 20;
 export class AddressSubscriptions {
   readonly #parts: AddressSubscriptionsParts;
   readonly #session: Session;
-  readonly #most: number;
+  readonly #max: number;
   readonly #subscribed = new Set<Scripthash>();
-  /** As `all` took them, the warmest first. */
-  readonly #taken: Scripthash[] = [];
-  /** Since then, the newest last. */
+  /** In the order in which `all` subscribed them, the hottest first. */
+  readonly #ordered: Scripthash[] = [];
+  /** Subscribed since then, the newest last. */
   readonly #added = new Set<Scripthash>();
-  /** How often in a row. */
+  /** Refused scripts, and how often in a row. */
   readonly #refused = new Map<Scripthash, number>();
   /** Text of the newest refusal. */
   #refusal = '';
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(parts: AddressSubscriptionsParts, session: Session) {
     this.#parts = parts;
     this.#session = session;
-    this.#most = parts.max ?? maxSubscribed[session.server.own ? 'own' : 'other'];
+    this.#max = parts.max ?? maxSubscribed[session.server.own ? 'own' : 'other'];
   }
 
-  /** How many it has. */
+  /** How many addresses are subscribed. */
   get size(): number {
     return this.#subscribed.size;
   }
@@ -87,7 +89,7 @@ export class AddressSubscriptions {
     return this.#subscribed.has(scripthash);
   }
 
-  /** What the server has refused to tell of twice; undefined when there is nothing. */
+  /** The addresses that the server refused twice; undefined when there is none. */
   refusals(): RefusedSubscriptions | undefined {
     const scripts = [...this.#refused.values()].filter((failures) => failures > 1).length;
     if (scripts === 0) return undefined;
@@ -107,17 +109,17 @@ export class AddressSubscriptions {
     await this.#pages((last) => addresses.foreign(last?.id ?? maxId, pageSize));
   }
 
-  /** Then what lies in reserve, where there is room. */
+  /** Then the look-ahead, below the limit. */
   async allLookahead(): Promise<void> {
     const { addresses } = this.#parts.store;
     await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
   }
 
-  /** What is derived for it since. */
+  /** The look-ahead that was derived since. */
   async addLookahead(scripthashes: readonly Scripthash[]): Promise<void> {
-    const fresh = scripthashes.filter((each) => this.#isTaken(each));
-    // The first to make room.
-    this.#taken.push(...fresh);
+    const fresh = scripthashes.filter((each) => this.#reserve(each));
+    // They make room first.
+    this.#ordered.push(...fresh);
     await this.#compare(fresh, null, mass);
   }
 
@@ -130,7 +132,7 @@ export class AddressSubscriptions {
     }
     for (const each of fresh) this.#subscribed.add(each);
     const compared = this.#compare(fresh, null, fresh.length > maxUrgentAtOnce ? mass : {});
-    for (let over = this.#subscribed.size - this.#most; over > 0; over -= 1) {
+    for (let over = this.#subscribed.size - this.#max; over > 0; over -= 1) {
       this.#dropColdest();
     }
     await compared;
@@ -141,49 +143,49 @@ export class AddressSubscriptions {
     let hasFailed = false;
     let page = read(undefined);
     for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
-      const answered = this.#take(page.filter(({ scripthash }) => this.#isTaken(scripthash)));
+      const answered = this.#take(page.filter(({ scripthash }) => this.#reserve(scripthash)));
       answered.catch(() => {
         hasFailed = true;
       });
       asked.push(answered);
-      if (this.#subscribed.size >= this.#most) break;
+      if (this.#subscribed.size >= this.#max) break;
       while (asked.length > 0 && this.#session.bulkWaiting >= maxWaiting) await asked.shift();
       await nextTurn();
-      // Why it has, is thrown below.
+      // The failure is thrown below.
       page = hasFailed ? [] : read(last);
     }
     await Promise.all(asked);
   }
 
   #take(page: readonly Watched[]): Promise<unknown> {
-    this.#taken.push(...page.map(({ scripthash }) => scripthash));
+    this.#ordered.push(...page.map(({ scripthash }) => scripthash));
     return Promise.all(
       page.map(({ scripthash, statusHash }) => this.#compare([scripthash], statusHash, mass)),
     );
   }
 
-  /** Where there is room, one that is known neither as subscribed nor as refused. One look for both: there are very many. */
-  #isTaken(scripthash: Scripthash): boolean {
+  /** Takes a place below the limit for an address that is neither subscribed nor refused. */
+  #reserve(scripthash: Scripthash): boolean {
     const { size } = this.#subscribed;
-    if (size >= this.#most || this.#refused.has(scripthash)) return false;
+    if (size >= this.#max || this.#refused.has(scripthash)) return false;
     return this.#subscribed.add(scripthash).size > size;
   }
 
-  /** @param ours what we worked up last, the same of all */
+  /** @param ours the recorded status, the same for all */
   async #compare(
     scripthashes: readonly Scripthash[],
     ours: Status,
     priority: Priority,
   ): Promise<void> {
-    await this.#session.subscribeAll(scripthashes, priority, (scripthash, told) => {
-      if (told instanceof PaygateError) return this.#refuse(scripthash, reasonOf(told));
+    await this.#session.subscribeAll(scripthashes, priority, (scripthash, status) => {
+      if (status instanceof PaygateError) return this.#refuse(scripthash, reasonOf(status));
       this.#refused.delete(scripthash);
-      if (told !== ours) this.#parts.differs(scripthash, told);
+      if (status !== ours) this.#parts.queue.statusChanged(scripthash, status);
     });
   }
 
   #refuse(scripthash: Scripthash, reason: string): void {
-    const { world, tasks, refusals } = this.#parts;
+    const { world, tasks } = this.#parts;
     const failures = (this.#refused.get(scripthash) ?? 0) + 1;
     this.#subscribed.delete(scripthash);
     this.#refused.set(scripthash, failures);
@@ -196,28 +198,33 @@ export class AddressSubscriptions {
       const server = this.#session.server.label;
       world.log.warn('an address could not be subscribed', { scripthash, server, reason });
     }
-    refusals(scripthash);
-    this.#lookByMinute();
-    world.after(scriptBackoffMs(failures), () => tasks.run(() => this.#tryAgain(scripthash)));
+    this.#check(scripthash);
+    this.#checkEachMinute();
+    world.after(scriptBackoffMs(failures), () => tasks.run(() => this.#retry(scripthash)));
   }
 
-  /** No notification comes of what is refused. */
-  #lookByMinute(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  #check(scripthash: Scripthash): void {
+    const { queue } = this.#parts;
+    if (!queue.isPending(scripthash)) queue.add(scripthash);
+  }
+
+  /** The server sends no notifications for refused addresses. */
+  #checkEachMinute(): void {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     this.#parts.world.after(minuteMs, () => {
-      this.#isLooking = false;
+      this.#isChecking = false;
       if (this.#session.closed || this.#refused.size === 0) return;
       for (const [scripthash, failures] of [...this.#refused].slice(0, maxCheckedAMinute)) {
         this.#refused.delete(scripthash);
         this.#refused.set(scripthash, failures);
-        this.#parts.refusals(scripthash);
+        this.#check(scripthash);
       }
-      this.#lookByMinute();
+      this.#checkEachMinute();
     });
   }
 
-  async #tryAgain(scripthash: Scripthash): Promise<void> {
+  async #retry(scripthash: Scripthash): Promise<void> {
     if (this.#session.closed || this.has(scripthash)) return;
     const statusHash = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
     this.#subscribed.add(scripthash);
@@ -228,22 +235,71 @@ export class AddressSubscriptions {
     }
   }
 
-  /** From then on it is looked at by the sweeps alone. */
+  /** From then on, only the sweeps compare it. */
   #dropColdest(): void {
     const coldest = this.#coldest();
     if (coldest === undefined) return;
     this.#subscribed.delete(coldest);
     this.#added.delete(coldest);
-    // Nothing more of it is delivered, whatever becomes of this; not behind the mass requests, where a new
-    // subscription of it would overtake it.
+    // Its notifications are ignored, whatever the answer is. This is no mass request, because a new
+    // subscription of the address must not go before it.
     this.#session.unsubscribe(coldest).catch(() => {});
   }
 
   #coldest(): Scripthash | undefined {
-    for (let last = this.#taken.pop(); last !== undefined; last = this.#taken.pop()) {
+    for (let last = this.#ordered.pop(); last !== undefined; last = this.#ordered.pop()) {
       if (this.#subscribed.has(last) && !this.#added.has(last)) return last;
     }
     for (const each of this.#added) if (this.#subscribed.has(each)) return each;
     return undefined;
+  }
+}
+
+/** The subscriptions at the watched server; they end with its session. */
+export class CurrentSubscriptions {
+  readonly #parts: AddressSubscriptionsParts;
+  #session: Session | undefined;
+  #subscriptions: AddressSubscriptions | undefined;
+
+  constructor(parts: AddressSubscriptionsParts) {
+    this.#parts = parts;
+  }
+
+  begin(session: Session): AddressSubscriptions {
+    this.#session = session;
+    this.#subscriptions = new AddressSubscriptions(this.#parts, session);
+    return this.#subscriptions;
+  }
+
+  end(): void {
+    this.#session = undefined;
+    this.#subscriptions = undefined;
+  }
+
+  has(scripthash: Scripthash): boolean {
+    return this.#subscriptions?.has(scripthash) === true;
+  }
+
+  refusals(): RefusedSubscriptions | undefined {
+    return this.#subscriptions?.refusals();
+  }
+
+  /** Subscribes addresses that are new since the session began. */
+  add(scripthashes: readonly Scripthash[]): Promise<void> {
+    return this.#orClose(this.#session, this.#subscriptions?.add(scripthashes));
+  }
+
+  /** The same for addresses of the look-ahead: behind all others, and below the limit. */
+  addLookahead(scripthashes: readonly Scripthash[]): Promise<void> {
+    return this.#orClose(this.#session, this.#subscriptions?.addLookahead(scripthashes));
+  }
+
+  /** No address stays unwatched after a failure: the next session subscribes it. */
+  async #orClose(session: Session | undefined, subscribing?: Promise<void>): Promise<void> {
+    try {
+      await subscribing;
+    } catch (error) {
+      session?.close(`subscribing failed: ${reasonOf(error)}`);
+    }
   }
 }

@@ -1,123 +1,265 @@
-// Brings one address up to date: its history, the evidence for it, and what is recorded of it.
+// Brings one address up to date: fetches its history, collects evidence for it and records the result.
+// Computes the status itself; a server's status only starts this. Never decides when that happens:
+// see work-queue.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { HistoryItem } from '../domain/script-history.ts';
-import { RequestError, RequestTimeout } from '../electrum/requests.ts';
+import { statusHash } from '../domain/script-history.ts';
+import type { RequestError } from '../electrum/requests.ts';
+import { RequestTimeout } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
-import { reasonOf } from '../lib/errors.ts';
+import { waitAtMost } from '../lib/deadline.ts';
+import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
-import { minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Observation, Seen } from '../store/records/ledger.ts';
+import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { Applied, Observation, Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
-import type { Backlog } from './backlog.ts';
+import { isUnissued, observeUnissued } from './address-use.ts';
 import {
+  type Check,
   collectEvidence,
+  createEvidenceMemory,
   type EvidenceContext,
   type EvidenceParts,
+  type MemoryReservation,
   type Subject,
   seenOf,
   unfinishedKinds,
 } from './evidence.ts';
 import type { HeaderSync } from './header-sync.ts';
-import { type OtherServers, withFallback } from './other-servers.ts';
-import type { Proofs } from './proofs.ts';
-import {
-  crossCheck,
-  type RequestSecondOpinion,
-  type SecondOpinionParts,
-} from './second-opinion.ts';
-import type { ScriptFailures } from './status.ts';
+import { type Fallback, withFallback } from './other-servers.ts';
+import { blame, type Proofs } from './proofs.ts';
+import { seekWholeBytes } from './rebroadcast.ts';
+import { crossCheck, type SecondOpinionParts } from './second-opinion.ts';
+import type { ServerChoice } from './server-choice.ts';
+import type { WatcherEvents } from './watcher-events.ts';
 
-export interface DrainParts {
+export interface AddressSyncParts extends SecondOpinionParts {
   readonly world: World;
   readonly store: Store;
-  readonly chainSync: HeaderSync;
-  readonly proofs: Proofs;
   readonly tasks: BackgroundTasks;
-  readonly backlog: Backlog;
-  readonly callWitness: RequestSecondOpinion;
-  /** Another server than this one whose word counts. */
-  readonly elsewhere: (session: Session) => Session | undefined;
-  /** The same, and those that are connected for this alone. */
-  readonly others: OtherServers;
+  readonly events: WatcherEvents;
+  readonly headerSync: HeaderSync;
+  readonly proofs: Proofs;
+  readonly servers: ServerChoice;
+  readonly fallback: Fallback;
+  readonly announcements: Announcements;
   /** Callbacks are enqueued, or about to be. */
   readonly onCallbacks: () => void;
-  /** A server's proof failed twice. False when that was no lie: it speaks of another branch. */
-  readonly onLie: (session: Session, reason: string) => boolean;
-  /** A server did not answer what a script needs, twice in a row: another one may. */
-  readonly onMute: (session: Session, reason: string) => void;
-  /** Fetches the session's tip anew, before a failed proof is believed to be a lie. */
-  readonly refreshTip: (session: Session) => Promise<void>;
 }
 
-/** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
-export async function observeIssued(
+export interface SyncRequest {
+  readonly session: Session;
+  readonly scripthash: Scripthash;
+  readonly check: Check;
+  /** How often in a row the script could not be synced. */
+  readonly failures: number;
+}
+
+export interface SyncResult {
+  /**
+   * `none`: not our address. `unchanged`: the status is the recorded one. `superseded`: another write
+   * came first, so the check must run again. `open`: something is not proven yet.
+   */
+  readonly kind: 'none' | 'unchanged' | 'superseded' | 'open' | 'complete';
+  /** Whether our tip moved since the evidence was asked for. */
+  readonly isTipChanged?: boolean;
+  /** A transaction of the history that no server has shown. */
+  readonly unshown?: Unshown | undefined;
+}
+
+export interface Unshown {
+  readonly by: Session;
+  readonly error: RequestError;
+}
+
+/** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
+const maxEvidenceBytes = 32_000_000;
+/** How long a server's headers are waited for: by then the server is in doubt. */
+export const maxHeadersMs = 60_000;
+/** A check that takes longer records what it has found so far. */
+const recordEarlyMs = 5_000;
+/** Payments in one commit: some 20 ms of work. */
+const maxRecordedAtOnce = 200;
+/**
+ * How long one server is asked for the items of one history. The time doubles with each failure, up to
+ * 16 minutes, so that a long history at a slow server comes to its end.
+ */
+const firstTimeoutMs = 120_000;
+const maxDoublings = 3;
+
+export class AddressSync {
+  readonly #parts: AddressSyncParts;
+  readonly #memory;
+  /** How often our tip has moved. */
+  #tipChanges = 0;
+  /** How often a session left a request unanswered that another one answered. */
+  readonly #overdue = new WeakMap<Session, number>();
+  /** The server that alone reported payments to unissued addresses of a wallet. */
+  readonly #soleReporters = new Map<number, string>();
+
+  constructor(parts: AddressSyncParts) {
+    this.#parts = parts;
+    this.#memory = createEvidenceMemory(maxEvidenceBytes, () => parts.world.monotonic());
+    parts.events.on('tipChanged', () => {
+      this.#tipChanges += 1;
+    });
+  }
+
+  /** By wallet, the last server that alone reported payments to addresses that were not issued. */
+  soleReporters(): ReadonlyMap<number, string> {
+    return this.#soleReporters;
+  }
+
+  /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
+  async sync(request: SyncRequest): Promise<SyncResult> {
+    const memory = this.#memory.open();
+    try {
+      return await this.#sync(request, memory);
+    } finally {
+      memory.close();
+    }
+  }
+
+  async #sync(request: SyncRequest, memory: MemoryReservation): Promise<SyncResult> {
+    const { session, scripthash, check } = request;
+    const { store, headerSync, announcements, world, servers } = this.#parts;
+    const { by, history } = await this.#history(request);
+    const address = store.addresses.byScripthash(scripthash);
+    if (address === undefined) return { kind: 'none' };
+    const status = statusHash(history);
+    if (by === session) announcements.shown(scripthash, status);
+    if (check === 'changed' && status === address.statusHash) return { kind: 'unchanged' };
+    const syncing = headerSync.underWay(by);
+    if (syncing !== undefined) await waitAtMost(world, syncing, maxHeadersMs);
+    const tipChanges = this.#tipChanges;
+    let unshown: Unshown | undefined;
+    const parts = {
+      ...this.#parts,
+      session: by,
+      memory,
+      onFault: (server: Session, error: RequestError, isMadeUp: boolean) => {
+        if (!isMadeUp) unshown = { by: server, error };
+        else if (error instanceof RequestTimeout) this.#leftUnanswered(server, error);
+      },
+      recordEarly: this.#recordEarly(session, address, memory),
+      startDeadline: deadlineAfter(world, request.failures),
+    };
+    const observe = isUnissued(address) ? observeUnissued : observeIssued;
+    const subject = { address, history, status, check };
+    const observation = await observe(parts, subject).catch((error: unknown) => {
+      throw blame(by, error);
+    });
+    // The answers of a session are not recorded after its end.
+    if (servers.isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
+    if (!(await this.#record(observation, by))) return { kind: 'superseded' };
+    for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
+    this.#seekWholeBytes(by, observation.seen);
+    const kind = observation.statusHash === undefined ? 'open' : 'complete';
+    return { kind, isTipChanged: tipChanges !== this.#tipChanges, unshown };
+  }
+
+  #history({ session, scripthash, failures }: SyncRequest) {
+    return withFallback(
+      session,
+      this.#parts.servers,
+      // A script that failed before lets others go first.
+      async (by) => ({ by, history: await by.history(scripthash, { bulk: failures > 0 }) }),
+      (error) => {
+        if (error instanceof RequestTimeout) this.#leftUnanswered(session, error);
+      },
+    );
+  }
+
+  /** Records parts of a long check; all of it is recorded again at its end, with the status. */
+  #recordEarly(
+    session: Session,
+    { id, origin }: AddressPlace,
+    memory: MemoryReservation,
+  ): EvidenceParts['recordEarly'] {
+    const { world, servers } = this.#parts;
+    let recordedAt = world.monotonic();
+    return async (unwritten) => {
+      if (unwritten.length === 0 || world.monotonic() - recordedAt < recordEarlyMs) return false;
+      if (servers.isOver(session)) return false;
+      const seen = unwritten.map((each) => each.seen);
+      const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
+      if (!(await this.#record(part, session))) return false;
+      recordedAt = world.monotonic();
+      memory.release();
+      return true;
+    };
+  }
+
+  /** @returns false when another write came first: the observation must be made again */
+  async #record(observation: Observation, by: Session): Promise<boolean> {
+    const { store, world, onCallbacks } = this.#parts;
+    for (const part of partsOf(this.#memory.bounded(observation))) {
+      const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
+      // Called already now, so that the dispatcher's claim follows this write and shares its commit.
+      if (part.seen.length + part.gone.length > 0) onCallbacks();
+      const applied = await writing;
+      if (applied.callbacks > 0) onCallbacks();
+      this.#log(applied, by);
+      if (applied.again) return false;
+    }
+    return true;
+  }
+
+  #log({ reversed, foreignUse, claimedUse }: Applied, by: Session): void {
+    const { log } = this.#parts.world;
+    for (const txid of reversed) log.warn('a payment was taken back by the chain', { txid });
+    const message = 'an address was paid that was not issued yet';
+    if (foreignUse !== undefined) log.warn(message, { ...foreignUse });
+    if (claimedUse === undefined) return;
+    const { label } = by.server;
+    this.#soleReporters.set(claimedUse.walletId, label);
+    log.warn(message, { byServerAlone: label, ...claimedUse });
+  }
+
+  #seekWholeBytes(by: Session, seen: readonly Seen[]): void {
+    const { store, fallback, tasks } = this.#parts;
+    tasks.run(() => seekWholeBytes(store, fallback, by, seen));
+  }
+
+  /** Another server answered instead: from the second time on, this one may be left. */
+  #leftUnanswered(session: Session, error: RequestTimeout): void {
+    const times = (this.#overdue.get(session) ?? 0) + 1;
+    this.#overdue.set(session, times);
+    if (times > 1) this.#parts.servers.leaveUnanswering(session, error.message);
+  }
+}
+
+async function observeIssued(
   all: EvidenceParts & SecondOpinionParts,
   subject: Subject,
 ): Promise<Observation> {
-  const { address, history, status, look } = subject;
+  const { address, history, status, check } = subject;
   const { id: addressId, origin } = address;
   const script = lazy(() => all.store.addresses.scriptOf(addressId));
-  const parts: EvidenceContext & SecondOpinionParts = {
-    ...all,
-    isNews: look === 'changed',
-    unwritten: [],
-    script,
-  };
+  const isNews = check === 'changed';
+  const parts: EvidenceContext & SecondOpinionParts = { ...all, isNews, unwritten: [], script };
   const known = new Map(parts.store.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
-  const gathered = await collectEvidence(parts, history, known);
-  const testified = await crossCheck(parts, subject, known, gathered);
-  const found = [...gathered, ...testified.gathered];
-  const seen = withoutMined(seenOf(found));
-  const isOpen = testified.isOpen || found.some(({ kind }) => unfinishedKinds.has(kind));
-  const { gone } = testified;
+  const first = await collectEvidence(parts, history, known);
+  const second = await crossCheck(parts, subject, known, first);
+  const evidence = [...first, ...second.evidence];
+  const seen = withoutMined(seenOf(evidence));
+  const isOpen = second.isOpen || evidence.some(({ kind }) => unfinishedKinds.has(kind));
+  const { gone } = second;
   return { addressId, origin, seen, gone, statusHash: isOpen ? undefined : status };
 }
 
-/** What is in a block of ours is in no mempool, whoever says so. */
+/** A transaction in a block of our chain is in no mempool, whatever a server reports. */
 function withoutMined(seen: readonly Seen[]): Seen[] {
   const mined = new Set(seen.flatMap(({ txid, block }) => (block === null ? [] : [txid])));
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }
 
-/** A history, and which server has shown it. */
-export interface ShownHistory {
-  readonly by: Session;
-  readonly history: readonly HistoryItem[];
-}
-
-export interface HistoryRequest {
-  readonly session: Session;
-  readonly scripthash: Scripthash;
-  readonly bulk: boolean;
-  /** The session did not answer, and another one did. */
-  readonly onOverdue: (error: RequestTimeout) => void;
-}
-
-/** @throws what the session throws, where no other server shows it */
-export function askHistory(
-  elsewhere: (session: Session) => Session | undefined,
-  { session, scripthash, bulk, onOverdue }: HistoryRequest,
-): Promise<ShownHistory> {
-  return withFallback(
-    session,
-    elsewhere,
-    async (by) => ({ by, history: await by.history(scripthash, { bulk }) }),
-    (error) => {
-      if (error instanceof RequestTimeout) onOverdue(error);
-    },
-  );
-}
-
-/** Payments in one commit: some 20 ms of work. */
-const maxRecordedAtOnce = 200;
-
 /**
- * A flood of payments to one address is recorded in several commits, so that nothing else waits for
- * all of it. Only the last one has the status: should it not come to that, the whole is looked at again.
+ * Splits a flood of payments to one address into several commits, so that other writes do not wait for
+ * all of it. Only the last part has the status: without it, the whole is checked again.
  */
 export function* partsOf(observation: Observation): Generator<Observation> {
   const { seen } = observation;
@@ -129,127 +271,8 @@ export function* partsOf(observation: Observation): Generator<Observation> {
   yield { ...observation, seen: seen.slice(from) };
 }
 
-export interface ScriptFailure {
-  readonly by: Session;
-  readonly reason: string;
-  readonly request: string | undefined;
-  /** The history was shown, and names what is not. */
-  readonly isUnshown: boolean;
-}
-
-export const failureOf = (by: Session, error: unknown, isUnshown: boolean): ScriptFailure => ({
-  by,
-  reason: reasonOf(error),
-  request: error instanceof RequestError ? error.request : undefined,
-  isUnshown,
-});
-
-export class FailedScripts {
-  readonly #failures = new Map<Scripthash, ScriptFailure>();
-
-  /** @returns whether the same server failed at its last try as well */
-  add(scripthash: Scripthash, failure: ScriptFailure): boolean {
-    const isSecondTime = this.#failures.get(scripthash)?.by === failure.by;
-    // The newest last.
-    this.#failures.delete(scripthash);
-    this.#failures.set(scripthash, failure);
-    return isSecondTime;
-  }
-
-  delete(scripthash: Scripthash): void {
-    this.#failures.delete(scripthash);
-  }
-
-  scriptFailures(): ScriptFailures[] {
-    const found = new Map<string, ScriptFailures>();
-    for (const { by, request, reason, isUnshown } of this.#failures.values()) {
-      const server = by.server.label;
-      const key = `${server} ${request}`;
-      const { scripts, unshown } = found.get(key) ?? { scripts: 0, unshown: 0 };
-      const counts = { scripts: scripts + 1, unshown: unshown + Number(isUnshown) };
-      found.set(key, { server, request, reason, ...counts });
-    }
-    return [...found.values()];
-  }
-}
-
-const recheckMs = 60_000;
-/**
- * Before protocol 1.6 the two may order the mempool differently, and never agree; the rounds go on
- * comparing them.
- */
-const maxChecks = 10;
-
-interface Notification {
-  readonly status: Status;
-  looks: number;
-}
-
-export interface Announcements {
-  /** The server's newest word on a script. */
-  statusChanged(scripthash: Scripthash, status: Status): void;
-  /** The status of a history that it showed: another one than was told is looked at again. */
-  shown(scripthash: Scripthash, status: Status): void;
-  /** Told, and not shown yet. */
-  has(scripthash: Scripthash): boolean;
-  /** The session has ended: another one tells anew. */
-  clear(): void;
-}
-
-/** @param lookAgain called in a minute for what was told and not shown */
-export function createAnnouncements(
-  world: World,
-  lookAgain: (scripthash: Scripthash) => void,
-): Announcements {
-  const announcements = new Map<Scripthash, Notification>();
-  return {
-    statusChanged(scripthash, status) {
-      announcements.set(scripthash, { status, looks: 0 });
-    },
-    shown(scripthash, status) {
-      const announcement = announcements.get(scripthash);
-      if (announcement === undefined) return;
-      announcement.looks += 1;
-      if (announcement.status === status || announcement.looks > maxChecks) {
-        announcements.delete(scripthash);
-        return;
-      }
-      world.after(recheckMs, () => {
-        if (announcements.get(scripthash) === announcement) lookAgain(scripthash);
-      });
-    },
-    has: (scripthash) => announcements.has(scripthash),
-    clear() {
-      announcements.clear();
-    },
-  };
-}
-
-/** What has not come right by then seldom does soon, and a public server bills each refusal. */
-const minuteRetries = 10;
-/**
- * So long a server is asked for what one history names before the other one is heard; then twice as long each
- * time, up to 16 minutes, so that a long history at a slow server comes to its end.
- */
-const firstTimeoutMs = 120_000;
-const maxDoublings = 3;
-
-/**
- * Each minute at first, then every ten minutes.
- * @param failures in a row
- */
-export const scriptBackoffMs = (failures: number): number =>
-  failures < minuteRetries ? minuteMs : 10 * minuteMs;
-
-/**
- * For what one history names.
- * @param failures in a row
- * @returns what begins it, and then says whether it is over
- */
-export function deadlineAfter(
-  world: Pick<World, 'monotonic'>,
-  failures: number,
-): () => () => boolean {
+/** @returns what starts a deadline, whose result says whether it is over */
+function deadlineAfter(world: Pick<World, 'monotonic'>, failures: number): () => () => boolean {
   const timeoutMs = firstTimeoutMs * 2 ** Math.min(maxDoublings, failures);
   return () => {
     const deadline = world.monotonic() + timeoutMs;
@@ -257,14 +280,58 @@ export function deadlineAfter(
   };
 }
 
-/** Waits until work has ended, and no longer than so: it goes on by itself. */
-export function waitAtMost(
-  world: Pick<World, 'after'>,
-  work: Promise<void>,
-  timeoutMs: number,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancel = world.after(timeoutMs, resolve);
-    work.then(resolve, reject).finally(cancel);
-  });
+const recheckMs = 60_000;
+/**
+ * Before protocol 1.6, server and client may order the mempool differently, so that the two statuses
+ * never agree. The sweeps go on comparing them.
+ */
+const maxChecks = 10;
+
+interface Announcement {
+  readonly status: Status;
+  checks: number;
+}
+
+/**
+ * Statuses that the watched server announced without showing their history yet. It announces each
+ * status once: a history that is older than the announcement would hide the rest for ever.
+ */
+export interface Announcements {
+  /** The newest status of a script. */
+  announced(scripthash: Scripthash, status: Status): void;
+  /** The status of a history that the server showed; another than the announced one is checked again. */
+  shown(scripthash: Scripthash, status: Status): void;
+  /** Announced, and not shown yet. */
+  has(scripthash: Scripthash): boolean;
+  /** The session has ended: the next one announces anew. */
+  clear(): void;
+}
+
+/** @param recheck called after a minute for a status that was announced and not shown */
+export function createAnnouncements(
+  world: World,
+  recheck: (scripthash: Scripthash) => void,
+): Announcements {
+  const announcements = new Map<Scripthash, Announcement>();
+  return {
+    announced(scripthash, status) {
+      announcements.set(scripthash, { status, checks: 0 });
+    },
+    shown(scripthash, status) {
+      const announcement = announcements.get(scripthash);
+      if (announcement === undefined) return;
+      announcement.checks += 1;
+      if (announcement.status === status || announcement.checks > maxChecks) {
+        announcements.delete(scripthash);
+        return;
+      }
+      world.after(recheckMs, () => {
+        if (announcements.get(scripthash) === announcement) recheck(scripthash);
+      });
+    },
+    has: (scripthash) => announcements.has(scripthash),
+    clear() {
+      announcements.clear();
+    },
+  };
 }

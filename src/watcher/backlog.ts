@@ -1,50 +1,46 @@
-// When much has changed at once (a block full of payments, a start after a long rest), it is proven and written
-// down first, and shops hear after it. The commits are fuller then, so that even the last shop hears no later
-// than if both were done by turns. It lasts a second at most, and another goes by before the next: changes
-// that come and go, as a server could make up, hold shops up for half of the time at most.
-//
-// At a start shops wait until a server has told its tip: what was owed may tell of a block that left the chain
-// meanwhile. Where none can be reached, not for ever.
+// Holds deliveries back while many scripts wait to be recorded, so that commits are full and the last shop
+// gets its callback no later. One hold lasts a second, and a second passes before the next: invented
+// changes delay shops for half of the time at most. A start waits for the first tip, within a limit.
 
 import type { Cancel, World } from '../world/world.ts';
 
-/** Scripts that wait to be recorded, above which it is a backlog: two full commits. */
+/** More waiting scripts than this are a backlog: two full commits. */
 export const minBacklog = 200;
-/** How long shops wait for it at most. */
+/** How long a backlog holds deliveries back. */
 export const maxBacklogMs = 1_000;
-/** How long they wait at a start for the first tip, at most. */
+/** How long a start holds deliveries back without a tip. */
 export const maxStartMs = 30_000;
-/** How long they do not wait after that. */
+/** How long no hold begins after the last one. */
 export const minRestMs = 1_000;
 
 export interface Backlog {
-  /** How many scripts wait now. */
+  /** Notes how many scripts wait now. */
   count(scripts: number): void;
-  /** A server was followed to its tip. */
+  /** Our chain reaches a server's tip. */
   tipKnown(): void;
-  /** Whether shops are to wait. */
+  /** Whether deliveries must wait. */
   isHolding(): boolean;
 }
 
-/** @param onOver shops need not wait any longer */
+/** @param onOver called when deliveries may go on */
 export function createBacklog(world: World, onOver: () => void): Backlog {
   let isDeep = false;
-  let holds = false;
-  let isFollowing = false;
-  const startsUntil = world.monotonic() + maxStartMs;
-  let restsUntil = Number.NEGATIVE_INFINITY;
+  let isHolding = false;
+  let hasTip = false;
+  const startUntil = world.monotonic() + maxStartMs;
+  let restUntil = Number.NEGATIVE_INFINITY;
   let cancel: Cancel = () => {};
 
   function begin(): void {
-    if (world.monotonic() < restsUntil) return;
-    holds = true;
+    if (world.monotonic() < restUntil) return;
+    isHolding = true;
     cancel = world.after(maxBacklogMs, end);
   }
 
   function end(): void {
-    if (!holds) return;
-    holds = false;
-    restsUntil = world.monotonic() + minRestMs;
+    if (!isHolding) return;
+    isHolding = false;
+    restUntil = world.monotonic() + minRestMs;
     cancel();
     onOver();
   }
@@ -57,10 +53,10 @@ export function createBacklog(world: World, onOver: () => void): Backlog {
       else end();
     },
     tipKnown() {
-      if (isFollowing) return;
-      isFollowing = true;
+      if (hasTip) return;
+      hasTip = true;
       onOver();
     },
-    isHolding: () => holds || (!isFollowing && world.monotonic() < startsUntil),
+    isHolding: () => isHolding || (!hasTip && world.monotonic() < startUntil),
   };
 }

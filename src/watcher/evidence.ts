@@ -1,5 +1,6 @@
-// One script's history turned into evidence: every transaction that pays us, with its place proven.
-// No transaction of the database is open while this waits for the network.
+// Collects evidence for one script's history: every transaction that pays us, with its place proven.
+// Never keeps a database transaction open while it waits for the network. Bounds the memory that
+// evidence takes until it is recorded, because a server may invent transactions of any number.
 
 import type { Txid } from '../bitcoin/ids.ts';
 import type { Block } from '../domain/payment.ts';
@@ -16,50 +17,49 @@ import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 
 /**
- * How a script is looked at: when its status is another than the one we worked up (`changed`), in any
- * case (`again`), or in any case and with a second voice (`cross`).
+ * When a script is checked: if its status differs from the recorded one (`changed`), in any case
+ * (`again`), or in any case and against a second server (`cross`).
  */
 export type Check = 'changed' | 'again' | 'cross';
 
-/** One script, and what a server says of it: the watched one, or another where that refuses. */
+/** One script, and its history at the watched server, or at another one where that refuses. */
 export interface Subject {
   readonly address: AddressPlace;
   readonly history: readonly HistoryItem[];
-  /** Of the history. */
+  /** The status that the history hashes to. */
   readonly status: Status;
-  readonly look: Check;
+  readonly check: Check;
 }
 
 export interface EvidenceParts {
   readonly session: Session;
   readonly proofs: Proofs;
   readonly store: Store;
-  readonly elsewhere: Fallback;
+  readonly fallback: Fallback;
   readonly onFault: OnFault;
-  /** The transactions that are to be written down. */
-  readonly held: MemoryReservation;
-  /** What is not written down yet while a long look goes on. True when it is now, and need not be held. */
-  readonly early: (unwritten: readonly SeenEvidence[]) => Promise<boolean>;
-  /** Begins to ask one server; says whether that takes too long. */
+  /** For the transactions that wait to be recorded. */
+  readonly memory: MemoryReservation;
+  /** Records evidence while a long check goes on; true when it did, and the bytes may go. */
+  readonly recordEarly: (unwritten: readonly SeenEvidence[]) => Promise<boolean>;
+  /** Starts the deadline for one server; the result says whether it is over. */
   readonly startDeadline: () => () => boolean;
 }
 
-/** While one subject is gathered. */
+/** The collection for one subject. */
 export interface EvidenceContext extends EvidenceParts {
-  /** Nothing else than what the session itself has just told. */
+  /** The check answers a fresh notification of this same session. */
   readonly isNews: boolean;
-  /** What is not written down yet. */
+  /** Evidence that is not recorded yet. */
   readonly unwritten: SeenEvidence[];
-  /** The subject's, which is read where a transaction is new to us alone. */
+  /** The subject's script, read from the file on first use. */
   readonly script: () => Uint8Array;
 }
 
-/** Items worked on at once, so that one flooded address leaves room for the others. */
+/** One flooded address leaves room for the others. */
 const maxItemsAtOnce = 25;
-
 /**
- * Items of one look that nobody shows, from which on no more are asked for: a server that invents
- * transactions must neither hold up the true ones nor have us spend all that it forgives.
+ * After so many refused items, one check asks for no more. A server that invents transactions must
+ * neither delay true ones nor spend the budget of another server.
  */
 export const maxRefusedItems = 20;
 
@@ -67,49 +67,50 @@ type Place = Inclusion | { readonly kind: 'mempool' };
 
 export interface SeenEvidence {
   readonly kind: 'seen';
-  /** Without its bytes once it is written down. */
+  /** Without its bytes once it is recorded. */
   seen: Seen;
 }
 
-/** What one item comes to. */
+/** The outcome of one item. */
 type Evidence =
   | SeenEvidence
   /** It pays us nothing. */
   | { readonly kind: 'nothing' }
-  /** In a block that nothing can be proven of. */
+  /** In a block below our first header. */
   | { readonly kind: 'unproven' }
-  /** Nothing yet: it must be looked at again. */
+  /** Nothing yet: it must be checked again. */
   | { readonly kind: 'open' }
-  /** The same: nobody has shown it. */
+  /** The same: no server has shown it. */
   | { readonly kind: 'refused' }
-  /** The same: it was not asked for. */
+  /** The same: no server was asked. */
   | { readonly kind: 'unasked' };
 
 export type ItemEvidence = Evidence & { readonly item: HistoryItem };
 
 export type KnownPayments = ReadonlyMap<Txid, PaymentRow>;
 
+/** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
 export async function collectEvidence(
   parts: EvidenceContext,
   history: readonly HistoryItem[],
   known: KnownPayments,
 ): Promise<ItemEvidence[]> {
-  const gathered: ItemEvidence[] = [];
+  const evidence: ItemEvidence[] = [];
   const isTooLong = parts.startDeadline();
   let refused = 0;
   for (const items of chunks(knownFirst(history, known), maxItemsAtOnce)) {
     if (refused >= maxRefusedItems || isTooLong()) {
-      gathered.push(...items.map((item): ItemEvidence => ({ item, kind: 'unasked' })));
+      evidence.push(...items.map((item): ItemEvidence => ({ item, kind: 'unasked' })));
       continue;
     }
     const work = items.map((item) => collectItem(parts, item, known.get(item.txid)));
     const found = await Promise.all(work);
-    gathered.push(...found);
+    evidence.push(...found);
     refused += refusedOf(found);
     parts.unwritten.push(...found.filter((each) => each.kind === 'seen'));
-    if (await parts.early(parts.unwritten)) dropBytes(parts.unwritten.splice(0));
+    if (await parts.recordEarly(parts.unwritten)) dropBytes(parts.unwritten.splice(0));
   }
-  return gathered;
+  return evidence;
 }
 
 function dropBytes(written: readonly SeenEvidence[]): void {
@@ -119,7 +120,7 @@ function dropBytes(written: readonly SeenEvidence[]): void {
   }
 }
 
-/** Payments that we know do not wait for what may be made up. */
+/** Known payments do not wait for items that may be invented. */
 const knownFirst = (history: readonly HistoryItem[], known: KnownPayments): HistoryItem[] => [
   ...history.filter(({ txid }) => known.has(txid)),
   ...history.filter(({ txid }) => !known.has(txid)),
@@ -130,6 +131,7 @@ export const seenOf = (found: readonly ItemEvidence[]): Seen[] =>
 
 export const refusedOf = (found: readonly ItemEvidence[]): number =>
   found.filter(({ kind }) => kind === 'refused').length;
+
 export const unfinishedKinds: ReadonlySet<Evidence['kind']> = new Set([
   'open',
   'refused',
@@ -142,7 +144,7 @@ export const isAt = (position: Position, height: number | null): boolean =>
 export const isMined = (found: ItemEvidence | undefined): boolean =>
   found?.kind === 'seen' && found.seen.block !== null;
 
-/** Without `isRelayed` it was recorded before. */
+/** Without `isRelayed`, it was recorded before. */
 type PaidBytes = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
 
 type CheckedItem = readonly [paid: PaidBytes | undefined, place: Place];
@@ -164,12 +166,12 @@ async function checkItem(
   return [paid, place];
 }
 
-/** What one server refuses to show, another one may; undefined where none does. */
+/** Undefined where no server shows the item. */
 const checkItemAnywhere = (
   parts: EvidenceContext,
   ...item: [item: HistoryItem, row: PaymentRow | undefined]
 ): Promise<CheckedItem | undefined> =>
-  parts.elsewhere.ask(
+  parts.fallback.ask(
     parts.session,
     (session) => {
       const isNews = parts.isNews && session === parts.session;
@@ -183,30 +185,30 @@ async function collectItem(
   item: HistoryItem,
   row: PaymentRow | undefined,
 ): Promise<ItemEvidence> {
-  const looked = await checkItemAnywhere(parts, item, row);
-  const found = evidenceOf(parts.held, item, looked);
-  // It is known to be elsewhere: that is not worked up before they agree.
+  const checked = await checkItemAnywhere(parts, item, row);
+  const found = evidenceOf(parts.memory, item, checked);
+  // We know another place for it: nothing is recorded before both agree.
   const isFalse =
     found.kind === 'unproven' && row !== undefined && !isAt(item.position, row.height);
   return { item, ...(isFalse ? { kind: 'open' } : found) };
 }
 
 function evidenceOf(
-  held: MemoryReservation,
+  memory: MemoryReservation,
   { txid }: HistoryItem,
-  looked: CheckedItem | undefined,
+  checked: CheckedItem | undefined,
 ): Evidence {
-  // It names a transaction that nobody will show: the others must not wait for that.
-  if (looked === undefined) return { kind: 'refused' };
-  const [paid, place] = looked;
+  // No server shows this transaction: the other items must not wait for it.
+  if (checked === undefined) return { kind: 'refused' };
+  const [paid, place] = checked;
   if (paid === undefined) return { kind: 'nothing' };
   if (place.kind === 'unproven') return { kind: 'unproven' };
   if (place.kind === 'ahead') return { kind: 'open' };
-  const { isRelayed = true, ...told } = paid;
+  const { isRelayed = true, ...shown } = paid;
   if (place.kind === 'mempool' && !isRelayed) return { kind: 'open' };
-  if (!held.take(told.raw?.length ?? 0)) return { kind: 'open' };
+  if (!memory.take(shown.raw?.length ?? 0)) return { kind: 'open' };
   const block = place.kind === 'proven' ? place.block : null;
-  return { kind: 'seen', seen: { txid, block, ...told } };
+  return { kind: 'seen', seen: { txid, block, ...shown } };
 }
 
 const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({
@@ -227,7 +229,7 @@ async function placeOf(
   return proofs.prove(session, txid, position.height);
 }
 
-/** Then a proof in it outweighs any silence. */
+/** A proof in a block of our best chain outweighs any absence. */
 export const standsOn = ({ headers }: Store, block: Block | undefined): boolean =>
   block !== undefined && headers.isOnBest(block);
 
@@ -236,42 +238,43 @@ export function provenBlock(row: PaymentRow | undefined): Block | undefined {
   return { height: row.height, hash: row.blockHash };
 }
 
+/** Bounds the bytes that evidence takes: in memory, and unconfirmed ones in the file. */
 export interface EvidenceMemory {
-  /** Opens what one look will hold. */
+  /** Opens the reservation of one check. */
   open(): MemoryReservation;
-  /** What is to be written down: without the bytes of what is in no block where they are too many. */
+  /** The observation without the bytes of unconfirmed transactions that exceed the rate. */
   bounded(observation: Observation): Observation;
 }
 
 export interface MemoryReservation {
-  /** Takes so many bytes; false when there is no room for them now. */
+  /** Reserves bytes; false when there is no room now. */
   take(bytes: number): boolean;
-  /** To be called when they are written down, or let go of. */
+  /** The bytes are recorded, or dropped. */
   release(): void;
-  /** The look has ended: what still comes of it is let go of at once. */
+  /** The check has ended: later bytes get no room. */
   close(): void;
 }
 
-/** Bytes of transactions in no block that are kept: 12 MB an hour, which is more than all of Bitcoin pays by. */
+/** For bytes of unconfirmed transactions that are recorded: 12 MB an hour, more than all of Bitcoin. */
 const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
 /**
- * @param most bytes of all that is open
+ * @param maxBytes of all open reservations together
  * @param monotonic milliseconds
  */
-export function createEvidenceMemory(most: number, monotonic: () => number): EvidenceMemory {
+export function createEvidenceMemory(maxBytes: number, monotonic: () => number): EvidenceMemory {
   let total = 0;
-  let kept: Bucket | undefined;
-  function mayKeep({ block, raw }: Seen): boolean {
+  let recorded: Bucket | undefined;
+  function mayRecord({ block, raw }: Seen): boolean {
     if (block !== null || raw === undefined) return true;
-    const { bucket, waitMs } = takeToken(recordedBytes, kept, monotonic(), raw.length);
-    kept = bucket;
+    const { bucket, waitMs } = takeToken(recordedBytes, recorded, monotonic(), raw.length);
+    recorded = bucket;
     return waitMs === 0;
   }
   return {
     bounded: (observation) => ({
       ...observation,
-      seen: observation.seen.map((each) => (mayKeep(each) ? each : withoutBytes(each))),
+      seen: observation.seen.map((each) => (mayRecord(each) ? each : withoutBytes(each))),
     }),
     open() {
       let own = 0;
@@ -282,7 +285,7 @@ export function createEvidenceMemory(most: number, monotonic: () => number): Evi
       };
       return {
         take(bytes) {
-          if (!isOpen || total + bytes > most) return false;
+          if (!isOpen || total + bytes > maxBytes) return false;
           total += bytes;
           own += bytes;
           return true;

@@ -1,7 +1,6 @@
-// Whether payments may be promoted to 2, and why not: a server whose valid headers leave our chain more
-// than two blocks back for half an hour; a heavier branch too deep to follow; the only server there is
-// has just lied. The file says whether it is so (the ledger reads it in the very transaction that would
-// promote), so a restart in the middle of it changes nothing. What ends, catches up in one commit.
+// Whether payments may become 2, and why not: a server's branch that forks deep for half an hour, a heavier
+// branch too deep to follow, or a lie of the only server. The file says so, and the ledger reads it
+// in the transaction that would promote: a restart changes nothing. The end of a hold promotes.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
@@ -12,27 +11,27 @@ import type { Store } from '../store/open-store.ts';
 import { type HoldReason, readHold, writeHold } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
 
-/** A live server, and what its tip says. */
+/** A live server, and how its tip stands to our best chain. */
 export interface AssessedServer {
   readonly session: Session;
   /** `unknown` until the tip's header is verified. */
-  readonly standing: Doubt | 'sound' | 'unknown';
+  readonly standing: Doubt | 'level' | 'unknown';
 }
 
 export interface FinalityHoldParts {
   readonly world: World;
   readonly store: Store;
-  /** Labels of the configured servers: a server that was taken off the list holds nothing. */
+  /** Labels of the configured servers: a server that left the list no longer holds payments. */
   readonly servers: readonly string[];
 }
 
-/** How long a branch beside ours is taken for a race, and the last word of a server that is gone. */
+/** How long another branch counts as a race of miners, and the last tip of a lost server counts. */
 const graceMs = 30 * 60_000;
 
 interface Dispute {
   readonly since: number;
   seenAt: number;
-  /** In words. */
+  /** For the operator. */
   text: string;
   /** The end of a branch that is too deep to follow. */
   deepTip: BlockHash | undefined;
@@ -42,15 +41,15 @@ export class FinalityHold {
   readonly #parts: FinalityHoldParts;
   readonly #disputes = new Map<string, Dispute>();
   #liar: string | undefined;
-  /** As it stands in the file, or is about to; undefined when that could not be written. */
-  #kept: readonly HoldReason[] | undefined;
+  /** The reasons in the file, or being written; undefined after a failed write. */
+  #stored: readonly HoldReason[] | undefined;
 
   constructor(parts: FinalityHoldParts) {
     this.#parts = parts;
     const now = parts.world.monotonic();
-    const kept = readHold(parts.store.catalog);
-    this.#kept = kept;
-    for (const { kind, server, text, deepTip } of kept) {
+    const stored = readHold(parts.store.catalog);
+    this.#stored = stored;
+    for (const { kind, server, text, deepTip } of stored) {
       if (!parts.servers.includes(server)) continue;
       if (kind === 'lie') this.#liar = server;
       else this.#disputes.set(server, { since: now - graceMs, seenAt: now, text, deepTip });
@@ -58,13 +57,13 @@ export class FinalityHold {
   }
 
   /**
-   * Looks at what the live servers' tips say.
-   * @param isLiarRedeemed whether what is in use is beyond the doubt of a lie
-   * @returns how many callbacks were enqueued by the end of a hold
+   * Updates the hold from the tips of the live servers.
+   * @param isLiarRedeemed whether the watched server is no longer in doubt for a lie
+   * @returns how many callbacks the end of a hold enqueued
    */
   update(live: readonly AssessedServer[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
-    for (const each of live) this.#hear(each, now);
+    for (const each of live) this.#note(each, now);
     for (const [label, dispute] of this.#disputes) {
       const isOver = dispute.deepTip
         ? !this.#outweighsUs(dispute.deepTip)
@@ -72,16 +71,16 @@ export class FinalityHold {
       if (isOver) this.#disputes.delete(label);
     }
     if (isLiarRedeemed) this.#liar = undefined;
-    return this.#keep();
+    return this.#store();
   }
 
-  /** The only server that can be reached lied. */
+  /** The only reachable server lied. */
   lied(label: string): Promise<number> {
     this.#liar = label;
-    return this.#keep();
+    return this.#store();
   }
 
-  /** Why nothing is promoted; empty when all is well. */
+  /** Why no payment is promoted; empty without a hold. */
   reasons(): readonly HoldReason[] {
     const now = this.#parts.world.monotonic();
     const disputes = [...this.#disputes]
@@ -92,14 +91,14 @@ export class FinalityHold {
     return [...disputes, { kind: 'lie', server: this.#liar, text }];
   }
 
-  #hear({ session, standing }: AssessedServer, now: number): void {
+  #note({ session, standing }: AssessedServer, now: number): void {
     const { label } = session.server;
     if (standing === 'unknown') return;
     const known = this.#disputes.get(label);
     const isBranch = typeof standing !== 'string' && 'depth' in standing;
     if (!isBranch) {
-      // Below a branch that outweighs ours, on its way there: that is over when it is abreast.
-      if (known?.deepTip === undefined || standing === 'sound') this.#disputes.delete(label);
+      // A server on its way to a branch that outweighs ours keeps its dispute until it is level with us.
+      if (known?.deepTip === undefined || standing === 'level') this.#disputes.delete(label);
       return;
     }
     const deep = standing.kind === 'deep' ? session.tip : undefined;
@@ -116,33 +115,35 @@ export class FinalityHold {
     return (headers.byHash(hash)?.work ?? 0n) > (headers.tip()?.work ?? 0n);
   }
 
-  /** Writes down what changed; what was held back is promoted with it. */
-  async #keep(): Promise<number> {
+  /** Stores changed reasons; the end of a hold promotes in the same commit. */
+  async #store(): Promise<number> {
     const { store, world } = this.#parts;
     const reasons = this.reasons();
-    const before = this.#kept;
+    const before = this.#stored;
     if (JSON.stringify(before) === JSON.stringify(reasons)) return 0;
-    this.#kept = reasons;
+    this.#stored = reasons;
     if (before?.length === 0) {
       const inWords = reasons.map(({ server, text }) => `${server}: ${text}`);
       world.log.error('nothing is promoted to 2', { reasons: inWords });
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
     try {
-      // While there is a reason, nothing is: the ledger reads it in the same commit.
+      // With a reason, nothing is promoted: the ledger reads it in the same commit.
       return await promote({ store, world }, (tx) => writeHold(tx, store.catalog, reasons));
     } catch (error) {
-      // The next look writes it again: no hold outlasts its cause, and none is lost.
-      this.#kept = undefined;
+      // The next update writes it again: no hold outlasts its cause, and none is lost.
+      this.#stored = undefined;
       throw error;
     }
   }
 }
 
-/** Payments in one commit: some 20 ms of work. */
+/** Payments decided in one commit: some 20 ms of work. */
 const maxDecidedAtOnce = 200;
 
 /**
- * @param first in the first commit, before all: what moved
+ * Promotes payments that have enough confirmations to 2, and settles old ones. Splits the thousands of
+ * a block into several commits, so that other writes do not wait. A start finds what a crash left.
+ * @param first runs first in the first commit
  * @returns how many callbacks were enqueued
  */
 export async function promote(

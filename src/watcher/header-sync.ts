@@ -1,10 +1,10 @@
-// Header sync: how our chain follows what servers announce. A header joins it only through connectHeaders.
+// Format: a server announces its tip; headers are fetched in chunks and joined by `connectHeaders` alone.
 //
-// The syncs of one server run one after another, and none waits for another server's answers; only
-// connecting and storing is done one at a time, so that the chain compared with is the one added to. New
-// headers and the payments that they make deep enough commit in one transaction. A payment whose block left the
-// best chain is not touched here, only named by `offChain`: what became of it stands in the histories and not in
-// the headers.
+// Algorithm: the syncs of one server run one after another, and none waits for another server. Only
+// connecting and storing runs one at a time over all servers, on the chain that was compared with.
+//
+// Invariants: new headers and the promotions that they cause commit together. A payment whose block left
+// the best chain is not changed here, only found by `offChain`: its history decides about it.
 
 import { type Header, parseHeader, workOfBits } from '../bitcoin/header.ts';
 import type { Network } from '../bitcoin/network.ts';
@@ -17,6 +17,7 @@ import {
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
 import type { Store } from '../store/open-store.ts';
 import { keepCheckpoint } from '../store/records/headers.ts';
 import { acceptedBranch } from '../store/records/hold-record.ts';
@@ -25,13 +26,13 @@ import { promote } from './finality-hold.ts';
 import { checkpointOf, Lie } from './proofs.ts';
 
 export interface HeaderSync {
-  /** Follows a server to the tip it announced, or to a newer one that it announced since. @throws Lie */
+  /** Follows a server to the tip that it announced, or to a newer one since. @throws Lie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
-  /** Has a sync that has not begun follow this tip instead; false when there is none. A server may announce any number. */
+  /** Makes a sync that has not begun follow this tip instead; false when there is none. */
   replacePending(session: Session, announced: HeaderTip): boolean;
-  /** Resolves when the sync with this server that is under way has ended; undefined when none is. */
+  /** Resolves when the syncs with this server have ended; undefined when none is under way. */
   underWay(session: Session): Promise<void> | undefined;
-  /** Since when one is, monotonic; undefined when none is. */
+  /** Since when one is under way, monotonic; undefined when none is. */
   syncingSince(session: Session): number | undefined;
 }
 
@@ -39,41 +40,38 @@ export interface HeaderSyncOptions {
   readonly world: World;
   readonly store: Store;
   readonly network: Network;
-  /** Called after the best chain has grown or changed; `callbacks` were enqueued by it. */
+  /** Called after the best chain has grown or changed; the change enqueued `callbacks`. */
   readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
 }
 
-/** Headers asked for at once, at most: the protocol's own limit, one difficulty period. */
+/** The protocol's limit for one request: a difficulty period. */
 const maxHeaders = 2016;
-/** The same at first: 32 kB of hex, which a slow line brings within the deadline of a request. */
+/** For the first request: 32 kB of hex, which a slow connection delivers within the deadline. */
 const firstHeaders = 200;
-/** After an answer as quick as this, twice as many are asked for: those have time as well. */
+/** After a quicker answer, the next request asks for twice as many. */
 const quickMs = 2_000;
-/** How far back a fork is looked for: 10, 150, 2,250 blocks, and so on to the first one. */
+/** A fork is searched 10, 150, 2,250 blocks back, and so on to the first header. */
 const firstStepBack = 10;
 const stepFactor = 15;
 
 /** The syncs with one server. */
-interface Line {
-  /** Resolves when the last of them has ended. */
-  last: Promise<void>;
-  /** The one that has not begun: of what is announced meanwhile, the newest is enough. */
+interface ServerSyncs {
+  readonly queue: SerialQueue;
+  /** The sync that has not begun: it follows the newest announcement. */
   next: { announced: HeaderTip; readonly done: Promise<void> } | undefined;
-  /** Monotonic; while one is under way. */
+  /** Since when a sync is under way, monotonic. */
   since: number | undefined;
 }
-
-const idleLine = (): Line => ({ last: Promise.resolve(), next: undefined, since: undefined });
 
 export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   const { store, world } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = minAncestorHeight(checkpoint.height);
-  const oneAtATime = createTurns();
+  const connecting = new SerialQueue();
   const fetch = createFetch(world);
 
   const join = (headers: readonly Header[], startHeight: number): Promise<HeaderConnection> =>
-    oneAtATime(async () => {
+    connecting.run(async () => {
       const result = connect(options.network, store, headers, startHeight);
       await commit(result);
       return result;
@@ -81,7 +79,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
 
   function commit(result: HeaderConnection): Promise<void> {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
-    // One that is too deep to follow is kept as well: whether it is, is seen from its work.
+    // A branch that is too deep to follow is stored as well, because its work decides about holds.
     if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
     return store.database.write((tx) => store.headers.addSide(tx, result.added));
   }
@@ -113,12 +111,12 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   async function beginWith(session: Session): Promise<ChainHeader> {
     const base = await fetchBase(options.network, (...asked) => fetch(session, ...asked));
     // Another server may have been quicker.
-    return oneAtATime(async () => store.headers.tip() ?? (await storeBase(options, base)));
+    return connecting.run(async () => store.headers.tip() ?? (await storeBase(options, base)));
   }
 
   /**
-   * Fetches and connects chunk by chunk, stepping back where the first one does not link.
-   * @param isKnown whether another server has shown the end of it meanwhile
+   * Fetches and connects chunk by chunk; steps back where the first chunk does not link.
+   * @param isKnown whether another server has shown the tip meanwhile
    */
   async function followFrom(
     session: Session,
@@ -135,7 +133,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
       const result = await join(chunk, start);
       if (result.kind === 'unlinked') {
         if (start === firstHeight) throw new Lie('its chain shares no block with ours');
-        // Else it could show what is known and step back for ever.
+        // Otherwise it could show known headers and make us step back for ever.
         if (lowest === firstHeight) throw new Lie('its headers begin with ours and lead nowhere');
         lowest = Math.max(firstHeight, from - back);
         start = lowest;
@@ -146,71 +144,63 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     }
   }
 
-  return createLines(world, follow);
+  return createSyncQueues(world, follow);
 }
 
 /** The syncs of each server, one after another. */
-function createLines(
+function createSyncQueues(
   world: World,
   follow: (session: Session, announced: HeaderTip) => Promise<void>,
 ): HeaderSync {
-  const lines = new WeakMap<Session, Line>();
+  const servers = new WeakMap<Session, ServerSyncs>();
   return {
     sync(session, announced) {
-      const line = lines.get(session) ?? idleLine();
-      lines.set(session, line);
-      if (line.next !== undefined) {
-        line.next.announced = announced;
-        return line.next.done;
+      const syncs = servers.get(session) ?? {
+        queue: new SerialQueue(),
+        next: undefined,
+        since: undefined,
+      };
+      servers.set(session, syncs);
+      if (syncs.next !== undefined) {
+        syncs.next.announced = announced;
+        return syncs.next.done;
       }
-      const done = line.last.then(() => {
-        const newest = line.next?.announced ?? announced;
-        line.next = undefined;
-        line.since = world.monotonic();
-        return follow(session, newest);
+      const done = syncs.queue.run(async () => {
+        const newest = syncs.next?.announced ?? announced;
+        syncs.next = undefined;
+        syncs.since = world.monotonic();
+        try {
+          await follow(session, newest);
+        } finally {
+          syncs.since = undefined;
+        }
       });
-      line.next = { announced, done };
-      line.last = done
-        .catch(() => {})
-        .then(() => {
-          line.since = undefined;
-        });
+      syncs.next = { announced, done };
       return done;
     },
     replacePending(session, announced) {
-      const next = lines.get(session)?.next;
+      const next = servers.get(session)?.next;
       if (next !== undefined) next.announced = announced;
       return next !== undefined;
     },
     underWay(session) {
-      const line = lines.get(session);
-      const isIdle = line === undefined || (line.next === undefined && line.since === undefined);
-      return isIdle ? undefined : line.last;
+      const syncs = servers.get(session);
+      return syncs === undefined || syncs.queue.size === 0 ? undefined : syncs.queue.settled();
     },
-    syncingSince: (session) => lines.get(session)?.since,
+    syncingSince: (session) => servers.get(session)?.since,
   };
 }
 
-/** Fetches headers from a height on, as many of those that are left as the line has shown itself quick enough for. */
+/** Fetches headers from a height on, as many at once as the connection is quick enough for. */
 function createFetch(world: Pick<World, 'monotonic'>) {
-  const atOnce = new WeakMap<Session, number>();
+  const maxAtOnce = new WeakMap<Session, number>();
   return async (session: Session, start: number, left: number): Promise<Header[]> => {
-    const most = atOnce.get(session) ?? firstHeaders;
+    const max = maxAtOnce.get(session) ?? firstHeaders;
     const askedAt = world.monotonic();
-    const headers = await session.headers(start, Math.min(most, left));
+    const headers = await session.headers(start, Math.min(max, left));
     const isQuick = world.monotonic() - askedAt < quickMs;
-    if (isQuick && headers.length === most) atOnce.set(session, Math.min(maxHeaders, 2 * most));
+    if (isQuick && headers.length === max) maxAtOnce.set(session, Math.min(maxHeaders, 2 * max));
     return headers.map(headerOf);
-  };
-}
-
-/** Does what it is given one after another. */
-function createTurns() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
   };
 }
 
@@ -224,7 +214,7 @@ function connect(
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
   if (result.kind === 'reject') throw new Lie(result.reason);
-  // Also of those that were known: else it could show the same ones for ever.
+  // Known headers are checked too: otherwise a server could show the same ones for ever.
   if (result.kind !== 'unlinked') {
     const end = headers.at(-1);
     const last = 'added' in result ? result.added.at(-1) : end && store.headers.byHash(end.hash);
@@ -235,7 +225,7 @@ function connect(
   return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
 }
 
-/** Whether the operator named a block of that branch as one to follow. */
+/** Whether the operator accepted a block of this branch. */
 function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
   const wanted = acceptedBranch(store.catalog);
   const height = wanted && store.headers.byHash(wanted)?.height;
@@ -267,7 +257,7 @@ async function extend(
       });
     });
   } finally {
-    // Also where a later commit has failed: nobody would tell of this tip again.
+    // Even after a failed later commit, because no server announces this tip again.
     if (isMoved) {
       const reorganised = before !== undefined && forkHeight < before;
       world.log[reorganised ? 'warn' : 'debug'](
@@ -279,12 +269,12 @@ async function extend(
   }
 }
 
-/** Of one server: headers from a height on, as many of those that are left as come in one answer. */
+/** Fetches headers of one server from a height on, as many as one answer has. */
 type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
 
 /**
- * The headers that our chain begins with: up to the checkpoint, which they must end in, from as far
- * below it as the rules over those that follow will look back.
+ * The headers that our chain begins with. They end in the checkpoint, and begin as far below it as the
+ * difficulty rules of later headers reach back.
  */
 async function fetchBase(network: Network, fetch: Fetch): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
@@ -316,7 +306,7 @@ async function storeBase(
   return tip;
 }
 
-/** The headers of a server from one height to another, in as many answers as it likes. */
+/** The headers of a server from one height to another, in any number of answers. */
 async function fetchRun(fetch: Fetch, from: number, to: number): Promise<Header[]> {
   const run: Header[] = [];
   while (run.length < to - from + 1) {

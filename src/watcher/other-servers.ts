@@ -1,5 +1,7 @@
-// What one server refuses or leaves unanswered is asked of another one. Other servers are the connected ones whose word counts,
-// then one of the list that is not connected, for this alone. A server that the operator has not named is never asked.
+// Asks another server for what one server refuses or leaves unanswered: first the healthy live servers,
+// then one of the list that is connected for this alone. Only servers that the operator named are asked.
+// A public server bills a refusal as a hundred answers (see electrum/budget.ts). The hourly accounts of
+// all purposes stand here, so that no flood of invented transactions spends what a server forgives.
 
 import { refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';
@@ -16,45 +18,85 @@ import type { Cancel, World } from '../world/world.ts';
 import { Lie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
+/** What each purpose may cost in an hour. ElectrumX forgives about 3,600 in that time. */
+export const maxHourlyCost = {
+  /** All servers together: 20 refusals, or 1,000 answers. */
+  fallback: 20 * refusalCost,
+  /** Public servers together. */
+  nodeLookup: 20 * refusalCost,
+  /** Each public server. */
+  rebroadcast: 10 * refusalCost,
+} as const;
+
+/** A transaction, usually with its place in a block. */
+const answerCost = 2;
+/** How long a connection that was opened for one purpose stays open without requests. */
+const idleMs = 5_000;
+
+/** What was spent in the last hour. */
+export class HourlyAccount {
+  readonly #world: Pick<World, 'monotonic'>;
+  readonly #maxCost: number;
+  readonly #entries: { readonly at: number; readonly cost: number }[] = [];
+  #total = 0;
+
+  constructor(world: Pick<World, 'monotonic'>, maxCost: number) {
+    this.#world = world;
+    this.#maxCost = maxCost;
+  }
+
+  charge(cost: number): void {
+    this.#total += cost;
+    this.#entries.push({ at: this.#world.monotonic(), cost });
+  }
+
+  /** How many requests may still be refused. */
+  refusalsLeft(): number {
+    const since = this.#world.monotonic() - hourMs;
+    for (let [first] = this.#entries; first !== undefined && first.at <= since; ) {
+      this.#total -= first.cost;
+      this.#entries.shift();
+      [first] = this.#entries;
+    }
+    return Math.floor((this.#maxCost - this.#total) / refusalCost);
+  }
+}
+
+/** @param isMadeUp whether another server answered instead */
+export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
+
 export interface Fallback {
   /**
-   * What a server makes of it, and where that one refuses or does not answer in time, what another one does.
-   * @param onFault told of each refusal and overdue request of the first one, and whether another server made up for it
-   * @returns undefined where the first one refuses, and no other one makes anything of it or may be asked now
-   * @throws RequestTimeout where the first one does not answer, and no other one does
+   * Asks a server, and another one where it refuses or does not answer in time.
+   * @param onFault called for each refusal and overdue request of the first server
+   * @returns undefined where the first server refuses, and no other one answers or may be asked now
+   * @throws RequestTimeout where the first server does not answer, and no other one does
    */
   ask<T>(
     session: Session,
     work: (session: Session) => Promise<T>,
     onFault: OnFault,
   ): Promise<T | undefined>;
-  /** What another server makes of it; undefined where none does, or may be asked now. */
+  /** Asks servers other than this one; undefined where none answers, or may be asked now. */
   askOther<T>(session: Session, work: (another: Session) => Promise<T>): Promise<T | undefined>;
 }
 
-export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
-
-/** In an hour, in what an ElectrumX bills: half of what it forgives meanwhile. 20 refusals, or 900 answers. */
-const maxHourlyCost = 2_000;
-/** A transaction, mostly with its place in a block. */
-const answerCost = 2;
-
-/** No server, for what another one has named. */
+/** For what another server named already: no further server is asked. */
 export const noFallback: Fallback = {
-  ask: (session, work, onFault) => orElse(session, work, onFault, async () => undefined),
+  ask: (session, work, onFault) => askOr(session, work, onFault, async () => undefined),
   askOther: async () => undefined,
 };
 
-/** Another server than this one, for as long as it is used. */
+/** A session to ask, until its release. */
 export interface BorrowedSession {
   readonly session: Session;
   release(): void;
 }
 
-/** Other servers than this one, the connected ones whose word counts first. */
+/** Servers other than this one, the healthy live ones first. */
 export type OtherServers = (session: Session) => AsyncIterable<BorrowedSession>;
 
-async function orElse<T>(
+async function askOr<T>(
   session: Session,
   work: (session: Session) => Promise<T>,
   onFault: OnFault,
@@ -72,36 +114,19 @@ async function orElse<T>(
 }
 
 export function createFallback(world: Pick<World, 'monotonic'>, others: OtherServers): Fallback {
-  const bills: { readonly at: number; readonly bill: number }[] = [];
-  /** Of all of them: all that wait ask for it each time that one has ended. */
-  let billed = 0;
+  const account = new HourlyAccount(world, maxHourlyCost.fallback);
   let underWay = 0;
   let waiting: (() => void)[] = [];
-
-  function charge(bill: number): void {
-    billed += bill;
-    bills.push({ at: world.monotonic(), bill });
-  }
-
-  /** How many may be asked for: all may be refused. */
-  function left(): number {
-    const since = world.monotonic() - hourMs;
-    for (let [first] = bills; first !== undefined && first.at <= since; [first] = bills) {
-      billed -= first.bill;
-      bills.shift();
-    }
-    return Math.floor((maxHourlyCost - billed) / refusalCost);
-  }
 
   async function askOne<T>(another: Session, work: (session: Session) => Promise<T>) {
     try {
       const answer = await work(another);
-      charge(answerCost);
+      account.charge(answerCost);
       return answer;
     } catch (error) {
-      // Nor is it a lie: it was asked about a place that another server named.
+      // A Lie is none here: the server was asked about a place that another server named.
       if (!isUnanswered(error) && !(error instanceof Lie)) throw error;
-      charge(refusalCost);
+      account.charge(refusalCost);
       return undefined;
     }
   }
@@ -114,18 +139,18 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
       } finally {
         release();
       }
-      // This one is under way itself.
-      if (left() < underWay) return undefined;
+      // The request under way includes this one.
+      if (account.refusalsLeft() < underWay) return undefined;
     }
     return undefined;
   }
 
   async function askOthers<T>(session: Session, work: (session: Session) => Promise<T>) {
-    // Those under way may all be refused.
-    while (left() > 0 && underWay >= left()) {
+    // All requests under way may be refused.
+    while (account.refusalsLeft() > 0 && underWay >= account.refusalsLeft()) {
       await new Promise<void>((done) => waiting.push(done));
     }
-    if (left() <= 0) return undefined;
+    if (account.refusalsLeft() <= 0) return undefined;
     underWay += 1;
     try {
       return await askInTurn(session, work);
@@ -138,20 +163,19 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
   }
 
   return {
-    ask: (session, work, onFault) => orElse(session, work, onFault, () => askOthers(session, work)),
+    ask: (session, work, onFault) => askOr(session, work, onFault, () => askOthers(session, work)),
     askOther: askOthers,
   };
 }
 
 /**
- * What a server makes of it, and where that one refuses or does not answer in time, what a connected one does.
- * @param another a server whose word counts
- * @param onMadeUp told of the failure that another one has made up for
- * @throws what the first one throws, where no other one makes anything of it
+ * Asks a server, and one healthy live server where it refuses or does not answer in time.
+ * @param onMadeUp called with the failure when the other server answered instead
+ * @throws what the first server throws, where no other one answers
  */
 export async function withFallback<T>(
   session: Session,
-  another: (session: Session) => Session | undefined,
+  servers: Pick<ServerChoice, 'other'>,
   work: (session: Session) => Promise<T>,
   onMadeUp: (error: RequestError) => void = () => {},
 ): Promise<T> {
@@ -159,28 +183,28 @@ export async function withFallback<T>(
     return await work(session);
   } catch (error) {
     if (!isNoAnswer(error)) throw error;
-    const other = another(session);
+    const other = servers.other(session);
     if (other === undefined) throw error;
-    const made = await work(other).catch((failure: unknown) => {
+    const answer = await work(other).catch((failure: unknown) => {
       throw failure instanceof PaygateError || failure instanceof Lie ? error : failure;
     });
     onMadeUp(error);
-    return made;
+    return answer;
   }
 }
 
-/** No answer, or one that says nothing. */
+/** No answer, or a refusal. */
 export const isUnanswered = (error: unknown): boolean =>
   error instanceof PaygateError && (error instanceof ServerError || error.code === 'unavailable');
 
 export function createOtherServers(
   world: Pick<World, 'after'>,
-  roster: Pick<ServerChoice, 'healthy'>,
-  pool: () => Pick<Pool, 'borrow'>,
+  servers: Pick<ServerChoice, 'healthy'>,
+  pool: Pick<Pool, 'borrow'>,
 ): OtherServers {
-  const borrow = shareConnection(world, () => pool().borrow());
+  const borrow = shareConnection(world, () => pool.borrow());
   return async function* (session: Session) {
-    for (const each of roster.healthy()) {
+    for (const each of servers.healthy()) {
       if (each !== session) yield { session: each, release: () => {} };
     }
     const borrowed = await borrow(undefined);
@@ -188,39 +212,36 @@ export function createOtherServers(
   };
 }
 
-/** One fresh connection for all who ask meanwhile: a lost mempool has hundreds of payments asked about at once. */
+/** One fresh connection for all requests: after a lost mempool, hundreds of payments are asked about. */
 export function shareConnection<T>(
   world: Pick<World, 'after'>,
-  open: (whom: T) => Promise<Session | undefined>,
-): (whom: T) => Promise<BorrowedSession | undefined> {
+  open: (target: T) => Promise<Session | undefined>,
+): (target: T) => Promise<BorrowedSession | undefined> {
   let opened: Promise<Session | undefined> | undefined;
-  let asking = 0;
-  let cancelRest: Cancel = () => {};
+  let users = 0;
+  let cancelIdle: Cancel = () => {};
 
   function release(): void {
-    asking -= 1;
-    if (asking > 0) return;
-    const rested = opened;
-    cancelRest = world.after(idleMs, () => {
+    users -= 1;
+    if (users > 0) return;
+    const idle = opened;
+    cancelIdle = world.after(idleMs, () => {
       opened = undefined;
-      rested?.then((again) => again?.close('heard'));
+      idle?.then((session) => session?.close('heard'));
     });
   }
 
-  return async (whom) => {
-    cancelRest();
-    asking += 1;
+  return async (target) => {
+    cancelIdle();
+    users += 1;
     const before = opened;
-    let again = await before;
-    if (again === undefined || again.closed) {
-      if (opened === before) opened = open(whom);
-      again = await opened;
+    let session = await before;
+    if (session === undefined || session.closed) {
+      if (opened === before) opened = open(target);
+      session = await opened;
     }
-    if (again !== undefined) return { session: again, release };
+    if (session !== undefined) return { session, release };
     release();
     return undefined;
   };
 }
-
-/** How long a fresh connection stays when nobody asks it. */
-const idleMs = 5_000;

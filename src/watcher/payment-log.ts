@@ -1,5 +1,5 @@
-// One log line for each step of a payment: seen, confirming, confirmed, gone. It names the address, the amount and
-// the transaction, so that an operator finds an order's payment in the log.
+// One log line for each step of a payment: seen, confirming, confirmed, gone. The line names the address,
+// the amount and the transaction, so that an operator finds an order's payment in the log.
 
 import type { PaymentState } from '../domain/payment.ts';
 import type { PaymentMove } from '../store/records/ledger.ts';
@@ -14,14 +14,14 @@ const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
   dropped: 'payment gone',
 };
 
-/** @param receiptOf the payment as it is recorded; undefined for an address that no shop was given */
+/** @param receiptOf the recorded payment; undefined for an address that was not issued */
 export function logPayment(
   log: Logger,
   receiptOf: (paymentId: number) => Receipt | undefined,
   paymentId: number,
   { before, after }: PaymentMove,
 ): void {
-  // First seen when it was deep already: it is confirmed all the same.
+  // A payment that was settled when first seen is logged as confirmed.
   const step = after === 'settled' && before !== 'confirmed' ? 'confirmed' : after;
   if (step === 'settled' || step === before) return;
   const receipt = receiptOf(paymentId);

@@ -1,6 +1,6 @@
-// Proofs: what leaves this file is true as far as proof of work can say it. A transaction is in a block
-// only by its branch to the root in our header of that height. Raw bytes are the transaction only if
-// they hash to its id. A Lie is thrown for what no honest server can say; the caller acts on it.
+// Proofs: a transaction is in a block only by its inclusion proof to the merkle root of our header, and bytes
+// are a transaction only if they hash to its id. Nothing else of a server's answers counts. Throws a
+// Lie for an answer that no honest server can give; the caller decides when to act on it.
 
 import { LRUCache } from 'lru-cache';
 import type { Header } from '../bitcoin/header.ts';
@@ -23,27 +23,27 @@ import type { Store } from '../store/open-store.ts';
 import type { Headers } from '../store/records/headers.ts';
 import type { Output } from '../store/records/ledger.ts';
 
-/** Something that contradicts a proof: said of a server, never of ourselves. */
+/** An answer that contradicts a proof. */
 export class Lie extends Error {
   override readonly name = 'Lie';
-  /** Whose it is, where it is not that of the server that is watched. */
+  /** The server that gave it, where that is not the watched one. */
   by: Session | undefined;
 }
 
-/** An error as that of a server: a lie of its own it must answer for, whoever is watched. */
+/** Attributes a Lie to the server that gave it, whichever server is watched. */
 export function blame(session: Session, error: unknown): unknown {
   if (error instanceof Lie) error.by ??= session;
   return error;
 }
 
-/** Where the chain that we verify begins to count: what is older is believed for nothing. */
+/** The first block of the chain that we verify: older blocks prove nothing. */
 export const checkpointOf = ({ checkpoint, genesisHash }: Network): Checkpoint =>
   checkpoint ?? { height: 0, hash: genesisHash };
 
 export interface Proven {
   readonly kind: 'proven';
   readonly block: Block;
-  /** How long its branch was; absent for what was proven earlier. */
+  /** The length of the inclusion proof; absent for an earlier one. */
   readonly depth?: number;
 }
 
@@ -51,13 +51,13 @@ export type Inclusion =
   | Proven
   /** The block is above our tip: its header has not come yet. */
   | { readonly kind: 'ahead' }
-  /** The block is below our first header: believed for nothing but "used". */
+  /** The block is below our first header: the address counts as used, nothing more. */
   | { readonly kind: 'unproven' };
 
 export interface PaidOutput {
   readonly output: Output;
   readonly raw: Uint8Array;
-  /** Whether nodes relay it, as far as its weight without a witness goes: what they don't is in no mempool but a liar's. */
+  /** Whether nodes relay its weight without a witness; otherwise no mempool can have it. */
   readonly isRelayed: boolean;
 }
 
@@ -65,13 +65,14 @@ export interface Proofs {
   /** @throws Lie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
   /**
-   * For an amount above the limit: whether the block's coinbase stands as deep as the branch that was
-   * just proven. @throws Lie
+   * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
+   * inclusion proof is long.
+   * @throws Lie
    */
   checkTreeDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
   /**
-   * The transaction itself, and what it pays to a script; undefined when nothing.
-   * @param fresh it is said to be in no block
+   * The transaction and its payment to a script; undefined when it pays nothing.
+   * @param fresh whether the server reports it as unconfirmed
    * @throws Lie
    */
   output(
@@ -85,11 +86,11 @@ export interface Proofs {
 export interface ProofsOptions {
   readonly store: Store;
   readonly network: Network;
-  /** Above this, the depth of the block's tree is proven as well. */
+  /** Above this amount, the depth of the block's tree must be proven as well. */
   readonly proveDepthAboveSat: number;
 }
 
-/** Blocks of whose trees is kept what was proven: 1 MB for 4,000 payments in one. */
+/** Cached trees of proven hashes: 1 MB for a block with 4,000 payments. */
 const maxTrees = 3;
 
 export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptions): Proofs {
@@ -138,7 +139,7 @@ function matches(proves: () => boolean | undefined): boolean {
   }
 }
 
-/** The trees of the blocks that were proven in last; a block is what its hash says, whichever chain it is on. */
+/** Caches the trees of the last proven blocks, by block hash. */
 function cacheTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
   const trees = new LRUCache<BlockHash, ProvenTree>({ max: maxTrees });
   return (block) => {
@@ -152,15 +153,17 @@ function cacheTrees({ headers }: Store): (block: BlockHash) => ProvenTree | unde
   };
 }
 
-/** The transaction itself, verified against its id. */
+/** Fetches a transaction and verifies it against its id. */
 type FetchById = (session: Session, txid: Txid) => Promise<{ readonly parsed: Transaction }>;
 
-/** Blocks whose depth is remembered. */
+/** Blocks whose depth is cached. */
 const maxDepths = 100;
 
 /**
- * @returns asks a server whether transactions of a block stand so deep as a branch was long. It throws
- *   what the session and `fetch` throw
+ * An inclusion proof may reach the root from one level too low or too high, where a miner has disguised
+ * an inner node as a transaction (CVE-2017-12842). The coinbase is a transaction for certain and stands
+ * on the lowest level, so all proofs of its block are as long as its own.
+ * @returns checks at a server whether a block's transactions are as deep as a proof is long
  */
 export function createTreeDepth(headers: Headers, fetch: FetchById) {
   const depths = new LRUCache<BlockHash, number>({ max: maxDepths });
@@ -198,7 +201,7 @@ function reachesRoot(txid: Txid, branch: readonly string[], { merkleRoot }: Head
 }
 
 export interface VerifiedTransaction {
-  /** As a node would take it, else without any witness. */
+  /** As nodes relay it; without any witness where they would refuse that. */
   readonly raw: Uint8Array;
   readonly parsed: Transaction;
 }
@@ -220,19 +223,23 @@ interface CachedTransaction {
   readonly transaction: VerifiedTransaction;
 }
 
-/** 10,000 ordinary ones, or a block's largest one. */
+/** 10,000 ordinary transactions, or the largest one that fits a block. */
 const maxCachedBytes = 20_000_000;
-/** What an input or an output takes once it is read, seen in a heap: 200 to 270. */
+/** Memory of a parsed input or output. */
 const bytesPerPart = 270;
 
-/** Read, its scripts lie there a second time. */
+/** The parsed form has the scripts a second time. */
 const bytesOf = ({ raw, parsed }: VerifiedTransaction): number =>
   2 * raw.length + bytesPerPart * (parsed.inputs.length + parsed.outputs.length);
 
-/** Asks a server for a transaction, unless it is known; what another server tells of it is waited for. */
+/**
+ * Fetches a transaction unless it is cached: one often pays several of our addresses. The cache is bounded
+ * in bytes, because unconfirmed transactions cost a server nothing to invent. A witness that no node
+ * would relay is removed, and does not stand for other servers' bytes.
+ */
 export function cacheTransactions(): FetchTransaction {
   const underWay = new Map<Txid, PendingTransaction>();
-  const kept = new LRUCache<Txid, CachedTransaction>({
+  const cached = new LRUCache<Txid, CachedTransaction>({
     maxSize: maxCachedBytes,
     sizeCalculation: ({ transaction }) => bytesOf(transaction),
   });
@@ -240,9 +247,9 @@ export function cacheTransactions(): FetchTransaction {
   const fetch: FetchTransaction = (session, txid, how) => {
     const known = session.transaction(txid, how).then((raw) => {
       const transaction = relayableForm(raw, parsed(raw, txid));
-      const before = kept.get(txid);
+      const before = cached.get(txid);
       if (before === undefined || !isEnoughForAll(before.transaction)) {
-        kept.set(txid, { by: session, transaction });
+        cached.set(txid, { by: session, transaction });
       }
       return transaction;
     });
@@ -254,21 +261,21 @@ export function cacheTransactions(): FetchTransaction {
   };
 
   return async (session, txid, how) => {
-    const known = kept.get(txid);
+    const known = cached.get(txid);
     if (known !== undefined && (known.by === session || isEnoughForAll(known.transaction))) {
       return known.transaction;
     }
     const fetched = underWay.get(txid);
     if (fetched === undefined) return fetch(session, txid, how);
     if (fetched.by === session) return fetched.known;
-    // What hashes to its id is true whoever sent it, but for the witness; a lie is only its teller's.
-    const theirs = await fetched.known.catch(() => undefined);
-    const isEnough = theirs !== undefined && isEnoughForAll(theirs);
-    return isEnough ? theirs : fetch(session, txid, how);
+    // Bytes that hash to the id are true from any server, except the witness; a Lie counts for its server.
+    const other = await fetched.known.catch(() => undefined);
+    const isEnough = other !== undefined && isEnoughForAll(other);
+    return isEnough ? other : fetch(session, txid, how);
   };
 }
 
-/** Whether other servers need not be asked for their bytes. */
+/** Whether no other server's bytes are needed. */
 const isEnoughForAll = ({ parsed }: VerifiedTransaction): boolean => isRelayable(parsed);
 
 const relayableForm = (raw: Uint8Array, parsed: Transaction): VerifiedTransaction => {

@@ -1,7 +1,6 @@
-// Asks the server in use for what we do not keep: whole histories of scripts and wallets, single
-// transactions, times of blocks. What it says is not proven but for the transactions, which hash to
-// their ids, and for the heights of payments, which the watcher proves. Of our own addresses it trusts the status that
-// the watcher keeps, and asks only for what changed; of others an answer holds for a block. Everything is bounded, and lets others go first.
+// Answers what the database does not have: whole histories of scripts and wallets, single transactions,
+// times of blocks. Nothing is proven here except transactions, which hash to their ids. Heights of
+// payments come from the watcher. Everything is bounded, and payments go first.
 
 import { LRUCache } from 'lru-cache';
 import { parseHeader } from '../bitcoin/header.ts';
@@ -15,6 +14,7 @@ import {
   type ScriptTransaction,
 } from '../domain/balance-change.ts';
 import { type HistoryItem, type StatusHash, statusHash } from '../domain/script-history.ts';
+import type { Pool } from '../electrum/pool.ts';
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { chunks } from '../lib/chunk.ts';
@@ -24,16 +24,14 @@ import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import { withFallback } from './other-servers.ts';
 import { cacheTransactions, Lie } from './proofs.ts';
+import type { ServerChoice } from './server-choice.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 export interface ReaderParts {
   readonly store: Store;
-  /** One that every address has been compared with. */
-  readonly session: () => Session | undefined;
-  /** Another server whose word counts. */
-  readonly elsewhere: (session: Session) => Session | undefined;
-  /** Whether a server told of a history that is not worked up yet. */
-  readonly isPending: (scripthash: Scripthash) => boolean;
-  readonly onLie: (session: Session, reason: string) => void;
+  readonly pool: Pick<Pool, 'ban'>;
+  readonly servers: Pick<ServerChoice, 'caughtUp' | 'other'>;
+  readonly queue: Pick<WorkQueue, 'isPending'>;
 }
 
 export type WatchedScript = Pick<DerivedAddress, 'address' | 'script' | 'scripthash'>;
@@ -46,23 +44,23 @@ export interface ScriptMovements {
 interface CachedMovements {
   readonly status: StatusHash | null;
   readonly movements: readonly BalanceChange[];
-  /** Our tip when it was asked for. */
+  /** Our tip at the time of the request. */
   readonly tip: BlockHash | undefined;
 }
 
 const bulk = { bulk: true };
-/** Parts of one history that are fetched at once. */
+/** Items of one history that are fetched at once. */
 const itemsAtOnce = 25;
-/** Transactions of one script; what has more is nobody's address for payments. */
+/** Transactions of one script; no address for payments has more. */
 const maxItems = 5_000;
-/** Outputs that all transactions of one script spend: a server may make up thousands of the largest. */
+/** Outputs that all transactions of one script spend: a server may invent thousands of large ones. */
 const maxSpentOutputs = 300_000;
 const maxIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
 const maxDerivedAtOnce = 5;
-/** Of scripts whose derivation is remembered, so many are looked at together. */
+/** Scripts that are read at once where their derivations are cached. */
 const maxReadAtOnce = 50;
-/** Scripts and their movements together: one script may have thousands. */
+/** Max weight: scripts and their movements together, because one script may have thousands. */
 const maxCachedMovements = 300_000;
 /** Branches of wallets. */
 const maxCachedDerivations = 20;
@@ -95,7 +93,7 @@ export class Reader {
     });
   }
 
-  /** Of both branches, as far as the gap beyond the last used index; `nextIndex` is at least looked at. */
+  /** Movements of both branches, up to the gap limit beyond the last used index, or beyond `nextIndex`. */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [
       ...(await this.#walk(session, key, 0, nextIndex)),
@@ -118,13 +116,13 @@ export class Reader {
   }
 
   async #ask<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    const session = this.#parts.session();
+    const session = this.#parts.servers.caughtUp;
     if (session === undefined) throw noServer();
     try {
       return await work(session);
     } catch (error) {
-      if (error instanceof Lie) this.#parts.onLie(session, error.message);
-      // Its words are for the operator, and no fault of who asked us.
+      if (error instanceof Lie) this.#parts.pool.ban(session, error.message);
+      // The server's message is for the operator, and the refusal no fault of the API client.
       if (error instanceof ServerError) throw refused(session, error);
       if (error instanceof PaygateError && !session.closed) throw error;
       if (error instanceof Lie || session.closed) throw noServer();
@@ -159,7 +157,7 @@ export class Reader {
         end = Math.max(end, start + offset + 1);
       }
       start += count;
-      // What is remembered needs no server: still others must get their turn.
+      // Cached answers need no server, but other work must get its turn.
       await nextTurn();
     }
     return used;
@@ -171,16 +169,15 @@ export class Reader {
 
   #derive(key: WalletKey, branch: 0 | 1, index: number): WatchedScript | undefined {
     const name = `${key.descriptor} ${branch}`;
-    const remembered = this.#derived.get(name);
-    const known = remembered ?? [];
-    if (remembered === undefined) this.#derived.set(name, known);
+    const cached = this.#derived.get(name);
+    const known = cached ?? [];
+    if (cached === undefined) this.#derived.set(name, known);
     if (!(index in known)) known[index] = deriveAddress(key, branch, index);
     return known[index];
   }
 
-  /** By another server where this one refuses or does not answer in time. */
   #movementsOf(session: Session, script: WatchedScript): Promise<readonly BalanceChange[]> {
-    return withFallback(session, this.#parts.elsewhere, (by) => this.#movementsBy(by, script));
+    return withFallback(session, this.#parts.servers, (by) => this.#movementsBy(by, script));
   }
 
   async #movementsBy(session: Session, script: WatchedScript): Promise<readonly BalanceChange[]> {
@@ -188,7 +185,7 @@ export class Reader {
     const { headers } = this.#parts.store;
     const known = this.#scripts.get(scripthash);
     const watched = this.#watched(scripthash);
-    const isPending = this.#parts.isPending(scripthash);
+    const isPending = this.#parts.queue.isPending(scripthash);
     if (watched?.statusHash === null && !isPending) return [];
     if (known !== undefined && watched?.statusHash === known.status && !isPending) {
       return known.movements;
@@ -207,7 +204,7 @@ export class Reader {
       return movements;
     }
     const proven = this.#asProven(scripthash, movements, watched.statusHash === status);
-    // Until the watcher has worked it up, it is read anew each time.
+    // It is read anew each time until the watcher has recorded the heights.
     if (proven.every(({ height }, at) => height === movements[at]?.height)) {
       this.#scripts.set(scripthash, { status, movements, tip });
     }
@@ -215,19 +212,19 @@ export class Reader {
   }
 
   /**
-   * With the heights that the watcher has proven. What it knows of no payment of is the server's word: what is spent, or
-   * not ours; but not what comes in before the watcher has seen this history.
+   * Replaces the server's heights by proven ones. Movements that are no payment of ours keep the
+   * server's height, except for receipts of a history that the watcher has not recorded.
    */
   #asProven(
     scripthash: Scripthash,
     movements: readonly BalanceChange[],
-    isWorkedUp: boolean,
+    isRecorded: boolean,
   ): readonly BalanceChange[] {
     const { headers, receipts } = this.#parts.store;
     return movements.map((movement) => {
       const payment = receipts.byPlace(scripthash, movement.txid);
       if (payment === undefined) {
-        return isWorkedUp || movement.deltaSat <= 0 ? movement : { ...movement, height: null };
+        return isRecorded || movement.deltaSat <= 0 ? movement : { ...movement, height: null };
       }
       const { height, blockHash } = payment;
       const isIn =
@@ -236,7 +233,7 @@ export class Reader {
     });
   }
 
-  /** One of ours whose status is kept: of what lies in reserve, perhaps no server was asked yet. */
+  /** Our address, if a status is recorded for it; the far look-ahead may not be subscribed yet. */
   #watched(scripthash: Scripthash): AddressPlace | undefined {
     const { addresses, catalog } = this.#parts.store;
     const row = addresses.byScripthash(scripthash);

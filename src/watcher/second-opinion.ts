@@ -1,13 +1,14 @@
-// A second voice: asked before anything is taken back, and for what the first one leaves out.
-// It is another server where there is one; with a single server in the list, a fresh connection to it.
+// Cross-checks one server's history with a second server, before a payment counts as gone and for
+// items that the first server leaves out. With a single server in the list, a fresh connection to it
+// and its node are asked instead. Absence alone never cancels a payment.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
 import type { HistoryItem } from '../domain/script-history.ts';
+import { refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';
 import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
-import { hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Gone, Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
@@ -25,87 +26,71 @@ import {
   seenOf,
   standsOn,
 } from './evidence.ts';
-import { isUnanswered, noFallback, shareConnection } from './other-servers.ts';
+import {
+  type BorrowedSession,
+  HourlyAccount,
+  isUnanswered,
+  maxHourlyCost,
+  noFallback,
+  shareConnection,
+} from './other-servers.ts';
 import { blame, Lie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
-export interface SecondOpinion {
-  readonly session: Session;
-  /** Whether it is another server, and not only another connection to the same one. */
+export interface SecondOpinion extends BorrowedSession {
+  /** Whether it is another server, and not another connection to the same one. */
   readonly isIndependent: boolean;
-  /** Whether it is on another branch: what is true there, our headers do not prove, and what is gone there may be here. */
+  /** On another branch, our headers prove nothing, and what is gone there may stand here. */
   isOnOtherBranch(): boolean;
-  /** To be called when it was heard. */
-  release(): void;
 }
 
+/** Undefined where no second server is healthy now. */
 export type RequestSecondOpinion = (session: Session) => Promise<SecondOpinion | undefined>;
 
-export interface WitnessParts {
+export interface SecondOpinionsParts {
   readonly world: Pick<World, 'after'>;
-  readonly pool: () => Pool;
-  /** The live servers whose word counts, and where they stand. */
-  readonly roster: Pick<ServerChoice, 'healthy' | 'isOnOtherBranch'>;
+  readonly pool: Pick<Pool, 'reopen'>;
+  readonly servers: Pick<ServerChoice, 'other' | 'isOnOtherBranch'>;
   /** How many servers the operator has named. */
-  readonly servers: number;
+  readonly serverCount: number;
 }
 
-export function createSecondOpinions({
-  world,
-  pool,
-  roster,
-  servers,
-}: WitnessParts): RequestSecondOpinion {
-  const reopen = shareConnection(world, (session: Session) => pool().reopen(session));
+export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondOpinion {
+  const { world, pool, servers, serverCount } = parts;
+  const reopen = shareConnection(world, (session: Session) => pool.reopen(session));
   return async (session) => {
-    const other = roster.healthy().find((each) => each !== session);
+    const other = servers.other(session);
     if (other !== undefined) {
-      const isBeside = () => roster.isOnOtherBranch(other);
-      return { session: other, isIndependent: true, isOnOtherBranch: isBeside, release: () => {} };
+      const isOnOtherBranch = () => servers.isOnOtherBranch(other);
+      return { session: other, isIndependent: true, isOnOtherBranch, release: () => {} };
     }
-    // One that is named but not connected, or in doubt, may come back: it is waited for.
-    if (servers > 1) return undefined;
+    // A second server that is not connected, or in doubt, may come back.
+    if (serverCount > 1) return undefined;
     const again = await reopen(session);
     return again && { ...again, isIndependent: false, isOnOtherBranch: () => false };
   };
 }
 
-export interface Testimony {
-  /** What it does not name either. */
-  readonly absent: readonly Txid[];
-  /** All that the witness names. */
-  readonly told: readonly HistoryItem[];
-}
-
-/** @param missing payments of ours that the first server's history does not name */
-export async function testify(
-  { session }: SecondOpinion,
-  scripthash: Scripthash,
-  missing: readonly Txid[],
-): Promise<Testimony> {
-  const told = await session.history(scripthash);
-  const there = new Set(told.map(({ txid }) => txid));
-  return { absent: missing.filter((txid) => !there.has(txid)), told };
-}
-
-/** How long it must last before it counts: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
+/** How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
 const minAbsenceMs = 30_000;
 
+/** Since when payments are unreported. */
 export interface AbsenceTracker {
   /**
-   * Nobody names these payments of the script now, and no others of it are left out.
-   * @returns those that nobody has named for half a minute
+   * No server reports these payments of the script now; all others of it are reported.
+   * @returns the payments that were unreported for half a minute
    */
   lasting(scripthash: Scripthash, txids: readonly Txid[]): ReadonlySet<Txid>;
 }
 
 /**
- * Not kept over a restart: it is counted anew then.
- * @param lookAgain called when a silence that has begun may count
+ * A server follows the chain first and its node's mempool after it. Around a block, all servers may
+ * omit a payment for a few seconds. A restart begins to count anew.
+ * @param recheck called when an absence that has begun may count
  */
 export function createAbsenceTracker(
   world: World,
-  lookAgain: (scripthash: Scripthash) => void,
+  recheck: (scripthash: Scripthash) => void,
 ): AbsenceTracker {
   const scripts = new Map<Scripthash, ReadonlyMap<Txid, number>>();
   return {
@@ -116,55 +101,47 @@ export function createAbsenceTracker(
       if (txids.length === 0) scripts.delete(scripthash);
       else scripts.set(scripthash, since);
       if (txids.some((txid) => before?.has(txid) !== true)) {
-        world.after(minAbsenceMs, () => lookAgain(scripthash));
+        world.after(minAbsenceMs, () => recheck(scripthash));
       }
       return new Set(txids.filter((txid) => now - (since.get(txid) ?? now) >= minAbsenceMs));
     },
   };
 }
 
+/** Asks the node of a server whether it has a transaction at all. */
 export interface NodeLookup {
-  /** Asks about as many of them as it may now, the first of them first. */
+  /** Asks about as many as the hourly account allows, the first ones first. */
   ask(session: Session, txids: readonly Txid[]): Promise<NodeAnswer>;
 }
 
 export interface NodeAnswer {
-  /** Neither in the mempool nor in the chain of its node. */
+  /** Neither in the mempool nor in the chain of the node. */
   readonly absent: ReadonlySet<Txid>;
-  /** The others of those that were asked about. */
+  /** The others that were asked about. */
   readonly present: ReadonlySet<Txid>;
 }
 
-/** Refusals of public servers in an hour: half of what they forgive meanwhile. */
-const mostRefusedAnHour = 20;
-
 export function createNodeLookup(world: Pick<World, 'monotonic'>): NodeLookup {
-  let refusals: number[] = [];
-  /** Of public servers: all may be refused. */
+  const account = new HourlyAccount(world, maxHourlyCost.nodeLookup);
+  /** Requests to public servers: all may be refused. */
   let underWay = 0;
 
-  function left(): number {
-    const since = world.monotonic() - hourMs;
-    refusals = refusals.filter((at) => at > since);
-    return Math.max(0, mostRefusedAnHour - refusals.length - underWay);
-  }
-
-  /** False when the server says that there is none, undefined when it refuses for another reason. */
-  async function unlessUnknown(session: Session, asked: Promise<boolean>) {
+  /** False when the server has no such transaction, undefined when it refuses for another reason. */
+  async function unlessUnknown(session: Session, answer: Promise<boolean>) {
     try {
-      return await asked;
+      return await answer;
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
-      if (!session.server.own) refusals.push(world.monotonic());
+      if (!session.server.own) account.charge(refusalCost);
       return isUnknownTransaction(error) ? false : undefined;
     }
   }
 
-  async function isNowhere(session: Session, txid: Txid): Promise<boolean> {
-    // Servers keep the bytes of what they once had: only the verbose answer comes from the node.
+  async function isAbsent(session: Session, txid: Txid): Promise<boolean> {
+    // Servers cache the bytes of a transaction: only the verbose answer comes from the node.
     const stands = await unlessUnknown(session, session.hasTransaction(txid));
     if (stands !== undefined) return !stands;
-    // Some refuse to be verbose.
+    // Some servers refuse verbose answers.
     const shown = session.transaction(txid).then(() => true);
     return (await unlessUnknown(session, shown)) === false;
   }
@@ -172,117 +149,117 @@ export function createNodeLookup(world: Pick<World, 'monotonic'>): NodeLookup {
   return {
     async ask(session, txids) {
       const { own } = session.server;
-      const asked = own ? txids : txids.slice(0, left());
-      const places = own ? 0 : asked.length;
-      underWay += places;
+      const room = Math.max(0, account.refusalsLeft() - underWay);
+      const asked = own ? txids : txids.slice(0, room);
+      const requests = own ? 0 : asked.length;
+      underWay += requests;
       try {
-        const unknown = await Promise.all(asked.map((txid) => isNowhere(session, txid)));
+        const absent = await Promise.all(asked.map((txid) => isAbsent(session, txid)));
         return {
-          absent: new Set(asked.filter((_, index) => unknown[index])),
-          present: new Set(asked.filter((_, index) => !unknown[index])),
+          absent: new Set(asked.filter((_, index) => absent[index])),
+          present: new Set(asked.filter((_, index) => !absent[index])),
         };
       } finally {
-        underWay -= places;
+        underWay -= requests;
       }
     },
   };
 }
 
-/** What a second voice is asked with. */
 export interface SecondOpinionParts {
-  readonly callWitness: RequestSecondOpinion;
-  readonly silence: AbsenceTracker;
-  readonly nowhere: NodeLookup;
+  readonly requestSecondOpinion: RequestSecondOpinion;
+  readonly absences: AbsenceTracker;
+  readonly nodeLookup: NodeLookup;
 }
 
-/** What a second voice adds to a history, or takes from what we know. */
+/** What a second opinion adds to a history, or takes from the payments that we know. */
 interface CrossCheck {
-  readonly gathered: readonly ItemEvidence[];
+  readonly evidence: readonly ItemEvidence[];
   readonly gone: readonly Gone[];
-  /** Silence that nobody could explain yet: to be looked at again. */
+  /** Something is unexplained: the script must be checked again. */
   readonly isOpen: boolean;
 }
 
-/** Never cancels on silence: what a history leaves out is asked of a second voice. */
 export async function crossCheck(
   parts: EvidenceContext & SecondOpinionParts,
-  { address, history, look }: Subject,
+  { address, history, check }: Subject,
   known: KnownPayments,
-  gathered: readonly ItemEvidence[],
+  evidence: readonly ItemEvidence[],
 ): Promise<CrossCheck> {
   const named = new Set(history.map(({ txid }) => txid));
   const missing = [...known.values()]
     .filter((row) => row.state !== 'dropped' && !named.has(row.txid))
     .filter((row) => !standsOn(parts.store, provenBlock(row)))
-    // Dust does not delay what is worth more.
+    // Dust does not delay larger payments.
     .sort((one, other) => other.valueSat - one.valueSat)
     .map(({ txid }) => txid);
   const nothing = () => {
-    parts.silence.lasting(address.scripthash, []);
-    return { gathered: [], gone: [], isOpen: missing.length > 0 };
+    parts.absences.lasting(address.scripthash, []);
+    return { evidence: [], gone: [], isOpen: missing.length > 0 };
   };
   const isCutShort =
-    refusedOf(gathered) >= maxRefusedItems || gathered.some(({ kind }) => kind === 'unasked');
-  if (missing.length === 0 && look !== 'cross' && !isCutShort) return nothing();
-  const witness = await parts.callWitness(parts.session);
-  if (witness === undefined) return nothing();
+    refusedOf(evidence) >= maxRefusedItems || evidence.some(({ kind }) => kind === 'unasked');
+  if (missing.length === 0 && check !== 'cross' && !isCutShort) return nothing();
+  const opinion = await parts.requestSecondOpinion(parts.session);
+  if (opinion === undefined) return nothing();
   try {
-    const doubted = witness.isOnOtherBranch() ? [] : missing;
-    const { absent, told } = await testify(witness, address.scripthash, doubted);
-    const others = { ...parts, session: witness.session, isNews: false, elsewhere: noFallback };
-    const disputed = disputedItems(told, gathered);
-    const found = await collectEvidence(others, disputed, known);
-    const unnamed = withRivals(parts.store, absent, seenOf([...gathered, ...found]));
-    const gone = await certainlyGone(parts, address.scripthash, witness, unnamed);
+    const doubted = opinion.isOnOtherBranch() ? [] : missing;
+    const reported = await opinion.session.history(address.scripthash);
+    const present = new Set(reported.map(({ txid }) => txid));
+    const absent = doubted.filter((txid) => !present.has(txid));
+    const others = { ...parts, session: opinion.session, isNews: false, fallback: noFallback };
+    const found = await collectEvidence(others, disputedItems(reported, evidence), known);
+    const unreported = withRivals(parts.store, absent, seenOf([...evidence, ...found]));
+    const gone = await certainlyGone(parts, address.scripthash, opinion, unreported);
     const isOpen =
       gone.length < missing.length ||
-      isRefuted(gathered, found) ||
+      isRefuted(evidence, found) ||
       isReportedByOneServer(found, named);
-    return { gathered: found, gone, isOpen };
+    return { evidence: found, gone, isOpen };
   } catch (error) {
-    // It has nothing to say, or speaks of another branch: that is no reason to lose what the first one said.
-    if (isUnanswered(error) || (error instanceof Lie && witness.isOnOtherBranch()))
+    // Without an answer, or with one about another branch, the first server's evidence stays.
+    if (isUnanswered(error) || (error instanceof Lie && opinion.isOnOtherBranch()))
       return nothing();
-    // The watched server must not be banned for what it did not say.
-    throw witness.isIndependent ? blame(witness.session, error) : error;
+    // The watched server must not be banned for another server's answer.
+    throw opinion.isIndependent ? blame(opinion.session, error) : error;
   } finally {
-    witness.release();
+    opinion.release();
   }
 }
 
-/** What took its inputs says that a payment is gone; without that, only silence that lasts, of the node as well. */
+/** A transaction that took its inputs proves that a payment is gone; otherwise only a lasting absence does. */
 async function certainlyGone(
-  { silence, nowhere }: SecondOpinionParts,
+  { absences, nodeLookup }: SecondOpinionParts,
   scripthash: Scripthash,
-  { session, isIndependent: independent }: SecondOpinion,
-  unnamed: readonly Gone[],
+  { session, isIndependent }: SecondOpinion,
+  unreported: readonly Gone[],
 ): Promise<Gone[]> {
-  const silent = unnamed.flatMap(({ txid, replacedBy }) => (replacedBy === null ? [txid] : []));
-  let lasting = silence.lasting(scripthash, silent);
-  if (!independent && lasting.size > 0) {
-    const { absent: gone, present: there } = await nowhere.ask(session, [...lasting]);
-    lasting = gone;
-    // Theirs begins anew.
-    silence.lasting(
+  const unexplained = unreported.flatMap((each) => (each.replacedBy === null ? [each.txid] : []));
+  let lasting = absences.lasting(scripthash, unexplained);
+  if (!isIndependent && lasting.size > 0) {
+    const { absent, present } = await nodeLookup.ask(session, [...lasting]);
+    lasting = absent;
+    // The absence of those that the node has begins anew.
+    absences.lasting(
       scripthash,
-      silent.filter((txid) => !there.has(txid)),
+      unexplained.filter((txid) => !present.has(txid)),
     );
   }
-  return unnamed.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
+  return unreported.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
-/** What a second voice names, and what the first one left out or named at a place that it has not shown. */
+/** Items of the second history that the first server left out, or named at a place without evidence. */
 function disputedItems(
-  told: readonly HistoryItem[],
-  gathered: readonly ItemEvidence[],
+  reported: readonly HistoryItem[],
+  evidence: readonly ItemEvidence[],
 ): readonly HistoryItem[] {
   const first = new Map<Txid, ItemEvidence>();
-  for (const each of gathered) {
+  for (const each of evidence) {
     const { txid } = each.item;
-    // It may be named twice, in a block and still in the mempool.
+    // A history may name it twice, in a block and still in the mempool.
     if (!isMined(first.get(txid))) first.set(txid, each);
   }
-  return told.filter(({ txid, position }) => {
+  return reported.filter(({ txid, position }) => {
     const found = first.get(txid);
     switch (found?.kind) {
       case 'nothing':
@@ -290,7 +267,7 @@ function disputedItems(
       case 'seen':
         return !isMined(found) && position.kind === 'mined';
       case 'unproven':
-        // Of what may be old, nothing but a proof counts.
+        // For a block below our first header, only a proof counts.
         return position.kind === 'mined' && !isAt(found.item.position, position.height);
       default:
         return true;
@@ -298,28 +275,28 @@ function disputedItems(
   });
 }
 
-/** Whether a payment stands elsewhere than where the first one says, who cannot be held to it there. */
-function isRefuted(gathered: readonly ItemEvidence[], found: readonly ItemEvidence[]): boolean {
-  const seen = new Set(found.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
-  return gathered.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
+/** Whether the second server proves a payment that the first one names at a place that nothing proves. */
+function isRefuted(first: readonly ItemEvidence[], second: readonly ItemEvidence[]): boolean {
+  const seen = new Set(second.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
+  return first.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
-/** Whether the second voice alone names what is in a mempool: that it is gone, no status of the first one would tell. */
+/** Whether only the second server has it in a mempool: no status of the first one will announce its end. */
 const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySet<Txid>): boolean =>
   found.some(
     (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),
   );
 
-/** For each that is gone, which of the transactions that are there took an input of it. */
-function withRivals({ ledger }: Store, gone: readonly Txid[], seen: readonly Seen[]): Gone[] {
-  if (gone.length === 0) return [];
-  // Each is read once, so that thousands that replace thousands are no more work than their number.
+/** Adds to each absent payment which of the transactions that are there took an input of it. */
+function withRivals({ ledger }: Store, absent: readonly Txid[], seen: readonly Seen[]): Gone[] {
+  if (absent.length === 0) return [];
+  // Each transaction is read once: thousands that replace thousands stay linear work.
   const takers = new Map(
     seen.flatMap(({ txid, raw }) =>
       inputsOf(raw ?? ledger.rawOf(txid)).map((input) => [input, txid] as const),
     ),
   );
-  return gone.map((txid) => {
+  return absent.map((txid) => {
     const [rival] = inputsOf(ledger.rawOf(txid)).flatMap((input) => takers.get(input) ?? []);
     return { txid, replacedBy: rival ?? null };
   });
@@ -327,7 +304,7 @@ function withRivals({ ledger }: Store, gone: readonly Txid[], seen: readonly See
 
 function inputsOf(raw: Uint8Array | undefined): string[] {
   if (raw === undefined) return [];
-  const { isCoinbase: coinbase, inputs } = parseTransaction(raw);
-  // All coinbases have the same input, which nothing takes from them.
-  return coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`);
+  const { isCoinbase, inputs } = parseTransaction(raw);
+  // All coinbases have the same input, which no transaction takes from them.
+  return isCoinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`);
 }

@@ -1,6 +1,6 @@
-// Which of the live servers are used: those whose tip is abreast of our best chain. A server in doubt
-// stays connected, so that it is seen to catch up, but is neither watched nor asked for a second voice
-// while another one is sound. It judges tips, and what we may ask; what a server says of payments is for proofs.ts.
+// Which live server is watched: one whose tip is level with our best chain. A server in doubt stays
+// connected, so that it can catch up, but serves nothing while another server is healthy.
+// Assesses tips and budgets only. Whether a payment is true is for proofs.ts.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
@@ -9,64 +9,192 @@ import type { ChainHeader } from '../domain/chain.ts';
 import { type Doubt, doubtOf, formatDoubtOfServer } from '../domain/server-standing.ts';
 import type { Pool, ServerMemory } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
+import type { HeaderTip } from '../electrum/wire.ts';
+import type { BackgroundTasks } from '../lib/background-tasks.ts';
+import { reasonOf } from '../lib/errors.ts';
+import { hourMs } from '../lib/time-units.ts';
+import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Servers } from '../store/records/server-records.ts';
 import type { World } from '../world/world.ts';
 import type { AssessedServer } from './finality-hold.ts';
 import type { HeaderSync } from './header-sync.ts';
+import { Lie } from './proofs.ts';
+import type { WatcherEvents } from './watcher-events.ts';
 
 export interface ServerChoiceParts {
   readonly world: World;
   readonly store: Store;
   readonly network: NetworkName;
-  readonly pool: () => Pool;
-  readonly chainSync: Pick<HeaderSync, 'syncingSince'>;
+  readonly tasks: BackgroundTasks;
+  readonly pool: Pool;
+  readonly headerSync: HeaderSync;
+  readonly events: WatcherEvents;
 }
 
 /**
- * A block takes a while to travel, and its header to be shown: for so long, a server that was abreast before
- * is not in doubt, nor one whose headers are under way.
+ * A block takes a while to travel, and its header to arrive. For so long, a server that was level
+ * before is not in doubt, and neither is a server whose headers are under way.
  */
 const graceMs = 60_000;
+/** At most once in this time, a server is left because it leaves requests unanswered. */
+const leaveIntervalMs = hourMs;
+/** When a write that the disk refused is attempted again. */
+const unwrittenRetryMs = 2_000;
 
 export class ServerChoice {
   readonly #parts: ServerChoiceParts;
-  /** When a session was last seen abreast, monotonic. */
-  readonly #abreastAt = new WeakMap<Session, number>();
+  #current: Session | undefined;
+  #isCaughtUp = false;
+  #mayLeaveAt = 0;
+  /** When a session was last level with our best chain, monotonic. */
+  readonly #levelAt = new WeakMap<Session, number>();
   /** Since when a session's tip has been unknown, monotonic. */
   readonly #unknownSince = new WeakMap<Session, number>();
-  /** The tip that was on its way when a session was last excused for it, and since when its tip was unknown then. */
+  /** The tip that last excused a session, and since when its tip was unknown then. */
   readonly #excuses = new WeakMap<Session, { readonly since: number; readonly hash: BlockHash }>();
-  /** The doubts that the log has told of, by server. */
-  readonly #told = new Map<string, Doubt['kind']>();
+  /** The doubt that was logged last, by server. */
+  readonly #loggedDoubts = new Map<string, Doubt['kind']>();
 
   constructor(parts: ServerChoiceParts) {
     this.#parts = parts;
   }
 
-  /** The live ones that may be used without reserve, the oldest first. */
-  healthy(): Session[] {
-    return this.#live().filter((session) => this.#isSound(session));
+  /** The session on which addresses are watched. */
+  get current(): Session | undefined {
+    return this.#current;
   }
 
-  /** The one to watch addresses on; the current one as long as there is no better. */
-  choose(current: Session | undefined): Session | undefined {
-    const live = this.#live();
+  /** The current session, once every address was compared with it. */
+  get caughtUp(): Session | undefined {
+    return this.#isCaughtUp ? this.#current : undefined;
+  }
+
+  /** Whether addresses are being compared with a server of the operator, as fast as both can. */
+  get isComparingWithOwn(): boolean {
+    return this.#current?.server.own === true && !this.#isCaughtUp;
+  }
+
+  use(session: Session | undefined): void {
+    this.#current = session;
+    this.#isCaughtUp = false;
+  }
+
+  setCaughtUp(): void {
+    this.#isCaughtUp = true;
+  }
+
+  /** Whether a session has ended, or is no longer the current one. */
+  isOver(session: Session): boolean {
+    return session.closed || session !== this.#current;
+  }
+
+  live(): readonly Session[] {
+    return this.#parts.pool.live();
+  }
+
+  /** The live sessions that may be used without restriction, the oldest first. */
+  healthy(): Session[] {
+    return this.live().filter((session) => this.#isHealthy(session));
+  }
+
+  /** A healthy server other than this one. */
+  other(session: Session | undefined): Session | undefined {
+    return this.healthy().find((each) => each !== session);
+  }
+
+  /** The session to watch addresses on; the current one as long as none is better. */
+  choose(): Session | undefined {
+    const current = this.#current;
+    const live = [...this.live()];
     const isLive = current !== undefined && live.includes(current);
     const doubt = isLive ? this.#doubt(current) : undefined;
     if (isLive && doubt === undefined) return current;
     const usable = live.filter((session) => this.#doubt(session)?.kind !== 'deep');
     const isUsable = current !== undefined && usable.includes(current);
-    // Else it would be left again before it has subscribed the addresses.
-    const bears = (session: Session) =>
+    // A server without budget would be left again before it has subscribed the addresses.
+    const hasBudget = (session: Session) =>
       doubt?.kind !== 'spent' || session.budget.overdrawnMs(true) < graceMs;
-    const [healthy] = usable.filter((session) => this.#isSound(session) && bears(session));
+    const [healthy] = usable.filter((each) => this.#isHealthy(each) && hasBudget(each));
     if (healthy !== undefined || isUsable) return healthy ?? current;
     const height = ({ tip }: Session): number => tip?.height ?? 0;
     return usable.sort((one, other) => height(other) - height(one))[0];
   }
 
-  /** What its tip says now, whatever it said a moment ago; `unknown` until its header is verified. */
+  /** Whether its tip is a verified header outside our best chain. */
+  isOnOtherBranch(session: Session): boolean {
+    const tip = this.#headerOf(session);
+    if (tip === undefined) return false;
+    return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
+  }
+
+  /** Compares every live server with our best chain; the pool, the log and listeners learn of it. */
+  assess(): void {
+    const assessed = this.live().map((session) => ({
+      session,
+      standing: this.#standing(session),
+    }));
+    for (const each of assessed) this.#publish(each);
+    this.#parts.events.emit('assessed', assessed);
+  }
+
+  /**
+   * A proof of this server failed twice.
+   * @returns false when it may be on another branch, where other things are true
+   */
+  reportLie(session: Session, reason: string): boolean {
+    this.assess();
+    if (this.#mayDiffer(session)) return false;
+    this.#ban(session, reason);
+    return true;
+  }
+
+  /** Leaves a live server whose node may be dead, but not for another one that is no better. */
+  leaveUnanswering(session: Session, reason: string): void {
+    const now = this.#parts.world.monotonic();
+    if (now < this.#mayLeaveAt || session !== this.#current) return;
+    if (this.other(session) === undefined) return;
+    this.#mayLeaveAt = now + leaveIntervalMs;
+    session.close(`it does not tell what is needed: ${reason}`);
+  }
+
+  /** Connects the headers that a server announced. It lied only if its newest tip is false as well. */
+  async follow(session: Session, tip: HeaderTip): Promise<void> {
+    try {
+      await this.#parts.headerSync.sync(session, tip);
+      this.assess();
+    } catch (error) {
+      if (session.closed) return;
+      if (error instanceof Lie) await this.refreshTip(session);
+      else this.closeOrRetry(session, 'headers', error, () => this.follow(session, tip));
+    }
+  }
+
+  async refreshTip(session: Session): Promise<void> {
+    try {
+      await this.#parts.headerSync.sync(session, await session.subscribeHeaders());
+      this.assess();
+    } catch (error) {
+      if (session.closed) return;
+      if (error instanceof Lie) this.#ban(session, error.message);
+      else this.closeOrRetry(session, 'headers', error, () => this.refreshTip(session));
+    }
+  }
+
+  /** A write that our own disk refused is no fault of the server: the work is done again. */
+  closeOrRetry(session: Session, what: string, error: unknown, retry: () => Promise<void>): void {
+    const { world, tasks } = this.#parts;
+    if (!(error instanceof Unwritten)) session.close(`${what} failed: ${reasonOf(error)}`);
+    else world.after(unwrittenRetryMs, () => session.closed || tasks.run(retry));
+  }
+
+  #ban(session: Session, reason: string): void {
+    const { pool, events } = this.#parts;
+    pool.ban(session, reason);
+    if (pool.live().length === 0) events.emit('lastServerLied', session.server.label);
+  }
+
+  /** What its tip shows now; `unknown` until the tip's header is verified. */
   #standing(session: Session): AssessedServer['standing'] {
     const { store, network, world } = this.#parts;
     const { headers } = store;
@@ -76,61 +204,41 @@ export class ServerChoice {
     const view = headers.view(networks[network], best);
     const tip = view.byHash(hash);
     if (tip === undefined) return 'unknown';
-    return doubtOf({ view, network, tip, now: world.now() }) ?? 'sound';
+    return doubtOf({ view, network, tip, now: world.now() }) ?? 'level';
   }
 
-  /** Whether its tip is a verified header that is not on our best chain. */
-  isOnOtherBranch(session: Session): boolean {
-    const tip = this.#headerOf(session);
-    if (tip === undefined) return false;
-    return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
-  }
-
-  /** Whether what it said may be no lie: it is, or may be, for the header of its tip is on its way. */
-  mayDiffer(session: Session): boolean {
+  /** Whether a failed proof may be no lie: the server is on another branch, or its header is under way. */
+  #mayDiffer(session: Session): boolean {
     if (this.isOnOtherBranch(session)) return true;
     const since = this.#unknownSince.get(session);
     const hash = hashOf(session);
     if (this.#standing(session) !== 'unknown' || since === undefined || hash === undefined)
       return false;
     const before = this.#excuses.get(session) ?? { since, hash };
-    // Else it could announce what there is not before each lie.
+    // Otherwise it could announce a block that does not exist before each lie.
     const isTrue = this.#parts.store.headers.byHash(before.hash) !== undefined;
     if (before.since !== since && !isTrue) return false;
     this.#excuses.set(session, { since, hash });
     return true;
   }
 
-  /** Judges every live server anew: the pool and the log are told. */
-  assess(): AssessedServer[] {
-    const judged = this.#live().map((session) => {
-      return { session, standing: this.#standing(session) };
-    });
-    for (const each of judged) this.#tell(each);
-    return judged;
-  }
-
-  #tell({ session, standing }: AssessedServer): void {
+  #publish({ session, standing }: AssessedServer): void {
     const { pool, world } = this.#parts;
     const { label } = session.server;
     const doubt = this.#doubt(session, standing);
-    pool().setDoubt(session, doubt && formatDoubtOfServer(doubt));
-    if (doubt?.kind === this.#told.get(label)) return;
+    pool.setDoubt(session, doubt && formatDoubtOfServer(doubt));
+    if (doubt?.kind === this.#loggedDoubts.get(label)) return;
     if (doubt !== undefined) {
-      this.#told.set(label, doubt.kind);
+      this.#loggedDoubts.set(label, doubt.kind);
       const level = doubt.kind === 'deep' ? 'error' : 'warn';
       world.log[level]('electrum server in doubt', {
         server: label,
         reason: formatDoubtOfServer(doubt),
       });
-    } else if (this.#isSound(session, standing)) {
-      this.#told.delete(label);
+    } else if (this.#isHealthy(session, standing)) {
+      this.#loggedDoubts.delete(label);
       world.log.info('electrum server no longer in doubt', { server: label });
     }
-  }
-
-  #live(): Session[] {
-    return [...this.#parts.pool().live()];
   }
 
   #headerOf(session: Session): ChainHeader | undefined {
@@ -138,48 +246,48 @@ export class ServerChoice {
     return hash && this.#parts.store.headers.byHash(hash);
   }
 
-  #isSound(session: Session, standing = this.#standing(session)): boolean {
+  #isHealthy(session: Session, standing = this.#standing(session)): boolean {
     if (this.#doubt(session, standing) !== undefined) return false;
-    return standing !== 'unknown' || this.#abreastAt.has(session);
+    return standing !== 'unknown' || this.#levelAt.has(session);
   }
 
   #doubt(session: Session, standing = this.#standing(session)): Doubt | undefined {
-    return this.#tipDoubt(session, standing) ?? this.#spent(session);
+    return this.#tipDoubt(session, standing) ?? this.#budgetDoubt(session);
   }
 
-  /** Payments would wait in its queue while another one has nothing to do. */
-  #spent(session: Session): Doubt | undefined {
+  /** Payments would wait in its queue while another server is idle. */
+  #budgetDoubt(session: Session): Doubt | undefined {
     const waitMs = session.budget.overdrawnMs(false);
     return waitMs >= graceMs ? { kind: 'spent', waitMs } : undefined;
   }
 
-  #tipDoubt(session: Session, found: AssessedServer['standing']): Doubt | undefined {
-    if (this.#isUnshown(session, found === 'unknown')) return { kind: 'unshown' };
-    if (found === 'unknown') return undefined;
+  #tipDoubt(session: Session, standing: AssessedServer['standing']): Doubt | undefined {
+    if (this.#isUnshown(session, standing === 'unknown')) return { kind: 'unshown' };
+    if (standing === 'unknown') return undefined;
     const now = this.#parts.world.monotonic();
-    if (found === 'sound') {
-      this.#abreastAt.set(session, now);
+    if (standing === 'level') {
+      this.#levelAt.set(session, now);
       return undefined;
     }
-    const abreastAt = this.#abreastAt.get(session);
-    const isLate = abreastAt === undefined || now - abreastAt >= graceMs;
-    return found.kind === 'deep' || isLate ? found : undefined;
+    const levelAt = this.#levelAt.get(session);
+    const isLate = levelAt === undefined || now - levelAt >= graceMs;
+    return standing.kind === 'deep' || isLate ? standing : undefined;
   }
 
-  /** What a server says waits until its headers are here: whoever lets them wait is not the one to ask. */
-  #isUnshown(session: Session, isUnknownTransaction: boolean): boolean {
+  /** Evidence waits until a server's headers are here: a server that delays them is in doubt. */
+  #isUnshown(session: Session, isUnknown: boolean): boolean {
     const now = this.#parts.world.monotonic();
-    // Nor does a server that shows what our own disk refuses to keep.
+    // A server is not in doubt for headers that our own disk refuses to store.
     const isRefused = this.#parts.store.database.refused() !== undefined;
-    if (!isUnknownTransaction || isRefused) this.#unknownSince.delete(session);
+    if (!isUnknown || isRefused) this.#unknownSince.delete(session);
     else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
     const unknownSince = this.#unknownSince.get(session) ?? now;
-    const syncingSince = this.#parts.chainSync.syncingSince(session) ?? now;
+    const syncingSince = this.#parts.headerSync.syncingSince(session) ?? now;
     return now - Math.min(unknownSince, syncingSince) >= graceMs;
   }
 }
 
-/** Of its tip; undefined where there is none, or none that can be read. */
+/** The block hash of the tip; undefined without a tip that can be parsed. */
 function hashOf({ tip }: Session): BlockHash | undefined {
   if (tip === undefined) return undefined;
   try {
@@ -189,6 +297,10 @@ function hashOf({ tip }: Session): BlockHash | undefined {
   }
 }
 
+/**
+ * What the pool stores about servers. While the machine's clock is wrong, no certificate is stored:
+ * whether it is valid depends on the time (rules §5).
+ */
 export interface ServerMemoryParts {
   readonly servers: Servers;
   /** Epoch milliseconds. */

@@ -1,42 +1,109 @@
-// The slow rounds: every address is compared anew now and then, at a second server where there is one,
-// so that neither an address beyond the subscribed ones nor a server's silence hides a payment for
-// long. A few at a time: a server is never asked faster than it answers and forgives (see budget.ts),
-// and a round that takes longer than it should goes on where it stopped.
+// The slow rounds: every address is compared again now and then, at a second server if there is one. So
+// neither a missing subscription nor a server's omission hides a payment for long. Each minute has
+// its share: a server is never asked faster than it answers and forgives (see electrum/budget.ts).
 
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
+import type { Store } from '../store/open-store.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
-import { hotForMs, maxId } from './address-subscriptions.ts';
-import {
-  broadcast,
-  createQueue,
-  createRefusals,
-  forget,
-  type SweeperParts,
-} from './rebroadcast.ts';
+import type { World } from '../world/world.ts';
+import { type CurrentSubscriptions, hotForMs, maxId } from './address-subscriptions.ts';
+import type { Rebroadcast } from './rebroadcast.ts';
+import type { ServerChoice } from './server-choice.ts';
+import type { WorkQueue } from './work-queue.ts';
+
+export interface SweepsParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly servers: Pick<ServerChoice, 'current' | 'caughtUp' | 'other'>;
+  readonly subscriptions: Pick<CurrentSubscriptions, 'has'>;
+  readonly queue: Pick<WorkQueue, 'add'>;
+  readonly rebroadcast: Rebroadcast;
+}
 
 export interface Sweeps {
-  /**
-   * One minute's share of every round; nothing while the one before is under way.
-   * @param isCaughtUp else only a second server is asked: the watched one has enough to do, and may take hours over it
-   */
-  sweep(isCaughtUp: boolean): Promise<void>;
+  /** One minute's share of every round; nothing while the sweep before it is under way. */
+  sweep(): Promise<void>;
 }
 
 const hotRoundMinutes = 10;
 const roundMinutes = 24 * 60;
-/** Addresses asked about at once. */
+/** Addresses compared at once. */
 const batchSize = 50;
-/** Times that the same addresses are asked about where some of them are not answered. */
+/** How often the same addresses are compared where some of them stay unanswered. */
 const maxUnanswered = 2;
 
-export function createSweeps(parts: SweeperParts): Sweeps {
-  const { world, store } = parts;
+export function createSweeps(parts: SweepsParts): Sweeps {
+  const { world, servers, subscriptions, queue, rebroadcast } = parts;
+  const rounds = createRounds(parts);
+  let isSweeping = false;
+
+  async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
+    const isSubscribed = () => session === servers.current && subscriptions.has(scripthash);
+    do {
+      const status = await session.subscribe(scripthash, { bulk: true });
+      if (status !== statusHash) queue.add(scripthash, 'cross');
+      if (isSubscribed()) return;
+      await session.unsubscribe(scripthash, { bulk: true });
+      // An address that was issued meanwhile: its own subscription may have gone before that.
+    } while (isSubscribed());
+  }
+
+  /** A refusal concerns one address; a missing answer is thrown. */
+  async function compare(session: Session, rows: readonly Watched[]): Promise<void> {
+    const compared = await Promise.allSettled(rows.map((row) => compareOne(session, row)));
+    for (const each of compared) {
+      if (each.status === 'rejected' && !(each.reason instanceof ServerError)) throw each.reason;
+    }
+  }
+
+  /** The rounds take turns, so that none waits for another one's end. */
+  async function compareShares(isCaughtUp: boolean): Promise<void> {
+    const until = world.monotonic() + minuteMs;
+    for (const round of rounds) round.beginMinute();
+    for (let left = rounds; left.length > 0; ) {
+      const unfinished: Round[] = [];
+      for (const round of left) {
+        const session = sessionFor(isCaughtUp);
+        // It has more to do already than its budget lets out.
+        if (session === undefined || session.bulkWaiting > 0 || world.monotonic() > until) return;
+        if (await round.step((rows) => compare(session, rows))) unfinished.push(round);
+      }
+      left = unfinished;
+    }
+  }
+
+  /** A second server, or the watched one where it has compared every address. */
+  function sessionFor(isCaughtUp: boolean): Session | undefined {
+    const { current } = servers;
+    return servers.other(current) ?? (isCaughtUp ? current : undefined);
+  }
+
+  return {
+    async sweep() {
+      if (isSweeping) return;
+      isSweeping = true;
+      const isCaughtUp = servers.caughtUp !== undefined;
+      try {
+        // By then, the newest state of each payment is recorded.
+        if (isCaughtUp) await rebroadcast.run();
+        await compareShares(isCaughtUp);
+      } catch (error) {
+        // A server was lost meanwhile: the next minute goes on from here.
+        if (!(error instanceof PaygateError)) throw error;
+        world.log.debug('a sweep was cut short', { reason: reasonOf(error) });
+      } finally {
+        isSweeping = false;
+      }
+    },
+  };
+}
+
+function createRounds({ world, store: { addresses } }: SweepsParts): readonly Round[] {
   const hotSince = () => world.now() - hotForMs;
-  const { addresses } = store;
-  const rounds = [
+  return [
     createRound({
       minutes: hotRoundMinutes,
       count: () => addresses.countRecent(hotSince()),
@@ -46,7 +113,7 @@ export function createSweeps(parts: SweeperParts): Sweeps {
       minutes: hotRoundMinutes,
       count: () => addresses.countUnsettled(),
       pageAfter: (last, limit) => addresses.unsettled(last?.id ?? maxId, limit),
-      // The others are in the round of recent ones.
+      // Recent addresses are in the round above.
       isPart: ({ issuedAt }) => (issuedAt ?? 0) <= hotSince(),
     }),
     createRound({
@@ -55,110 +122,45 @@ export function createSweeps(parts: SweeperParts): Sweeps {
       pageAfter: (last, limit) => addresses.given(last?.id ?? maxId, limit),
     }),
   ];
-  const refusals = createRefusals(world);
-  const queue = createQueue();
-  let sweeping = false;
-
-  async function compareOne(session: Session, { scripthash, statusHash }: Watched): Promise<void> {
-    const isKept = () => session === parts.watched() && parts.isSubscribed(scripthash);
-    do {
-      const status = await session.subscribe(scripthash, { bulk: true });
-      if (status !== statusHash) parts.mark(scripthash);
-      if (isKept()) return;
-      await session.unsubscribe(scripthash, { bulk: true });
-      // Issued meanwhile: its own subscription may have gone ahead of that.
-    } while (isKept());
-  }
-
-  /** What a server refuses to tell of one address is nothing; that it does not answer is thrown. */
-  async function compare(session: Session, rows: readonly Watched[]): Promise<void> {
-    const compared = await Promise.allSettled(rows.map((row) => compareOne(session, row)));
-    for (const each of compared) {
-      if (each.status === 'rejected' && !(each.reason instanceof ServerError)) throw each.reason;
-    }
-  }
-
-  /** The rounds in turns, so that neither waits for the other's end. */
-  async function compareShares(isCaughtUp: boolean): Promise<void> {
-    const until = world.monotonic() + minuteMs;
-    for (const round of rounds) round.beginMinute();
-    for (let left = rounds; left.length > 0; ) {
-      const unfinished: typeof rounds = [];
-      for (const round of left) {
-        const session = secondVoice(isCaughtUp);
-        // It has more to do already than its budget lets out.
-        if (session === undefined || session.bulkWaiting > 0 || world.monotonic() > until) return;
-        if (await round.step((rows) => compare(session, rows))) unfinished.push(round);
-      }
-      left = unfinished;
-    }
-  }
-
-  function secondVoice(isCaughtUp: boolean): Session | undefined {
-    const watched = parts.watched();
-    const second = parts.sound().find((each) => each !== watched);
-    return second ?? (isCaughtUp ? watched : undefined);
-  }
-
-  return {
-    async sweep(isCaughtUp) {
-      if (sweeping) return;
-      sweeping = true;
-      try {
-        if (isCaughtUp) {
-          // What has become of a payment meanwhile is known by then.
-          await broadcast(parts, refusals, queue);
-          await forget(parts);
-        }
-        await compareShares(isCaughtUp);
-      } catch (error) {
-        // A server that was lost meanwhile: the next minute goes on with what is left.
-        if (!(error instanceof PaygateError)) throw error;
-        world.log.debug('a sweep was cut short', { reason: reasonOf(error) });
-      } finally {
-        sweeping = false;
-      }
-    },
-  };
 }
 
 interface RoundParts {
-  /** How long one way through should take. */
+  /** How long one round should take. */
   readonly minutes: number;
-  /** How many there are, or a few more. */
+  /** How many addresses there are, or a few more. */
   readonly count: () => number;
-  /** Newest first, behind a row. */
+  /** The page that follows a row, the newest first. */
   readonly pageAfter: (last: Watched | undefined, limit: number) => readonly Watched[];
-  /** Of a page; all without it. */
+  /** Which rows of a page are compared; all without it. */
   readonly isPart?: (row: Watched) => boolean;
 }
 
 interface Round {
-  /** A new minute's share is due; what is left of the last one is part of the round still. */
+  /** A new minute's share is due; rows that the last minute left are part of the round still. */
   beginMinute(): void;
   /** Compares some of the share; false when it is done. */
   step(compare: (rows: readonly Watched[]) => Promise<void>): Promise<boolean>;
 }
 
-/** A way through a set of addresses, over and over. */
-function createRound({ minutes, count, pageAfter: page, isPart = () => true }: RoundParts): Round {
+/** Goes through a set of addresses, over and over. */
+function createRound({ minutes, count, pageAfter, isPart = () => true }: RoundParts): Round {
   let last: Watched | undefined;
   let share = 0;
   let due = 0;
   let unanswered = 0;
   return {
     beginMinute() {
-      // What is new since the round began comes first in the next one.
+      // Addresses that are new since the round began come first in the next one.
       if (last === undefined) share = Math.ceil(count() / minutes);
       due = share;
     },
     async step(compare) {
       const limit = Math.min(due, batchSize);
-      const rows = page(last, limit);
+      const rows = pageAfter(last, limit);
       try {
         await compare(rows.filter(isPart));
       } catch (error) {
-        // What was not answered is asked again, but must not hold up the rest for ever.
+        // Unanswered addresses are compared again, but must not hold up the rest for ever.
         unanswered += 1;
         if (unanswered < maxUnanswered || !(error instanceof PaygateError)) throw error;
       }

@@ -1,6 +1,6 @@
-// When wallets are cared for: one care at a time, and what asks for it meanwhile gets one more; and when what was
-// issued is watched. The addresses are derived ahead so that issuing one finds it ready and watched, and, where a wallet issues
-// much, a reserve behind them that is derived in quiet times.
+// Derives addresses ahead of each wallet's counter and has them subscribed, so that issuing one finds it
+// ready and watched. A wallet that issues much gets a longer look-ahead, derived in quiet times. Runs
+// the maintenance of all wallets one at a time; wallet-scan.ts scans them.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
@@ -13,8 +13,10 @@ import type { Store } from '../store/open-store.ts';
 import { external } from '../store/records/address-statements.ts';
 import type { DerivedIndex } from '../store/records/addresses.ts';
 import type { Cancel, World } from '../world/world.ts';
+import type { CurrentSubscriptions } from './address-subscriptions.ts';
+import type { AddressUseParts } from './address-use.ts';
+import type { ServerChoice } from './server-choice.ts';
 import {
-  type AddressUseParts,
   type IndexUse,
   recheckUsedIndexes,
   scanWallet,
@@ -22,18 +24,15 @@ import {
   type WalletParts,
 } from './wallet-scan.ts';
 
-/** Addresses kept in one commit. */
+/** Addresses stored in one commit. */
 const maxDerivedAtOnce = 50;
 
 /**
- * Skips and derives ahead, and scans what was not scanned yet (only with a session).
- * @throws what the scan of a wallet failed with, once the others were cared for
+ * Skips and derives ahead; with a session, scans wallets that were not scanned yet.
+ * @throws the first failure, after all other wallets
  */
-export async function maintainWallets(
-  parts: WalletParts,
-  session: Session | undefined,
-): Promise<void> {
-  // First, for a scan may take long.
+async function maintainWallets(parts: WalletParts, session: Session | undefined): Promise<void> {
+  // This comes first, because a scan may take long.
   for (const wallet of parts.store.catalog.wallets()) await skipToFloor(parts, wallet);
   const failures: unknown[] = [];
   for (const wallet of parts.store.catalog.wallets()) {
@@ -50,51 +49,51 @@ export async function maintainWallets(
   if (failures.length > 0) throw failures[0];
 }
 
-/** @param goesOn whether it is still quiet: nobody asks for an address, and nothing else is to be done */
-export async function fillReserves(parts: WalletParts, goesOn: () => boolean): Promise<void> {
-  for (const { id } of parts.store.catalog.wallets()) await fillReserve(parts, id, goesOn);
+/** @param goesOn whether it is still quiet: no shop asks for an address, and no other work waits */
+async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Promise<void> {
+  for (const { id } of parts.store.catalog.wallets()) await extendLookahead(parts, id, goesOn);
 }
 
-/** What must be there whoever asks: no index is to be handed out of which no server was asked whether it was used. */
+/** The part that must always be there: no index is issued before a server was asked whether it is used. */
 async function topUp(parts: WalletParts, walletId: number): Promise<void> {
-  const { store, watch, watchedUntil } = parts;
+  const { store, subscriptions, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
   if (scannedAt === null) return;
   const derivedUntil = store.addresses.derivedUntil(walletId);
-  // What was there before us is subscribed with the session.
+  // Addresses that were there before are subscribed with the session.
   const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + furthestAhead);
   if (derivedUntil < nextIndex + lookahead) {
     await deriveAhead(store, walletId, nextIndex + furthestAhead);
   }
   const until = Math.min(nextIndex + furthestAhead, store.addresses.derivedUntil(walletId));
   watchedUntil.set(walletId, until);
-  // Of what lay in reserve as well, for which there may have been no room.
-  await watch(store.addresses.ahead(walletId, from, until));
+  // The subscription limit may have left some of them out until now.
+  await subscriptions.add(store.addresses.ahead(walletId, from, until));
 }
 
-/** Once half of it is used up. */
-async function fillReserve(
-  { store, watchReserve }: WalletParts,
+/** Extends the look-ahead of a wallet once half of it is used up. */
+async function extendLookahead(
+  { store, subscriptions }: WalletParts,
   walletId: number,
   goesOn: () => boolean,
 ): Promise<void> {
   const { catalog, addresses } = store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
-  const givenOut = nextIndex - addresses.countLeftOut(walletId);
-  const reserve = reserveOf(givenOut, catalog.wallets().length);
+  const issued = nextIndex - addresses.countLeftOut(walletId);
+  const length = reserveOf(issued, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
-  if (scannedAt === null || until >= nextIndex + reserve / 2) return;
-  while (until < nextIndex + reserve && goesOn()) {
+  if (scannedAt === null || until >= nextIndex + length / 2) return;
+  while (until < nextIndex + length && goesOn()) {
     const from = addresses.derivedUntil(walletId);
-    until = Math.min(until + maxDerivedAtOnce, nextIndex + reserve);
+    until = Math.min(until + maxDerivedAtOnce, nextIndex + length);
     await deriveAhead(store, walletId, until, goesOn);
-    await watchReserve(addresses.ahead(walletId, from, until));
+    await subscriptions.addLookahead(addresses.ahead(walletId, from, until));
   }
 }
 
 /**
- * Derives outside of any transaction, one a turn of the event loop, and keeps all of it in one commit. Ends where
- * requests were faster in deriving what they need.
+ * Derives outside of any transaction, one index a turn of the event loop, and stores all in one commit.
+ * Ends early when requests have derived what they need themselves.
  */
 async function deriveAhead(
   { addresses, catalog, database }: Store,
@@ -118,51 +117,43 @@ export interface WalletMaintenanceParts extends AddressUseParts {
   readonly world: World;
   readonly store: Store;
   readonly tasks: BackgroundTasks;
-  /** One that every address has been compared with. */
-  readonly session: () => Session | undefined;
-  /** Whether addresses are being compared with a server of one's own, as fast as both can; `now` is called when that is over. */
-  readonly isComparing: () => boolean;
-  /** Has new addresses subscribed. */
-  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  /** The same of what lies in reserve: behind everything else, and where there is room. */
-  readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  /** A server refuses what a scan needs, or does not answer it. */
-  readonly onRefusal: (session: Session, reason: string) => void;
+  readonly servers: ServerChoice;
+  readonly subscriptions: CurrentSubscriptions;
 }
 
-/** When a scan is begun again that a server did not answer. */
+/** When a scan begins again after a server did not answer. */
 const retryMs = 60_000;
 
 export class WalletMaintenance {
   readonly #parts: WalletMaintenanceParts;
-  readonly #newcomers: NewAddresses;
+  readonly #newAddresses: NewAddresses;
   readonly #watchedUntil = new Map<number, number>();
   readonly #scanned = new Map<number, Map<number, IndexUse>>();
-  #underWay = false;
-  #again = false;
-  #stopped = false;
+  #isUnderWay = false;
+  #isAgainDue = false;
+  #isStopped = false;
   #fault: string | undefined;
-  /** Of the care that comes a little later. */
+  /** Cancels the maintenance that comes a little later. */
   #cancel: Cancel | undefined;
-  /** While it is there, a server has lately not answered what a scan needs: no other one is begun. */
+  /** Set after a failure: until then, no scan begins. */
   #cancelRetry: Cancel | undefined;
 
   constructor(parts: WalletMaintenanceParts) {
     this.#parts = parts;
-    const { world, tasks, watch } = parts;
-    this.#newcomers = new NewAddresses({
+    const { world, tasks, subscriptions } = parts;
+    this.#newAddresses = new NewAddresses({
       world,
-      subscribe: (these) => tasks.run(() => watch(these)),
+      subscribe: (these) => tasks.run(() => subscriptions.add(these)),
     });
   }
 
-  /** A little later: a shop that asks for many addresses in a row is answered first. */
+  /** Maintenance comes a little later: a shop that asks for many addresses is answered first. */
   issued(scripthash: Scripthash): void {
-    this.#newcomers.add(scripthash);
+    this.#newAddresses.add(scripthash);
     this.#later();
   }
 
-  /** Why wallets could not be tended at the last try; undefined when they could. */
+  /** Why the last maintenance failed; undefined when it succeeded. */
   fault(): string | undefined {
     return this.#fault;
   }
@@ -172,8 +163,8 @@ export class WalletMaintenance {
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#newcomers.stop();
+    this.#isStopped = true;
+    this.#newAddresses.stop();
     this.#cancel?.();
     this.#cancelRetry?.();
   }
@@ -187,38 +178,39 @@ export class WalletMaintenance {
   #begin(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#again = true;
-    if (this.#underWay || this.#stopped) return;
-    this.#underWay = true;
+    this.#isAgainDue = true;
+    if (this.#isUnderWay || this.#isStopped) return;
+    this.#isUnderWay = true;
     this.#parts.tasks.run(async () => {
       try {
-        while (this.#again) {
-          this.#again = false;
+        while (this.#isAgainDue) {
+          this.#isAgainDue = false;
           await this.#once();
         }
       } finally {
-        this.#underWay = false;
+        this.#isUnderWay = false;
       }
     });
   }
 
   async #once(): Promise<void> {
-    const session = this.#cancelRetry === undefined ? this.#parts.session() : undefined;
-    const isStopped = () => this.#stopped;
-    const isQuiet = () => this.#newcomers.isQuiet();
-    const kept = { watchedUntil: this.#watchedUntil, scanned: this.#scanned };
-    const parts = { ...this.#parts, ...kept, isStopped };
-    await this.#orAgain(async () => {
+    const { servers } = this.#parts;
+    const session = this.#cancelRetry === undefined ? servers.caughtUp : undefined;
+    const isStopped = () => this.#isStopped;
+    const isQuiet = () => this.#newAddresses.isQuiet();
+    const state = { watchedUntil: this.#watchedUntil, scanned: this.#scanned };
+    const parts = { ...this.#parts, ...state, isStopped };
+    await this.#orRetry(async () => {
       await maintainWallets(parts, session);
       if (session !== undefined) this.#fault = undefined;
     });
     if (!isQuiet()) this.#later();
-    const { isComparing } = this.#parts;
-    const goesOn = () => isQuiet() && !isComparing() && !this.#again && !isStopped();
-    await this.#orAgain(() => fillReserves(parts, goesOn));
+    const goesOn = () =>
+      isQuiet() && !servers.isComparingWithOwn && !this.#isAgainDue && !isStopped();
+    await this.#orRetry(() => extendLookaheads(parts, goesOn));
   }
 
-  async #orAgain(work: () => Promise<void>): Promise<void> {
+  async #orRetry(work: () => Promise<void>): Promise<void> {
     const { world } = this.#parts;
     try {
       await work();
@@ -235,21 +227,25 @@ export interface NewAddressesParts {
   readonly subscribe: (scripthashes: readonly Scripthash[]) => void;
 }
 
-/** Of a row, so many are watched at once. */
+/** So many addresses in a row are subscribed at once. */
 const maxAtOnce = 50;
 
-/** It is quiet when nobody has asked for so long. */
+/** It is quiet when no shop has asked for so long. */
 export const quietMs = 100;
 
-/** However many are asked for, none is watched later. */
+/** No address is subscribed later, however many are issued. */
 const maxWaitMs = 1_000;
 
+/**
+ * When issued addresses are subscribed: at once, or after a long row of requests. A payment that is faster
+ * than its subscription comes with the answer.
+ */
 export class NewAddresses {
   readonly #parts: NewAddressesParts;
   #waiting: Scripthash[] = [];
-  /** Of what waits, by the monotonic clock. */
+  /** When the first of those that wait was issued, monotonic. */
   #firstAt = 0;
-  /** When somebody asked for an address, or else the start. */
+  /** When the last address was issued, or the start; monotonic. */
   #lastAt: number;
   #inRow = 0;
   #cancel: Cancel = () => {};
@@ -267,7 +263,7 @@ export class NewAddresses {
     this.#inRow = this.isQuiet() ? 1 : this.#inRow + 1;
     this.#lastAt = this.#parts.world.monotonic();
     if (this.#waiting.length > 0) this.#waiting.push(scripthash);
-    else if (this.#inRow > maxAtOnce) this.#gather(scripthash);
+    else if (this.#inRow > maxAtOnce) this.#delay(scripthash);
     else this.#parts.subscribe([scripthash]);
   }
 
@@ -275,24 +271,24 @@ export class NewAddresses {
     this.#cancel();
   }
 
-  #gather(first: Scripthash): void {
+  #delay(first: Scripthash): void {
     this.#firstAt = this.#lastAt;
     this.#waiting = [first];
     this.#later();
   }
 
   #later(): void {
-    this.#cancel = this.#parts.world.after(quietMs, () => this.#look());
+    this.#cancel = this.#parts.world.after(quietMs, () => this.#subscribeIfQuiet());
   }
 
-  #look(): void {
+  #subscribeIfQuiet(): void {
     const waitedMs = this.#parts.world.monotonic() - this.#firstAt;
     if (!this.isQuiet() && waitedMs < maxWaitMs) {
       this.#later();
       return;
     }
-    const watched = this.#waiting;
+    const issued = this.#waiting;
     this.#waiting = [];
-    this.#parts.subscribe(watched);
+    this.#parts.subscribe(issued);
   }
 }

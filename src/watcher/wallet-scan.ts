@@ -1,191 +1,49 @@
-// Which indexes of a wallet are used. That one server names transactions of an address is not
-// enough: each index that is left out takes the merchant's wallet nearer to the end of its gap limit. A second server
-// must say the same, or a transaction in a block of our chain pays the address. The funds may be spent long ago; what brought
-// them stands in the history all the same, at its beginning.
+// Scans a wallet for its used indexes: a new wallet up to the gap limit, and a copied file's wallet beyond
+// the indexes that it skipped. Checks indexes again that count as used by another program, when the
+// operator asks for it. What counts as used is in address-use.ts.
 
-import type { Scripthash } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress } from '../bitcoin/keychain.ts';
 import { minSkip, scanGap } from '../domain/allocation.ts';
-import type { HistoryItem } from '../domain/script-history.ts';
-import { isNoAnswer, isUnknownTransaction, ServerError } from '../electrum/requests.ts';
+import { isNoAnswer, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { type AddressPlace, external, unfinished } from '../store/records/address-statements.ts';
 import type { WalletRow } from '../store/records/catalog.ts';
-import type { Observation } from '../store/records/ledger.ts';
 import type { Unused } from '../store/records/returned-indexes.ts';
 import { asksForRecheck, endRecheck } from '../store/records/settings.ts';
 import type { World } from '../world/world.ts';
-import type { Subject } from './evidence.ts';
-import { type Fallback, withFallback } from './other-servers.ts';
-import { Lie, type Proofs } from './proofs.ts';
+import type { CurrentSubscriptions } from './address-subscriptions.ts';
+import { type AddressUse, type AddressUseParts, useOf } from './address-use.ts';
+import { withFallback } from './other-servers.ts';
+import type { ServerChoice } from './server-choice.ts';
 
-interface ProofParts {
-  readonly proofs: Pick<Proofs, 'output' | 'prove'>;
-}
-
-export interface AddressUseParts extends ProofParts {
-  /** Another server whose word counts. */
-  readonly elsewhere: (session: Session) => Session | undefined;
-}
-
-export interface UnissuedParts extends ProofParts {
-  readonly session: Session;
-  readonly store: Pick<Store, 'addresses'>;
-  readonly elsewhere: Fallback;
-}
-
-type ScriptOfAddress = Pick<DerivedAddress, 'script' | 'scripthash'>;
-
-/** Transactions of a history that are asked for: in a mempool the first may be the one that spends. */
-const maxAsked = 3;
-
-export type AddressUse =
-  /** It has no history. */
-  | 'none'
-  /** A second server names a history too, or a transaction in a block of our chain pays the address. */
-  | 'used'
-  /** One server alone says so, and a second one says nothing, or says no. */
-  | 'claimed'
-  /** One server shows a transaction that pays the address, and there is no second server. */
-  | 'shown'
-  /** The history names a block whose header has not come yet. */
-  | 'open';
-
-/** What a server said of an address. */
+/** The use of an address, and the server that reported it. */
 export interface IndexUse {
   readonly use: AddressUse;
   readonly by: Session;
 }
 
-/** Ahead of the counter, or used by another program. */
-export const isUnissued = ({ origin }: Subject['address']): boolean =>
-  origin === 'ahead' || origin === 'foreign';
-
-/** What a history says of an address that is ahead of the counter, as the ledger takes it. */
-export async function observeUnissued(
-  { session, store, elsewhere, proofs }: UnissuedParts,
-  { address, history, status }: Pick<Subject, 'address' | 'history' | 'status'>,
-): Promise<Observation> {
-  const { id: addressId, origin, scripthash } = address;
-  const observation = { addressId, origin, seen: [], gone: [], statusHash: status };
-  if (origin === 'foreign' || history.length === 0) return observation;
-  const script = { scripthash, script: store.addresses.scriptOf(addressId) };
-  // Billed: a server that names thousands must not spend what the other one forgives.
-  const second = elsewhere.askOther(session, (another) => hasHistoryAt(another, scripthash));
-  if (await second) return observation;
-  const found = await proofOf({ proofs }, session, script, history).catch((error: unknown) => {
-    if (error instanceof ServerError) return 'none' as const;
-    throw error;
-  });
-  if (found === 'proven') return observation;
-  const statusHash = found === 'open' ? undefined : status;
-  return { ...observation, statusHash, isUnproven: true };
-}
-
-/** What a server and, where there is one, a second server say of an address. */
-export async function useOf(
-  parts: AddressUseParts,
-  session: Session,
-  script: ScriptOfAddress,
-): Promise<AddressUse> {
-  const history = await session.history(script.scripthash);
-  if (history.length === 0) return useByOther(parts, session, script);
-  const agrees = await hasHistoryAtOther(parts, session, script);
-  if (agrees) return 'used';
-  const found = await proofOf(parts, session, script, history);
-  if (found === 'proven') return 'used';
-  return found === 'shown' && agrees === undefined ? 'shown' : 'claimed';
-}
-
-/** Asks another server if the first one names nothing: it may hide what another one can prove. */
-async function useByOther(
-  { proofs, elsewhere }: AddressUseParts,
-  session: Session,
-  script: ScriptOfAddress,
-): Promise<AddressUse> {
-  const other = elsewhere(session);
-  if (other === undefined) return 'none';
-  try {
-    const history = await other.history(script.scripthash);
-    if (history.length === 0) return 'none';
-    const found = await proofOf({ proofs }, other, script, history);
-    return found === 'proven' ? 'used' : 'claimed';
-  } catch (error) {
-    if (error instanceof PaygateError) return 'none';
-    throw error;
-  }
-}
-
-const hasHistoryAt = async (session: Session, scripthash: Scripthash): Promise<boolean> =>
-  (await session.history(scripthash)).length > 0;
-
-/** Undefined where there is no other server, or it does not say. */
-async function hasHistoryAtOther(
-  { elsewhere }: AddressUseParts,
-  session: Session,
-  { scripthash }: ScriptOfAddress,
-): Promise<boolean | undefined> {
-  const other = elsewhere(session);
-  if (other === undefined) return undefined;
-  try {
-    return await hasHistoryAt(other, scripthash);
-  } catch (error) {
-    if (error instanceof PaygateError) return undefined;
-    throw error;
-  }
-}
-
-/** How far a transaction of a history that pays the script was shown, and proven to be in a block. */
-async function proofOf(
-  { proofs }: ProofParts,
-  session: Session,
-  { script }: ScriptOfAddress,
-  history: readonly HistoryItem[],
-): Promise<'proven' | 'open' | 'shown' | 'none'> {
-  let found: 'open' | 'shown' | 'none' = 'none';
-  for (const { txid, position } of history.slice(0, maxAsked)) {
-    try {
-      if ((await proofs.output(session, txid, script)) === undefined) continue;
-      if (found === 'none') found = 'shown';
-      if (position.kind === 'mempool') continue;
-      const { kind } = await proofs.prove(session, txid, position.height);
-      if (kind === 'proven') return 'proven';
-      if (kind === 'ahead') found = 'open';
-    } catch (error) {
-      // That there is none, and another one in its place, is no reason to leave an index out.
-      const isNone = error instanceof ServerError && isUnknownTransaction(error);
-      if (!isNone && !(error instanceof Lie)) throw error;
-    }
-  }
-  return found;
-}
-
 export interface WalletParts extends AddressUseParts {
   readonly world: World;
   readonly store: Store;
-  /** Up to which index each wallet is watched ahead, as far as this process saw to it; its reserve aside. */
+  readonly servers: Pick<ServerChoice, 'other' | 'leaveUnanswering'>;
+  readonly subscriptions: CurrentSubscriptions;
+  /** Up to which index this process has each wallet watched ahead. */
   readonly watchedUntil: Map<number, number>;
-  /** What servers said of the indexes of each wallet whose scan has not ended: whether they are used. */
+  /** The uses that the unfinished scan of each wallet has found, by index. */
   readonly scanned: Map<number, Map<number, IndexUse>>;
-  /** Has new addresses subscribed. */
-  readonly watch: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  /** The same of what lies in reserve: behind everything else, and where there is room. */
-  readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  /** A server refuses what a scan needs, or does not answer it. */
-  readonly onRefusal: (session: Session, reason: string) => void;
-  /** Paygate is to end: what takes long goes on at the next start. */
+  /** The process is stopping: long work goes on at the next start. */
   readonly isStopped: () => boolean;
 }
 
-/** Indexes skipped in one commit, which derives them: a derivation takes up to 1.3 ms. */
+/** Indexes skipped in one commit: it derives them, and a derivation takes up to 1.3 ms. */
 const maxSkippedAtOnce = 5;
-/** How often a long scan says how far it is. */
+/** After so many indexes, a scan logs its progress. */
 const progressEvery = 200;
-/** Used addresses that one server alone shows, in one scan: what it shows costs nothing to invent. */
+/** Used addresses in one scan that only one server shows: they cost nothing to invent. */
 const maxShown = 1_000;
-/** Addresses that a server may refuse to tell of in one scan: their histories are too long for it. */
+/** Addresses in one scan whose histories a server may refuse because they are too long. */
 const maxRefused = 5;
 
 export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletRow): Promise<void> {
@@ -196,9 +54,9 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
   await skipTo(parts, id, floor);
 }
 
-/** Each part is skipped as it is derived: one that was watched before would be taken for foreign. */
+/** Skips each part as it is derived: an address that is watched before that would count as foreign. */
 export async function skipTo(
-  { world, store, watch, isStopped }: WalletParts,
+  { world, store, subscriptions, isStopped }: WalletParts,
   walletId: number,
   to: number,
 ): Promise<void> {
@@ -206,7 +64,7 @@ export async function skipTo(
   while (until < to && !isStopped()) {
     until = Math.min(until + maxSkippedAtOnce, to);
     const next = until;
-    await watch(
+    await subscriptions.add(
       await store.database.write((tx) => store.addresses.skip(tx, world.now(), walletId, next)),
     );
   }
@@ -220,12 +78,12 @@ export async function scanWallet(
   const { world, store } = parts;
   const key = store.catalog.walletKey(wallet.id);
   world.log.info('wallet scan started', { walletId: wallet.id });
-  // A counter has risen already where this file is a copy: shops leave longer gaps than wallets do.
+  // A copied file has a raised counter: shops leave longer gaps than wallets do.
   const start = wallet.nextIndex;
   const gap = start > 0 ? minSkip : scanGap;
   const isCopy = store.addresses.isUsed(wallet.id);
-  // What its original had issued behind the last one that was paid, somebody may pay still. The last one may be among those
-  // that were skipped: as a copy, or by a scan that was cut off.
+  // Unpaid addresses that the original issued may still be paid. The last paid one may be among the
+  // skipped ones, because of the copy or of an earlier scan that was cut off.
   const margin = isCopy ? gap : 0;
   let nextIndex = start;
   let refused = 0;
@@ -252,14 +110,14 @@ export async function scanWallet(
     store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
   parts.scanned.delete(wallet.id);
-  // What is ahead of it was not watched until now.
+  // The addresses ahead of it were not watched until now.
   parts.watchedUntil.set(wallet.id, store.catalog.wallet(wallet.id).nextIndex);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
-  /** What one server alone has said is asked of others, once there are any. */
+  /** The answer of a single server is asked of others, once there are any. */
   function isSettled({ use, by }: IndexUse): boolean {
     if (use === 'used' || use === 'none') return true;
-    return use !== 'open' && by === session && parts.elsewhere(session) === undefined;
+    return use !== 'open' && by === session && parts.servers.other(session) === undefined;
   }
 
   async function isTaken(index: number): Promise<boolean> {
@@ -273,11 +131,11 @@ export async function scanWallet(
       return isLeftOut(use);
     } catch (error) {
       refused += 1;
-      // Taken for used: an index that is left out costs nothing, one that is used twice does.
+      // It counts as used: an index that is left out costs nothing, and one that is used twice does.
       if (error instanceof ServerError && refused <= maxRefused) return true;
       if (!(error instanceof PaygateError)) throw error;
-      // Another server may know what this one does not say.
-      if (!session.closed) parts.onRefusal(session, error.message);
+      // Another server may answer.
+      if (!session.closed) parts.servers.leaveUnanswering(session, error.message);
       throw new PaygateError('unavailable', `${session.server.label}: ${error.message}`);
     }
   }
@@ -285,20 +143,19 @@ export async function scanWallet(
 
 const isLeftOut = (use: AddressUse): boolean => use === 'used' || use === 'shown';
 
-/** Waits for all of them: what is answered beside a failure is kept. */
+/** Waits for all, so that answers beside a failure are stored. */
 async function allOrFirstFault<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work);
   return Promise.all(work);
 }
 
-/** By another server where this one refuses or does not answer in time. */
 function useAnywhere(
   parts: WalletParts,
   session: Session,
   script: DerivedAddress,
 ): Promise<AddressUse> {
-  const alone = { ...parts, elsewhere: () => undefined };
-  return withFallback(session, parts.elsewhere, (by) =>
+  const alone = { ...parts, servers: { other: () => undefined } };
+  return withFallback(session, parts.servers, (by) =>
     useOf(by === session ? parts : alone, by, script),
   );
 }
@@ -310,23 +167,20 @@ const tooManyShown = ({ server }: Session, walletId: number) =>
       'them: name a second server in --electrum, which must say the same',
   );
 
-interface RecheckParts extends AddressUseParts {
-  readonly world: Pick<World, 'log'>;
-  readonly store: Store;
-  readonly watchReserve: (scripthashes: readonly Scripthash[]) => Promise<void>;
-  readonly isStopped: () => boolean;
-}
-
-/** Asked about at once. */
+/** Indexes checked at once. */
 const maxAskedAtOnce = 20;
 
-/** @throws PaygateError unavailable when the session ends: it is begun again with the next one */
+/**
+ * Checks indexes that count as used by another program again, when the operator asks for it. Issues
+ * those again that neither a second server nor a block confirms.
+ * @throws PaygateError unavailable when the session ends; the next session begins it again
+ */
 export async function recheckUsedIndexes(
-  parts: RecheckParts,
+  parts: WalletParts,
   session: Session,
   walletId: number,
 ): Promise<void> {
-  const { store, world, isStopped, watchReserve } = parts;
+  const { store, world, isStopped, subscriptions } = parts;
   const { addresses, catalog, database } = store;
   if (!asksForRecheck(catalog, walletId)) return;
   let takenBack = 0;
@@ -340,7 +194,8 @@ export async function recheckUsedIndexes(
     const unused = asked.flatMap((each) => each ?? []);
     await database.write((tx) => addresses.unmark(tx, unused));
     const freed = new Set(unused.map(({ id }) => id));
-    await watchReserve(marked.filter(({ id }) => freed.has(id)).map((each) => each.scripthash));
+    const returned = marked.filter(({ id }) => freed.has(id));
+    await subscriptions.addLookahead(returned.map(({ scripthash }) => scripthash));
     takenBack += unused.length;
     from = last.derivationIndex + 1;
   }
@@ -351,9 +206,9 @@ export async function recheckUsedIndexes(
   world.log.info('indexes that were marked as used are asked about again', { walletId, takenBack });
 }
 
-/** Undefined where it is used indeed, or nothing is known of it now. */
+/** Undefined where it is used indeed, or no server answers now. */
 async function unusedAs(
-  parts: RecheckParts,
+  parts: WalletParts,
   session: Session,
   { id, scripthash, statusHash }: AddressPlace,
 ): Promise<Unused | undefined> {

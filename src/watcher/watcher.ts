@@ -1,395 +1,366 @@
-// Watches every address of the file on an Electrum server. It decides what is looked at and when;
-// verifier and drain decide what is believed. A start, a reconnect and a notification all end in the
-// same comparison: the server's status of a script against the one that we worked up last.
+// Watches every address of the file on an Electrum server: which session is used, and when addresses are
+// compared. A start, a reconnect and a notification all end in the same comparison, of the server's
+// status of a script with the recorded one. What is true is decided by proofs.ts and address-sync.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { Pool } from '../electrum/pool.ts';
+import type { Network } from '../bitcoin/network.ts';
+import { Pool, type PoolHandlers, type ServerStatus } from '../electrum/pool.ts';
+import type { ServerAddress } from '../electrum/server-address.ts';
 import type { Session } from '../electrum/session.ts';
-import type { HeaderTip } from '../electrum/wire.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { Events } from '../lib/events.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { Cancel } from '../world/world.ts';
-import { AddressSubscriptions } from './address-subscriptions.ts';
-import { FinalityHold, promote } from './finality-hold.ts';
+import type { Store } from '../store/open-store.ts';
+import type { HoldReason } from '../store/records/hold-record.ts';
+import type { Cancel, SocksProxy, World } from '../world/world.ts';
+import {
+  type AddressSubscriptions,
+  CurrentSubscriptions,
+  type RefusedSubscriptions,
+} from './address-subscriptions.ts';
+import { AddressSync, createAnnouncements } from './address-sync.ts';
+import type { Backlog } from './backlog.ts';
+import { type AssessedServer, FinalityHold, promote } from './finality-hold.ts';
 import { createHeaderSync, type HeaderSync } from './header-sync.ts';
-import { createOtherServers } from './other-servers.ts';
-import { createProofs, Lie } from './proofs.ts';
+import { createFallback, createOtherServers } from './other-servers.ts';
+import { createProofs } from './proofs.ts';
 import { Reader } from './reader.ts';
-import { createSecondOpinions } from './second-opinion.ts';
+import { createRebroadcast } from './rebroadcast.ts';
+import { createAbsenceTracker, createNodeLookup, createSecondOpinions } from './second-opinion.ts';
 import { createServerMemory, ServerChoice } from './server-choice.ts';
-import type { WatcherStatus } from './status.ts';
 import { createSweeps, type Sweeps } from './sweeps.ts';
 import { WalletMaintenance } from './wallet-lookahead.ts';
-import type { WatcherParts } from './watcher-parts.ts';
-import { WorkQueue } from './work-queue.ts';
+import type { WatcherEventMap, WatcherEvents } from './watcher-events.ts';
+import { type ScriptFailures, WorkQueue } from './work-queue.ts';
+
+export interface WatcherParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly network: Network;
+  readonly servers: readonly ServerAddress[];
+  /** All servers are connected through it. */
+  readonly proxy: SocksProxy | undefined;
+  /** Requests in flight at an own server, where the operator has set it. */
+  readonly ownMaxInFlight?: number | undefined;
+  /** Payments above it also need the depth of their block's tree. */
+  readonly proveDepthAboveSat: number;
+  /** How many addresses are subscribed at a server: see address-subscriptions.ts. */
+  readonly maxSubscribed?: number;
+  /** While it is, no certificate is stored; never without it. */
+  readonly isClockWrong?: () => boolean;
+  readonly backlog: Backlog;
+  /** The chain caused callbacks. */
+  readonly onCallbacks: () => void;
+}
+
+/** The state of the watcher, for health and alarms. */
+export interface WatcherStatus {
+  readonly servers: readonly ServerStatus[];
+  /** The watched server; undefined while there is none. */
+  readonly server: string | undefined;
+  /** Whether every address was compared with that server since it was connected. */
+  readonly caughtUp: boolean;
+  readonly tipHeight: number | undefined;
+  readonly dirty: number;
+  /** Why no payment is promoted to 2; empty without a hold. */
+  readonly holdReasons: readonly HoldReason[];
+  /** Scripts whose last check failed, and that are retried. */
+  readonly failures: readonly ScriptFailures[];
+  /** Why the last attempt to follow a server failed; undefined once every address was compared. */
+  readonly catchUpFault: string | undefined;
+  readonly refusedSubscriptions: RefusedSubscriptions | undefined;
+  /** Why the last scan or look-ahead of a wallet failed; it is repeated after a minute. */
+  readonly walletFault: string | undefined;
+  /** By wallet, the last server that alone reported payments to addresses that were not issued. */
+  readonly soleReporters: ReadonlyMap<number, string>;
+}
+
+/** Builds the collaborators, from those that need no other one to the watcher. */
+export function createWatcher(parts: WatcherParts): Watcher {
+  const { world, store, network, onCallbacks } = parts;
+  const tasks = createBackgroundTasks((error) =>
+    world.log.error('background work failed', { reason: reasonOf(error) }),
+  );
+  const events: WatcherEvents = new Events<WatcherEventMap>();
+  const recheck = (scripthash: Scripthash) => events.emit('recheck', scripthash);
+  const announcements = createAnnouncements(world, recheck);
+  const absences = createAbsenceTracker(world, recheck);
+  const nodeLookup = createNodeLookup(world);
+  const hold = new FinalityHold({ world, store, servers: parts.servers.map((each) => each.label) });
+  const proofs = createProofs({ store, network, proveDepthAboveSat: parts.proveDepthAboveSat });
+  const headerSync = createHeaderSync({
+    ...{ world, store, network },
+    onTip: (_tip, isReorganised, callbacks) => events.emit('tipChanged', isReorganised, callbacks),
+  });
+  const pool = createPool(parts, events);
+  const common = { world, store, tasks, events };
+  const servers = new ServerChoice({ ...common, network: network.name, pool, headerSync });
+  const serverCount = parts.servers.length;
+  const requestSecondOpinion = createSecondOpinions({ world, pool, servers, serverCount });
+  const fallback = createFallback(world, createOtherServers(world, servers, pool));
+  const opinions = { requestSecondOpinion, absences, nodeLookup };
+  const evidence = { proofs, servers, fallback, ...opinions };
+  const syncParts = { ...common, ...evidence, headerSync, announcements, onCallbacks };
+  const addressSync = new AddressSync(syncParts);
+  const { backlog } = parts;
+  const queue = new WorkQueue({ ...common, backlog, servers, addressSync, announcements });
+  const subscriptions = new CurrentSubscriptions({ ...common, max: parts.maxSubscribed, queue });
+  const rebroadcast = createRebroadcast({ world, store, pool });
+  const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
+  const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
+  const reader = new Reader({ store, pool, servers, queue });
+  return new Watcher({
+    ...{ ...common, onCallbacks, pool, headerSync, hold, servers, addressSync },
+    ...{ queue, subscriptions, sweeps, wallets, reader },
+  });
+}
+
+function createPool(parts: WatcherParts, events: WatcherEvents): Pool {
+  const { world, store, servers, network, proxy, ownMaxInFlight } = parts;
+  const handlers: PoolHandlers = {
+    onSession: (session) => events.emit('connected', session),
+    onLost: (session) => events.emit('disconnected', session),
+    onHeader: (session, tip) => events.emit('header', session, tip),
+    onStatus: (session, scripthash, status) => events.emit('status', session, scripthash, status),
+  };
+  return new Pool({
+    ...{ world, servers, handlers, genesisHash: network.genesisHash },
+    session: { proxy, ownMaxInFlight },
+    memory: createServerMemory({
+      servers: store.servers,
+      now: () => world.now(),
+      isClockWrong: parts.isClockWrong ?? (() => false),
+    }),
+  });
+}
+
+interface Collaborators {
+  readonly world: World;
+  readonly store: Store;
+  readonly tasks: BackgroundTasks;
+  readonly events: WatcherEvents;
+  readonly onCallbacks: () => void;
+  readonly pool: Pool;
+  readonly headerSync: HeaderSync;
+  readonly hold: FinalityHold;
+  readonly servers: ServerChoice;
+  readonly addressSync: AddressSync;
+  readonly queue: WorkQueue;
+  readonly subscriptions: CurrentSubscriptions;
+  readonly sweeps: Sweeps;
+  readonly wallets: WalletMaintenance;
+  readonly reader: Reader;
+}
 
 const everyMinute = '0 * * * * *';
-/** How seldom a server is left because it does not answer what a history needs. */
-const muteLeaveMs = 3_600_000;
-/** Until what the disk refused to keep is tried again. */
-const unwrittenAgainMs = 2_000;
 
 export class Watcher {
-  readonly #parts: WatcherParts;
-  readonly #tasks: BackgroundTasks;
-  readonly #chainSync: HeaderSync;
-  readonly #drain: WorkQueue;
-  readonly #pool: Pool;
-  readonly #sweeper: Sweeps;
-  /** Asks the server in use for what we do not keep. */
+  readonly #parts: Collaborators;
+  /** Asks the watched server for what the file does not have. */
   readonly reader: Reader;
-  readonly #roster: ServerChoice;
-  readonly #hold: FinalityHold;
-  readonly #care: WalletMaintenance;
   #cancelSweep: Cancel = () => {};
-  #session: Session | undefined;
-  #subscriber: AddressSubscriptions | undefined;
-  #caughtUp = false;
   #catchUpFault: string | undefined;
-  #mayLeaveMuteAt = 0;
 
-  constructor(parts: WatcherParts) {
-    const { world, store, network, proveDepthAboveSat } = parts;
+  constructor(parts: Collaborators) {
     this.#parts = parts;
-    this.#tasks = createBackgroundTasks((error) => this.#logFailure(error));
-    const proofs = createProofs({ store, network, proveDepthAboveSat });
-    this.#chainSync = createHeaderSync({
-      world,
-      store,
-      network,
-      onTip: (_tip, reorganised, callbacks) => this.#tipMoved(reorganised, callbacks),
+    this.reader = parts.reader;
+    const { events, servers, queue, headerSync, tasks, hold } = parts;
+    events.on('connected', (session) => this.#connected(session));
+    events.on('disconnected', (session) => this.#disconnected(session));
+    events.on('status', (session, ...notification) => {
+      if (session === servers.current) queue.statusChanged(...notification);
     });
-    this.#roster = new ServerChoice({
-      world,
-      store,
-      network: network.name,
-      pool: () => this.#pool,
-      chainSync: this.#chainSync,
+    events.on('header', (session, tip) => {
+      if (!headerSync.replacePending(session, tip)) tasks.run(() => servers.follow(session, tip));
     });
-    this.#hold = new FinalityHold({
-      world,
-      store,
-      servers: parts.servers.map(({ label }) => label),
+    events.on('tipChanged', (isReorganised, callbacks) => {
+      this.#wakeDeliveries(callbacks);
+      if (isReorganised) this.#checkReorganised();
+      queue.tipChanged();
     });
-    const elsewhere = (session: Session) => this.#roster.healthy().find((each) => each !== session);
-    const common = { world, store, tasks: this.#tasks, proofs, elsewhere };
-    this.#drain = new WorkQueue({
-      ...parts,
-      ...common,
-      chainSync: this.#chainSync,
-      others: createOtherServers(world, this.#roster, () => this.#pool),
-      callWitness: createSecondOpinions({
-        world,
-        pool: () => this.#pool,
-        roster: this.#roster,
-        servers: parts.servers.length,
-      }),
-      onLie: (session, reason) => this.#lied(session, reason),
-      onMute: (session, reason) => this.#leaveMute(session, reason),
-      refreshTip: (session) => this.#refreshTip(session),
+    events.on('assessed', (assessed) => this.#assessed(assessed));
+    events.on('lastServerLied', (label) => {
+      tasks.run(async () => this.#wakeDeliveries(await hold.lied(label)));
     });
-    this.#sweeper = createSweeps({
-      world,
-      store,
-      watched: () => this.#session,
-      live: () => this.#pool.live(),
-      sound: () => this.#roster.healthy(),
-      isSubscribed: (scripthash) => this.#subscriber?.has(scripthash) === true,
-      mark: (scripthash) => this.#drain.add(scripthash, 'cross'),
-    });
-    this.#care = new WalletMaintenance({
-      ...common,
-      session: () => (this.#caughtUp ? this.#session : undefined),
-      isComparing: () => this.#session?.server.own === true && !this.#caughtUp,
-      watch: (these) => this.#watch((subscriber) => subscriber.add(these)),
-      watchReserve: (these) => this.#watch((subscriber) => subscriber.addLookahead(these)),
-      onRefusal: (session, reason) => this.#leaveMute(session, reason),
-    });
-    this.reader = new Reader({
-      store,
-      elsewhere,
-      session: () => (this.#caughtUp ? this.#session : undefined),
-      isPending: (scripthash) => this.isPending(scripthash),
-      onLie: (session, reason) => this.#pool.ban(session, reason),
-    });
-    this.#pool = new Pool({
-      world,
-      servers: parts.servers,
-      session: { proxy: parts.proxy, ownMaxInFlight: parts.ownMaxInFlight },
-      genesisHash: network.genesisHash,
-      memory: createServerMemory({
-        servers: store.servers,
-        now: () => world.now(),
-        isClockWrong: parts.isClockWrong ?? (() => false),
-      }),
-      handlers: {
-        onSession: (session) => this.#joined(session),
-        onLost: (session) => this.#lost(session),
-        onHeader: (from, tip) => this.#announced(from, tip),
-        onStatus: (from, ...told) => {
-          if (from === this.#session) this.#drain.statusChanged(...told);
-        },
-      },
-    });
-  }
-
-  #announced(from: Session, tip: HeaderTip): void {
-    if (!this.#chainSync.replacePending(from, tip)) this.#tasks.run(() => this.#follow(from, tip));
-  }
-
-  #logFailure(error: unknown): void {
-    const reason = reasonOf(error);
-    this.#parts.world.log.error('background work failed', { reason });
   }
 
   start(): void {
-    this.#pool.start();
-    this.#care.now();
-    this.#cancelSweep = this.#parts.world.schedule(everyMinute, () => {
-      this.#look();
-      this.#tasks.run(() => this.#sweeper.sweep(this.#caughtUp));
+    const { pool, wallets, world, tasks, servers, sweeps } = this.#parts;
+    pool.start();
+    wallets.now();
+    this.#cancelSweep = world.schedule(everyMinute, () => {
+      servers.assess();
+      tasks.run(() => sweeps.sweep());
     });
   }
 
-  /** An address was issued: see that it is watched, and that more are derived ahead. */
+  /** An address was issued: it must be watched, and more must be derived ahead. */
   issued(scripthash: Scripthash): void {
-    this.#care.issued(scripthash);
-    // One server alone names a payment to it, which was not worked up while nobody held the address.
-    if (this.#parts.store.addresses.byScripthash(scripthash)?.statusHash != null) {
-      this.#drain.add(scripthash);
-    }
+    const { wallets, store, queue } = this.#parts;
+    wallets.issued(scripthash);
+    // A payment that only one server reports is not recorded before the address is issued.
+    if (store.addresses.byScripthash(scripthash)?.statusHash != null) queue.add(scripthash);
   }
 
-  /** The catalog changed: there may be a new wallet. */
+  /** The catalog changed: there may be a new wallet, and a store may require fewer confirmations. */
   catalogChanged(): void {
-    this.#care.now();
-    this.#tasks.run(() => this.#promote());
+    this.#parts.wallets.now();
+    this.#parts.tasks.run(() => this.#promote());
   }
 
-  /** A person has forgotten what was learnt of a server, or lifted its ban. */
+  /** The operator has changed the stored trust or ban of a server. */
   serversChanged(): void {
-    this.#pool.reconsider();
+    this.#parts.pool.reconsider();
   }
 
   status(): WatcherStatus {
+    const { pool, servers, store, queue, hold, subscriptions, wallets, addressSync } = this.#parts;
     return {
-      servers: this.#pool.status(),
-      server: this.#session?.server.label,
-      caughtUp: this.#caughtUp,
-      tipHeight: this.#parts.store.headers.tipHeight(),
-      dirty: this.#drain.size(),
-      holdReasons: this.#hold.reasons(),
-      failures: this.#drain.scriptFailures(),
+      servers: pool.status(),
+      server: servers.current?.server.label,
+      caughtUp: servers.caughtUp !== undefined,
+      tipHeight: store.headers.tipHeight(),
+      dirty: queue.size(),
+      holdReasons: hold.reasons(),
+      failures: queue.failures(),
       catchUpFault: this.#catchUpFault,
-      refusedSubscriptions: this.#subscriber?.refusals(),
-      walletFault: this.#care.fault(),
-      soleReporters: this.#drain.soleReporters(),
+      refusedSubscriptions: subscriptions.refusals(),
+      walletFault: wallets.fault(),
+      soleReporters: addressSync.soleReporters(),
     };
   }
 
-  /** Whether something was told of a script that is not worked up yet. */
+  /** Whether a server announced something about a script that is not recorded yet. */
   isPending(scripthash: Scripthash): boolean {
-    return this.#drain.isPending(scripthash);
+    return this.#parts.queue.isPending(scripthash);
   }
 
-  /** Resolves when all that the server has said until now is worked up. */
+  /** Resolves when all that servers have sent until now is recorded. */
   async idle(): Promise<void> {
-    await this.#tasks.idle();
-    // The answer to a ping comes behind every notification that was sent before it.
-    await Promise.all(this.#pool.live().map((session) => session.ping().catch(() => {})));
-    await this.#tasks.idle();
+    const { tasks, pool } = this.#parts;
+    await tasks.idle();
+    // The response to a ping follows every notification that was sent before it.
+    await Promise.all(pool.live().map((session) => session.ping().catch(() => {})));
+    await tasks.idle();
   }
 
   async stop(): Promise<void> {
-    this.#care.stop();
+    const { wallets, queue, pool, tasks } = this.#parts;
+    wallets.stop();
     this.#cancelSweep();
-    this.#drain.use(undefined);
-    this.#pool.stop();
-    await this.#tasks.idle();
+    queue.use(undefined);
+    pool.stop();
+    await tasks.idle();
   }
 
-  /** The first session is the one that addresses are watched on; another one is a second voice. */
-  #joined(session: Session): void {
-    if (this.#session === undefined) this.#begin(session);
-    else this.#tasks.run(() => this.#hearSecond(session));
+  /** Addresses are watched on the first session; further ones give second opinions. */
+  #connected(session: Session): void {
+    const { servers, tasks, queue } = this.#parts;
+    if (servers.current === undefined) this.#begin(session);
+    else {
+      tasks.run(async () => {
+        await servers.refreshTip(session);
+        queue.serverJoined();
+      });
+    }
   }
 
-  async #hearSecond(session: Session): Promise<void> {
-    await this.#refreshTip(session);
-    this.#drain.joined();
-  }
-
-  #begin(session: Session): void {
-    this.#session = session;
-    this.#subscriber = new AddressSubscriptions(
-      {
-        world: this.#parts.world,
-        store: this.#parts.store,
-        max: this.#parts.maxSubscribed,
-        tasks: this.#tasks,
-        differs: (...told) => this.#drain.statusChanged(...told),
-        refusals: (scripthash) => this.isPending(scripthash) || this.#drain.add(scripthash),
-      },
-      session,
-    );
-    this.#tasks.run(() => this.#catchUp(session));
-  }
-
-  /** Nothing is watched on the server in use any more. */
-  #end(): void {
-    const isCutOff = this.#session !== undefined && !this.#caughtUp;
-    this.#session = undefined;
-    this.#subscriber = undefined;
-    this.#caughtUp = false;
-    this.#drain.use(undefined);
-    if (isCutOff) this.#care.now();
-  }
-
-  #lost(session: Session): void {
-    if (this.#session !== session) return;
+  #disconnected(session: Session): void {
+    const { servers } = this.#parts;
+    if (servers.current !== session) return;
     this.#end();
-    const next = this.#roster.choose(undefined);
+    const next = servers.choose();
     if (next !== undefined) this.#begin(next);
   }
 
-  /** Where the servers stand to our chain: which one is watched, and whether anything is promoted. */
-  #look(): void {
-    const live = this.#roster.assess();
-    const next = this.#roster.choose(this.#session);
-    if (next !== this.#session) this.#move(next);
-    this.#tasks.run(async () => this.#owe(await this.#hold.update(live, this.#isBeyondLies())));
+  #begin(session: Session): void {
+    const { servers, subscriptions, tasks } = this.#parts;
+    servers.use(session);
+    const begun = subscriptions.begin(session);
+    tasks.run(() => this.#catchUp(session, begun));
   }
 
-  /** From a server in doubt to a better one, or to none. */
-  #move(next: Session | undefined): void {
-    const before = this.#session;
+  /** No server is watched any more. */
+  #end(): void {
+    const { servers, subscriptions, queue, wallets } = this.#parts;
+    const isCutOff = servers.current !== undefined && servers.caughtUp === undefined;
+    servers.use(undefined);
+    subscriptions.end();
+    queue.use(undefined);
+    if (isCutOff) wallets.now();
+  }
+
+  /** Moves from a server in doubt to a better one, and updates the finality hold. */
+  #assessed(assessed: readonly AssessedServer[]): void {
+    const { servers, tasks, hold } = this.#parts;
+    const next = servers.choose();
+    if (next !== servers.current) this.#moveTo(next);
+    tasks.run(async () =>
+      this.#wakeDeliveries(await hold.update(assessed, this.#isLiarRedeemed())),
+    );
+  }
+
+  #moveTo(next: Session | undefined): void {
+    const { servers, pool } = this.#parts;
+    const before = servers.current;
     this.#end();
-    // It comes back without the subscriptions, to be looked at.
-    const doubt = this.#pool.status().find(({ label }) => label === before?.server.label)?.doubt;
+    // It reconnects without subscriptions, and is assessed again.
+    const doubt = pool.status().find(({ label }) => label === before?.server.label)?.doubt;
     before?.close(`left in doubt: ${doubt}`);
-    if (this.#session === undefined && next !== undefined) this.#begin(next);
+    if (servers.current === undefined && next !== undefined) this.#begin(next);
   }
 
-  /** A server is in use that told no lie of late, or that has gone through everything since. */
-  #isBeyondLies(): boolean {
-    const server = this.#session?.server.label;
+  /** Whether the watched server did not lie of late, or everything was checked with it since. */
+  #isLiarRedeemed(): boolean {
+    const { servers, queue, pool } = this.#parts;
+    const server = servers.current?.server.label;
     if (server === undefined) return false;
-    if (this.#caughtUp && this.#drain.size() === 0) return true;
-    return this.#pool.status().find(({ label }) => label === server)?.ban === undefined;
+    if (servers.caughtUp !== undefined && queue.size() === 0) return true;
+    return pool.status().find(({ label }) => label === server)?.ban === undefined;
   }
 
-  /** @returns whether it was one: of another branch, other things are true */
-  #lied(session: Session, reason: string): boolean {
-    this.#look();
-    if (this.#roster.mayDiffer(session)) return false;
-    this.#report(session, reason);
-    return true;
-  }
-
-  /** A live server whose node may be dead; not in turns with another one that is no better. */
-  #leaveMute(session: Session, reason: string): void {
-    const now = this.#parts.world.monotonic();
-    if (now < this.#mayLeaveMuteAt || session !== this.#session) return;
-    if (!this.#roster.healthy().some((each) => each !== session)) return;
-    this.#mayLeaveMuteAt = now + muteLeaveMs;
-    session.close(`it does not tell what is needed: ${reason}`);
-  }
-
-  #report(session: Session, reason: string): void {
-    const { label } = session.server;
-    this.#pool.ban(session, reason);
-    if (this.#pool.live().length > 0) return;
-    this.#tasks.run(async () => this.#owe(await this.#hold.lied(label)));
-  }
-
-  #owe(callbacks: number): void {
+  #wakeDeliveries(callbacks: number): void {
     if (callbacks > 0) this.#parts.onCallbacks();
   }
 
-  /** Follows the server to its tip, then compares every address with it. Another one may be in use by then. */
-  async #catchUp(session: Session): Promise<void> {
-    const subscriber = this.#subscriber;
+  /** Follows the server to its tip, then compares every address with it. */
+  async #catchUp(session: Session, subscriptions: AddressSubscriptions): Promise<void> {
+    const { servers, queue, wallets } = this.#parts;
     try {
-      await this.#follow(session, await session.subscribeHeaders());
-      if (session.closed || session !== this.#session) return;
-      this.#drain.use(session);
-      this.#markOffChain();
+      await servers.follow(session, await session.subscribeHeaders());
+      // Another server may be watched by now.
+      if (servers.isOver(session)) return;
+      queue.use(session);
+      this.#checkReorganised();
       await this.#promote();
-      await subscriber?.all();
-      if (session === this.#session && !session.closed) this.#hasCaughtUp(session);
-      this.#care.now();
-      await subscriber?.allLookahead();
+      await subscriptions.all();
+      if (!servers.isOver(session)) this.#caughtUp(session, subscriptions.size);
+      wallets.now();
+      await subscriptions.allLookahead();
     } catch (error) {
-      // That it is cut off by us, or that our own disk refuses writes, is no fault of the server.
-      if (session === this.#session && !(error instanceof Unwritten))
+      // A session that we closed, or a write that our own disk refused, is no fault of the server.
+      if (session === servers.current && !(error instanceof Unwritten))
         this.#catchUpFault = `${session.server.label}: ${reasonOf(error)}`;
-      this.#failed(session, 'catching up', error, () => this.#catchUp(session));
+      const retry = () => this.#catchUp(session, subscriptions);
+      servers.closeOrRetry(session, 'catching up', error, retry);
     }
   }
 
-  #hasCaughtUp({ server }: Session): void {
-    this.#caughtUp = true;
+  #caughtUp({ server }: Session, addresses: number): void {
+    this.#parts.servers.setCaughtUp();
     this.#catchUpFault = undefined;
-    const addresses = this.#subscriber?.size;
     this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
   }
 
-  /** Subscribes addresses that are new since the session began. */
-  async #watch(subscribe: (subscriber: AddressSubscriptions) => Promise<void>): Promise<void> {
-    const session = this.#session;
-    try {
-      if (this.#subscriber !== undefined) await subscribe(this.#subscriber);
-    } catch (error) {
-      // An address that nobody watches must not be: the next session subscribes it.
-      session?.close(`subscribing failed: ${reasonOf(error)}`);
-    }
-  }
-
-  /** Connects what a server announced. A lie is one only when its newest word is one as well. */
-  async #follow(session: Session, tip: HeaderTip): Promise<void> {
-    try {
-      await this.#chainSync.sync(session, tip);
-      this.#look();
-    } catch (error) {
-      if (session.closed) return;
-      if (error instanceof Lie) await this.#refreshTip(session);
-      else this.#failed(session, 'headers', error, () => this.#follow(session, tip));
-    }
-  }
-
-  /** What our own disk refuses to keep is no fault of the server: the work is done again. */
-  #failed(session: Session, what: string, error: unknown, again: () => Promise<void>): void {
-    if (!(error instanceof Unwritten)) session.close(`${what} failed: ${reasonOf(error)}`);
-    else this.#parts.world.after(unwrittenAgainMs, () => session.closed || this.#tasks.run(again));
-  }
-
-  async #refreshTip(session: Session): Promise<void> {
-    try {
-      await this.#chainSync.sync(session, await session.subscribeHeaders());
-      this.#look();
-    } catch (error) {
-      if (session.closed) return;
-      if (error instanceof Lie) this.#report(session, error.message);
-      else this.#failed(session, 'headers', error, () => this.#refreshTip(session));
-    }
-  }
-
-  /** A store may ask for fewer confirmations than before, or a crash have left some over. */
+  /** A store may require fewer confirmations than before, or a crash have left promotions over. */
   async #promote(): Promise<void> {
-    this.#owe(await promote(this.#parts));
+    this.#wakeDeliveries(await promote(this.#parts));
   }
 
-  #tipMoved(reorganised: boolean, callbacks: number): void {
-    this.#owe(callbacks);
-    if (reorganised) this.#markOffChain();
-    this.#drain.tipMoved();
-  }
-
-  /** Payments whose block left the chain: what became of them stands in their histories. */
-  #markOffChain(): void {
-    for (const scripthash of this.#parts.store.ledger.offChain()) {
-      this.#drain.add(scripthash, 'again');
-    }
+  /** Payments whose block left our chain: their histories decide about them. */
+  #checkReorganised(): void {
+    const { store, queue } = this.#parts;
+    for (const scripthash of store.ledger.offChain()) queue.add(scripthash, 'again');
   }
 }

@@ -1,396 +1,278 @@
-// The dirty set and the loop that empties it: fetch a history, gather its proofs, commit. Whatever
-// makes a script dirty (a notification, a start, a reconnect, a reorganisation) comes down this one
-// road; there is no other. Repeats coalesce, and no script is worked on twice at once.
+// The scripts that must be checked, and the loop that checks them. A notification, a start, a reconnect,
+// a sweep and a reorganisation all add a script here; no other way leads to a check. Repeats
+// coalesce, and no script is checked twice at once. What one check does is in address-sync.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { statusHash } from '../domain/script-history.ts';
-import { RequestTimeout, ServerError } from '../electrum/requests.ts';
+import { RequestError, RequestTimeout, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { methods, type Status } from '../electrum/wire.ts';
+import type { BackgroundTasks } from '../lib/background-tasks.ts';
+import { waitAtMost } from '../lib/deadline.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { minuteMs } from '../lib/time-units.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { AddressPlace } from '../store/records/address-statements.ts';
-import type { Observation } from '../store/records/ledger.ts';
-import type { Cancel } from '../world/world.ts';
+import type { Cancel, World } from '../world/world.ts';
 import {
+  type AddressSync,
   type Announcements,
-  askHistory,
-  createAnnouncements,
-  type DrainParts,
-  deadlineAfter,
-  FailedScripts,
-  failureOf,
-  observeIssued,
-  partsOf,
-  type ScriptFailure,
-  scriptBackoffMs,
-  waitAtMost,
+  maxHeadersMs,
+  type SyncResult,
+  type Unshown,
 } from './address-sync.ts';
-import {
-  type Check,
-  createEvidenceMemory,
-  type EvidenceParts,
-  type MemoryReservation,
-} from './evidence.ts';
-import { createFallback, type Fallback } from './other-servers.ts';
-import { blame, Lie } from './proofs.ts';
-import { seekWholeBytes } from './rebroadcast.ts';
-import {
-  type AbsenceTracker,
-  createAbsenceTracker,
-  createNodeLookup,
-  type NodeLookup,
-} from './second-opinion.ts';
-import type { ScriptFailures } from './status.ts';
-import { isUnissued, observeUnissued } from './wallet-scan.ts';
+import type { Backlog } from './backlog.ts';
+import type { Check } from './evidence.ts';
+import { Lie } from './proofs.ts';
+import type { ServerChoice } from './server-choice.ts';
+import type { WatcherEvents } from './watcher-events.ts';
 
-/** Scripts worked on at once for each request that may be in flight: the next one has come when there is room. */
+export interface WorkQueueParts {
+  readonly world: World;
+  readonly tasks: BackgroundTasks;
+  readonly events: WatcherEvents;
+  readonly backlog: Backlog;
+  readonly servers: ServerChoice;
+  readonly addressSync: AddressSync;
+  readonly announcements: Announcements;
+}
+
+/** Scripts whose check failed, by the server and the request that failed. */
+export interface ScriptFailures {
+  readonly server: string;
+  /** The method, where a request failed. */
+  readonly request: string | undefined;
+  readonly scripts: number;
+  /** Those among them whose history names a transaction that is not shown or not proven. */
+  readonly unshown: number;
+  /** The newest reason. */
+  readonly reason: string;
+}
+
+/** Scripts checked at once for each request in flight: the next one is ready when a request may go out. */
 const scriptsPerRequest = 4;
-/** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
-const maxEvidenceBytes = 32_000_000;
+/** The server is left when half of all checks last so long while others wait. */
+const maxCheckMs = 300_000;
+/** A script that failed so often seldom succeeds soon, and a public server bills each refusal. */
+const minuteRetries = 10;
+
 /**
- * So long a server's headers are waited for: by then it is in doubt. What it says of a block whose header has not
- * come is looked at again.
+ * The backoff of a script: a minute at first, then ten minutes.
+ * @param failures in a row
  */
-const headersMs = 60_000;
-/** What a look has found is recorded after so long, though it goes on. */
-const earlyMs = 5_000;
-/** Half of all looks have lasted so long while others wait: the server is left for another one. */
-const crowdedMs = 300_000;
+export const scriptBackoffMs = (failures: number): number =>
+  failures < minuteRetries ? minuteMs : 10 * minuteMs;
 
 export class WorkQueue {
-  readonly #parts: DrainParts;
-  readonly #silence: AbsenceTracker;
-  readonly #elsewhere: Fallback;
-  readonly #announced: Announcements;
-  readonly #nowhere: NodeLookup;
-  readonly #load = createEvidenceMemory(maxEvidenceBytes, () => this.#parts.world.monotonic());
+  readonly #parts: WorkQueueParts;
   readonly #dirty = new Set<Scripthash>();
-  /** What must be looked at in any case. */
+  /** Scripts that must be checked whatever their status is. */
   readonly #forced = new Map<Scripthash, 'again' | 'cross'>();
-  /** And since when, monotonic. */
+  /** Since when, monotonic. */
   readonly #underWay = new Map<Scripthash, number>();
-  /** How often our tip has moved. */
-  #tips = 0;
-  /** Named a block above our tip or of another branch, or a transaction that was not shown. */
+  /** The history names a block above our tip or of another branch, or an unshown transaction. */
   readonly #waitingForTip = new Set<Scripthash>();
-  /** Will be looked at again in a while; what ends that. */
+  /** Scripts that will be checked again after a backoff; what cancels that. */
   readonly #retrying = new Map<Scripthash, Cancel>();
-  /** How often a script could not be worked up in full, in a row. */
+  /** How often in a row a script could not be synced in full. */
   readonly #failures = new Map<Scripthash, number>();
-  readonly #failing = new FailedScripts();
-  /** How often a session has left open what another one answered. */
-  readonly #overdue = new WeakMap<Session, number>();
-  /** The server that named, alone, payments to unissued addresses of a wallet. */
-  readonly #claimants = new Map<number, string>();
-  /** A proof failed once, and whose it was. */
-  readonly #suspect = new Map<Scripthash, Session>();
+  readonly #failed = new FailedScripts();
+  /** A proof failed once, and at which server. */
+  readonly #suspects = new Map<Scripthash, Session>();
   #session: Session | undefined;
 
-  constructor(parts: DrainParts) {
+  constructor(parts: WorkQueueParts) {
     this.#parts = parts;
-    this.#elsewhere = createFallback(parts.world, parts.others);
-    this.#nowhere = createNodeLookup(parts.world);
-    this.#silence = createAbsenceTracker(parts.world, (scripthash) => this.add(scripthash));
-    this.#announced = createAnnouncements(parts.world, (scripthash) => this.add(scripthash));
+    parts.events.on('recheck', (scripthash) => this.add(scripthash));
   }
 
-  add(scripthash: Scripthash, look: Check = 'changed'): void {
-    this.#force(scripthash, look);
-    // A sweep comes by more often than what failed is tried again.
-    if (look === 'cross' && this.#failures.has(scripthash)) return;
+  add(scripthash: Scripthash, check: Check = 'changed'): void {
+    this.#force(scripthash, check);
+    // A sweep comes by more often than a failed script is retried.
+    if (check === 'cross' && this.#failures.has(scripthash)) return;
     this.#dirty.add(scripthash);
-    this.#pump();
+    this.#checkNext();
   }
 
-  /** The server in use told a status that is not ours: its history is looked at until it has been shown. */
+  /** The watched server announced a status that is not ours. */
   statusChanged(scripthash: Scripthash, status: Status): void {
-    this.#announced.statusChanged(scripthash, status);
+    this.#parts.announcements.announced(scripthash, status);
     this.add(scripthash);
   }
 
-  #force(scripthash: Scripthash, look: Check): void {
-    if (look === 'changed' || this.#forced.get(scripthash) === 'cross') return;
-    this.#forced.set(scripthash, look);
+  #force(scripthash: Scripthash, check: Check): void {
+    if (check === 'changed' || this.#forced.get(scripthash) === 'cross') return;
+    this.#forced.set(scripthash, check);
   }
 
-  /** Works with this session from now on, or waits with none. */
+  /** Works with this session from now on, or waits without one. */
   use(session: Session | undefined): void {
     this.#session = session;
-    this.#suspect.clear();
-    this.#announced.clear();
+    this.#suspects.clear();
+    this.#parts.announcements.clear();
     if (session !== undefined) this.#parts.backlog.tipKnown();
-    this.#pump();
+    this.#checkNext();
   }
 
-  /** Our tip moved: what waited for a header goes on. */
-  tipMoved(): void {
-    this.#tips += 1;
+  /** Our tip moved: scripts that waited for a header go on. */
+  tipChanged(): void {
     for (const scripthash of this.#waitingForTip) this.#dirty.add(scripthash);
     this.#waitingForTip.clear();
-    this.#pump();
+    this.#checkNext();
   }
 
-  /** There is one more server to ask: what failed is tried again at once. */
-  joined(): void {
+  /** One more server can be asked: failed scripts are retried at once. */
+  serverJoined(): void {
     for (const scripthash of this.#retrying.keys()) this.#dirty.add(scripthash);
-    this.#pump();
+    this.#checkNext();
   }
 
   size(): number {
     return this.#dirty.size + this.#underWay.size;
   }
 
-  /** Whether a script is looked at, will be, or has more to show than it did. */
+  /** Whether a script is checked, will be, or has an announced status that was not shown yet. */
   isPending(scripthash: Scripthash): boolean {
-    const looks = [
+    const waiting = [
       this.#dirty,
       this.#underWay,
       this.#retrying,
       this.#waitingForTip,
-      this.#announced,
+      this.#parts.announcements,
     ];
-    return looks.some((each) => each.has(scripthash));
+    return waiting.some((each) => each.has(scripthash));
   }
 
-  /** What could not be worked up and is tried again. */
-  scriptFailures(): ScriptFailures[] {
-    return this.#failing.scriptFailures();
+  /** Scripts whose last check failed, and that are retried. */
+  failures(): ScriptFailures[] {
+    return this.#failed.byServer();
   }
 
-  /** Which server was the last to name, alone, payments to addresses of a wallet that were not issued. */
-  soleReporters(): ReadonlyMap<number, string> {
-    return this.#claimants;
-  }
-
-  #pump(): void {
+  #checkNext(): void {
     this.#parts.backlog.count(this.size());
     const session = this.#session;
     if (session === undefined) return;
-    const scriptsAtOnce = scriptsPerRequest * session.maxInFlight;
+    const maxUnderWay = scriptsPerRequest * session.maxInFlight;
     for (const scripthash of this.#dirty) {
-      if (this.#underWay.size >= scriptsAtOnce) return void this.#crowded(session);
+      if (this.#underWay.size >= maxUnderWay) return void this.#leaveIfSlow(session);
       if (this.#underWay.has(scripthash)) continue;
       this.#dirty.delete(scripthash);
       this.#underWay.set(scripthash, this.#parts.world.monotonic());
-      this.#parts.tasks.run(() => this.#work(session, scripthash));
+      this.#parts.tasks.run(() => this.#check(session, scripthash));
     }
   }
 
-  /** Others wait for a place, but not as long as a server likes that shows very many histories slowly. */
-  #crowded(session: Session): void {
-    const { world, onMute } = this.#parts;
-    const before = world.monotonic() - crowdedMs;
-    // The oldest come first, and mostly there is none.
+  /** Other scripts wait, but not for a server that shows very many histories slowly. */
+  #leaveIfSlow(session: Session): void {
+    const { world, servers } = this.#parts;
+    const before = world.monotonic() - maxCheckMs;
+    // The oldest come first, and usually none is slow.
     let slow = 0;
     for (const since of this.#underWay.values()) {
       if (since > before) break;
       slow += 1;
     }
-    if (2 * slow >= this.#underWay.size) onMute(session, 'it shows many histories too slowly');
+    if (2 * slow >= this.#underWay.size) {
+      servers.leaveUnanswering(session, 'it shows many histories too slowly');
+    }
   }
 
-  async #work(session: Session, scripthash: Scripthash): Promise<void> {
-    const look = this.#forced.get(scripthash) ?? 'changed';
+  async #check(session: Session, scripthash: Scripthash): Promise<void> {
+    const check = this.#forced.get(scripthash) ?? 'changed';
     this.#forced.delete(scripthash);
-    const held = this.#load.open();
+    const failures = this.#failures.get(scripthash) ?? 0;
+    const { addressSync } = this.#parts;
     try {
-      const unshown = await this.#observe(session, scripthash, look, held);
-      this.#suspect.delete(scripthash);
-      if (unshown === undefined) this.#failing.delete(scripthash);
-      else this.#isStuck(session, scripthash, unshown);
+      const result = await addressSync.sync({ session, scripthash, check, failures });
+      this.#finish(scripthash, check, result);
+      this.#suspects.delete(scripthash);
+      // A transaction may be replaced, or a block be on its way, between a history and its items.
+      const isRepeated = (this.#failures.get(scripthash) ?? 0) > 1;
+      if (result.unshown === undefined || !isRepeated) this.#failed.delete(scripthash);
+      else this.#reportUnshown(session, scripthash, result.unshown);
     } catch (error) {
-      await this.#failed(session, scripthash, look, error);
+      await this.#fail(session, scripthash, check, error);
     } finally {
-      held.close();
       this.#underWay.delete(scripthash);
-      this.#pump();
+      this.#checkNext();
     }
   }
 
-  /** @returns what its history names and nobody has shown, from the second try on */
-  async #observe(
-    session: Session,
-    scripthash: Scripthash,
-    look: Check,
-    held: MemoryReservation,
-  ): Promise<ScriptFailure | undefined> {
-    const { store, chainSync, proofs, world, callWitness } = this.#parts;
-    const { by, history } = await askHistory(this.#parts.elsewhere, {
-      session,
-      scripthash,
-      // What failed before lets others go first.
-      bulk: this.#failures.has(scripthash),
-      onOverdue: (error) => this.#isOverdue(session, error),
-    });
-    const address = store.addresses.byScripthash(scripthash);
-    if (address === undefined) return undefined;
-    let unshown: ScriptFailure | undefined;
-    const status = statusHash(history);
-    if (by === session) this.#announced.shown(scripthash, status);
-    if (look === 'changed' && status === address.statusHash) return this.#succeeded(scripthash);
-    const syncing = chainSync.underWay(by);
-    if (syncing !== undefined) await waitAtMost(world, syncing, headersMs);
-    const tips = this.#tips;
-    const parts = {
-      session: by,
-      proofs,
-      store,
-      callWitness,
-      silence: this.#silence,
-      elsewhere: this.#elsewhere,
-      onFault: (by: Session, error: unknown, isMadeUp: boolean) => {
-        if (!isMadeUp) unshown = failureOf(by, error, true);
-        else if (error instanceof RequestTimeout) this.#isOverdue(by, error);
-      },
-      nowhere: this.#nowhere,
-      held,
-      early: this.#early(session, address, held),
-      startDeadline: deadlineAfter(world, this.#failures.get(scripthash) ?? 0),
-    };
-    const observed = isUnissued(address) ? observeUnissued : observeIssued;
-    const observation = await observed(parts, { address, history, status, look }).catch(
-      (error: unknown) => {
-        throw blame(by, error);
-      },
-    );
-    // What a session said before it ended is no longer worth writing down.
-    if (this.#isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    if (!(await this.#record(observation, by))) {
-      this.#force(scripthash, look);
-      this.add(scripthash, 'again');
-      return undefined;
-    }
-    if (observation.statusHash === undefined) {
-      // What it waits for may have come meanwhile.
-      (tips === this.#tips ? this.#waitingForTip : this.#dirty).add(scripthash);
-      // What the other server alone names is not asked of it by a look at changes.
-      this.#force(scripthash, look);
-      this.#later(scripthash);
-    } else this.#succeeded(scripthash);
-    for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
-    this.#parts.tasks.run(() => seekWholeBytes(store, this.#elsewhere, by, observation.seen));
-    return (this.#failures.get(scripthash) ?? 0) > 1 ? unshown : undefined;
+  #finish(scripthash: Scripthash, check: Check, { kind, isTipChanged }: SyncResult): void {
+    if (kind === 'unchanged' || kind === 'complete') this.#succeed(scripthash);
+    // A repeated check must not lose that it was forced.
+    if (kind === 'superseded' || kind === 'open') this.#force(scripthash, check);
+    if (kind === 'superseded') this.add(scripthash, 'again');
+    if (kind !== 'open') return;
+    // The block that it waits for may have come meanwhile.
+    (isTipChanged ? this.#dirty : this.#waitingForTip).add(scripthash);
+    this.#retryLater(scripthash);
   }
 
-  /** Records parts of a long look; all of it is recorded again at its end, with the status. */
-  #early(
-    session: Session,
-    { id, origin }: AddressPlace,
-    held: MemoryReservation,
-  ): EvidenceParts['early'] {
-    const { world } = this.#parts;
-    let recordedAt = world.monotonic();
-    return async (unwritten) => {
-      if (unwritten.length === 0 || world.monotonic() - recordedAt < earlyMs) return false;
-      if (this.#isOver(session)) return false;
-      const seen = unwritten.map((each) => each.seen);
-      const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
-      if (!(await this.#record(part, session))) return false;
-      recordedAt = world.monotonic();
-      held.release();
-      return true;
-    };
-  }
-
-  /** @returns false when it was overtaken, and must be made anew */
-  async #record(observation: Observation, by: Session): Promise<boolean> {
-    const { store, world, onCallbacks } = this.#parts;
-    for (const part of partsOf(this.#load.bounded(observation))) {
-      const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
-      // Told already now, the dispatcher's claim comes behind this write, and shares its commit.
-      if (part.seen.length + part.gone.length > 0) onCallbacks();
-      const applied = await writing;
-      if (applied.callbacks > 0) onCallbacks();
-      for (const txid of applied.reversed) {
-        world.log.warn('a payment was taken back by the chain', { txid });
-      }
-      if (applied.foreignUse !== undefined) {
-        world.log.warn('an address was paid that was not issued yet', { ...applied.foreignUse });
-      }
-      if (applied.claimedUse !== undefined) {
-        const { label } = by.server;
-        this.#claimants.set(applied.claimedUse.walletId, label);
-        const statusChanged = { byServerAlone: label, ...applied.claimedUse };
-        world.log.warn('an address was paid that was not issued yet', statusChanged);
-      }
-      if (applied.again) return false;
-    }
-    return true;
-  }
-
-  /** Another server has answered in its place: from the second time on it may be left for that one. */
-  #isOverdue(session: Session, error: RequestTimeout): void {
-    const times = (this.#overdue.get(session) ?? 0) + 1;
-    this.#overdue.set(session, times);
-    if (times > 1) this.#parts.onMute(session, error.message);
-  }
-
-  #isStuck(session: Session, scripthash: Scripthash, failure: ScriptFailure): void {
-    const { by, reason } = failure;
-    const { world, onMute } = this.#parts;
+  #reportUnshown(session: Session, scripthash: Scripthash, { by, error }: Unshown): void {
+    const { world, servers } = this.#parts;
+    const failure = failureOf(by, error, true);
+    const { reason } = failure;
     const fields = { scripthash, server: by.server.label, reason };
     world.log.warn('a transaction that a history names is not shown', fields);
-    this.#failing.add(scripthash, failure);
-    if (by === session) onMute(session, reason);
+    this.#failed.add(scripthash, failure);
+    if (by === session) servers.leaveUnanswering(session, reason);
   }
 
-  /** Whether it has ended, or is no longer the one in use. */
-  #isOver(session: Session): boolean {
-    return session.closed || session !== this.#session;
-  }
-
-  async #failed(
+  async #fail(
     session: Session,
     scripthash: Scripthash,
-    look: Check,
+    check: Check,
     error: unknown,
   ): Promise<void> {
-    this.#force(scripthash, look === 'changed' ? 'again' : look);
-    // In the next session it would take places before all else again.
+    this.#force(scripthash, check === 'changed' ? 'again' : check);
+    // In the next session, a slow script would go before all others again.
     const waits = error instanceof RequestTimeout || this.#failures.has(scripthash);
-    if (this.#isOver(session) && (error instanceof Lie || !waits)) {
-      this.#dirty.add(scripthash);
-    } else if (!(error instanceof Lie)) {
-      const known = error instanceof ServerError || error instanceof PaygateError;
-      this.#parts.world.log[known ? 'warn' : 'error']('a history could not be worked up', {
-        scripthash,
-        server: session.server.label,
-        reason: reasonOf(error),
-      });
-      const isUnshown = error instanceof RequestTimeout && error.request !== methods.history;
-      const failure = failureOf(session, error, isUnshown);
-      const isSecondTime = this.#failing.add(scripthash, failure);
-      this.#later(scripthash);
-      // What our own disk refuses is no fault of the server.
-      if (isSecondTime && !(error instanceof ServerError) && !(error instanceof Unwritten)) {
-        this.#parts.onMute(session, reasonOf(error));
-      }
-    } else {
-      const liar = error.by ?? session;
-      const isSecondTime = this.#suspect.get(scripthash) === liar;
-      this.#suspect.set(scripthash, liar);
-      // The first time, a reorganisation may have fallen between the history and the proof.
-      if (!isSecondTime) {
-        this.#dirty.add(scripthash);
-        await this.#refresh(liar);
-      } else if (this.#parts.onLie(liar, error.message)) this.#dirty.add(scripthash);
-      // The block that decides between the branches may make it true.
-      else this.#later(scripthash, 'or at our next tip');
+    const isOver = session.closed || session !== this.#session;
+    if (isOver && (error instanceof Lie || !waits)) this.#dirty.add(scripthash);
+    else if (error instanceof Lie) await this.#suspect(error.by ?? session, scripthash, error);
+    else this.#failLater(session, scripthash, error);
+  }
+
+  #failLater(session: Session, scripthash: Scripthash, error: unknown): void {
+    const { world, servers } = this.#parts;
+    const isKnown = error instanceof ServerError || error instanceof PaygateError;
+    world.log[isKnown ? 'warn' : 'error']('a history could not be worked up', {
+      scripthash,
+      server: session.server.label,
+      reason: reasonOf(error),
+    });
+    const isUnshown = error instanceof RequestTimeout && error.request !== methods.history;
+    const isRepeated = this.#failed.add(scripthash, failureOf(session, error, isUnshown));
+    this.#retryLater(scripthash);
+    // A write that our own disk refused is no fault of the server.
+    if (isRepeated && !(error instanceof ServerError) && !(error instanceof Unwritten)) {
+      servers.leaveUnanswering(session, reasonOf(error));
     }
   }
 
-  /** A liar may take as long as it likes, and must not hold up the script that it lied of. */
-  async #refresh(liar: Session): Promise<void> {
-    const { world, tasks, refreshTip } = this.#parts;
-    const refreshed = refreshTip(liar);
-    tasks.run(() => refreshed);
-    await waitAtMost(world, refreshed, headersMs);
+  /** The first failed proof may mean a reorganisation between the history and the proof. */
+  async #suspect(liar: Session, scripthash: Scripthash, { message }: Lie): Promise<void> {
+    const isRepeated = this.#suspects.get(scripthash) === liar;
+    this.#suspects.set(scripthash, liar);
+    if (!isRepeated) {
+      this.#dirty.add(scripthash);
+      await this.#refreshTip(liar);
+    } else if (this.#parts.servers.reportLie(liar, message)) this.#dirty.add(scripthash);
+    else {
+      // The block that decides between the branches may make the proof true.
+      this.#waitingForTip.add(scripthash);
+      this.#retryLater(scripthash);
+    }
   }
 
-  /** Looks at a script again in a while, whatever else happens. */
-  #later(scripthash: Scripthash, orWhen?: 'or at our next tip'): void {
-    if (orWhen !== undefined) this.#waitingForTip.add(scripthash);
+  /** A slow liar must not hold up the script that it lied about. */
+  async #refreshTip(liar: Session): Promise<void> {
+    const { world, tasks, servers } = this.#parts;
+    const refreshed = servers.refreshTip(liar);
+    tasks.run(() => refreshed);
+    await waitAtMost(world, refreshed, maxHeadersMs);
+  }
+
+  #retryLater(scripthash: Scripthash): void {
     const failures = (this.#failures.get(scripthash) ?? 0) + 1;
     this.#failures.set(scripthash, failures);
     if (this.#retrying.has(scripthash)) return;
@@ -401,12 +283,56 @@ export class WorkQueue {
     this.#retrying.set(scripthash, cancel);
   }
 
-  /** What fails next is no longer a failure in a row, and does not wait as long as one. */
-  #succeeded(scripthash: Scripthash): undefined {
+  #succeed(scripthash: Scripthash): void {
     this.#failures.delete(scripthash);
     this.#retrying.get(scripthash)?.();
     this.#retrying.delete(scripthash);
-    // A sweep that came by meanwhile has left its look to the try that is cancelled now.
+    // A sweep that came by meanwhile left its check to the retry that is cancelled now.
     if (this.#forced.has(scripthash)) this.#dirty.add(scripthash);
+  }
+}
+
+interface ScriptFailure {
+  readonly by: Session;
+  readonly reason: string;
+  readonly request: string | undefined;
+  /** The server showed the history, and not what it names. */
+  readonly isUnshown: boolean;
+}
+
+const failureOf = (by: Session, error: unknown, isUnshown: boolean): ScriptFailure => ({
+  by,
+  reason: reasonOf(error),
+  request: error instanceof RequestError ? error.request : undefined,
+  isUnshown,
+});
+
+/** Scripts whose last check failed: which server failed at which request. */
+class FailedScripts {
+  readonly #failures = new Map<Scripthash, ScriptFailure>();
+
+  /** @returns whether the same server failed at the last attempt as well */
+  add(scripthash: Scripthash, failure: ScriptFailure): boolean {
+    const isRepeated = this.#failures.get(scripthash)?.by === failure.by;
+    // The newest last.
+    this.#failures.delete(scripthash);
+    this.#failures.set(scripthash, failure);
+    return isRepeated;
+  }
+
+  delete(scripthash: Scripthash): void {
+    this.#failures.delete(scripthash);
+  }
+
+  byServer(): ScriptFailures[] {
+    const found = new Map<string, ScriptFailures>();
+    for (const { by, request, reason, isUnshown } of this.#failures.values()) {
+      const server = by.server.label;
+      const key = `${server} ${request}`;
+      const { scripts, unshown } = found.get(key) ?? { scripts: 0, unshown: 0 };
+      const counts = { scripts: scripts + 1, unshown: unshown + Number(isUnshown) };
+      found.set(key, { server, request, reason, ...counts });
+    }
+    return [...found.values()];
   }
 }

@@ -8,7 +8,7 @@ import { createHealth } from '../../src/status/health.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import type { PaymentRow } from '../../src/store/records/ledger-statements.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
-import { Watcher } from '../../src/watcher/watcher.ts';
+import { createWatcher } from '../../src/watcher/watcher.ts';
 import { makeCertificate } from '../electrum/certificates.ts';
 import { startServer } from '../electrum/scripted-server.ts';
 import { runCli } from '../support/cli.ts';
@@ -458,7 +458,7 @@ test('P-171 a changed certificate is told of, with the command that accepts it',
   const sha256 = 'ab'.repeat(32);
   const world = createTestWorld();
   await store.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
-  const watcher = new Watcher({
+  const watcher = createWatcher({
     world,
     store,
     network: networks.regtest,

@@ -7,7 +7,7 @@ import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
-import { Watcher } from '../../src/watcher/watcher.ts';
+import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
 import { whenOver } from './files.ts';
 import { Liar } from './liar.ts';
 import { openTestStore, type TestStore } from './store.ts';
@@ -88,7 +88,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
     labels.push(`tcp://127.0.0.1:${port}`);
   }
   const makeWatcher = (): Watcher => {
-    const watcher = new Watcher({
+    const watcher = createWatcher({
       world,
       store,
       network: { ...networks.regtest, ...options.network },

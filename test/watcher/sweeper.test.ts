@@ -1,7 +1,6 @@
 // A sweep on the session that addresses are subscribed on, while one of them is issued.
 
 import { afterEach, expect, it } from 'vitest';
-import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import { Budget } from '../../src/electrum/budget.ts';
 import { createBackgroundTasks } from '../../src/lib/background-tasks.ts';
 import { AddressSubscriptions, hotForMs } from '../../src/watcher/address-subscriptions.ts';
@@ -37,21 +36,21 @@ it('leaves an address subscribed that is handed over while the sweep gives it up
     { world, budget },
   );
   const tasks = createBackgroundTasks(() => {});
-  const none = (): void => {};
-  const subscriber = new AddressSubscriptions(
-    { world, store, tasks, max: 10_000, differs: none, refusals: none },
+  const queue = { statusChanged: () => {}, isPending: () => false, add: () => {} };
+  const subscriptions = new AddressSubscriptions(
+    { world, store, tasks, max: 10_000, queue },
     session,
   );
-  const sweeper = createSweeps({
-    ...{ world, store, watched: () => session, live: () => [session], sound: () => [session] },
-    ...{ isSubscribed: (each: Scripthash) => subscriber.has(each), mark: none },
+  const sweeps = createSweeps({
+    ...{ world, store, subscriptions, queue, rebroadcast: { run: async () => {} } },
+    servers: { current: session, caughtUp: session, other: () => undefined },
   });
   // One is left, for the sweep's subscription.
   const spent = { method: 'server.ping', text: '', bulk: true } as const;
   for (let left = burst; left > 1; left -= 1) budget.sent(spent);
-  const swept = sweeper.sweep(true);
+  const swept = sweeps.sweep();
   await world.until(() => said.length > 0 && session.bulkWaiting > 0, 'it to be given up');
-  await subscriber.add([scripthash]);
+  await subscriptions.add([scripthash]);
   expect(said).toEqual(['subscribe', 'subscribe']);
   for (let second = 0; second < 30; second += 1) await world.advance(1_000);
   await swept;

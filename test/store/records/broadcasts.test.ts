@@ -4,7 +4,7 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import type { Issued } from '../../../src/store/records/addresses.ts';
-import { createSweeps } from '../../../src/watcher/sweeps.ts';
+import { createRebroadcast } from '../../../src/watcher/rebroadcast.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -61,7 +61,6 @@ async function cameAfter(shop: Shop, ms: number): Promise<void> {
   await shop.write((tx) => shop.ledger.apply(tx, now + ms, observation));
 }
 
-/** Every address is unused. */
 const asked: Script = {
   'server.ping': (peer, request) => peer.answer(request, null),
   'blockchain.scripthash.subscribe': (peer, request) => peer.answer(request, null),
@@ -73,7 +72,7 @@ const taking: Script = {
   [broadcast]: (peer, request) => peer.answer(request, '00'.repeat(32)),
 };
 
-/** A minute's sweep so many days after all was seen, with a server that takes what is broadcast. */
+/** Broadcasts of one minute, so long after the payments were seen, at a server that takes them all. */
 async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
   const world = createTestWorld({ startAt: now + ms });
   const sent: string[] = [];
@@ -87,10 +86,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
     },
     { world },
   );
-  await createSweeps({
-    ...{ world, store: shop, watched: () => session, live: () => [session] },
-    ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
-  }).sweep(true);
+  await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
   return { sent };
 }
 
@@ -210,10 +206,7 @@ describe('the raw bytes of a payment', () => {
         },
         { world },
       );
-      await createSweeps({
-        ...{ world, store: shop, watched: () => session, live: () => [session] },
-        ...{ sound: () => [session], isSubscribed: () => true, mark: () => {} },
-      }).sweep(true);
+      await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
       await world.until(() => theirs.equals(shop.ledger.rawOf(txid) ?? ours), 'other bytes');
       expect(sent).toHaveLength(2);
     },
@@ -239,12 +232,9 @@ describe('the raw bytes of a payment', () => {
       const honest = await open(refusing, { world });
       const liar = await open(does === 'takes' ? taking : refusing, { world });
       const live = () => [liar.session, honest.session];
-      const sweeper = createSweeps({
-        ...{ world, store: shop, watched: () => liar.session, live },
-        ...{ sound: live, isSubscribed: () => true, mark: () => {} },
-      });
+      const rebroadcast = createRebroadcast({ world, store: shop, pool: { live } });
       for (let minute = 0; minute < 8 * 60; minute += 1) {
-        await sweeper.sweep(true);
+        await rebroadcast.run();
         await world.advance(60_000);
         await Promise.all(live().map((session) => session.ping()));
       }
