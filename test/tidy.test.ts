@@ -231,6 +231,7 @@ describe('language', () => {
     'src/world',
     'test/bitcoin',
     'test/config.test.ts',
+    'src/watcher',
     'test/electrum',
     'test/world',
   ];

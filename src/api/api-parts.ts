@@ -6,7 +6,7 @@ import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Issued } from '../store/records/addresses.ts';
-import type { Reader } from '../watcher/reader.ts';
+import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/request-limits.ts';
 import type { Unlisted } from '../web/unlisted-proxies.ts';
 import type { Logger } from '../world/world.ts';
@@ -27,7 +27,7 @@ export interface ApiOptions {
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
   readonly refuseGap: number | undefined;
   /** Asks Electrum servers for what the file does not have. */
-  readonly reader: Reader;
+  readonly reader: ChainReader;
   /** Undefined where they are switched off. */
   readonly prices: Prices | undefined;
   /** Whether balances of addresses that are not ours may be asked for. */

@@ -8,7 +8,7 @@ import { parseTransaction, type Transaction, type TxOutput } from '../bitcoin/tr
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { statusOf } from '../store/views/confirmations.ts';
-import type { Reader } from '../watcher/reader.ts';
+import type { ChainReader } from '../watcher/reader.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import { satoshis, txid, unixTime } from './shared-schemas.ts';
@@ -86,7 +86,7 @@ async function read({ store, reader }: ApiOptions, id: Txid) {
 }
 
 /** The outputs that a transaction spends, in the order of its inputs. */
-async function spentBy(reader: Reader, { inputs }: Transaction): Promise<TxOutput[]> {
+async function spentBy(reader: ChainReader, { inputs }: Transaction): Promise<TxOutput[]> {
   const ids = [...new Set(inputs.map(({ txid }) => txid))];
   if (ids.length > mostParents) {
     throw new PaygateError('invalid', 'This transaction spends from too many others to be shown');

@@ -1,6 +1,7 @@
-// Which addresses are subscribed at the watched server: hot ones first, then the others, each newest first,
-// then the look-ahead, up to a limit. A new address is always added; the coldest one makes room for
-// it. The sweeps reach the rest. A refused address is checked by its history each minute.
+// Which addresses are subscribed at the watched server: hot ones first, then the others, each
+// newest first, then the look-ahead, up to a limit. A new address is always added, and the
+// coldest one is removed for it. The sweeps reach the rest. A refused address is checked by its
+// history each minute.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
@@ -26,7 +27,10 @@ export interface AddressSubscriptionsParts {
   readonly world: World;
   readonly store: Store;
   readonly tasks: BackgroundTasks;
-  /** How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at another. */
+  /**
+   * How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at
+   * another.
+   */
   readonly max?: number | undefined;
   readonly queue: Pick<WorkQueue, 'statusChanged' | 'isPending' | 'add'>;
 }
@@ -118,7 +122,7 @@ export class AddressSubscriptions {
   /** The look-ahead that was derived since. */
   async addLookahead(scripthashes: readonly Scripthash[]): Promise<void> {
     const fresh = scripthashes.filter((each) => this.#reserve(each));
-    // They make room first.
+    // They are removed first.
     this.#ordered.push(...fresh);
     await this.#compare(fresh, null, mass);
   }

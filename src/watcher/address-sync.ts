@@ -1,6 +1,6 @@
-// Brings one address up to date: fetches its history, collects evidence for it and records the result.
-// Computes the status itself; a server's status only starts this. Never decides when that happens:
-// see work-queue.ts.
+// Brings one address up to date: fetches its history, collects evidence for it and records the
+// result. Computes the status itself; a server's status only starts this. Never decides when that
+// happens: see work-queue.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { statusHash } from '../domain/script-history.ts';
@@ -18,7 +18,7 @@ import type { Applied, Observation, Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import { isUnissued, observeUnissued } from './address-use.ts';
 import {
-  type Check,
+  type CheckKind,
   collectEvidence,
   createEvidenceMemory,
   type EvidenceContext,
@@ -53,15 +53,15 @@ export interface AddressSyncParts extends SecondOpinionParts {
 export interface SyncRequest {
   readonly session: Session;
   readonly scripthash: Scripthash;
-  readonly check: Check;
+  readonly check: CheckKind;
   /** How often in a row the script could not be synced. */
   readonly failures: number;
 }
 
 export interface SyncResult {
   /**
-   * `none`: not our address. `unchanged`: the status is the recorded one. `superseded`: another write
-   * came first, so the check must run again. `open`: something is not proven yet.
+   * `none`: not our address. `unchanged`: the status is the recorded one. `superseded`: another
+   * write came first, so the check must run again. `open`: something is not proven yet.
    */
   readonly kind: 'none' | 'unchanged' | 'superseded' | 'open' | 'complete';
   /** Whether our tip moved since the evidence was asked for. */
@@ -75,7 +75,10 @@ export interface Unshown {
   readonly error: RequestError;
 }
 
-/** Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes relay. */
+/**
+ * Bytes of transactions that wait to be recorded: eight of the largest, or a hundred that nodes
+ * relay.
+ */
 const maxEvidenceBytes = 32_000_000;
 /** How long a server's headers are waited for: by then the server is in doubt. */
 export const maxHeadersMs = 60_000;
@@ -84,8 +87,8 @@ const recordEarlyMs = 5_000;
 /** Payments in one commit: some 20 ms of work. */
 const maxRecordedAtOnce = 200;
 /**
- * How long one server is asked for the items of one history. The time doubles with each failure, up to
- * 16 minutes, so that a long history at a slow server comes to its end.
+ * How long one server is asked for the items of one history. The time doubles with each failure, up
+ * to 16 minutes, so that a long history at a slow server comes to its end.
  */
 const firstTimeoutMs = 120_000;
 const maxDoublings = 3;
@@ -113,7 +116,7 @@ export class AddressSync {
     return this.#soleReporters;
   }
 
-  /** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
+  /** @throws ServerLie when a proof fails; PaygateError unavailable when the session ends */
   async sync(request: SyncRequest): Promise<SyncResult> {
     const memory = this.#memory.open();
     try {
@@ -198,7 +201,8 @@ export class AddressSync {
     const { store, world, onCallbacks } = this.#parts;
     for (const part of partsOf(this.#memory.bounded(observation))) {
       const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
-      // Called already now, so that the dispatcher's claim follows this write and shares its commit.
+      // Called already now, so that the dispatcher's claim follows this write and shares its
+      // commit.
       if (part.seen.length + part.gone.length > 0) onCallbacks();
       const applied = await writing;
       if (applied.callbacks > 0) onCallbacks();
@@ -258,8 +262,8 @@ function withoutMined(seen: readonly Seen[]): Seen[] {
 }
 
 /**
- * Splits a flood of payments to one address into several commits, so that other writes do not wait for
- * all of it. Only the last part has the status: without it, the whole is checked again.
+ * Splits a flood of payments to one address into several commits, so that other writes do not wait
+ * for all of it. Only the last part has the status: without it, the whole is checked again.
  */
 export function* partsOf(observation: Observation): Generator<Observation> {
   const { seen } = observation;
@@ -282,8 +286,8 @@ function deadlineAfter(world: Pick<World, 'monotonic'>, failures: number): () =>
 
 const recheckMs = 60_000;
 /**
- * Before protocol 1.6, server and client may order the mempool differently, so that the two statuses
- * never agree. The sweeps go on comparing them.
+ * Before protocol 1.6, server and client may order the mempool differently, so that the two
+ * statuses never agree. The sweeps go on comparing them.
  */
 const maxChecks = 10;
 
@@ -299,7 +303,10 @@ interface Announcement {
 export interface Announcements {
   /** The newest status of a script. */
   announced(scripthash: Scripthash, status: Status): void;
-  /** The status of a history that the server showed; another than the announced one is checked again. */
+  /**
+   * The status of a history that the server showed; another than the announced one is checked
+   * again.
+   */
   shown(scripthash: Scripthash, status: Status): void;
   /** Announced, and not shown yet. */
   has(scripthash: Scripthash): boolean;

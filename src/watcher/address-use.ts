@@ -1,6 +1,7 @@
-// Whether an address that was not issued was ever used. One server's history is not enough: each index that
-// is left out takes the merchant's wallet nearer to its gap limit. A second server must have a history as
-// well, or a transaction in a block of our chain pays the address. Spent funds count too.
+// Whether an address that was not issued was ever used. One server's history is not enough: each
+// index that is left out takes the merchant's wallet nearer to its gap limit. A second server must
+// have a history as well, or a transaction in a block of our chain pays the address. Spent funds
+// count too.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { DerivedAddress } from '../bitcoin/keychain.ts';
@@ -12,7 +13,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Observation } from '../store/records/ledger.ts';
 import type { Subject } from './evidence.ts';
 import type { Fallback } from './other-servers.ts';
-import { Lie, type Proofs } from './proofs.ts';
+import { type Proofs, ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
 interface ProofParts {
@@ -31,13 +32,17 @@ export interface UnissuedParts extends ProofParts {
 
 type ScriptOfAddress = Pick<DerivedAddress, 'script' | 'scripthash'>;
 
-/** Items of a history that are fetched: in a mempool, the first one may be the spending transaction. */
+/**
+ * Items of a history that are fetched: in a mempool, the first one may be the spending transaction.
+ */
 const maxAsked = 3;
 
 export type AddressUse =
   /** It has no history. */
   | 'none'
-  /** A second server has a history too, or a transaction in a block of our chain pays the address. */
+  /**
+   * A second server has a history too, or a transaction in a block of our chain pays the address.
+   */
   | 'used'
   /** Only one server has a history; a second one has none, or does not answer. */
   | 'claimed'
@@ -59,7 +64,8 @@ export async function observeUnissued(
   const observation = { addressId, origin, seen: [], gone: [], statusHash: status };
   if (origin === 'foreign' || history.length === 0) return observation;
   const script = { scripthash, script: store.addresses.scriptOf(addressId) };
-  // The fallback has an hourly account: invented histories must not spend the other server's budget.
+  // The fallback has an hourly account: invented histories must not spend the other server's
+  // budget.
   const second = fallback.askOther(session, (another) => hasHistoryAt(another, scripthash));
   if (await second) return observation;
   const found = await proofOf({ proofs }, session, script, history).catch((error: unknown) => {
@@ -124,7 +130,9 @@ async function hasHistoryAtOther(
   }
 }
 
-/** Whether a transaction of the history that pays the script was shown, and proven to be in a block. */
+/**
+ * Whether a transaction of the history that pays the script was shown, and proven to be in a block.
+ */
 async function proofOf(
   { proofs }: ProofParts,
   session: Session,
@@ -143,7 +151,7 @@ async function proofOf(
     } catch (error) {
       // A missing or false transaction is no reason to leave an index out.
       const isNone = error instanceof ServerError && isUnknownTransaction(error);
-      if (!isNone && !(error instanceof Lie)) throw error;
+      if (!isNone && !(error instanceof ServerLie)) throw error;
     }
   }
   return found;

@@ -1,6 +1,7 @@
-// Holds deliveries back while many scripts wait to be recorded, so that commits are full and the last shop
-// gets its callback no later. One hold lasts a second, and a second passes before the next: invented
-// changes delay shops for half of the time at most. A start waits for the first tip, within a limit.
+// Holds deliveries back while many scripts wait to be recorded, so that commits are full and the
+// last shop gets its callback no later. One hold lasts a second, and a second passes before the
+// next: invented changes delay shops for half of the time at most. A start waits for the first tip,
+// within a limit.
 
 import type { Cancel, World } from '../world/world.ts';
 

@@ -1,6 +1,6 @@
-// Collects evidence for one script's history: every transaction that pays us, with its place proven.
-// Never keeps a database transaction open while it waits for the network. Bounds the memory that
-// evidence takes until it is recorded, because a server may invent transactions of any number.
+// Collects evidence for one script's history: every transaction that pays us, with its place
+// proven. Never keeps a database transaction open while it waits for the network. Bounds the memory
+// that evidence takes until it is recorded, because a server may invent transactions of any number.
 
 import type { Txid } from '../bitcoin/ids.ts';
 import type { Block } from '../domain/payment.ts';
@@ -17,10 +17,10 @@ import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 
 /**
- * When a script is checked: if its status differs from the recorded one (`changed`), in any case
- * (`again`), or in any case and against a second server (`cross`).
+ * `changed`: a script is checked if its status differs from the recorded one. `again`: it is
+ * checked in any case. `cross`: the same, and against a second server.
  */
-export type Check = 'changed' | 'again' | 'cross';
+export type CheckKind = 'changed' | 'again' | 'cross';
 
 /** One script, and its history at the watched server, or at another one where that refuses. */
 export interface Subject {
@@ -28,7 +28,7 @@ export interface Subject {
   readonly history: readonly HistoryItem[];
   /** The status that the history hashes to. */
   readonly status: Status;
-  readonly check: Check;
+  readonly check: CheckKind;
 }
 
 export interface EvidenceParts {
@@ -55,7 +55,7 @@ export interface EvidenceContext extends EvidenceParts {
   readonly script: () => Uint8Array;
 }
 
-/** One flooded address leaves room for the others. */
+/** One flooded address must not delay the others. */
 const maxItemsAtOnce = 25;
 /**
  * After so many refused items, one check asks for no more. A server that invents transactions must
@@ -63,7 +63,7 @@ const maxItemsAtOnce = 25;
  */
 export const maxRefusedItems = 20;
 
-type Place = Inclusion | { readonly kind: 'mempool' };
+type ItemPlace = Inclusion | { readonly kind: 'mempool' };
 
 export interface SeenEvidence {
   readonly kind: 'seen';
@@ -89,7 +89,7 @@ export type ItemEvidence = Evidence & { readonly item: HistoryItem };
 
 export type KnownPayments = ReadonlyMap<Txid, PaymentRow>;
 
-/** @throws Lie when a proof fails; PaygateError unavailable when the session ends */
+/** @throws ServerLie when a proof fails; PaygateError unavailable when the session ends */
 export async function collectEvidence(
   parts: EvidenceContext,
   history: readonly HistoryItem[],
@@ -147,7 +147,7 @@ export const isMined = (found: ItemEvidence | undefined): boolean =>
 /** Without `isRelayed`, it was recorded before. */
 type PaidBytes = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
 
-type CheckedItem = readonly [paid: PaidBytes | undefined, place: Place];
+type CheckedItem = readonly [paid: PaidBytes | undefined, place: ItemPlace];
 
 async function checkItem(
   parts: EvidenceContext,
@@ -220,7 +220,7 @@ async function placeOf(
   txid: Txid,
   position: Position,
   row: PaymentRow | undefined,
-): Promise<Place> {
+): Promise<ItemPlace> {
   if (position.kind === 'mempool') return { kind: 'mempool' };
   const known = provenBlock(row);
   if (known?.height === position.height && standsOn(store, known)) {
@@ -247,15 +247,17 @@ export interface EvidenceMemory {
 }
 
 export interface MemoryReservation {
-  /** Reserves bytes; false when there is no room now. */
+  /** Reserves bytes; false while too many are reserved. */
   take(bytes: number): boolean;
   /** The bytes are recorded, or dropped. */
   release(): void;
-  /** The check has ended: later bytes get no room. */
+  /** The check has ended: it reserves no more. */
   close(): void;
 }
 
-/** For bytes of unconfirmed transactions that are recorded: 12 MB an hour, more than all of Bitcoin. */
+/**
+ * For bytes of unconfirmed transactions that are recorded: 12 MB an hour, more than all of Bitcoin.
+ */
 const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 
 /**

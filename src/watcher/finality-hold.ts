@@ -1,6 +1,6 @@
-// Whether payments may become 2, and why not: a server's branch that forks deep for half an hour, a heavier
-// branch too deep to follow, or a lie of the only server. The file says so, and the ledger reads it
-// in the transaction that would promote: a restart changes nothing. The end of a hold promotes.
+// Holds back every promotion to 2 while the servers disagree. The reasons: another branch for half
+// an hour, a heavier branch that is too deep to follow, a lie of the only server. The file has the
+// hold. The ledger reads it in the transaction that would promote, so a restart changes nothing.
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
@@ -58,8 +58,8 @@ export class FinalityHold {
 
   /**
    * Updates the hold from the tips of the live servers.
-   * @param isLiarRedeemed whether the watched server is no longer in doubt for a lie
-   * @returns how many callbacks the end of a hold enqueued
+   * @param isLiarRedeemed ends a hold for a lie
+   * @returns how many callbacks were enqueued
    */
   update(live: readonly AssessedServer[], isLiarRedeemed: boolean): Promise<number> {
     const now = this.#parts.world.monotonic();
@@ -97,7 +97,8 @@ export class FinalityHold {
     const known = this.#disputes.get(label);
     const isBranch = typeof standing !== 'string' && 'depth' in standing;
     if (!isBranch) {
-      // A server on its way to a branch that outweighs ours keeps its dispute until it is level with us.
+      // A server on its way to a branch that outweighs ours keeps its dispute until it is level
+      // with us.
       if (known?.deepTip === undefined || standing === 'level') this.#disputes.delete(label);
       return;
     }
@@ -141,8 +142,9 @@ export class FinalityHold {
 const maxDecidedAtOnce = 200;
 
 /**
- * Promotes payments that have enough confirmations to 2, and settles old ones. Splits the thousands of
- * a block into several commits, so that other writes do not wait. A start finds what a crash left.
+ * Promotes payments that have enough confirmations to 2, and settles old ones. Splits the thousands
+ * of a block into several commits, so that other writes do not wait. A start finds what a crash
+ * left.
  * @param first runs first in the first commit
  * @returns how many callbacks were enqueued
  */

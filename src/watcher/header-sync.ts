@@ -1,10 +1,11 @@
-// Format: a server announces its tip; headers are fetched in chunks and joined by `connectHeaders` alone.
+// Format: a server announces its tip; headers are fetched in chunks and joined by `connectHeaders`
+// alone.
 //
 // Algorithm: the syncs of one server run one after another, and none waits for another server. Only
 // connecting and storing runs one at a time over all servers, on the chain that was compared with.
 //
-// Invariants: new headers and the promotions that they cause commit together. A payment whose block left
-// the best chain is not changed here, only found by `offChain`: its history decides about it.
+// Invariants: new headers and the promotions that they cause commit together. A payment whose block
+// left the best chain is not changed here, only found by `offChain`: its history decides about it.
 
 import { type Header, parseHeader, workOfBits } from '../bitcoin/header.ts';
 import type { Network } from '../bitcoin/network.ts';
@@ -23,10 +24,10 @@ import { keepCheckpoint } from '../store/records/headers.ts';
 import { acceptedBranch } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
-import { checkpointOf, Lie } from './proofs.ts';
+import { checkpointOf, ServerLie } from './proofs.ts';
 
 export interface HeaderSync {
-  /** Follows a server to the tip that it announced, or to a newer one since. @throws Lie */
+  /** Follows a server to the tip that it announced, or to a newer one since. @throws ServerLie */
   sync(session: Session, announced: HeaderTip): Promise<void>;
   /** Makes a sync that has not begun follow this tip instead; false when there is none. */
   replacePending(session: Session, announced: HeaderTip): boolean;
@@ -89,7 +90,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     const known = store.headers.byHash(top.hash);
     if (known !== undefined) {
       if (known.height === announced.height) return;
-      throw new Lie(`its tip ${top.hash} is not at height ${announced.height}`);
+      throw new ServerLie(`its tip ${top.hash} is not at height ${announced.height}`);
     }
     if (announced.height < checkpoint.height) {
       throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
@@ -132,9 +133,10 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
       if (chunk.length === 0) return;
       const result = await join(chunk, start);
       if (result.kind === 'unlinked') {
-        if (start === firstHeight) throw new Lie('its chain shares no block with ours');
+        if (start === firstHeight) throw new ServerLie('its chain shares no block with ours');
         // Otherwise it could show known headers and make us step back for ever.
-        if (lowest === firstHeight) throw new Lie('its headers begin with ours and lead nowhere');
+        if (lowest === firstHeight)
+          throw new ServerLie('its headers begin with ours and lead nowhere');
         lowest = Math.max(firstHeight, from - back);
         start = lowest;
         back *= stepFactor;
@@ -213,13 +215,13 @@ function connect(
   const tip = store.headers.tip();
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
   const result = connectHeaders(store.headers.view(network, tip), headers);
-  if (result.kind === 'reject') throw new Lie(result.reason);
+  if (result.kind === 'reject') throw new ServerLie(result.reason);
   // Known headers are checked too: otherwise a server could show the same ones for ever.
   if (result.kind !== 'unlinked') {
     const end = headers.at(-1);
     const last = 'added' in result ? result.added.at(-1) : end && store.headers.byHash(end.hash);
     if (last?.height !== startHeight + headers.length - 1)
-      throw new Lie('its headers are not where it says');
+      throw new ServerLie('its headers are not where it says');
   }
   if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
   return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
@@ -270,25 +272,26 @@ async function extend(
 }
 
 /** Fetches headers of one server from a height on, as many as one answer has. */
-type Fetch = (start: number, left: number) => Promise<readonly Header[]>;
+type FetchHeaders = (start: number, left: number) => Promise<readonly Header[]>;
 
 /**
- * The headers that our chain begins with. They end in the checkpoint, and begin as far below it as the
- * difficulty rules of later headers reach back.
+ * The headers that our chain begins with. They end in the checkpoint, and begin as far below it as
+ * the difficulty rules of later headers reach back.
  */
-async function fetchBase(network: Network, fetch: Fetch): Promise<readonly ChainHeader[]> {
+async function fetchBase(network: Network, fetch: FetchHeaders): Promise<readonly ChainHeader[]> {
   const checkpoint = checkpointOf(network);
   const start = minAncestorHeight(checkpoint.height);
   const base = await fetchRun(fetch, start, checkpoint.height);
   for (const [index, header] of base.entries()) {
     const before = base[index - 1];
     if (before !== undefined && header.previous !== before.hash) {
-      throw new Lie('its headers up to the checkpoint do not link');
+      throw new ServerLie('its headers up to the checkpoint do not link');
     }
   }
   const { height, hash } = checkpoint;
   const last = base.at(-1)?.hash;
-  if (last !== hash) throw new Lie(`its block ${height} is ${last}, the checkpoint says ${hash}`);
+  if (last !== hash)
+    throw new ServerLie(`its block ${height} is ${last}, the checkpoint says ${hash}`);
   return withWork(base, start);
 }
 
@@ -307,11 +310,11 @@ async function storeBase(
 }
 
 /** The headers of a server from one height to another, in any number of answers. */
-async function fetchRun(fetch: Fetch, from: number, to: number): Promise<Header[]> {
+async function fetchRun(fetch: FetchHeaders, from: number, to: number): Promise<Header[]> {
   const run: Header[] = [];
   while (run.length < to - from + 1) {
     const chunk = await fetch(from + run.length, to - from + 1 - run.length);
-    if (chunk.length === 0) throw new Lie('it does not have the headers below its own tip');
+    if (chunk.length === 0) throw new ServerLie('it does not have the headers below its own tip');
     run.push(...chunk);
   }
   return run;
@@ -329,6 +332,6 @@ function headerOf(raw: Uint8Array): Header {
   try {
     return parseHeader(raw);
   } catch (error) {
-    throw new Lie(`not a header: ${reasonOf(error)}`);
+    throw new ServerLie(`not a header: ${reasonOf(error)}`);
   }
 }

@@ -1,7 +1,8 @@
-// Asks another server for what one server refuses or leaves unanswered: first the healthy live servers,
-// then one of the list that is connected for this alone. Only servers that the operator named are asked.
-// A public server bills a refusal as a hundred answers (see electrum/budget.ts). The hourly accounts of
-// all purposes stand here, so that no flood of invented transactions spends what a server forgives.
+// Asks another server for what one server refuses or leaves unanswered. The healthy live servers
+// come first, then one of the list that is connected for this alone. Only servers that the operator
+// named are asked. A public server bills a refusal as a hundred answers (see electrum/budget.ts).
+// The hourly accounts of all purposes stand here, so that no flood of invented transactions spends
+// what a server forgives.
 
 import { refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';
@@ -15,7 +16,7 @@ import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';
-import { Lie } from './proofs.ts';
+import { ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
 /** What each purpose may cost in an hour. ElectrumX forgives about 3,600 in that time. */
@@ -67,10 +68,8 @@ export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => v
 
 export interface Fallback {
   /**
-   * Asks a server, and another one where it refuses or does not answer in time.
-   * @param onFault called for each refusal and overdue request of the first server
-   * @returns undefined where the first server refuses, and no other one answers or may be asked now
-   * @throws RequestTimeout where the first server does not answer, and no other one does
+   * Asks a server, and another one where it refuses or does not answer in time. Without any answer,
+   * a refusal gives undefined, and a timeout throws RequestTimeout. Each calls `onFault`.
    */
   ask<T>(
     session: Session,
@@ -124,8 +123,8 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
       account.charge(answerCost);
       return answer;
     } catch (error) {
-      // A Lie is none here: the server was asked about a place that another server named.
-      if (!isUnanswered(error) && !(error instanceof Lie)) throw error;
+      // A ServerLie is none here: the server was asked about a place that another server named.
+      if (!isUnanswered(error) && !(error instanceof ServerLie)) throw error;
       account.charge(refusalCost);
       return undefined;
     }
@@ -169,9 +168,8 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
 }
 
 /**
- * Asks a server, and one healthy live server where it refuses or does not answer in time.
- * @param onMadeUp called with the failure when the other server answered instead
- * @throws what the first server throws, where no other one answers
+ * Asks a server, and one healthy live server where it refuses or does not answer in time. Without
+ * any answer, throws the first failure; otherwise calls `onMadeUp` with it.
  */
 export async function withFallback<T>(
   session: Session,
@@ -186,7 +184,7 @@ export async function withFallback<T>(
     const other = servers.other(session);
     if (other === undefined) throw error;
     const answer = await work(other).catch((failure: unknown) => {
-      throw failure instanceof PaygateError || failure instanceof Lie ? error : failure;
+      throw failure instanceof PaygateError || failure instanceof ServerLie ? error : failure;
     });
     onMadeUp(error);
     return answer;
@@ -212,7 +210,10 @@ export function createOtherServers(
   };
 }
 
-/** One fresh connection for all requests: after a lost mempool, hundreds of payments are asked about. */
+/**
+ * One fresh connection for all requests: after a lost mempool, hundreds of payments are asked
+ * about.
+ */
 export function shareConnection<T>(
   world: Pick<World, 'after'>,
   open: (target: T) => Promise<Session | undefined>,
@@ -227,7 +228,7 @@ export function shareConnection<T>(
     const idle = opened;
     cancelIdle = world.after(idleMs, () => {
       opened = undefined;
-      idle?.then((session) => session?.close('heard'));
+      idle?.then((session) => session?.close('no longer needed'));
     });
   }
 

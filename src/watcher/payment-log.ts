@@ -1,5 +1,5 @@
-// One log line for each step of a payment: seen, confirming, confirmed, gone. The line names the address,
-// the amount and the transaction, so that an operator finds an order's payment in the log.
+// One log line for each step of a payment: seen, confirming, confirmed, gone. It names the
+// address, the amount and the transaction, so that an operator finds an order's payment in the log.
 
 import type { PaymentState } from '../domain/payment.ts';
 import type { PaymentMove } from '../store/records/ledger.ts';

@@ -1,6 +1,7 @@
-// Proofs: a transaction is in a block only by its inclusion proof to the merkle root of our header, and bytes
-// are a transaction only if they hash to its id. Nothing else of a server's answers counts. Throws a
-// Lie for an answer that no honest server can give; the caller decides when to act on it.
+// Proofs. A transaction is in a block only by its inclusion proof to the merkle root of our header.
+// Bytes are a transaction only if they hash to its id. Nothing else of a server's answers counts.
+// Throws a ServerLie for an answer that no honest server can give; the caller decides when to act
+// on it.
 
 import { LRUCache } from 'lru-cache';
 import type { Header } from '../bitcoin/header.ts';
@@ -24,15 +25,15 @@ import type { Headers } from '../store/records/headers.ts';
 import type { Output } from '../store/records/ledger.ts';
 
 /** An answer that contradicts a proof. */
-export class Lie extends Error {
-  override readonly name = 'Lie';
+export class ServerLie extends Error {
+  override readonly name = 'ServerLie';
   /** The server that gave it, where that is not the watched one. */
   by: Session | undefined;
 }
 
-/** Attributes a Lie to the server that gave it, whichever server is watched. */
+/** Attributes a ServerLie to the server that gave it, whichever server is watched. */
 export function blame(session: Session, error: unknown): unknown {
-  if (error instanceof Lie) error.by ??= session;
+  if (error instanceof ServerLie) error.by ??= session;
   return error;
 }
 
@@ -62,18 +63,18 @@ export interface PaidOutput {
 }
 
 export interface Proofs {
-  /** @throws Lie */
+  /** @throws ServerLie */
   prove(session: Session, txid: Txid, height: number): Promise<Inclusion>;
   /**
    * For an amount above the limit: checks that the block's coinbase is as deep in the tree as the
    * inclusion proof is long.
-   * @throws Lie
+   * @throws ServerLie
    */
   checkTreeDepth(session: Session, place: Proven, valueSat: number): Promise<void>;
   /**
    * The transaction and its payment to a script; undefined when it pays nothing.
    * @param fresh whether the server reports it as unconfirmed
-   * @throws Lie
+   * @throws ServerLie
    */
   output(
     session: Session,
@@ -110,14 +111,18 @@ export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptio
       const hash = store.headers.bestHashAt(height);
       if (hash === undefined) return { kind: 'ahead' };
       if (!matches(() => treeOf(hash)?.proves(txid, branch, pos))) {
-        throw new Lie(`its branch for a transaction in block ${height} does not reach our header`);
+        throw new ServerLie(
+          `its branch for a transaction in block ${height} does not reach our header`,
+        );
       }
       return { kind: 'proven', block: { height, hash }, depth: branch.length };
     },
     async checkTreeDepth(session, { block, depth }, valueSat) {
       if (depth === undefined || valueSat <= proveDepthAboveSat) return;
       if (await standsAt(session, block, depth)) return;
-      throw new Lie(`block ${block.height}: its coinbase does not prove how deep its tree is`);
+      throw new ServerLie(
+        `block ${block.height}: its coinbase does not prove how deep its tree is`,
+      );
     },
     async output(session, txid, script, fresh = false) {
       const { raw, parsed } = await transaction(session, txid, { fresh });
@@ -135,7 +140,7 @@ function matches(proves: () => boolean | undefined): boolean {
   try {
     return proves() === true;
   } catch (error) {
-    throw new Lie(reasonOf(error));
+    throw new ServerLie(reasonOf(error));
   }
 }
 
@@ -160,10 +165,10 @@ type FetchById = (session: Session, txid: Txid) => Promise<{ readonly parsed: Tr
 const maxDepths = 100;
 
 /**
- * An inclusion proof may reach the root from one level too low or too high, where a miner has disguised
- * an inner node as a transaction (CVE-2017-12842). The coinbase is a transaction for certain and stands
- * on the lowest level, so all proofs of its block are as long as its own.
- * @returns checks at a server whether a block's transactions are as deep as a proof is long
+ * An inclusion proof may reach the root from a wrong level: a miner can disguise an inner node as a
+ * transaction (CVE-2017-12842). The coinbase is certainly a transaction, on the lowest level. All
+ * true proofs of its block are as long as its own.
+ * @returns whether a proof has that length
  */
 export function createTreeDepth(headers: Headers, fetch: FetchById) {
   const depths = new LRUCache<BlockHash, number>({ max: maxDepths });
@@ -206,7 +211,7 @@ export interface VerifiedTransaction {
   readonly parsed: Transaction;
 }
 
-/** @throws Lie */
+/** @throws ServerLie */
 export type FetchTransaction = (
   session: Session,
   txid: Txid,
@@ -233,9 +238,9 @@ const bytesOf = ({ raw, parsed }: VerifiedTransaction): number =>
   2 * raw.length + bytesPerPart * (parsed.inputs.length + parsed.outputs.length);
 
 /**
- * Fetches a transaction unless it is cached: one often pays several of our addresses. The cache is bounded
- * in bytes, because unconfirmed transactions cost a server nothing to invent. A witness that no node
- * would relay is removed, and does not stand for other servers' bytes.
+ * Fetches a transaction unless it is cached: one often pays several of our addresses. The cache is
+ * bounded in bytes, because unconfirmed transactions cost a server nothing to invent. A witness
+ * that no node would relay is removed, and does not stand for other servers' bytes.
  */
 export function cacheTransactions(): FetchTransaction {
   const underWay = new Map<Txid, PendingTransaction>();
@@ -268,7 +273,8 @@ export function cacheTransactions(): FetchTransaction {
     const fetched = underWay.get(txid);
     if (fetched === undefined) return fetch(session, txid, how);
     if (fetched.by === session) return fetched.known;
-    // Bytes that hash to the id are true from any server, except the witness; a Lie counts for its server.
+    // Bytes that hash to the id are true from any server, except the witness; a ServerLie counts
+    // for its server.
     const other = await fetched.known.catch(() => undefined);
     const isEnough = other !== undefined && isEnoughForAll(other);
     return isEnough ? other : fetch(session, txid, how);
@@ -288,8 +294,8 @@ function parsed(raw: Uint8Array, txid: Txid): Transaction {
   try {
     transaction = parseTransaction(raw);
   } catch (error) {
-    throw new Lie(`not a transaction: ${reasonOf(error)}`);
+    throw new ServerLie(`not a transaction: ${reasonOf(error)}`);
   }
-  if (transaction.txid !== txid) throw new Lie('its transaction hashes to another id');
+  if (transaction.txid !== txid) throw new ServerLie('its transaction hashes to another id');
   return transaction;
 }

@@ -1,6 +1,6 @@
-// Answers what the database does not have: whole histories of scripts and wallets, single transactions,
-// times of blocks. Nothing is proven here except transactions, which hash to their ids. Heights of
-// payments come from the watcher. Everything is bounded, and payments go first.
+// Answers what the database does not have: whole histories of scripts and wallets, single
+// transactions, times of blocks. Nothing is proven here except transactions, which hash to their
+// ids. Heights of payments come from the watcher. Everything is bounded, and payments go first.
 
 import { LRUCache } from 'lru-cache';
 import { parseHeader } from '../bitcoin/header.ts';
@@ -23,11 +23,11 @@ import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-statements.ts';
 import { withFallback } from './other-servers.ts';
-import { cacheTransactions, Lie } from './proofs.ts';
+import { cacheTransactions, ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-export interface ReaderParts {
+export interface ChainReaderParts {
   readonly store: Store;
   readonly pool: Pick<Pool, 'ban'>;
   readonly servers: Pick<ServerChoice, 'caughtUp' | 'other'>;
@@ -53,7 +53,9 @@ const bulk = { bulk: true };
 const itemsAtOnce = 25;
 /** Transactions of one script; no address for payments has more. */
 const maxItems = 5_000;
-/** Outputs that all transactions of one script spend: a server may invent thousands of large ones. */
+/**
+ * Outputs that all transactions of one script spend: a server may invent thousands of large ones.
+ */
 const maxSpentOutputs = 300_000;
 const maxIndex = 20_000;
 /** A derivation holds the event loop for up to 1.3 ms. */
@@ -67,8 +69,8 @@ const maxCachedDerivations = 20;
 const maxCachedTimes = 10_000;
 
 /** Every method throws PaygateError unavailable while no server answers. */
-export class Reader {
-  readonly #parts: ReaderParts;
+export class ChainReader {
+  readonly #parts: ChainReaderParts;
   readonly #fetch = cacheTransactions();
   readonly #scripts = new LRUCache<Scripthash, CachedMovements>({
     maxSize: maxCachedMovements,
@@ -79,7 +81,7 @@ export class Reader {
   });
   readonly #times = new LRUCache<number, number>({ max: maxCachedTimes });
 
-  constructor(parts: ReaderParts) {
+  constructor(parts: ChainReaderParts) {
     this.#parts = parts;
   }
 
@@ -93,7 +95,10 @@ export class Reader {
     });
   }
 
-  /** Movements of both branches, up to the gap limit beyond the last used index, or beyond `nextIndex`. */
+  /**
+   * Movements of both branches, up to the gap limit beyond the last used index, or beyond
+   * `nextIndex`.
+   */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [
       ...(await this.#walk(session, key, 0, nextIndex)),
@@ -121,11 +126,11 @@ export class Reader {
     try {
       return await work(session);
     } catch (error) {
-      if (error instanceof Lie) this.#parts.pool.ban(session, error.message);
+      if (error instanceof ServerLie) this.#parts.pool.ban(session, error.message);
       // The server's message is for the operator, and the refusal no fault of the API client.
       if (error instanceof ServerError) throw refused(session, error);
       if (error instanceof PaygateError && !session.closed) throw error;
-      if (error instanceof Lie || session.closed) throw noServer();
+      if (error instanceof ServerLie || session.closed) throw noServer();
       throw error;
     }
   }

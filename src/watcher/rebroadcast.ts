@@ -1,6 +1,6 @@
-// Broadcasts the raw transactions of unconfirmed payments again, and forgets those of payments that were
-// dropped long ago. A witness is no part of a transaction's id: a server may omit or pad it. Bytes
-// without a whole witness are asked of other servers.
+// Broadcasts the raw transactions of unconfirmed payments again, and forgets those of payments that
+// were dropped long ago. A witness is no part of a transaction's id: a server may omit or pad it.
+// Bytes without a whole witness are asked of other servers.
 
 import type { Txid } from '../bitcoin/ids.ts';
 import {
@@ -40,7 +40,7 @@ const maxAtOnce = 20;
 const maxForgottenAtOnce = 20;
 
 export function createRebroadcast(parts: RebroadcastParts): Rebroadcast {
-  const refusals = createRefusals(parts.world);
+  const refusals = createBroadcastRefusals(parts.world);
   // Servers are asked for the bytes of one transaction at a time.
   const queue = new SerialQueue();
   return {
@@ -51,15 +51,18 @@ export function createRebroadcast(parts: RebroadcastParts): Rebroadcast {
   };
 }
 
-interface Refusals {
-  /** The servers that may refuse one more broadcast; none where a server that must not would miss it. */
+interface BroadcastRefusals {
+  /**
+   * The servers that may refuse one more broadcast; none where a server that must not would miss
+   * it.
+   */
   mayAsk(live: readonly Session[]): readonly Session[];
   refused(session: Session): void;
   /** Servers that did not answer a request for bytes: they are not asked again. */
   readonly unanswering: WeakSet<Session>;
 }
 
-function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
+function createBroadcastRefusals(world: Pick<World, 'monotonic'>): BroadcastRefusals {
   /** By label: a new connection has the same account. */
   const accounts = new Map<string, HourlyAccount>();
   const hasRefusalLeft = ({ label }: Session['server']): boolean =>
@@ -81,7 +84,7 @@ function createRefusals(world: Pick<World, 'monotonic'>): Refusals {
 
 async function broadcast(
   parts: RebroadcastParts,
-  refusals: Refusals,
+  refusals: BroadcastRefusals,
   queue: SerialQueue,
 ): Promise<void> {
   const { world, store, pool } = parts;
@@ -124,19 +127,22 @@ const relayedForm = (raw: Uint8Array | undefined): Uint8Array | undefined =>
 async function broadcastTo(
   sessions: readonly Session[],
   raw: Uint8Array,
-  refusals: Refusals,
+  refusals: BroadcastRefusals,
 ): Promise<ReadonlySet<BroadcastAnswer>> {
   const answers = sessions.map((session) => broadcastOne(session, raw, refusals));
   return new Set(await Promise.all(answers));
 }
 
-/** Broadcasts other servers' bytes of a transaction whose witness is missing or refused; stores what one takes. */
+/**
+ * Broadcasts other servers' bytes of a transaction whose witness is missing or refused; stores what
+ * one takes.
+ */
 async function broadcastOthers(
   { store: { database, broadcasts }, world }: RebroadcastParts,
   sessions: readonly Session[],
   txid: Txid,
   ours: Uint8Array,
-  refusals: Refusals,
+  refusals: BroadcastRefusals,
 ): Promise<void> {
   try {
     const asked = refusals.mayAsk(sessions);
@@ -151,7 +157,10 @@ async function broadcastOthers(
 }
 
 type BroadcastAnswer =
-  /** It refuses the witness, which may be missing, padded or unsigned; other servers may have another. */
+  /**
+   * It refuses the witness, which may be missing, padded or unsigned; other servers may have
+   * another.
+   */
   | 'witness'
   /** It takes the transaction, or has it. */
   | 'there'
@@ -164,7 +173,7 @@ const alreadyKnown = /already/i;
 async function broadcastOne(
   session: Session,
   raw: Uint8Array,
-  refusals: Refusals,
+  refusals: BroadcastRefusals,
 ): Promise<BroadcastAnswer> {
   try {
     await session.broadcast(raw);
@@ -188,7 +197,10 @@ export function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
   }
 }
 
-/** Asks another server for whole bytes of unconfirmed payments that were just recorded without, and stores them. */
+/**
+ * Asks another server for whole bytes of unconfirmed payments that were just recorded without, and
+ * stores them.
+ */
 export async function seekWholeBytes(
   { database, broadcasts }: Pick<Store, 'database' | 'broadcasts'>,
   fallback: Fallback,
@@ -211,7 +223,7 @@ async function bytesFromOthers(
   sessions: readonly Session[],
   txid: Txid,
   ours: Uint8Array,
-  { unanswering, refused }: Refusals,
+  { unanswering, refused }: BroadcastRefusals,
 ): Promise<Uint8Array[]> {
   const shown: Uint8Array[] = [ours];
   for (const session of sessions) {

@@ -1,6 +1,6 @@
 // Cross-checks one server's history with a second server, before a payment counts as gone and for
-// items that the first server leaves out. With a single server in the list, a fresh connection to it
-// and its node are asked instead. Absence alone never cancels a payment.
+// items that the first server leaves out. With a single server in the list, a fresh connection to
+// it and its node are asked instead. Absence alone never cancels a payment.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
@@ -34,7 +34,7 @@ import {
   noFallback,
   shareConnection,
 } from './other-servers.ts';
-import { blame, Lie } from './proofs.ts';
+import { blame, ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
 export interface SecondOpinion extends BorrowedSession {
@@ -71,7 +71,10 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
   };
 }
 
-/** How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10 s. */
+/**
+ * How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10
+ * s.
+ */
 const minAbsenceMs = 30_000;
 
 /** Since when payments are unreported. */
@@ -126,7 +129,9 @@ export function createNodeLookup(world: Pick<World, 'monotonic'>): NodeLookup {
   /** Requests to public servers: all may be refused. */
   let underWay = 0;
 
-  /** False when the server has no such transaction, undefined when it refuses for another reason. */
+  /**
+   * False when the server has no such transaction, undefined when it refuses for another reason.
+   */
   async function unlessUnknown(session: Session, answer: Promise<boolean>) {
     try {
       return await answer;
@@ -218,7 +223,7 @@ export async function crossCheck(
     return { evidence: found, gone, isOpen };
   } catch (error) {
     // Without an answer, or with one about another branch, the first server's evidence stays.
-    if (isUnanswered(error) || (error instanceof Lie && opinion.isOnOtherBranch()))
+    if (isUnanswered(error) || (error instanceof ServerLie && opinion.isOnOtherBranch()))
       return nothing();
     // The watched server must not be banned for another server's answer.
     throw opinion.isIndependent ? blame(opinion.session, error) : error;
@@ -227,7 +232,10 @@ export async function crossCheck(
   }
 }
 
-/** A transaction that took its inputs proves that a payment is gone; otherwise only a lasting absence does. */
+/**
+ * A transaction that took its inputs proves that a payment is gone; otherwise only a lasting
+ * absence does.
+ */
 async function certainlyGone(
   { absences, nodeLookup }: SecondOpinionParts,
   scripthash: Scripthash,
@@ -248,7 +256,9 @@ async function certainlyGone(
   return unreported.filter(({ txid, replacedBy }) => replacedBy !== null || lasting.has(txid));
 }
 
-/** Items of the second history that the first server left out, or named at a place without evidence. */
+/**
+ * Items of the second history that the first server left out, or named at a place without evidence.
+ */
 function disputedItems(
   reported: readonly HistoryItem[],
   evidence: readonly ItemEvidence[],
@@ -275,13 +285,19 @@ function disputedItems(
   });
 }
 
-/** Whether the second server proves a payment that the first one names at a place that nothing proves. */
+/**
+ * Whether the second server proves a payment that the first one names at a place that nothing
+ * proves.
+ */
 function isRefuted(first: readonly ItemEvidence[], second: readonly ItemEvidence[]): boolean {
   const seen = new Set(second.flatMap(({ kind, item }) => (kind === 'seen' ? [item.txid] : [])));
   return first.some(({ kind, item }) => kind === 'unproven' && seen.has(item.txid));
 }
 
-/** Whether only the second server has it in a mempool: no status of the first one will announce its end. */
+/**
+ * Whether only the second server has it in a mempool: no status of the first one will announce its
+ * end.
+ */
 const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySet<Txid>): boolean =>
   found.some(
     (each) => each.kind === 'seen' && each.seen.block === null && !named.has(each.item.txid),

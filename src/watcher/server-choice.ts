@@ -19,7 +19,7 @@ import type { Servers } from '../store/records/server-records.ts';
 import type { World } from '../world/world.ts';
 import type { AssessedServer } from './finality-hold.ts';
 import type { HeaderSync } from './header-sync.ts';
-import { Lie } from './proofs.ts';
+import { ServerLie } from './proofs.ts';
 import type { WatcherEvents } from './watcher-events.ts';
 
 export interface ServerChoiceParts {
@@ -128,7 +128,9 @@ export class ServerChoice {
     return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
-  /** Compares every live server with our best chain; the pool, the log and listeners learn of it. */
+  /**
+   * Compares every live server with our best chain; the pool, the log and listeners learn of it.
+   */
   assess(): void {
     const assessed = this.live().map((session) => ({
       session,
@@ -155,17 +157,19 @@ export class ServerChoice {
     if (now < this.#mayLeaveAt || session !== this.#current) return;
     if (this.other(session) === undefined) return;
     this.#mayLeaveAt = now + leaveIntervalMs;
-    session.close(`it does not tell what is needed: ${reason}`);
+    session.close(`it leaves requests unanswered: ${reason}`);
   }
 
-  /** Connects the headers that a server announced. It lied only if its newest tip is false as well. */
+  /**
+   * Connects the headers that a server announced. It lied only if its newest tip is false as well.
+   */
   async follow(session: Session, tip: HeaderTip): Promise<void> {
     try {
       await this.#parts.headerSync.sync(session, tip);
       this.assess();
     } catch (error) {
       if (session.closed) return;
-      if (error instanceof Lie) await this.refreshTip(session);
+      if (error instanceof ServerLie) await this.refreshTip(session);
       else this.closeOrRetry(session, 'headers', error, () => this.follow(session, tip));
     }
   }
@@ -176,7 +180,7 @@ export class ServerChoice {
       this.assess();
     } catch (error) {
       if (session.closed) return;
-      if (error instanceof Lie) this.#ban(session, error.message);
+      if (error instanceof ServerLie) this.#ban(session, error.message);
       else this.closeOrRetry(session, 'headers', error, () => this.refreshTip(session));
     }
   }
@@ -207,7 +211,10 @@ export class ServerChoice {
     return doubtOf({ view, network, tip, now: world.now() }) ?? 'level';
   }
 
-  /** Whether a failed proof may be no lie: the server is on another branch, or its header is under way. */
+  /**
+   * Whether a failed proof may be no lie: the server is on another branch, or its header is under
+   * way.
+   */
   #mayDiffer(session: Session): boolean {
     if (this.isOnOtherBranch(session)) return true;
     const since = this.#unknownSince.get(session);

@@ -1,6 +1,7 @@
-// The slow rounds: every address is compared again now and then, at a second server if there is one. So
-// neither a missing subscription nor a server's omission hides a payment for long. Each minute has
-// its share: a server is never asked faster than it answers and forgives (see electrum/budget.ts).
+// The slow rounds: every address is compared again now and then, at a second server if there is
+// one. So neither a missing subscription nor a server's omission hides a payment for long. Each
+// minute has its share: a server is never asked faster than it answers and forgives (see
+// electrum/budget.ts).
 
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';

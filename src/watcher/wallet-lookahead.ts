@@ -1,6 +1,6 @@
-// Derives addresses ahead of each wallet's counter and has them subscribed, so that issuing one finds it
-// ready and watched. A wallet that issues much gets a longer look-ahead, derived in quiet times. Runs
-// the maintenance of all wallets one at a time; wallet-scan.ts scans them.
+// Derives addresses ahead of each wallet's counter and has them subscribed, so that issuing one
+// finds it ready and watched. A wallet that issues much gets a longer look-ahead, derived in quiet
+// times. Runs the maintenance of all wallets one at a time; wallet-scan.ts scans them.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
@@ -54,7 +54,10 @@ async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Prom
   for (const { id } of parts.store.catalog.wallets()) await extendLookahead(parts, id, goesOn);
 }
 
-/** The part that must always be there: no index is issued before a server was asked whether it is used. */
+/**
+ * The part that must always be there: no index is issued before a server was asked whether it is
+ * used.
+ */
 async function topUp(parts: WalletParts, walletId: number): Promise<void> {
   const { store, subscriptions, watchedUntil } = parts;
   const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
@@ -92,8 +95,8 @@ async function extendLookahead(
 }
 
 /**
- * Derives outside of any transaction, one index a turn of the event loop, and stores all in one commit.
- * Ends early when requests have derived what they need themselves.
+ * Derives outside of any transaction, one index a turn of the event loop, and stores all in one
+ * commit. Ends early when requests have derived what they need themselves.
  */
 async function deriveAhead(
   { addresses, catalog, database }: Store,
@@ -237,8 +240,8 @@ export const quietMs = 100;
 const maxWaitMs = 1_000;
 
 /**
- * When issued addresses are subscribed: at once, or after a long row of requests. A payment that is faster
- * than its subscription comes with the answer.
+ * When issued addresses are subscribed: at once, or after a long row of requests. A payment that is
+ * faster than its subscription comes with the answer.
  */
 export class NewAddresses {
   readonly #parts: NewAddressesParts;

@@ -1,6 +1,6 @@
-// Scans a wallet for its used indexes: a new wallet up to the gap limit, and a copied file's wallet beyond
-// the indexes that it skipped. Checks indexes again that count as used by another program, when the
-// operator asks for it. What counts as used is in address-use.ts.
+// Scans a wallet for its used indexes: up to the gap limit, and in a copied file beyond the skipped
+// ones. Checks indexes again that count as used by another program, when the operator asks for it.
+// What counts as used is in address-use.ts.
 
 import { type DerivedAddress, deriveAddress } from '../bitcoin/keychain.ts';
 import { minSkip, scanGap } from '../domain/allocation.ts';
@@ -54,7 +54,9 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
   await skipTo(parts, id, floor);
 }
 
-/** Skips each part as it is derived: an address that is watched before that would count as foreign. */
+/**
+ * Skips each part as it is derived: an address that is watched before that would count as foreign.
+ */
 export async function skipTo(
   { world, store, subscriptions, isStopped }: WalletParts,
   walletId: number,
@@ -131,7 +133,8 @@ export async function scanWallet(
       return isLeftOut(use);
     } catch (error) {
       refused += 1;
-      // It counts as used: an index that is left out costs nothing, and one that is used twice does.
+      // It counts as used: an index that is left out costs nothing, and one that is used twice
+      // does.
       if (error instanceof ServerError && refused <= maxRefused) return true;
       if (!(error instanceof PaygateError)) throw error;
       // Another server may answer.

@@ -1,6 +1,7 @@
-// Watches every address of the file on an Electrum server: which session is used, and when addresses are
-// compared. A start, a reconnect and a notification all end in the same comparison, of the server's
-// status of a script with the recorded one. What is true is decided by proofs.ts and address-sync.ts.
+// Watches every address of the file on an Electrum server: which session is used, and when
+// addresses are compared. A start, a reconnect and a notification all end in the same comparison,
+// of the server's status of a script with the recorded one. What is true is decided by proofs.ts
+// and address-sync.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Network } from '../bitcoin/network.ts';
@@ -25,7 +26,7 @@ import { type AssessedServer, FinalityHold, promote } from './finality-hold.ts';
 import { createHeaderSync, type HeaderSync } from './header-sync.ts';
 import { createFallback, createOtherServers } from './other-servers.ts';
 import { createProofs } from './proofs.ts';
-import { Reader } from './reader.ts';
+import { ChainReader } from './reader.ts';
 import { createRebroadcast } from './rebroadcast.ts';
 import { createAbsenceTracker, createNodeLookup, createSecondOpinions } from './second-opinion.ts';
 import { createServerMemory, ServerChoice } from './server-choice.ts';
@@ -109,7 +110,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const rebroadcast = createRebroadcast({ world, store, pool });
   const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
-  const reader = new Reader({ store, pool, servers, queue });
+  const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
     ...{ ...common, onCallbacks, pool, headerSync, hold, servers, addressSync },
     ...{ queue, subscriptions, sweeps, wallets, reader },
@@ -150,7 +151,7 @@ interface Collaborators {
   readonly subscriptions: CurrentSubscriptions;
   readonly sweeps: Sweeps;
   readonly wallets: WalletMaintenance;
-  readonly reader: Reader;
+  readonly reader: ChainReader;
 }
 
 const everyMinute = '0 * * * * *';
@@ -158,7 +159,7 @@ const everyMinute = '0 * * * * *';
 export class Watcher {
   readonly #parts: Collaborators;
   /** Asks the watched server for what the file does not have. */
-  readonly reader: Reader;
+  readonly reader: ChainReader;
   #cancelSweep: Cancel = () => {};
   #catchUpFault: string | undefined;
 
@@ -203,7 +204,9 @@ export class Watcher {
     if (store.addresses.byScripthash(scripthash)?.statusHash != null) queue.add(scripthash);
   }
 
-  /** The catalog changed: there may be a new wallet, and a store may require fewer confirmations. */
+  /**
+   * The catalog changed: there may be a new wallet, and a store may require fewer confirmations.
+   */
   catalogChanged(): void {
     this.#parts.wallets.now();
     this.#parts.tasks.run(() => this.#promote());

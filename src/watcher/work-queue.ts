@@ -1,6 +1,7 @@
-// The scripts that must be checked, and the loop that checks them. A notification, a start, a reconnect,
-// a sweep and a reorganisation all add a script here; no other way leads to a check. Repeats
-// coalesce, and no script is checked twice at once. What one check does is in address-sync.ts.
+// The scripts that must be checked, and the loop that checks them. A notification, a start, a
+// reconnect, a sweep and a reorganisation all add a script here; no other way leads to a check.
+// Repeats coalesce, and no script is checked twice at once. What one check does is in
+// address-sync.ts.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { RequestError, RequestTimeout, ServerError } from '../electrum/requests.ts';
@@ -20,8 +21,8 @@ import {
   type Unshown,
 } from './address-sync.ts';
 import type { Backlog } from './backlog.ts';
-import type { Check } from './evidence.ts';
-import { Lie } from './proofs.ts';
+import type { CheckKind } from './evidence.ts';
+import { ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WatcherEvents } from './watcher-events.ts';
 
@@ -47,7 +48,10 @@ export interface ScriptFailures {
   readonly reason: string;
 }
 
-/** Scripts checked at once for each request in flight: the next one is ready when a request may go out. */
+/**
+ * Scripts checked at once for each request in flight: the next one is ready when a request may go
+ * out.
+ */
 const scriptsPerRequest = 4;
 /** The server is left when half of all checks last so long while others wait. */
 const maxCheckMs = 300_000;
@@ -84,7 +88,7 @@ export class WorkQueue {
     parts.events.on('recheck', (scripthash) => this.add(scripthash));
   }
 
-  add(scripthash: Scripthash, check: Check = 'changed'): void {
+  add(scripthash: Scripthash, check: CheckKind = 'changed'): void {
     this.#force(scripthash, check);
     // A sweep comes by more often than a failed script is retried.
     if (check === 'cross' && this.#failures.has(scripthash)) return;
@@ -98,7 +102,7 @@ export class WorkQueue {
     this.add(scripthash);
   }
 
-  #force(scripthash: Scripthash, check: Check): void {
+  #force(scripthash: Scripthash, check: CheckKind): void {
     if (check === 'changed' || this.#forced.get(scripthash) === 'cross') return;
     this.#forced.set(scripthash, check);
   }
@@ -196,7 +200,7 @@ export class WorkQueue {
     }
   }
 
-  #finish(scripthash: Scripthash, check: Check, { kind, isTipChanged }: SyncResult): void {
+  #finish(scripthash: Scripthash, check: CheckKind, { kind, isTipChanged }: SyncResult): void {
     if (kind === 'unchanged' || kind === 'complete') this.#succeed(scripthash);
     // A repeated check must not lose that it was forced.
     if (kind === 'superseded' || kind === 'open') this.#force(scripthash, check);
@@ -220,15 +224,16 @@ export class WorkQueue {
   async #fail(
     session: Session,
     scripthash: Scripthash,
-    check: Check,
+    check: CheckKind,
     error: unknown,
   ): Promise<void> {
     this.#force(scripthash, check === 'changed' ? 'again' : check);
     // In the next session, a slow script would go before all others again.
     const waits = error instanceof RequestTimeout || this.#failures.has(scripthash);
     const isOver = session.closed || session !== this.#session;
-    if (isOver && (error instanceof Lie || !waits)) this.#dirty.add(scripthash);
-    else if (error instanceof Lie) await this.#suspect(error.by ?? session, scripthash, error);
+    if (isOver && (error instanceof ServerLie || !waits)) this.#dirty.add(scripthash);
+    else if (error instanceof ServerLie)
+      await this.#suspect(error.by ?? session, scripthash, error);
     else this.#failLater(session, scripthash, error);
   }
 
@@ -250,7 +255,7 @@ export class WorkQueue {
   }
 
   /** The first failed proof may mean a reorganisation between the history and the proof. */
-  async #suspect(liar: Session, scripthash: Scripthash, { message }: Lie): Promise<void> {
+  async #suspect(liar: Session, scripthash: Scripthash, { message }: ServerLie): Promise<void> {
     const isRepeated = this.#suspects.get(scripthash) === liar;
     this.#suspects.set(scripthash, liar);
     if (!isRepeated) {

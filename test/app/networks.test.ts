@@ -19,7 +19,7 @@ import type { Session } from '../../src/electrum/session.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { followedNetwork } from '../../src/store/records/headers.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
-import { createProofs, Lie, type Proofs } from '../../src/watcher/proofs.ts';
+import { createProofs, type Proofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { branch, child, easyBits, firstHeader, hardBits, ruledBy } from '../support/headers.ts';
@@ -168,7 +168,7 @@ describe('what a server says of the checkpoint', () => {
     const fork = [...headers.slice(0, 2030), ...branch(headers[2029] as Header, 80)];
     const { store, source, sync } = await follow(network, fork);
     await expect(sync()).rejects.toThrow(
-      new Lie(
+      new ServerLie(
         `its block 2030 is ${fork[2030]?.hash}, the checkpoint says ${network.checkpoint.hash}`,
       ),
     );
@@ -182,7 +182,7 @@ describe('what a server says of the checkpoint', () => {
   it('is not there yet while the server lags: no lie', async () => {
     const { sync, source, store } = await follow(network, headers.slice(0, 2030));
     const behind = await sync().catch((error) => error);
-    expect(behind).not.toBeInstanceOf(Lie);
+    expect(behind).not.toBeInstanceOf(ServerLie);
     expect(behind.message).toBe('its chain ends below 2030');
     source.headers = headers.slice(0, 2031);
     await sync();

@@ -10,7 +10,7 @@ import { displayHex, hashBytes } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { work } from '../../src/sandbox/chain/simulated-block.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
-import { createProofs, Lie } from '../../src/watcher/proofs.ts';
+import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
@@ -102,7 +102,7 @@ const forged: Tree = {
   first: { raw: coinbase, merkle: [hidden] },
 };
 
-const unproven = new Lie('block 1: its coinbase does not prove how deep its tree is');
+const unproven = new ServerLie('block 1: its coinbase does not prove how deep its tree is');
 
 describe('P-136 the depth of the tree', () => {
   it('is that of the coinbase in an honest block', async () => {

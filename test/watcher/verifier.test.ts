@@ -7,7 +7,7 @@ import { PaygateError } from '../../src/lib/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import type { Issued } from '../../src/store/records/addresses.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
-import { createProofs, Lie } from '../../src/watcher/proofs.ts';
+import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import type { Script } from '../electrum/scripted-server.ts';
 import { chainOf } from '../sandbox/support.ts';
@@ -39,7 +39,7 @@ test('P-137 a false transaction is laid to the server that sent it, not to one a
     proofs.output(liar.session, asked as Txid, script),
     proofs.output(honest.session, asked as Txid, script),
   ]);
-  expect(first).toMatchObject({ status: 'rejected', reason: expect.any(Lie) });
+  expect(first).toMatchObject({ status: 'rejected', reason: expect.any(ServerLie) });
   expect(second).toMatchObject({ status: 'fulfilled' });
   // What is true is not asked for again, whoever is in doubt.
   await proofs.output(liar.session, asked as Txid, script);
