@@ -64,8 +64,8 @@ export async function observeUnissued(
   const observation = { addressId, origin, seen: [], gone: [], statusHash: status };
   if (origin === 'foreign' || history.length === 0) return observation;
   const script = { scripthash, script: store.addresses.scriptOf(addressId) };
-  // The fallback has an hourly account: invented histories must not spend the other server's
-  // budget.
+  // The fallback has an hourly allowance: invented histories must not spend other servers'
+  // budgets.
   const second = fallback.askOther(session, (another) => hasHistoryAt(another, scripthash));
   if (await second) return observation;
   const found = await proofOf({ proofs }, session, script, history).catch((error: unknown) => {

@@ -1,10 +1,9 @@
 // Asks another server for what one server refuses or leaves unanswered. The healthy live servers
 // come first, then one of the list that is connected for this alone. Only servers that the operator
 // named are asked. A public server bills a refusal as a hundred answers (see electrum/budget.ts).
-// The hourly accounts of all purposes stand here, so that no flood of invented transactions spends
-// what a server forgives.
+// An hourly allowance keeps a flood of invented transactions from spending what servers forgive.
 
-import { refusalCost } from '../electrum/budget.ts';
+import { Allowance, refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';
 import {
   isNoAnswer,
@@ -14,54 +13,16 @@ import {
 } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { hourMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 
-/** What each purpose may cost in an hour. ElectrumX forgives about 3,600 in that time. */
-export const maxHourlyCost = {
-  /** All servers together: 20 refusals, or 1,000 answers. */
-  fallback: 20 * refusalCost,
-  /** Public servers together. */
-  nodeLookup: 20 * refusalCost,
-  /** Each public server. */
-  rebroadcast: 10 * refusalCost,
-} as const;
-
+/** For all servers together: 20 refusals, or 1,000 answers. */
+const maxHourlyCost = 20 * refusalCost;
 /** A transaction, usually with its place in a block. */
 const answerCost = 2;
 /** How long a connection that was opened for one purpose stays open without requests. */
 const idleMs = 5_000;
-
-/** What was spent in the last hour. */
-export class HourlyAccount {
-  readonly #world: Pick<World, 'monotonic'>;
-  readonly #maxCost: number;
-  readonly #entries: { readonly at: number; readonly cost: number }[] = [];
-  #total = 0;
-
-  constructor(world: Pick<World, 'monotonic'>, maxCost: number) {
-    this.#world = world;
-    this.#maxCost = maxCost;
-  }
-
-  charge(cost: number): void {
-    this.#total += cost;
-    this.#entries.push({ at: this.#world.monotonic(), cost });
-  }
-
-  /** How many requests may still be refused. */
-  refusalsLeft(): number {
-    const since = this.#world.monotonic() - hourMs;
-    for (let [first] = this.#entries; first !== undefined && first.at <= since; ) {
-      this.#total -= first.cost;
-      this.#entries.shift();
-      [first] = this.#entries;
-    }
-    return Math.floor((this.#maxCost - this.#total) / refusalCost);
-  }
-}
 
 /** @param isMadeUp whether another server answered instead */
 export type OnFault = (by: Session, error: RequestError, isMadeUp: boolean) => void;
@@ -113,47 +74,52 @@ async function askOr<T>(
 }
 
 export function createFallback(world: Pick<World, 'monotonic'>, others: OtherServers): Fallback {
-  const account = new HourlyAccount(world, maxHourlyCost.fallback);
+  const allowance = new Allowance(world, maxHourlyCost);
   let underWay = 0;
   let waiting: (() => void)[] = [];
+
+  /** Reserves a refusal, as soon as requests under way leave one; undefined when none is left. */
+  async function reserve(): Promise<(() => void) | undefined> {
+    for (;;) {
+      const end = allowance.reserve(refusalCost);
+      const isSpent = allowance.left() + underWay * refusalCost < refusalCost;
+      if (end !== undefined || isSpent) return end;
+      await new Promise<void>((done) => waiting.push(done));
+    }
+  }
 
   async function askOne<T>(another: Session, work: (session: Session) => Promise<T>) {
     try {
       const answer = await work(another);
-      account.charge(answerCost);
+      allowance.charge(answerCost);
       return answer;
     } catch (error) {
       // A ServerLie is none here: the server was asked about a place that another server named.
       if (!isUnanswered(error) && !(error instanceof ServerLie)) throw error;
-      account.charge(refusalCost);
+      allowance.charge(refusalCost);
       return undefined;
     }
   }
 
-  async function askInTurn<T>(session: Session, work: (session: Session) => Promise<T>) {
-    for await (const { session: another, release } of others(session)) {
-      try {
-        const answer = await askOne(another, work);
-        if (answer !== undefined) return answer;
-      } finally {
-        release();
-      }
-      // The request under way includes this one.
-      if (account.refusalsLeft() < underWay) return undefined;
-    }
-    return undefined;
-  }
-
   async function askOthers<T>(session: Session, work: (session: Session) => Promise<T>) {
-    // All requests under way may be refused.
-    while (account.refusalsLeft() > 0 && underWay >= account.refusalsLeft()) {
-      await new Promise<void>((done) => waiting.push(done));
-    }
-    if (account.refusalsLeft() <= 0) return undefined;
+    let end = await reserve();
+    if (end === undefined) return undefined;
     underWay += 1;
     try {
-      return await askInTurn(session, work);
+      for await (const { session: another, release } of others(session)) {
+        try {
+          const answer = await askOne(another, work);
+          if (answer !== undefined) return answer;
+        } finally {
+          release();
+        }
+        end();
+        end = allowance.reserve(refusalCost);
+        if (end === undefined) return undefined;
+      }
+      return undefined;
     } finally {
+      end?.();
       underWay -= 1;
       const woken = waiting;
       waiting = [];

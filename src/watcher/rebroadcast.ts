@@ -21,7 +21,7 @@ import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Seen } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
-import { type Fallback, HourlyAccount, maxHourlyCost } from './other-servers.ts';
+import type { Fallback } from './other-servers.ts';
 
 export interface RebroadcastParts {
   readonly world: World;
@@ -40,7 +40,7 @@ const maxAtOnce = 20;
 const maxForgottenAtOnce = 20;
 
 export function createRebroadcast(parts: RebroadcastParts): Rebroadcast {
-  const refusals = createBroadcastRefusals(parts.world);
+  const refusals = createBroadcastRefusals();
   // Servers are asked for the bytes of one transaction at a time.
   const queue = new SerialQueue();
   return {
@@ -62,23 +62,16 @@ interface BroadcastRefusals {
   readonly unanswering: WeakSet<Session>;
 }
 
-function createBroadcastRefusals(world: Pick<World, 'monotonic'>): BroadcastRefusals {
-  /** By label: a new connection has the same account. */
-  const accounts = new Map<string, HourlyAccount>();
-  const hasRefusalLeft = ({ label }: Session['server']): boolean =>
-    (accounts.get(label)?.refusalsLeft() ?? 1) > 0;
+function createBroadcastRefusals(): BroadcastRefusals {
+  const allowanceOf = ({ budget }: Session) => budget.allowance('rebroadcast');
   return {
     mayAsk(live) {
-      const left = live.filter(({ server }) => server.own || hasRefusalLeft(server));
+      const left = live.filter((session) => allowanceOf(session).left() >= refusalCost);
       // The operator's own server relays to the network.
       return left.length === live.length || left.some(({ server }) => server.own) ? left : [];
     },
     unanswering: new WeakSet(),
-    refused({ server: { label } }) {
-      const account = accounts.get(label) ?? new HourlyAccount(world, maxHourlyCost.rebroadcast);
-      accounts.set(label, account);
-      account.charge(refusalCost);
-    },
+    refused: (session) => allowanceOf(session).charge(refusalCost),
   };
 }
 

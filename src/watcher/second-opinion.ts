@@ -28,9 +28,7 @@ import {
 } from './evidence.ts';
 import {
   type BorrowedSession,
-  HourlyAccount,
   isUnanswered,
-  maxHourlyCost,
   noFallback,
   shareConnection,
 } from './other-servers.ts';
@@ -111,70 +109,56 @@ export function createAbsenceTracker(
   };
 }
 
-/** Asks the node of a server whether it has a transaction at all. */
-export interface NodeLookup {
-  /** Asks about as many as the hourly account allows, the first ones first. */
-  ask(session: Session, txids: readonly Txid[]): Promise<NodeAnswer>;
-}
-
-export interface NodeAnswer {
+interface NodeAnswer {
   /** Neither in the mempool nor in the chain of the node. */
   readonly absent: ReadonlySet<Txid>;
   /** The others that were asked about. */
   readonly present: ReadonlySet<Txid>;
 }
 
-export function createNodeLookup(world: Pick<World, 'monotonic'>): NodeLookup {
-  const account = new HourlyAccount(world, maxHourlyCost.nodeLookup);
-  /** Requests to public servers: all may be refused. */
-  let underWay = 0;
-
-  /**
-   * False when the server has no such transaction, undefined when it refuses for another reason.
-   */
-  async function unlessUnknown(session: Session, answer: Promise<boolean>) {
-    try {
-      return await answer;
-    } catch (error) {
-      if (!(error instanceof ServerError)) throw error;
-      if (!session.server.own) account.charge(refusalCost);
-      return isUnknownTransaction(error) ? false : undefined;
-    }
+/**
+ * Asks a server's node about as many transactions as the allowance for absences covers, the first
+ * ones first.
+ */
+async function askNode(session: Session, txids: readonly Txid[]): Promise<NodeAnswer> {
+  const allowance = session.budget.allowance('absence');
+  // All of them may be refused.
+  const asked = txids.slice(0, Math.floor(allowance.left() / refusalCost));
+  const endReservation = allowance.reserve(asked.length * refusalCost);
+  try {
+    const absent = await Promise.all(asked.map((txid) => isAbsent(session, txid)));
+    return {
+      absent: new Set(asked.filter((_, index) => absent[index])),
+      present: new Set(asked.filter((_, index) => !absent[index])),
+    };
+  } finally {
+    endReservation?.();
   }
+}
 
-  async function isAbsent(session: Session, txid: Txid): Promise<boolean> {
-    // Servers cache the bytes of a transaction: only the verbose answer comes from the node.
-    const stands = await unlessUnknown(session, session.hasTransaction(txid));
-    if (stands !== undefined) return !stands;
-    // Some servers refuse verbose answers.
-    const shown = session.transaction(txid).then(() => true);
-    return (await unlessUnknown(session, shown)) === false;
+async function isAbsent(session: Session, txid: Txid): Promise<boolean> {
+  // Servers cache the bytes of a transaction: only the verbose answer comes from the node.
+  const stands = await unlessUnknown(session, session.hasTransaction(txid));
+  if (stands !== undefined) return !stands;
+  // Some servers refuse verbose answers.
+  const shown = session.transaction(txid).then(() => true);
+  return (await unlessUnknown(session, shown)) === false;
+}
+
+/** False when the server has no such transaction, undefined when it refuses for another reason. */
+async function unlessUnknown(session: Session, answer: Promise<boolean>) {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error;
+    session.budget.allowance('absence').charge(refusalCost);
+    return isUnknownTransaction(error) ? false : undefined;
   }
-
-  return {
-    async ask(session, txids) {
-      const { own } = session.server;
-      const room = Math.max(0, account.refusalsLeft() - underWay);
-      const asked = own ? txids : txids.slice(0, room);
-      const requests = own ? 0 : asked.length;
-      underWay += requests;
-      try {
-        const absent = await Promise.all(asked.map((txid) => isAbsent(session, txid)));
-        return {
-          absent: new Set(asked.filter((_, index) => absent[index])),
-          present: new Set(asked.filter((_, index) => !absent[index])),
-        };
-      } finally {
-        underWay -= requests;
-      }
-    },
-  };
 }
 
 export interface SecondOpinionParts {
   readonly requestSecondOpinion: RequestSecondOpinion;
   readonly absences: AbsenceTracker;
-  readonly nodeLookup: NodeLookup;
 }
 
 /** What a second opinion adds to a history, or takes from the payments that we know. */
@@ -237,7 +221,7 @@ export async function crossCheck(
  * absence does.
  */
 async function certainlyGone(
-  { absences, nodeLookup }: SecondOpinionParts,
+  { absences }: SecondOpinionParts,
   scripthash: Scripthash,
   { session, isIndependent }: SecondOpinion,
   unreported: readonly Gone[],
@@ -245,7 +229,7 @@ async function certainlyGone(
   const unexplained = unreported.flatMap((each) => (each.replacedBy === null ? [each.txid] : []));
   let lasting = absences.lasting(scripthash, unexplained);
   if (!isIndependent && lasting.size > 0) {
-    const { absent, present } = await nodeLookup.ask(session, [...lasting]);
+    const { absent, present } = await askNode(session, [...lasting]);
     lasting = absent;
     // The absence of those that the node has begins anew.
     absences.lasting(

@@ -28,7 +28,7 @@ import { createFallback, createOtherServers } from './other-servers.ts';
 import { createProofs } from './proofs.ts';
 import { ChainReader } from './reader.ts';
 import { createRebroadcast } from './rebroadcast.ts';
-import { createAbsenceTracker, createNodeLookup, createSecondOpinions } from './second-opinion.ts';
+import { createAbsenceTracker, createSecondOpinions } from './second-opinion.ts';
 import { createServerMemory, ServerChoice } from './server-choice.ts';
 import { createSweeps, type Sweeps } from './sweeps.ts';
 import { WalletMaintenance } from './wallet-lookahead.ts';
@@ -87,7 +87,6 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const recheck = (scripthash: Scripthash) => events.emit('recheck', scripthash);
   const announcements = createAnnouncements(world, recheck);
   const absences = createAbsenceTracker(world, recheck);
-  const nodeLookup = createNodeLookup(world);
   const hold = new FinalityHold({ world, store, servers: parts.servers.map((each) => each.label) });
   const proofs = createProofs({ store, network, proveDepthAboveSat: parts.proveDepthAboveSat });
   const headerSync = createHeaderSync({
@@ -100,7 +99,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const serverCount = parts.servers.length;
   const requestSecondOpinion = createSecondOpinions({ world, pool, servers, serverCount });
   const fallback = createFallback(world, createOtherServers(world, servers, pool));
-  const opinions = { requestSecondOpinion, absences, nodeLookup };
+  const opinions = { requestSecondOpinion, absences };
   const evidence = { proofs, servers, fallback, ...opinions };
   const syncParts = { ...common, ...evidence, headerSync, announcements, onCallbacks };
   const addressSync = new AddressSync(syncParts);
