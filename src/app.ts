@@ -16,7 +16,7 @@ import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
 import { Prices } from './price/prices.ts';
-import { AtReceipt } from './price/receipt-price.ts';
+import { ReceiptPricer } from './price/receipt-pricer.ts';
 import { builtInSources } from './price/sources.ts';
 import { AlarmBook } from './status/finding-history.ts';
 import { findAlarms, type Warner } from './status/findings.ts';
@@ -83,7 +83,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: Highwater | undefined;
-  let atReceipt: AtReceipt | undefined;
+  let receiptPricer: ReceiptPricer | undefined;
   let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
   const meter: Meter = { metrics: undefined };
@@ -105,7 +105,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
         meter.metrics?.moved(move);
         feed.changed(paymentId);
         logPayment(world.log, (id) => store?.receipts.byId(id), paymentId, move);
-        atReceipt?.wake();
+        receiptPricer?.wake();
       },
       onTip: feed.stirred,
       onFatal: options.onFatal,
@@ -120,13 +120,13 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     mark = openHighwater(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
-      atReceipt = new AtReceipt({ ...store, world, prices, onPriced: feed.stirred });
+      receiptPricer = new ReceiptPricer({ ...store, world, prices, onPriced: feed.stirred });
     }
     const file = store;
     const { extraPages = [], checkCopy, releasedAt } = options;
     const findClockFault = () =>
       clockError(world.now(), { releasedAt, newestBlockTime: file.headers.tipTime() });
-    const opened = { config, world, entrance, store, network, servers, prices, atReceipt };
+    const opened = { config, world, entrance, store, network, servers, prices, receiptPricer };
     const parts = { ...opened, feed, meter, clockFault: findClockFault, extraPages, checkCopy };
     return join(parts, release);
   } catch (error) {
@@ -162,7 +162,7 @@ interface Parts {
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
-  readonly atReceipt: AtReceipt | undefined;
+  readonly receiptPricer: ReceiptPricer | undefined;
   readonly feed: Feed;
   readonly extraPages: readonly ExtraPage[];
   readonly checkCopy: CopyCheck | undefined;
@@ -210,7 +210,7 @@ function joinRoad(parts: Parts) {
 }
 
 function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, prices, atReceipt, meter } = parts;
+  const { config, world, entrance, store, network, prices, receiptPricer, meter } = parts;
   const { sender, dispatcher, watcher } = joinRoad(parts);
   const room = createRoom(store.database, store.addresses.isSetBack);
   const snapshots = snapshotsFor(parts);
@@ -264,7 +264,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     tending = tendFile({ world, database, room, snapshots, onOthers });
     cancels.push(...tending.cancels);
     await dispatcher.start();
-    atReceipt?.start();
+    receiptPricer?.start();
     return { port, metricsPort };
   }
 
@@ -288,7 +288,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
         await entrance.close();
         await watcher.stop();
       };
-      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), atReceipt?.stop()]);
+      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), receiptPricer?.stop()]);
       await tending?.last();
       await release();
     },

@@ -6,7 +6,7 @@ import { networks } from '../bitcoin/network.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { readConfig } from '../config.ts';
 import { createSender } from '../delivery/sender.ts';
-import { exampleOrder } from '../delivery/test-callback.ts';
+import { testCallback } from '../delivery/test-callback.ts';
 import { hasReachedReceiver } from '../domain/callback-answer.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
@@ -162,7 +162,7 @@ function testCommand(): Command {
           throw new PaygateError('invalid', '--rbf: only a callback of status 0 says it');
         }
         const row = catalog.store(given.store);
-        const order = exampleOrder(row, world.now(), {
+        const order = testCallback(row, world.now(), {
           network: networks[network],
           status: Number(given.status) as CallbackStatus,
           valueSat: given.value,

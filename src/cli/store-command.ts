@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
-import { newWebhookSecret, rotated, signingSecrets } from '../delivery/signature.ts';
+import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../delivery/signature.ts';
 import { redactUrl } from '../domain/callback.ts';
 import { defaultConfirmations, readBands } from '../domain/confirmation-policy.ts';
 import { formatTime } from '../domain/format.ts';
@@ -294,7 +294,7 @@ function rotateSecretCommand(): Command {
         const fresh = newWebhookSecret(world.randomBytes);
         const row = await database.write((tx) => {
           noteChange({ audit }, tx, 'secret.rotate', {}, id);
-          return catalog.changeStore(tx, id, rotated(catalog.store(id), fresh, world.now()));
+          return catalog.changeStore(tx, id, rotatedSecrets(catalog.store(id), fresh, world.now()));
         });
         const until = row.previousSecretUntil ?? 0;
         const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };

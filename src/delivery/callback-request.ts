@@ -10,18 +10,18 @@ import { type AttemptPhase, deadlineCode } from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Resolver, SocksProxy, World } from '../world/world.ts';
-import type { Kept, Line, Place } from './connection-reuse.ts';
+import type { CallbackConnection, CallbackConnections, Destination } from './connection-reuse.ts';
 import { parserFault } from './failure-reason.ts';
 import { guardTarget, onionProxy } from './target-guard.ts';
 
 /** What all attempts share. */
-export interface Way {
+export interface RequestParts {
   readonly world: Pick<World, 'monotonic' | 'after' | 'resolve' | 'ownAddresses'>;
-  readonly options: WayOptions;
-  readonly kept: Kept;
+  readonly options: RequestOptions;
+  readonly connections: CallbackConnections;
 }
 
-export interface WayOptions {
+export interface RequestOptions {
   /** Where paygate itself listens, asked at each attempt: no callback goes there. */
   readonly listeners: () => readonly ListenAddress[];
   /** SOCKS5: the only way to onion services, and to nothing else. */
@@ -31,13 +31,13 @@ export interface WayOptions {
 }
 
 /** A request as it goes out. */
-export interface Asked extends Pick<CallbackTarget, 'origin' | 'path'> {
+export interface OutgoingRequest extends Pick<CallbackTarget, 'origin' | 'path'> {
   readonly method: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
 }
 
 /** What the store allows, and who may vouch for its host. */
-export interface Allowed extends CallbackFlags {
+export interface TargetPolicy extends CallbackFlags {
   /** PEM: no other authority than these. */
   readonly ca?: string | undefined;
 }
@@ -45,12 +45,12 @@ export interface Allowed extends CallbackFlags {
 /** For everything together, from the look-up to the last byte. */
 export const deadlineMs = 20_000;
 const defaultConnectTimeoutMs = 5_000;
-const bodyLimitBytes = 16 * 1024;
+const maxBodyBytes = 16 * 1024;
 /** How a connection ends that its server has given up. */
-const endings = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const closeCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** How far an attempt came, and what came back. */
-export class Course {
+export class AttemptProgress {
   phase: AttemptPhase;
   /** How long each phase took, until the one that is under way. */
   readonly phases: Partial<Record<AttemptPhase, number>> = {};
@@ -60,7 +60,7 @@ export class Course {
   retryAfter?: string | undefined;
   readonly body: Buffer[] = [];
   /** The answer was read to its end. */
-  isWhole = false;
+  isComplete = false;
   errorCode?: string;
   readonly #monotonic: () => number;
   #enteredAt: number;
@@ -84,12 +84,12 @@ export class Course {
  * Whatever becomes of it is told by its course.
  * @throws PaygateError what the guard refuses; the signal's reason when that cut it off
  */
-export async function travel(
-  way: Way,
-  allowed: Allowed,
-  asked: Asked,
+export async function sendRequest(
+  way: RequestParts,
+  allowed: TargetPolicy,
+  asked: OutgoingRequest,
   signal: AbortSignal,
-): Promise<Course> {
+): Promise<AttemptProgress> {
   const { origin } = asked;
   const { connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
   const url = new URL(origin);
@@ -97,131 +97,144 @@ export async function travel(
   const place = { origin, ca: allowed.ca };
   const journey =
     proxy === undefined
-      ? new Journey(way, { ...place, connectTimeoutMs }, url.hostname, lookUpFor(way, url, allowed))
-      : new Journey(way, { ...place, connectTimeoutMs: deadlineMs, proxy }, url.hostname, never);
-  const { course } = journey;
-  const abort = (): void => journey.cut(signal.reason);
-  const cancel = way.world.after(deadlineMs, () => journey.cut(deadlineError()));
+      ? new NetworkAttempt(
+          way,
+          { ...place, connectTimeoutMs },
+          url.hostname,
+          lookUpFor(way, url, allowed),
+        )
+      : new NetworkAttempt(
+          way,
+          { ...place, connectTimeoutMs: deadlineMs, proxy },
+          url.hostname,
+          noResolver,
+        );
+  const { progress: course } = journey;
+  const abort = (): void => journey.abort(signal.reason);
+  const cancel = way.world.after(deadlineMs, () => journey.abort(deadlineError()));
   signal.addEventListener('abort', abort);
   try {
     signal.throwIfAborted();
-    await journey.make(asked);
+    await journey.run(asked);
   } catch (error) {
     signal.throwIfAborted();
-    course.errorCode = networkFault(error);
+    course.errorCode = errorCodeOf(error);
     course.address ??= dialledAddress(error);
   } finally {
     course.enter(course.phase);
     cancel();
     signal.removeEventListener('abort', abort);
-    journey.end();
+    journey.release();
   }
   return course;
 }
 
 /** One look-up an attempt. @throws PaygateError forbidden for a literal address that may not be dialled */
-function lookUpFor({ world, options }: Way, url: URL, allowed: Allowed): Resolver {
+function lookUpFor({ world, options }: RequestParts, url: URL, allowed: TargetPolicy): Resolver {
   const departure = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
   const lookUp = guardTarget(url, allowed, departure, world.resolve);
   return lazy(() => lookUp(url.hostname));
 }
 
-const never: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
+const noResolver: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
 
-class Journey {
-  readonly course: Course;
-  readonly #way: Way;
-  readonly #place: Place;
+class NetworkAttempt {
+  readonly progress: AttemptProgress;
+  readonly #parts: RequestParts;
+  readonly #destination: Destination;
   readonly #hostname: string;
   /** No name is looked up. */
   readonly #isLiteral: boolean;
   readonly #resolver: Resolver;
-  readonly #given = Promise.withResolvers<never>();
-  #line: Line | undefined;
+  readonly #aborted = Promise.withResolvers<never>();
+  #connection: CallbackConnection | undefined;
 
   /** @param resolver answers what may be dialled, by one look-up an attempt */
-  constructor(way: Way, place: Place, hostname: string, resolver: Resolver) {
-    this.#way = way;
-    this.#place = place;
+  constructor(way: RequestParts, place: Destination, hostname: string, resolver: Resolver) {
+    this.#parts = way;
+    this.#destination = place;
     this.#hostname = hostname;
     this.#isLiteral = place.proxy !== undefined || literalAddress(hostname) !== undefined;
     this.#resolver = resolver;
     const first = this.#isLiteral ? 'connect' : 'resolve';
-    this.course = new Course(first, () => way.world.monotonic());
-    this.#given.promise.catch(() => {});
+    this.progress = new AttemptProgress(first, () => way.world.monotonic());
+    this.#aborted.promise.catch(() => {});
   }
 
-  async make(asked: Asked): Promise<void> {
-    const kept = this.#way.kept.has(this.#place) ? await this.#takeKept() : undefined;
-    this.#line = kept ?? this.#open();
+  async run(asked: OutgoingRequest): Promise<void> {
+    const kept = this.#parts.connections.hasIdle(this.#destination)
+      ? await this.#takeIdle()
+      : undefined;
+    this.#connection = kept ?? this.#open();
     try {
-      await exchange(this.#line.client, asked, this.course);
+      await exchange(this.#connection.client, asked, this.progress);
     } catch (error) {
-      if (kept === undefined || !this.#hasEndedUnheard(error)) throw error;
-      this.course.enter('connect');
-      this.#line = this.#open();
-      await exchange(this.#line.client, asked, this.course);
+      if (kept === undefined || !this.#closedBeforeResponse(error)) throw error;
+      this.progress.enter('connect');
+      this.#connection = this.#open();
+      await exchange(this.#connection.client, asked, this.progress);
     }
   }
 
-  cut(reason: Error): void {
-    this.#given.reject(reason);
-    void this.#line?.client.destroy(reason);
+  abort(reason: Error): void {
+    this.#aborted.reject(reason);
+    void this.#connection?.client.destroy(reason);
   }
 
   /** A whole answer leaves its connection; nothing else outlives the attempt. */
-  end(): void {
-    if (this.#line === undefined) return;
-    if (this.course.isWhole) this.#way.kept.keep(this.#place, this.#line);
-    else void this.#line.client.destroy(over);
+  release(): void {
+    if (this.#connection === undefined) return;
+    if (this.progress.isComplete)
+      this.#parts.connections.putBack(this.#destination, this.#connection);
+    else void this.#connection.client.destroy(attemptEnded);
   }
 
-  async #takeKept(): Promise<Line | undefined> {
+  async #takeIdle(): Promise<CallbackConnection | undefined> {
     const addresses = this.#isLiteral
       ? undefined
-      : await Promise.race([this.#resolver(this.#hostname), this.#given.promise]);
+      : await Promise.race([this.#resolver(this.#hostname), this.#aborted.promise]);
     const mayDial = (address: string): boolean => addresses?.includes(address) ?? true;
-    const line = this.#way.kept.take(this.#place, this.#hooks(), mayDial);
+    const line = this.#parts.connections.takeIdle(this.#destination, this.#hooks(), mayDial);
     if (line === undefined) return undefined;
-    this.course.enter('response');
-    this.course.address = line.address;
+    this.progress.enter('response');
+    this.progress.address = line.address;
     return line;
   }
 
-  #open(): Line {
-    return this.#way.kept.open(this.#place, this.#hooks());
+  #open(): CallbackConnection {
+    return this.#parts.connections.open(this.#destination, this.#hooks());
   }
 
   #hooks() {
-    const { course } = this;
+    const { progress } = this;
     return {
       resolver: async (name: string): Promise<readonly string[]> => {
         const addresses = await this.#resolver(name);
-        course.enter('connect');
+        progress.enter('connect');
         return addresses;
       },
       onConnected: (address: string): void => {
-        course.address = address;
-        if (/^https:/i.test(this.#place.origin)) course.enter('tls');
+        progress.address = address;
+        if (/^https:/i.test(this.#destination.origin)) progress.enter('tls');
       },
-      onReady: (): void => course.enter('response'),
+      onReady: (): void => progress.enter('response'),
     };
   }
 
   /** A server may end a kept connection just as the request goes out: that says nothing of the shop. */
-  #hasEndedUnheard(error: unknown): boolean {
+  #closedBeforeResponse(error: unknown): boolean {
     const { code } = error as { code?: unknown };
-    return this.course.status === undefined && typeof code === 'string' && endings.has(code);
+    return this.progress.status === undefined && typeof code === 'string' && closeCodes.has(code);
   }
 }
 
 /** Made once: undici would make one for each client, with a stack. */
-const over = new Error('the attempt is over');
+const attemptEnded = new Error('the attempt is over');
 
 const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineCode });
 
 /** What the network stack calls the fault. Our guard's refusal goes on, and so does a bug. */
-function networkFault(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (name === parserFault) return parserFault;
   if (typeof code !== 'string' || error instanceof PaygateError) throw error;
@@ -239,8 +252,8 @@ function dialledAddress(error: unknown): string | null {
 /** By undici's own callbacks: a stream for each small answer would cost more than the request. */
 function exchange(
   client: Dispatcher,
-  { origin, path, method, headers }: Asked,
-  course: Course,
+  { origin, path, method, headers }: OutgoingRequest,
+  course: AttemptProgress,
 ): Promise<void> {
   // The one deadline is ours.
   const request = { method, origin, path, headers, headersTimeout: 0, bodyTimeout: 0 };
@@ -252,18 +265,18 @@ function exchange(
         if (status < 200) return; // 1xx: the answer itself comes later
         course.enter('body');
         course.status = status;
-        course.location = single(answered.location);
-        course.retryAfter = single(answered['retry-after']);
+        course.location = firstValue(answered.location);
+        course.retryAfter = firstValue(answered['retry-after']);
       },
       onResponseData(controller, chunk) {
-        course.body.push(chunk.subarray(0, bodyLimitBytes - length));
+        course.body.push(chunk.subarray(0, maxBodyBytes - length));
         length += chunk.length;
-        if (length < bodyLimitBytes) return;
+        if (length < maxBodyBytes) return;
         resolve();
-        controller.abort(over);
+        controller.abort(attemptEnded);
       },
       onResponseEnd() {
-        course.isWhole = true;
+        course.isComplete = true;
         resolve();
       },
       onResponseError(_controller, error) {
@@ -273,5 +286,5 @@ function exchange(
   });
 }
 
-const single = (header: string | string[] | undefined): string | undefined =>
+const firstValue = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header[0] : header;

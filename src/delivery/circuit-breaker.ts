@@ -8,119 +8,126 @@
 import { portOf } from '../domain/callback-url-policy.ts';
 
 /** Failures in a row after which a host, or a callback URL, is held back. */
-export const failuresToOpen = 5;
+export const minFailuresToOpen = 5;
 /** How often a host that is down is tried. */
-export const probeEveryMs = 60_000;
+export const hostProbeIntervalMs = 60_000;
 /** How often a callback URL that receives nothing is tried. */
-export const slowEveryMs = 1_000;
+export const urlProbeIntervalMs = 1_000;
 
 /** Failures in a row. */
-interface Course {
+interface Circuit {
   failures: number;
   /** From when on one more request may go out, monotonic; 0 for at once. */
-  nextAt: number;
+  nextProbeAt: number;
   /** Since when a host is down, monotonic. */
-  since: number;
+  openedAt: number;
   /** How often one goes there all the same, once there are too many. */
-  readonly everyMs: number;
+  readonly probeIntervalMs: number;
 }
 
-export type Change = 'down' | 'up' | undefined;
+export type HostChange = 'down' | 'up' | undefined;
 
-export interface Turns {
+export interface ClaimQuota {
   /**
    * How many of the requests wanted may go to a callback URL, where so many of the store are under way;
    * of one that is held back, the one of this minute or second.
    */
   allow(callbackUrl: string, wanted: number, underWay: number): number;
-  take(): void;
+  commit(): void;
 }
 
-export class Breaker {
+export class CircuitBreaker {
   /** By host and port: failures to connect. */
-  readonly #hosts = new Map<string, Course>();
+  readonly #hostCircuits = new Map<string, Circuit>();
   /** By callback URL: callbacks that were not received though the host was reached. */
-  readonly #urls = new Map<string, Course>();
+  readonly #urlCircuits = new Map<string, Circuit>();
   /** Callback URLs that received the last callback. */
-  readonly #good = new Set<string>();
+  readonly #healthyUrls = new Set<string>();
 
   /** Those of a claim. It may be undone and made again: they are taken once it is in the file. */
-  turns(monotonic: number): Turns {
-    const taken = new Set<Course>();
+  quotaAt(monotonic: number): ClaimQuota {
+    const taken = new Set<Circuit>();
     return {
       allow: (callbackUrl, wanted, underWay) => {
-        const open = this.#open(callbackUrl);
-        if (open.some((each) => monotonic < each.nextAt || taken.has(each))) return 0;
-        if (open.length === 0 && this.#good.has(callbackUrl)) return wanted;
+        const open = this.#openCircuits(callbackUrl);
+        if (open.some((each) => monotonic < each.nextProbeAt || taken.has(each))) return 0;
+        if (open.length === 0 && this.#healthyUrls.has(callbackUrl)) return wanted;
         const room = Math.min(wanted, Math.max(0, 1 - underWay));
         if (room > 0) for (const each of open) taken.add(each);
         return room;
       },
-      take() {
-        for (const each of taken) each.nextAt = monotonic + each.everyMs;
+      commit() {
+        for (const each of taken) each.nextProbeAt = monotonic + each.probeIntervalMs;
       },
     };
   }
 
-  isHeld(callbackUrl: string, monotonic: number): boolean {
-    return this.#open(callbackUrl).some((each) => monotonic < each.nextAt);
+  isBlocked(callbackUrl: string, monotonic: number): boolean {
+    return this.#openCircuits(callbackUrl).some((each) => monotonic < each.nextProbeAt);
   }
 
   isDown(callbackUrl: string): boolean {
-    return isOpen(this.#host(callbackUrl));
+    return isOpen(this.#hostCircuit(callbackUrl));
   }
 
   /** For how long the host has been down; undefined where it is not. */
   downForMs(callbackUrl: string, monotonic: number): number | undefined {
-    const host = this.#host(callbackUrl);
-    return isOpen(host) ? monotonic - host.since : undefined;
+    const host = this.#hostCircuit(callbackUrl);
+    return isOpen(host) ? monotonic - host.openedAt : undefined;
   }
 
   /** What holds it back. */
-  #open(callbackUrl: string): Course[] {
-    return [this.#host(callbackUrl), this.#urls.get(callbackUrl)].filter(isOpen);
+  #openCircuits(callbackUrl: string): Circuit[] {
+    return [this.#hostCircuit(callbackUrl), this.#urlCircuits.get(callbackUrl)].filter(isOpen);
   }
 
   /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
-  #host(callbackUrl: string): Course | undefined {
-    return this.#hosts.size === 0 ? undefined : this.#hosts.get(hostOf(callbackUrl));
+  #hostCircuit(callbackUrl: string): Circuit | undefined {
+    return this.#hostCircuits.size === 0 ? undefined : this.#hostCircuits.get(hostOf(callbackUrl));
   }
 
   /** Whatever is held back has a request now, and not only when its time has come. */
-  retry(): void {
-    for (const course of [...this.#hosts.values(), ...this.#urls.values()]) course.nextAt = 0;
+  probeNow(): void {
+    for (const course of [...this.#hostCircuits.values(), ...this.#urlCircuits.values()])
+      course.nextProbeAt = 0;
   }
 
   /** An attempt came to nothing before the host was reached. */
-  failed(callbackUrl: string, monotonic: number): Change {
-    this.#good.delete(callbackUrl);
-    const host = oneMore(this.#hosts, hostOf(callbackUrl), probeEveryMs);
-    if (host.failures !== failuresToOpen) return undefined;
-    host.nextAt = monotonic + host.everyMs;
-    host.since = monotonic;
+  hostFailed(callbackUrl: string, monotonic: number): HostChange {
+    this.#healthyUrls.delete(callbackUrl);
+    const host = countFailure(this.#hostCircuits, hostOf(callbackUrl), hostProbeIntervalMs);
+    if (host.failures !== minFailuresToOpen) return undefined;
+    host.nextProbeAt = monotonic + host.probeIntervalMs;
+    host.openedAt = monotonic;
     return 'down';
   }
 
   /** The host was reached, and received the callback or did not. */
-  reached(callbackUrl: string, received: boolean, monotonic: number): Change {
+  hostReached(callbackUrl: string, received: boolean, monotonic: number): HostChange {
     const wasDown = this.isDown(callbackUrl);
-    if (this.#hosts.size > 0) this.#hosts.delete(hostOf(callbackUrl));
+    if (this.#hostCircuits.size > 0) this.#hostCircuits.delete(hostOf(callbackUrl));
     if (received) {
-      this.#good.add(callbackUrl);
-      this.#urls.delete(callbackUrl);
+      this.#healthyUrls.add(callbackUrl);
+      this.#urlCircuits.delete(callbackUrl);
     } else {
-      this.#good.delete(callbackUrl);
-      oneMore(this.#urls, callbackUrl, slowEveryMs).nextAt = monotonic + slowEveryMs;
+      this.#healthyUrls.delete(callbackUrl);
+      countFailure(this.#urlCircuits, callbackUrl, urlProbeIntervalMs).nextProbeAt =
+        monotonic + urlProbeIntervalMs;
     }
     return wasDown ? 'up' : undefined;
   }
 }
 
-const isOpen = (course: Course | undefined): course is Course =>
-  course !== undefined && course.failures >= failuresToOpen;
+const isOpen = (course: Circuit | undefined): course is Circuit =>
+  course !== undefined && course.failures >= minFailuresToOpen;
 
-function oneMore(courses: Map<string, Course>, name: string, everyMs: number): Course {
-  const course = courses.get(name) ?? { failures: 0, nextAt: 0, since: 0, everyMs };
+function countFailure(courses: Map<string, Circuit>, name: string, everyMs: number): Circuit {
+  const course = courses.get(name) ?? {
+    failures: 0,
+    nextProbeAt: 0,
+    openedAt: 0,
+    probeIntervalMs: everyMs,
+  };
   course.failures += 1;
   courses.set(name, course);
   return course;

@@ -6,37 +6,41 @@ import type { Dispatcher } from 'undici';
 import type { HttpTarget, World } from '../world/world.ts';
 
 /** What an attempt has to say to a connection that it opens, and hears of it. */
-export type Hooks = Required<Pick<HttpTarget, 'resolver' | 'onConnected' | 'onReady'>>;
+export type ConnectionHooks = Required<Pick<HttpTarget, 'resolver' | 'onConnected' | 'onReady'>>;
 
-export type Place = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs' | 'proxy'>;
+export type Destination = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs' | 'proxy'>;
 
-export interface Kept {
+export interface CallbackConnections {
   /** A new one, which dials with the first request. */
-  open(place: Place, hooks: Hooks): Line;
+  open(place: Destination, hooks: ConnectionHooks): CallbackConnection;
   /** Whether there is any to a place. */
-  has(place: Place): boolean;
+  hasIdle(place: Destination): boolean;
   /** Takes one to an address that the caller may dial; undefined when there is none. */
-  take(place: Place, hooks: Hooks, mayDial: (address: string) => boolean): Line | undefined;
+  takeIdle(
+    place: Destination,
+    hooks: ConnectionHooks,
+    mayDial: (address: string) => boolean,
+  ): CallbackConnection | undefined;
   /** Gives back one that is at rest. */
-  keep(place: Place, line: Line): void;
+  putBack(place: Destination, line: CallbackConnection): void;
 }
 
 /** How long a connection is kept in nobody's use; most servers wait 5 s and more. */
 const idleMs = 2_000;
 /** At all places together. */
-const mostKept = 256;
+const maxIdle = 256;
 
 /** A connection. */
-export class Line {
+export class CallbackConnection {
   readonly client: Dispatcher;
   /** Of the other end, once it is connected. */
   address: string | null = null;
   /** Whether it has brought a callback before. */
-  isKept = false;
+  isReused = false;
   /** Of the attempt in whose use it is. */
-  hooks: Hooks;
+  hooks: ConnectionHooks;
 
-  constructor(world: Pick<World, 'http'>, place: Place, hooks: Hooks) {
+  constructor(world: Pick<World, 'http'>, place: Destination, hooks: ConnectionHooks) {
     this.hooks = hooks;
     this.client = world.http({
       ...place,
@@ -52,11 +56,11 @@ export class Line {
   }
 }
 
-export function createKept(world: Pick<World, 'http'>): Kept {
-  const idle = new Map<string, Line[]>();
+export function createCallbackConnections(world: Pick<World, 'http'>): CallbackConnections {
+  const idle = new Map<string, CallbackConnection[]>();
   let count = 0;
 
-  function remove(name: string, line: Line): void {
+  function remove(name: string, line: CallbackConnection): void {
     const lines = idle.get(name) ?? [];
     const place = lines.indexOf(line);
     if (place === -1) return;
@@ -66,28 +70,28 @@ export function createKept(world: Pick<World, 'http'>): Kept {
   }
 
   return {
-    open: (place, hooks) => new Line(world, place, hooks),
-    has: (place) => idle.has(nameOf(place)),
-    take(place, hooks, mayDial) {
-      const name = nameOf(place);
+    open: (place, hooks) => new CallbackConnection(world, place, hooks),
+    hasIdle: (place) => idle.has(keyOf(place)),
+    takeIdle(place, hooks, mayDial) {
+      const name = keyOf(place);
       // The one that was used last: it is the least likely to be closed just now.
       const line = idle.get(name)?.findLast(({ address }) => address !== null && mayDial(address));
       if (line === undefined) return undefined;
       remove(name, line);
-      line.isKept = true;
+      line.isReused = true;
       line.hooks = hooks;
       return line;
     },
-    keep(place, line) {
-      const name = nameOf(place);
-      if (count >= mostKept) return void line.client.destroy();
+    putBack(place, line) {
+      const name = keyOf(place);
+      if (count >= maxIdle) return void line.client.destroy();
       const lines = idle.get(name) ?? [];
       idle.set(name, lines);
       lines.push(line);
       count += 1;
-      if (!line.isKept) line.client.on('disconnect', () => remove(name, line));
+      if (!line.isReused) line.client.on('disconnect', () => remove(name, line));
     },
   };
 }
 
-const nameOf = ({ origin, ca = '' }: Place): string => `${origin} ${ca}`;
+const keyOf = ({ origin, ca = '' }: Destination): string => `${origin} ${ca}`;

@@ -2,9 +2,9 @@
 
 export interface DeliveryLimits {
   /** Requests under way in all. */
-  readonly inFlight: number;
+  readonly maxInFlight: number;
   /** Requests under way to one store. */
-  readonly perStore: number;
+  readonly maxPerStore: number;
   /** Longer than the sender's deadline. */
   readonly leaseMs: number;
   /** How long `stop` waits for requests under way before it cuts them off. */
@@ -12,8 +12,8 @@ export interface DeliveryLimits {
 }
 
 export const deliveryLimits: DeliveryLimits = {
-  inFlight: 128,
-  perStore: 2,
+  maxInFlight: 128,
+  maxPerStore: 2,
   leaseMs: 30_000,
   drainMs: 5_000,
 };

@@ -30,9 +30,9 @@ import type { CallbackState } from '../store/db/schema.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Claimed, Next, Outbox } from '../store/records/outbox.ts';
 import type { Cancel, World } from '../world/world.ts';
-import { Breaker, hostOf } from './circuit-breaker.ts';
+import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
 import { type DeliveryLimits, deliveryLimits } from './delivery-limits.ts';
-import { type Attempt, type Sender, unsent } from './sender.ts';
+import { type Attempt, type Sender, unsentAttempt } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 
 /** A host that cannot be reached, though something is owed to it. */
@@ -65,13 +65,13 @@ export interface DispatcherParts {
 }
 
 /** In one turn of the event loop: a request takes 0.15 ms. */
-const launchedAtOnce = 16;
+const maxLaunchesPerTurn = 16;
 const everySecond = '* * * * * *';
 const everyHour = '0 0 * * * *';
 /** How long the queue may fail before it is spoken of: a lock of another process passes. */
-const failingShownMs = 60_000;
+const maxHiddenFailureMs = 60_000;
 /** Attempts older than this are only counted. */
-const attemptsKeptMs = 90 * 86_400_000;
+const attemptRetentionMs = 90 * 86_400_000;
 
 export class CallbackDispatcher {
   readonly #parts: DispatcherParts;
@@ -79,13 +79,13 @@ export class CallbackDispatcher {
   /** Addresses with a request on the wire, and their stores. */
   readonly #inFlight = new Map<number, number>();
   /** Flights, until their record is written. */
-  readonly #open = new Set<Promise<void>>();
-  readonly #waiting: (() => void)[] = [];
-  readonly #cutOff = new AbortController();
-  readonly #breaker = new Breaker();
+  readonly #deliveries = new Set<Promise<void>>();
+  readonly #idleWaiters: (() => void)[] = [];
+  readonly #abortAll = new AbortController();
+  readonly #breaker = new CircuitBreaker();
   #cancels: Cancel[] = [];
   #pump: Promise<void> | undefined;
-  #again = false;
+  #claimAgain = false;
   #started = false;
   #stopping = false;
   #lastStoreId = 0;
@@ -101,13 +101,13 @@ export class CallbackDispatcher {
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
-    await this.#recall();
+    await this.#correctDueTimes();
     this.#cancels = [
       world.schedule(everySecond, () => this.tick()),
-      world.schedule(everyHour, () => this.#track(this.#fold())),
-      world.schedule(everyHour, () => this.#track(this.#recall())),
+      world.schedule(everyHour, () => this.#track(this.#deleteOldAttempts())),
+      world.schedule(everyHour, () => this.#track(this.#correctDueTimes())),
     ];
-    this.#track(this.#fold());
+    this.#track(this.#deleteOldAttempts());
     this.#started = true;
     this.wake();
   }
@@ -115,13 +115,13 @@ export class CallbackDispatcher {
   /** Something was enqueued, perhaps before the start. Losing a wake only costs the time to the next tick. */
   wake(): void {
     if (!this.#mayClaim()) return;
-    this.#again = true;
-    this.#pump ??= this.#run();
+    this.#claimAgain = true;
+    this.#pump ??= this.#runPump();
   }
 
   /** The same at somebody's word: what is held back is tried at once. */
   retry(): void {
-    this.#breaker.retry();
+    this.#breaker.probeNow();
     this.wake();
   }
 
@@ -133,7 +133,7 @@ export class CallbackDispatcher {
   /** Resolves when nothing is under way and nothing is due now. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      this.#idleWaiters.push(resolve);
       this.tick();
       this.#settleIdle();
     });
@@ -161,12 +161,12 @@ export class CallbackDispatcher {
   }
 
   /** Why nothing leaves though something is owed, in words; undefined while all is well. */
-  trouble(): string | undefined {
+  stallReason(): string | undefined {
     const owing = this.#parts.outbox.owing();
     if (owing.length > 0 && owing.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
       return 'none of the shops that are owed one can be reached';
     }
-    const shownBefore = this.#parts.world.monotonic() - failingShownMs;
+    const shownBefore = this.#parts.world.monotonic() - maxHiddenFailureMs;
     return [...this.#failingSince.values()].some((since) => since <= shownBefore)
       ? 'the queue in the database cannot be worked on, the log says why'
       : undefined;
@@ -177,9 +177,11 @@ export class CallbackDispatcher {
     this.#stopping = true;
     for (const cancel of this.#cancels) cancel();
     const reason = new Error('paygate is stopping');
-    const cancel = this.#parts.world.after(this.#limits.drainMs, () => this.#cutOff.abort(reason));
+    const cancel = this.#parts.world.after(this.#limits.drainMs, () =>
+      this.#abortAll.abort(reason),
+    );
     await this.#pump;
-    await Promise.all(this.#open);
+    await Promise.all(this.#deliveries);
     cancel();
     this.#settleIdle();
   }
@@ -188,9 +190,9 @@ export class CallbackDispatcher {
     return this.#started && !this.#stopping && !this.#parts.isHeldBack?.();
   }
 
-  async #run(): Promise<void> {
-    while (this.#again && this.#mayClaim()) {
-      this.#again = false;
+  async #runPump(): Promise<void> {
+    while (this.#claimAgain && this.#mayClaim()) {
+      this.#claimAgain = false;
       await this.#claim();
     }
     this.#pump = undefined;
@@ -199,64 +201,65 @@ export class CallbackDispatcher {
 
   async #claim(): Promise<void> {
     const { database, outbox, world } = this.#parts;
-    if (this.#room() <= 0) return;
+    if (this.#freeSlots() <= 0) return;
     try {
       const monotonic = world.monotonic();
       const afterStoreId = this.#lastStoreId;
-      const onWire = (storeId: number) => this.#onWire(storeId);
-      const limits = { ...this.#limits, afterStoreId, onWire };
+      const onWire = (storeId: number) => this.#addressesInFlight(storeId);
+      const { maxPerStore: perStore, leaseMs } = this.#limits;
+      const limits = { perStore, leaseMs, afterStoreId, onWire };
       const claim = (tx: Tx) => {
-        const { allow, take } = this.#breaker.turns(monotonic);
-        tx.afterCommit(take);
-        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#room() });
+        const { allow, commit } = this.#breaker.quotaAt(monotonic);
+        tx.afterCommit(commit);
+        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#freeSlots() });
       };
       const claimed = await database.write(claim);
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
       for (const [index, callback] of claimed.entries()) {
-        if (index > 0 && index % launchedAtOnce === 0) await nextTurn();
+        if (index > 0 && index % maxLaunchesPerTurn === 0) await nextTurn();
         this.#launch(callback);
       }
-      this.#note('claim', true);
+      this.#noteQueueHealth('claim', true);
     } catch (error) {
-      this.#note('claim', false);
+      this.#noteQueueHealth('claim', false);
       world.log.error('callbacks could not be claimed', { reason: reasonOf(error) });
     }
   }
 
-  #room(): number {
-    return this.#limits.inFlight - this.#inFlight.size;
+  #freeSlots(): number {
+    return this.#limits.maxInFlight - this.#inFlight.size;
   }
 
-  #onWire(storeId: number): number[] {
+  #addressesInFlight(storeId: number): number[] {
     return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
   }
 
   #launch(callback: Claimed): void {
     if (this.#stopping || this.#inFlight.has(callback.addressId)) return;
     this.#inFlight.set(callback.addressId, callback.storeId);
-    this.#track(this.#fly(callback));
+    this.#track(this.#deliver(callback));
   }
 
   /** What `idle` and `stop` wait for. */
   #track(work: Promise<void>): void {
     const open = work.finally(() => {
-      this.#open.delete(open);
+      this.#deliveries.delete(open);
       this.#settleIdle();
     });
-    this.#open.add(open);
+    this.#deliveries.add(open);
   }
 
-  async #fly(callback: Claimed): Promise<void> {
-    const attempt = await attemptOf(this.#parts, callback, this.#cutOff.signal);
+  async #deliver(callback: Claimed): Promise<void> {
+    const attempt = await makeAttempt(this.#parts, callback, this.#abortAll.signal);
     this.#inFlight.delete(callback.addressId);
     if (attempt === undefined) return;
     const next = this.#nextOf(callback, attempt);
-    const recorded = record(this.#parts, callback, attempt, next);
+    const recorded = recordAttempt(this.#parts, callback, attempt, next);
     this.wake();
-    this.#note('record', await recorded);
+    this.#noteQueueHealth('record', await recorded);
   }
 
-  #note(what: 'claim' | 'record', succeeded: boolean): void {
+  #noteQueueHealth(what: 'claim' | 'record', succeeded: boolean): void {
     if (succeeded) this.#failingSince.delete(what);
     else if (!this.#failingSince.has(what)) {
       this.#failingSince.set(what, this.#parts.world.monotonic());
@@ -270,7 +273,7 @@ export class CallbackDispatcher {
     const isConfirmation = callback.state === 'delivered';
     const now = world.now();
     const downForMs = this.#breaker.downForMs(callbackUrl, world.monotonic());
-    this.#noteHost(callbackUrl, attempt);
+    this.#noteReachability(callbackUrl, attempt);
     if (downForMs !== undefined && attempt.unreachable) {
       return { step, at: isWaitExhausted(now - dueAt, downForMs) ? undefined : dueAt };
     }
@@ -283,20 +286,20 @@ export class CallbackDispatcher {
     return { step: step + 1, at: nextAttempt(failed) };
   }
 
-  #noteHost(callbackUrl: string, { unreachable, outcome }: Attempt): void {
+  #noteReachability(callbackUrl: string, { unreachable, outcome }: Attempt): void {
     const { world } = this.#parts;
     if (outcome === 'refused' || outcome === 'internal') return;
     const change = unreachable
-      ? this.#breaker.failed(callbackUrl, world.monotonic())
-      : this.#breaker.reached(callbackUrl, outcome === 'delivered', world.monotonic());
+      ? this.#breaker.hostFailed(callbackUrl, world.monotonic())
+      : this.#breaker.hostReached(callbackUrl, outcome === 'delivered', world.monotonic());
     const host = hostOf(callbackUrl);
     if (change === 'down') world.log.warn('host cannot be reached, tried once a minute', { host });
     if (change === 'up') world.log.info('host can be reached again', { host });
   }
 
-  async #fold(): Promise<void> {
+  async #deleteOldAttempts(): Promise<void> {
     const { database, outbox, world } = this.#parts;
-    const before = world.now() - attemptsKeptMs;
+    const before = world.now() - attemptRetentionMs;
     try {
       while (!this.#stopping && (await database.write((tx) => outbox.fold(tx, before)))) {}
     } catch (error) {
@@ -305,7 +308,7 @@ export class CallbackDispatcher {
   }
 
   /** What was put off by a clock that was ahead, by hours or by years, is due now. */
-  async #recall(): Promise<void> {
+  async #correctDueTimes(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     try {
       const { leaseMs } = this.#limits;
@@ -318,20 +321,21 @@ export class CallbackDispatcher {
   #isDue(): boolean {
     const { world, outbox } = this.#parts;
     const [now, monotonic] = [world.now(), world.monotonic()];
-    const isHeld = (url: string) => this.#breaker.isHeld(url, monotonic);
+    const isHeld = (url: string) => this.#breaker.isBlocked(url, monotonic);
     const dueAt = outbox.nextDueAt(now, isHeld, [...this.#inFlight.keys()]);
     return dueAt !== undefined && dueAt <= now;
   }
 
   #settleIdle(): void {
-    if (this.#waiting.length === 0 || this.#pump !== undefined || this.#open.size > 0) return;
+    if (this.#idleWaiters.length === 0 || this.#pump !== undefined || this.#deliveries.size > 0)
+      return;
     if (!this.#stopping && this.#isDue()) return;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 }
 
 /** One attempt; undefined when `stop` cut it off. A fault of ours counts as a failed attempt. */
-async function attemptOf(
+async function makeAttempt(
   { world, sender, outbox }: DispatcherParts,
   callback: Claimed,
   signal: AbortSignal,
@@ -348,12 +352,12 @@ async function attemptOf(
     if (signal.aborted) return undefined;
     const reason = 'an internal error of paygate; its log says more';
     world.log.error('callback attempt broke', { ...idsOf(callback), reason: reasonOf(error) });
-    return { ...unsent, startedAt, durationMs: 0, outcome: 'internal', reason };
+    return { ...unsentAttempt, startedAt, durationMs: 0, outcome: 'internal', reason };
   }
 }
 
 /** Never rejects: what can't be recorded is sent again when its lease ends. Answers whether it was. */
-async function record(
+async function recordAttempt(
   { world, database, outbox, onAttempt }: DispatcherParts,
   callback: Claimed,
   attempt: Attempt,

@@ -7,8 +7,8 @@ import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts'
 import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
 
 /** How much of an answer's body is kept for the log. */
-const keptBytes = 1024;
-const keptLocation = 200;
+const maxExcerptBytes = 1024;
+const maxLocationLength = 200;
 
 /** undici's name for what it gives no code. */
 export const parserFault = 'HTTPParserError';
@@ -20,7 +20,7 @@ const responseFaults: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'the headers of its answer are too large',
 };
 
-const waitedFor: Readonly<Record<AttemptEnd['phase'], string>> = {
+const phaseTexts: Readonly<Record<AttemptEnd['phase'], string>> = {
   resolve: 'its name to be resolved',
   connect: 'a connection',
   tls: 'the TLS handshake',
@@ -28,7 +28,7 @@ const waitedFor: Readonly<Record<AttemptEnd['phase'], string>> = {
   body: 'the end of its answer',
 };
 
-export interface Told extends AttemptEnd {
+export interface EndedAttempt extends AttemptEnd {
   readonly outcome: ReturnType<typeof outcomeOf>;
   /** Host and port that the callback went to. */
   readonly host: string;
@@ -37,7 +37,7 @@ export interface Told extends AttemptEnd {
 }
 
 /** One sentence; null for what was delivered. */
-export function reasonFor(told: Told): string | null {
+export function reasonFor(told: EndedAttempt): string | null {
   const { outcome, host, phase, status, location } = told;
   const errorCode = told.errorCode ?? '';
   switch (outcome) {
@@ -50,7 +50,7 @@ export function reasonFor(told: Told): string | null {
     case 'tls':
       return `${host} could not be trusted: ${tlsErrors[errorCode] ?? errorCode}`;
     case 'timeout':
-      return `${host} took too long: waited in vain for ${waitedFor[phase]}`;
+      return `${host} took too long: waited in vain for ${phaseTexts[phase]}`;
     case 'response':
       return `${host} gave no HTTP answer: ${responseFaults[errorCode] ?? errorCode}`;
     case 'redirect':
@@ -63,13 +63,13 @@ export function reasonFor(told: Told): string | null {
 }
 
 const shownLocation = (location: string | undefined): string =>
-  location === undefined ? 'nowhere' : plainText(redactUrl(location), keptLocation);
+  location === undefined ? 'nowhere' : plainText(redactUrl(location), maxLocationLength);
 
 /** What does not show, in a body that keeps its white space and is cut only when it is redacted. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 /** Shorter ones would blacken half of a text that has nothing to do with them. */
-const leastSecret = 4;
+const minSecretLength = 4;
 
 /**
  * The beginning of a body as text that is safe to show; bytes cut in half are left out.
@@ -77,9 +77,9 @@ const leastSecret = 4;
  */
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
   const whole = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
-  if (whole.length < leastSecret) return whole;
+  if (whole.length < minSecretLength) return whole;
   const text = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
-  const kept = new TextEncoder().encode(text).subarray(0, keptBytes);
+  const kept = new TextEncoder().encode(text).subarray(0, maxExcerptBytes);
   return new TextDecoder().decode(kept, { stream: true });
 }
 
@@ -90,7 +90,7 @@ export function secretsOf(callbackUrl: string): string[] {
   const values = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const raw = [query, ...values, ...segments];
   return [...new Set([...raw, ...raw.map(decoded)])]
-    .filter((secret) => secret.length >= leastSecret)
+    .filter((secret) => secret.length >= minSecretLength)
     .sort((one, other) => other.length - one.length);
 }
 

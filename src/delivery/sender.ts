@@ -10,17 +10,17 @@ import { lazy } from '../lib/lazy.ts';
 import type { AttemptRecord } from '../store/records/outbox.ts';
 import type { World } from '../world/world.ts';
 import {
-  type Allowed,
-  type Course,
-  travel,
-  type Way,
-  type WayOptions,
+  type AttemptProgress,
+  type RequestOptions,
+  type RequestParts,
+  sendRequest,
+  type TargetPolicy,
 } from './callback-request.ts';
-import { createKept } from './connection-reuse.ts';
+import { createCallbackConnections } from './connection-reuse.ts';
 import { excerpt, reasonFor, secretsOf } from './failure-reason.ts';
-import { type KeyOf, keepKeys, signatureHeaders } from './signature.ts';
+import { createKeyCache, type SecretKeyOf, signatureHeaders } from './signature.ts';
 
-export interface Order extends Allowed {
+export interface OutgoingCallback extends TargetPolicy {
   readonly callbackUrl: string;
   /** What is appended to the URL's own query. */
   readonly query: string;
@@ -47,22 +47,22 @@ export interface Sender {
    * Makes one attempt; whatever the shop's server does is an outcome, not an error.
    * Rejects with the signal's reason when that cut the attempt off.
    */
-  send(order: Order, signal: AbortSignal): Promise<Attempt>;
+  send(order: OutgoingCallback, signal: AbortSignal): Promise<Attempt>;
   /**
    * Asks a host something that is no callback, on the way that one would take: unsigned, without the
    * query of a store. Rejects as `send` does.
    */
-  probe(question: Question, signal: AbortSignal): Promise<Probe>;
+  probe(question: ProbeRequest, signal: AbortSignal): Promise<ProbeResult>;
 }
 
-export interface Question extends Allowed {
+export interface ProbeRequest extends TargetPolicy {
   /** Scheme, host and port of it are used, and nothing else. */
   readonly url: string;
   readonly method: 'GET' | 'HEAD';
   readonly path: string;
 }
 
-export interface Probe {
+export interface ProbeResult {
   /** Of an answer, whatever it says; null without one. */
   readonly httpStatus: number | null;
   /** Why there is none. */
@@ -73,21 +73,26 @@ export interface Probe {
   readonly body: string;
 }
 
-export interface SenderOptions extends WayOptions {
+export interface SenderOptions extends RequestOptions {
   /** Of paygate, for the User-Agent: `0.1`. */
   readonly version: string;
   /** Then nothing is signed: a signature says when it was made. Never without it. */
   readonly isClockWrong?: () => boolean;
 }
 
-interface SenderWay extends Way {
+interface SenderParts extends RequestParts {
   readonly world: World;
   readonly options: SenderOptions;
-  readonly keyOf: KeyOf;
+  readonly secretKey: SecretKeyOf;
 }
 
 export function createSender(world: World, options: SenderOptions): Sender {
-  const way: SenderWay = { world, options, kept: createKept(world), keyOf: keepKeys() };
+  const way: SenderParts = {
+    world,
+    options,
+    connections: createCallbackConnections(world),
+    secretKey: createKeyCache(),
+  };
   return {
     async send(order, signal) {
       const startedAt = world.now();
@@ -100,14 +105,14 @@ export function createSender(world: World, options: SenderOptions): Sender {
 }
 
 async function probe(
-  way: SenderWay,
-  { url, method, path, ...rest }: Question,
+  way: SenderParts,
+  { url, method, path, ...rest }: ProbeRequest,
   signal: AbortSignal,
-): Promise<Probe> {
+): Promise<ProbeResult> {
   try {
     const { origin } = callbackTarget(url, '');
     const headers = { 'user-agent': `paygate/${way.options.version}`, accept: '*/*' };
-    const course = await travel(way, rest, { origin, path, method, headers }, signal);
+    const course = await sendRequest(way, rest, { origin, path, method, headers }, signal);
     const { status, address } = course;
     const { host } = new URL(origin);
     const reason = reasonFor({ ...course, outcome: outcomeOf(course), host });
@@ -119,10 +124,10 @@ async function probe(
   }
 }
 
-type Result = Omit<Attempt, 'startedAt' | 'durationMs'>;
+type AttemptResult = Omit<Attempt, 'startedAt' | 'durationMs'>;
 
 /** What is known of an attempt that never came to the network. */
-export const unsent = {
+export const unsentAttempt = {
   httpStatus: null,
   body: null,
   address: null,
@@ -133,23 +138,27 @@ export const unsent = {
   request: null,
 } as const;
 
-async function attempt(way: SenderWay, order: Order, signal: AbortSignal): Promise<Result> {
+async function attempt(
+  way: SenderParts,
+  order: OutgoingCallback,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
   const { world } = way;
   try {
     const target = callbackTarget(order.callbackUrl, order.query);
     const headers = requestHeaders(way, order, target);
     const asked = { ...target, method: 'GET', headers } as const;
-    const course = await travel(way, order, asked, signal);
+    const course = await sendRequest(way, order, asked, signal);
     return { ...resultOf(course, order, target, world.now()), request: { headers } };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
-    return { ...unsent, outcome: 'refused', reason: error.message };
+    return { ...unsentAttempt, outcome: 'refused', reason: error.message };
   }
 }
 
 function requestHeaders(
-  { world, options, keyOf }: SenderWay,
-  { eventId, webhookSecrets }: Order,
+  { world, options, secretKey: keyOf }: SenderParts,
+  { eventId, webhookSecrets }: OutgoingCallback,
   { query }: CallbackTarget,
 ): Record<string, string> {
   const { version, isClockWrong } = options;
@@ -164,11 +173,11 @@ function requestHeaders(
 }
 
 function resultOf(
-  course: Course,
-  order: Order,
+  course: AttemptProgress,
+  order: OutgoingCallback,
   target: CallbackTarget,
   now: number,
-): Omit<Result, 'request'> {
+): Omit<AttemptResult, 'request'> {
   const { status, address, phases, phase } = course;
   const outcome = outcomeOf(course);
   const received = Buffer.concat(course.body);

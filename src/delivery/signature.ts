@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
 
-export interface Signable {
+export interface SignedContent {
   readonly eventId: string;
   /** Epoch seconds. */
   readonly timestamp: number;
@@ -24,17 +24,17 @@ export interface SignatureHeaders {
 }
 
 /** Makes the key of a secret, `whsec_…`. */
-export type KeyOf = (secret: string) => KeyObject;
+export type SecretKeyOf = (secret: string) => KeyObject;
 
-const secretKey: KeyOf = (secret) =>
+const secretKey: SecretKeyOf = (secret) =>
   createSecretKey(base64.decode(secret.slice(secretPrefix.length)));
 
 /** To make one takes as long as five signatures. A replaced one is kept until others push it out: what signs is for the store to say. */
-const keptKeys = 256;
+const maxCachedKeys = 256;
 
 /** The same, each made once while so many others are not. */
-export function keepKeys(): KeyOf {
-  const keys = new LRUCache<string, KeyObject>({ max: keptKeys });
+export function createKeyCache(): SecretKeyOf {
+  const keys = new LRUCache<string, KeyObject>({ max: maxCachedKeys });
   return (secret) => {
     const known = keys.get(secret);
     if (known !== undefined) return known;
@@ -46,9 +46,9 @@ export function keepKeys(): KeyOf {
 
 /** @param secrets `whsec_…`, the current one first */
 export function signatureHeaders(
-  signable: Signable,
+  signable: SignedContent,
   secrets: readonly string[],
-  keyOf: KeyOf = secretKey,
+  keyOf: SecretKeyOf = secretKey,
 ): SignatureHeaders {
   const { eventId, timestamp, query } = signable;
   const message = `${eventId}.${timestamp}.${query}`;
@@ -76,17 +76,17 @@ export function signingSecrets(secrets: SigningSecrets, now: number): string[] {
 }
 
 /** How long an old secret goes on signing. */
-export const overlapMs = 7 * 86_400_000;
+export const secretOverlapMs = 7 * 86_400_000;
 
 /** A fresh secret takes over; the one before signs beside it for a while, an earlier one no more. */
-export const rotated = (
+export const rotatedSecrets = (
   { webhookSecret }: Pick<SigningSecrets, 'webhookSecret'>,
   fresh: string,
   now: number,
 ): SigningSecrets => ({
   webhookSecret: fresh,
   previousWebhookSecret: webhookSecret,
-  previousSecretUntil: now + overlapMs,
+  previousSecretUntil: now + secretOverlapMs,
 });
 
 export const newWebhookSecret = (randomBytes: (length: number) => Uint8Array): string =>

@@ -14,7 +14,7 @@ import { PaygateError } from '../lib/errors.ts';
 import type { Resolver, SocksProxy } from '../world/world.ts';
 
 /** What an attempt knows of the machine that it leaves from. */
-export interface Departure {
+export interface LocalAddresses {
   /** Addresses on which paygate itself listens. */
   readonly listeners: readonly ListenAddress[];
   readonly ownAddresses: readonly string[];
@@ -29,7 +29,7 @@ export interface Departure {
 export function guardTarget(
   origin: URL,
   flags: CallbackFlags,
-  { listeners, ownAddresses }: Departure,
+  { listeners, ownAddresses }: LocalAddresses,
   resolve: Resolver,
 ): Resolver {
   const { hostname } = origin;

@@ -8,7 +8,7 @@ import type { Network } from '../bitcoin/network.ts';
 import { callbackQuery } from '../domain/callback.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
-import type { Order } from './sender.ts';
+import type { OutgoingCallback } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 
 /** Shop plugins have a branch for it. */
@@ -17,7 +17,7 @@ export const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTra
 const hashBytes = 20;
 const eventBytes = 20;
 
-export interface ExampleOptions {
+export interface TestCallbackOptions {
   readonly network: Network;
   readonly status: CallbackStatus;
   readonly valueSat: number;
@@ -27,7 +27,11 @@ export interface ExampleOptions {
 }
 
 /** A test callback to a store, ready to be sent. */
-export function exampleOrder(row: StoreRow, now: number, options: ExampleOptions): Order {
+export function testCallback(
+  row: StoreRow,
+  now: number,
+  options: TestCallbackOptions,
+): OutgoingCallback {
   const { network, status, valueSat, rbf = false, randomBytes } = options;
   const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
   const address = scriptToAddress(script, network);

@@ -2,7 +2,7 @@
 // of each Callback URL. No callback is sent and no query of a store leaves: what is asked is said.
 
 import type { TLSSocket } from 'node:tls';
-import type { Probe, Sender } from '../delivery/sender.ts';
+import type { ProbeResult, Sender } from '../delivery/sender.ts';
 import { plainText } from '../domain/format.ts';
 import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
 import { dayMs } from '../lib/time-units.ts';
@@ -72,7 +72,7 @@ async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<Findin
 }
 
 /** Why it is not our paygate that answered; undefined when it is. */
-function strangerFault(answer: Probe, network: string | undefined): string | undefined {
+function strangerFault(answer: ProbeResult, network: string | undefined): string | undefined {
   if (answer.httpStatus === null) return answer.reason ?? 'no answer';
   const report = Object(parsed(answer.body)) as Record<string, unknown>;
   if (answer.httpStatus !== 200 || typeof report.network !== 'string') {

@@ -6,10 +6,10 @@ import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { World } from '../world/world.ts';
-import { agree, type Quote } from './consensus.ts';
+import { agree, type SourceQuote } from './consensus.ts';
 import { createElapsed } from './price-age.ts';
 import { fetchJson, SourceFault } from './price-request.ts';
-import { isWhole, type PriceSource, readPrice, sourceUrl } from './sources.ts';
+import { hasAllCurrencies, type PriceSource, readPrice, sourceUrl } from './sources.ts';
 
 export interface Currency {
   /** ISO 4217. */
@@ -19,7 +19,7 @@ export interface Currency {
 }
 
 /** What a source said of one currency when that was last asked about. */
-export interface Said {
+export interface SourcePrice {
   readonly currency: string;
   /** Undefined where it has none. */
   readonly price: number | undefined;
@@ -33,7 +33,7 @@ export interface SourceStatus {
   /** Its host. */
   readonly source: string;
   /** By currency; empty while nobody has asked. */
-  readonly said: readonly Said[];
+  readonly prices: readonly SourcePrice[];
 }
 
 export interface PricesOptions {
@@ -41,12 +41,12 @@ export interface PricesOptions {
   readonly sources: readonly PriceSource[];
 }
 
-const keptMs = 60_000;
-const staleMs = 10 * 60_000;
+const freshMs = 60_000;
+const maxAgeMs = 10 * 60_000;
 /** How long a source that asks for it is left alone, at most. */
-const longestPauseMs = staleMs;
+const maxPauseMs = maxAgeMs;
 /** One source alone could say anything; a merchant who names only one trusts it. */
-const quorum = 2;
+const maxQuorum = 2;
 
 /** 10 ms of a start that asks for no names. */
 const names = lazy(() => new Intl.DisplayNames('en', { type: 'currency' }));
@@ -54,7 +54,7 @@ const names = lazy(() => new Intl.DisplayNames('en', { type: 'currency' }));
 const nameOf = (code: string): string => names().of(code) ?? code;
 
 /** What a source answered; the times are those of price-age.ts. */
-interface Answer {
+interface SourceAnswer {
   readonly at: number;
   /** When it may be asked again. */
   readonly until: number;
@@ -62,7 +62,7 @@ interface Answer {
   readonly fault?: string;
 }
 
-interface Price {
+interface CachedPrice {
   /** When the oldest answer was asked for that it was read from. */
   readonly at: number;
   /** Null where too few sources know the currency. */
@@ -76,20 +76,20 @@ export class Prices {
   readonly #quorum: number;
   readonly #stopping = new AbortController();
   /** By URL; asked once, however many wait for it. */
-  readonly #asked = new Map<string, { until: number; answer: Promise<Answer> }>();
+  readonly #answers = new Map<string, { until: number; answer: Promise<SourceAnswer> }>();
   /** By currency. */
-  readonly #prices = new Map<string, Price>();
+  readonly #prices = new Map<string, CachedPrice>();
   #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
   /** Why a source was left out last, by source and currency. */
   readonly #faults = new Map<string, string>();
   /** By source and currency; both are of lists that strangers can't make longer. */
-  readonly #said = new Map<PriceSource, Map<string, Said>>();
+  readonly #sourcePrices = new Map<PriceSource, Map<string, SourcePrice>>();
 
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
     this.#elapsed = createElapsed(world);
     this.#sources = sources;
-    this.#quorum = Math.min(quorum, hostsOf(sources));
+    this.#quorum = Math.min(maxQuorum, countSources(sources));
   }
 
   /**
@@ -103,33 +103,33 @@ export class Prices {
     if (currency === 'BTC') return 1;
     if (!isCurrency(currency)) return null;
     const kept = this.#prices.get(currency);
-    if (kept !== undefined && this.#elapsed() - kept.at < keptMs) return kept.price;
+    if (kept !== undefined && this.#elapsed() - kept.at < freshMs) return kept.price;
     const found = await this.#find(currency, this.#sources, true);
     if (found !== undefined) {
       this.#prices.set(currency, found);
       return found.price;
     }
-    if (kept !== undefined && this.#elapsed() - kept.at < staleMs) return kept.price;
+    if (kept !== undefined && this.#elapsed() - kept.at < maxAgeMs) return kept.price;
     throw unavailable();
   }
 
   /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
   async currencies(): Promise<Currency[]> {
     const kept = this.#currencies;
-    if (kept !== undefined && this.#elapsed() - kept.at < keptMs) return kept.list;
+    if (kept !== undefined && this.#elapsed() - kept.at < freshMs) return kept.list;
     const found = await this.#findAll();
     if (found.length > 0) {
       const list = found.map(({ code }) => ({ code, name: nameOf(code) }));
       this.#currencies = { at: Math.min(...found.map(({ at }) => at)), list };
       return list;
     }
-    if (kept !== undefined && this.#elapsed() - kept.at < staleMs) return kept.list;
+    if (kept !== undefined && this.#elapsed() - kept.at < maxAgeMs) return kept.list;
     throw unavailable();
   }
 
   /** The currencies that have a price, with when it was learnt. */
   async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
-    const whole = this.#sources.filter(isWhole);
+    const whole = this.#sources.filter(hasAllCurrencies);
     const found = await Promise.all(
       currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
     );
@@ -141,9 +141,9 @@ export class Prices {
   /** What each source said when it was asked last; it asks nobody. */
   status(): SourceStatus[] {
     return this.#sources.map((source) => {
-      const said = [...(this.#said.get(source)?.values() ?? [])];
-      said.sort((one, other) => (one.currency < other.currency ? -1 : 1));
-      return { source: source.label, said };
+      const prices = [...(this.#sourcePrices.get(source)?.values() ?? [])];
+      prices.sort((one, other) => (one.currency < other.currency ? -1 : 1));
+      return { source: source.label, prices };
     });
   }
 
@@ -160,12 +160,12 @@ export class Prices {
     currency: string,
     sources: readonly PriceSource[],
     tell: boolean,
-  ): Promise<Price | undefined> {
+  ): Promise<CachedPrice | undefined> {
     const answers = await Promise.all(
       sources.map(async (source) => ({ source, ...(await this.#ask(source, currency)) })),
     );
     const faults = new Map<string, string>();
-    const quotes: Quote[] = [];
+    const quotes: SourceQuote[] = [];
     for (const { source, json, fault } of answers) {
       const price = readPrice(source, currency, json);
       if (fault !== undefined) faults.set(source.label, fault);
@@ -173,21 +173,21 @@ export class Prices {
       else if (price !== undefined) quotes.push({ label: source.label, price });
     }
     const hasFailed = faults.size > 0;
-    const { price, leftOut, isPair } = agree(quotes, this.#quorum);
+    const { price, excluded, isPair } = agree(quotes, this.#quorum);
     const why =
       isPair && price === undefined
         ? 'no two of those that answer agree within 1 %'
         : 'more than 5 % off the median';
-    for (const label of leftOut) faults.set(label, why);
+    for (const label of excluded) faults.set(label, why);
     if (tell) {
       for (const { source, json } of answers) {
-        this.#note(source.label, currency, faults.get(source.label));
+        this.#logFault(source.label, currency, faults.get(source.label));
         this.#remember(source, currency, readPrice(source, currency, json), faults);
       }
     }
     const at = Math.min(...answers.map((answer) => answer.at));
     if (price !== undefined) return { at, price };
-    return hasFailed || hostsOf(quotes) >= this.#quorum ? undefined : { at, price: null };
+    return hasFailed || countSources(quotes) >= this.#quorum ? undefined : { at, price: null };
   }
 
   #remember(
@@ -196,8 +196,8 @@ export class Prices {
     price: number | undefined,
     faults: ReadonlyMap<string, string>,
   ): void {
-    const said = this.#said.get(source) ?? new Map<string, Said>();
-    this.#said.set(source, said);
+    const said = this.#sourcePrices.get(source) ?? new Map<string, SourcePrice>();
+    this.#sourcePrices.set(source, said);
     said.set(currency, {
       currency,
       price: Number.isNaN(price) ? undefined : price,
@@ -206,36 +206,36 @@ export class Prices {
     });
   }
 
-  #ask(source: PriceSource, currency: string): Promise<Answer> {
+  #ask(source: PriceSource, currency: string): Promise<SourceAnswer> {
     const url = sourceUrl(source, currency);
     const now = this.#elapsed();
-    const asked = this.#asked.get(url);
+    const asked = this.#answers.get(url);
     if (asked !== undefined && now < asked.until) return asked.answer;
     // Until the answer says when it ends.
     const entry = { until: Number.POSITIVE_INFINITY, answer: this.#fetch(source, url) };
-    this.#asked.set(url, entry);
+    this.#answers.set(url, entry);
     void entry.answer.then(({ until }) => {
       entry.until = until;
     });
     return entry.answer;
   }
 
-  async #fetch(source: PriceSource, url: string): Promise<Answer> {
+  async #fetch(source: PriceSource, url: string): Promise<SourceAnswer> {
     // Before it is asked: the machine may sleep over the answer.
     const at = this.#elapsed();
     try {
       const json = await fetchJson(this.#world, url, this.#stopping.signal);
-      const until = at + keptMs;
+      const until = at + freshMs;
       // A page of errors can be JSON, too.
       const isEmpty =
-        isWhole(source) &&
+        hasAllCurrencies(source) &&
         currencyCodes.every((code) => readPrice(source, code, json) === undefined);
       return isEmpty
         ? { at, until, fault: 'its answer has no currency that we know' }
         : { at, until, json };
     } catch (error) {
       const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-      const pauseMs = Math.min(Math.max(keptMs, asked), longestPauseMs);
+      const pauseMs = Math.min(Math.max(freshMs, asked), maxPauseMs);
       // It has said nothing that could grow old.
       const never = Number.POSITIVE_INFINITY;
       return { at: never, until: this.#elapsed() + pauseMs, fault: reasonOf(error) };
@@ -243,7 +243,7 @@ export class Prices {
   }
 
   /** Says only what is new: a source that is down for a day is told once for each currency. */
-  #note(source: string, currency: string, reason: string | undefined): void {
+  #logFault(source: string, currency: string, reason: string | undefined): void {
     const key = `${source} ${currency}`;
     if (this.#faults.get(key) === reason) return;
     if (reason === undefined) {
@@ -257,10 +257,10 @@ export class Prices {
 }
 
 /** How many there are: what one of them says twice is said by one. */
-const hostsOf = (named: readonly { readonly label: string }[]): number =>
+const countSources = (named: readonly { readonly label: string }[]): number =>
   new Set(named.map(({ label }) => label)).size;
 
 const unavailable = (): PaygateError =>
   new PaygateError('unavailable', 'No fresh price: too few of its sources answer and agree', {
-    retryAfterSeconds: keptMs / 1000,
+    retryAfterSeconds: freshMs / 1000,
   });

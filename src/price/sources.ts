@@ -57,12 +57,12 @@ const fill = (text: string, currency: string): string =>
 export const sourceUrl = ({ url }: PriceSource, currency: string): string => fill(url, currency);
 
 /** Whether one answer of it has every currency. */
-export const isWhole = ({ url }: PriceSource): boolean => !code.test(url);
+export const hasAllCurrencies = ({ url }: PriceSource): boolean => !code.test(url);
 
 /** More than the price of a bitcoin in any currency; sums of money are exact up to there. */
-const highest = 1e13;
+const maxPrice = 1e13;
 /** Prices are served to the cent: less would be 0, and shops divide by it. */
-const lowest = 0.01;
+const minPrice = 0.01;
 
 /**
  * The price in an answer.
@@ -83,5 +83,5 @@ export function readPrice(
   // Some write numbers as text; only plain decimals are taken for such.
   const isText = typeof found === 'string' && /^\d{1,14}(\.\d{1,40})?$/.test(found);
   const price = isText ? Number(found) : found;
-  return typeof price === 'number' && price >= lowest && price < highest ? price : Number.NaN;
+  return typeof price === 'number' && price >= minPrice && price < maxPrice ? price : Number.NaN;
 }

@@ -14,7 +14,7 @@ export interface Readiness {
 
 export interface ReadyParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
-  readonly dispatcher: Pick<CallbackDispatcher, 'trouble'>;
+  readonly dispatcher: Pick<CallbackDispatcher, 'stallReason'>;
   /** What a server does not show or prove, though a history names it. */
   readonly watcher: { readonly status: () => Pick<WatcherStatus, 'failures'> };
   readonly hasRoom: () => boolean;
@@ -29,7 +29,7 @@ export interface ReadyParts {
 export function createReady({ store, dispatcher, watcher, ...room }: ReadyParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
-    const trouble = dispatcher.trouble();
+    const trouble = dispatcher.stallReason();
     const unshown = unshownIn(watcher.status());
     const lost = room.displaced() ?? room.overwritten();
     const refused = room.refused();

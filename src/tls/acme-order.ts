@@ -8,13 +8,13 @@ import type { AcmeOptions } from '../domain/public-endpoint.ts';
 import { version } from '../lib/version.ts';
 import type { World } from '../world/world.ts';
 
-const requestMs = 30_000;
-const connectMs = 10_000;
-const bodyLimitBytes = 256 * 1024;
+const deadlineMs = 30_000;
+const connectTimeoutMs = 10_000;
+const maxBodyBytes = 256 * 1024;
 /** How the library asks whether the authority is done: after 1, 2, 4, 8 s, then every 10 s. */
 const polling = { backoffAttempts: 12, backoffMin: 1_000, backoffMax: 10_000 };
 
-export interface Order extends Pick<AcmeOptions, 'domain' | 'email' | 'directory'> {
+export interface CertificateOrder extends Pick<AcmeOptions, 'domain' | 'email' | 'directory'> {
   /** PEM. */
   readonly ca: string | undefined;
   readonly accountKey: (make: () => string) => string;
@@ -23,10 +23,13 @@ export interface Order extends Pick<AcmeOptions, 'domain' | 'email' | 'directory
   readonly withdraw: (token: string) => void;
 }
 
-type Pair = { readonly cert: string; readonly key: string };
+type CertificatePair = { readonly cert: string; readonly key: string };
 
 /** @throws Error in the authority's words: not to be trusted, not even to be short */
-export async function orderCertificate(order: Order, world: World): Promise<Pair> {
+export async function orderCertificate(
+  order: CertificateOrder,
+  world: World,
+): Promise<CertificatePair> {
   const { default: acme } = await import('acme-client');
   type Adapter = Extract<typeof acme.axios.defaults.adapter, (config: never) => unknown>;
   acme.axios.defaults.adapter = ((config) => exchange(config, order.ca, world)) as Adapter;
@@ -58,7 +61,7 @@ const newKey = (): string =>
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
 
-interface Asked {
+interface AxiosRequest {
   readonly url?: string;
   readonly method?: string;
   readonly data?: unknown;
@@ -66,26 +69,30 @@ interface Asked {
 }
 
 /** What axios has for an answer. */
-interface Answered {
+interface AxiosResponse {
   readonly data: string;
   readonly status: number;
   readonly statusText: string;
   readonly headers: Dispatcher.ResponseData['headers'];
-  readonly config: Asked;
+  readonly config: AxiosRequest;
 }
 
-async function exchange(config: Asked, ca: string | undefined, world: World): Promise<Answered> {
+async function exchange(
+  config: AxiosRequest,
+  ca: string | undefined,
+  world: World,
+): Promise<AxiosResponse> {
   const { protocol, origin, pathname, search } = new URL(config.url ?? '');
   if (protocol !== 'https:') throw new Error(`the directory leads to ${protocol}//, not to https`);
   const { resolve: resolver } = world;
-  const client = world.http({ origin, resolver, connectTimeoutMs: connectMs, ca });
-  const late = new Error(`${origin} did not answer within ${requestMs / 1000} s`);
-  const cancel = world.after(requestMs, () => void client.destroy(late));
+  const client = world.http({ origin, resolver, connectTimeoutMs, ca });
+  const late = new Error(`${origin} did not answer within ${deadlineMs / 1000} s`);
+  const cancel = world.after(deadlineMs, () => void client.destroy(late));
   try {
     const { statusCode, headers, body } = await client.request({
       method: (config.method ?? 'GET').toUpperCase() as Dispatcher.HttpMethod,
       path: pathname + search,
-      headers: { ...namesOf(config), 'user-agent': `paygate/${version}` },
+      headers: { ...headersOf(config), 'user-agent': `paygate/${version}` },
       body: typeof config.data === 'string' ? config.data : null,
       // The one deadline is ours.
       headersTimeout: 0,
@@ -99,7 +106,7 @@ async function exchange(config: Asked, ca: string | undefined, world: World): Pr
   }
 }
 
-const namesOf = ({ headers }: Asked): Record<string, string> =>
+const headersOf = ({ headers }: AxiosRequest): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers.toJSON()).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
@@ -112,7 +119,7 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of body) {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > bodyLimitBytes) throw new Error('the authority answers more than 256 KiB');
+    if (length > maxBodyBytes) throw new Error('the authority answers more than 256 KiB');
   }
   return Buffer.concat(chunks).toString('utf8');
 }

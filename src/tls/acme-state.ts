@@ -8,34 +8,34 @@ import type { AcmeOptions } from '../domain/public-endpoint.ts';
 import { makePrivateFolder, replaceFile } from '../world/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
-export interface AcmeKeep {
+export interface AcmeState {
   /** PEM; made with the first call. */
   accountKey(make: () => string): string;
   /** Undefined for one of another name or authority, an ended one, and where there is none. */
   certificate(now: number): Certificate | undefined;
-  keepCertificate(certificate: Pick<Certificate, 'cert' | 'key'>): void;
+  saveCertificate(certificate: Pick<Certificate, 'cert' | 'key'>): void;
   /** Epoch milliseconds; 0 for never. */
-  lastTryAt(): number;
-  noteTry(now: number): void;
+  lastAttemptAt(): number;
+  recordAttempt(now: number): void;
 }
 
-interface Kept {
+interface StoredCertificate {
   readonly domain: string;
   readonly directory: string;
   readonly cert: string;
   readonly key: string;
 }
 
-export function acmeKeep(
+export function openAcmeState(
   folder: string,
   { domain, directory }: Pick<AcmeOptions, 'domain' | 'directory'>,
-): AcmeKeep {
+): AcmeState {
   const at = (name: string): string => join(folder, name);
   const read = (name: string): string | undefined =>
     existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined;
   const write = (name: string, text: string): void => {
     makePrivateFolder(folder);
-    writeWhole(at(name), text);
+    writePrivateFile(at(name), text);
   };
   return {
     accountKey(make) {
@@ -55,17 +55,20 @@ export function acmeKeep(
         return undefined;
       }
     },
-    keepCertificate({ cert, key }) {
-      write('certificate.json', JSON.stringify({ domain, directory, cert, key } satisfies Kept));
+    saveCertificate({ cert, key }) {
+      write(
+        'certificate.json',
+        JSON.stringify({ domain, directory, cert, key } satisfies StoredCertificate),
+      );
     },
-    lastTryAt: () => Number(read('last-try') ?? 0) || 0,
-    noteTry: (now) => write('last-try', String(now)),
+    lastAttemptAt: () => Number(read('last-try') ?? 0) || 0,
+    recordAttempt: (now) => write('last-try', String(now)),
   };
 }
 
 function parse(
   text: string | undefined,
-): (Partial<Kept> & { cert: string; key: string }) | undefined {
+): (Partial<StoredCertificate> & { cert: string; key: string }) | undefined {
   try {
     const { domain, directory, cert, key } = JSON.parse(text ?? '');
     return { domain, directory, cert: String(cert), key: String(key) };
@@ -75,7 +78,7 @@ function parse(
 }
 
 /** The file is the old one or the new one, whenever the power fails or the disk is full. */
-function writeWhole(path: string, text: string): void {
+function writePrivateFile(path: string, text: string): void {
   const fresh = `${path}.new`;
   // What a start left that was killed.
   rmSync(fresh, { force: true });

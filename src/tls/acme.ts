@@ -10,21 +10,21 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { orderCertificate } from './acme-order.ts';
-import { acmeKeep } from './acme-state.ts';
+import { openAcmeState } from './acme-state.ts';
 import {
   type Certificate,
   type CertificateSource,
   dayOf,
-  endWarnings,
+  expiryWarnings,
   readCertificate,
 } from './certificate.ts';
 
 const everyMinute = '0 * * * * *';
 /** The last one again and again. */
-const waitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
+const retryWaitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
 /** Between two starts, for a service that is started again and again. */
 const restartWaitMs = 15 * minuteMs;
-const reasonLength = 300;
+const maxReasonLength = 300;
 
 export interface Acme extends CertificateSource {
   /** The answer for a token of the authority; undefined for one that nobody asked for. */
@@ -36,10 +36,10 @@ export interface Acme extends CertificateSource {
  * @throws PaygateError invalid
  */
 export function createAcme(options: AcmeOptions, folder: string, world: World): Acme {
-  const keep = acmeKeep(folder, options);
+  const state = openAcmeState(folder, options);
   const ca = options.ca === undefined ? undefined : readCa(options.ca);
   const answers = new Map<string, string>();
-  let current = keep.certificate(world.now());
+  let current = state.certificate(world.now());
   const backoff = createBackoff(world);
   let failure: string | undefined;
   let isBusy = false;
@@ -49,32 +49,32 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
   const isDue = (): boolean =>
     current === undefined || current.until - world.now() < (current.until - current.from) / 3;
 
-  async function look(onChange: (certificate: Certificate) => void): Promise<void> {
+  async function renewIfDue(onChange: (certificate: Certificate) => void): Promise<void> {
     if (isBusy || isStopped || !isDue() || !backoff.mayAsk()) return;
     isBusy = true;
     try {
-      const fetched = await fetchOne();
+      const fetched = await fetchCertificate();
       if (isStopped) return;
       [current, failure] = [fetched, undefined];
       backoff.succeeded();
       onChange(fetched);
       const until = dayOf(fetched.until);
       world.log.info('a new certificate is in use', { domain: options.domain, until });
-      keep.keepCertificate(fetched);
+      state.saveCertificate(fetched);
     } catch (error) {
-      if (!isStopped) fail(error);
+      if (!isStopped) noteFailure(error);
     } finally {
       isBusy = false;
     }
   }
 
-  async function fetchOne(): Promise<Certificate> {
-    keep.noteTry(world.now());
+  async function fetchCertificate(): Promise<Certificate> {
+    state.recordAttempt(world.now());
     const { cert, key } = await orderCertificate(
       {
         ...options,
         ca,
-        accountKey: keep.accountKey,
+        accountKey: state.accountKey,
         offer: (token, answer) => void answers.set(token, answer),
         withdraw: (token) => void answers.delete(token),
       },
@@ -83,11 +83,11 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
     return readCertificate(cert, key, world.now());
   }
 
-  function fail(error: unknown): void {
+  function noteFailure(error: unknown): void {
     const waitMs = backoff.failed();
     const fault = networkErrorText(errorCodeOf(error), true);
     // In the authority's own words, where it was reached.
-    failure = plainText(fault ?? reasonOf(error), reasonLength);
+    failure = plainText(fault ?? reasonOf(error), maxReasonLength);
     world.log.error('no certificate from the authority', {
       domain: options.domain,
       reason: failure,
@@ -101,16 +101,16 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
     warnings() {
       const lacking = 'there is no HTTPS certificate yet';
       return [
-        ...(current === undefined ? [lacking] : endWarnings(current, world.now())),
+        ...(current === undefined ? [lacking] : expiryWarnings(current, world.now())),
         ...(failure === undefined
           ? []
           : [`no certificate for ${options.domain} from the authority: ${failure}`]),
       ];
     },
     start(onChange) {
-      backoff.startedAfter(world.now() - keep.lastTryAt());
-      cancel = world.schedule(everyMinute, () => void look(onChange));
-      void look(onChange);
+      backoff.startedAfter(world.now() - state.lastAttemptAt());
+      cancel = world.schedule(everyMinute, () => void renewIfDue(onChange));
+      void renewIfDue(onChange);
     },
     stop() {
       isStopped = true;
@@ -130,7 +130,7 @@ function createBackoff({ monotonic }: World) {
     },
     /** @returns how long it is left alone, in milliseconds */
     failed(): number {
-      const waitMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? restartWaitMs;
+      const waitMs = retryWaitsMs[Math.min(failures, retryWaitsMs.length - 1)] ?? restartWaitMs;
       failures += 1;
       notBefore = monotonic() + waitMs;
       return waitMs;

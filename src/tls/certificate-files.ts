@@ -9,12 +9,12 @@ import type { Cancel, World } from '../world/world.ts';
 import {
   type Certificate,
   type CertificateSource,
-  endWarnings,
+  expiryWarnings,
   readCertificate,
 } from './certificate.ts';
 
 const everyTenSeconds = '*/10 * * * * *';
-const mostBytes = 256 * 1024;
+const maxFileBytes = 256 * 1024;
 
 /** @throws PaygateError invalid or unavailable when the files are no good now */
 export function certificateFiles(
@@ -27,7 +27,7 @@ export function certificateFiles(
   let refused: string | undefined;
   let cancel: Cancel = () => {};
 
-  function look(onChange: (certificate: Certificate) => void): void {
+  function reloadIfChanged(onChange: (certificate: Certificate) => void): void {
     const stamp = stampOf(files);
     const isNew = stamp !== seen;
     // What was refused may be put right by what leaves no trace in a stamp, such as a chmod.
@@ -51,13 +51,13 @@ export function certificateFiles(
   return {
     current: () => current,
     warnings: () => [
-      ...endWarnings(current, now()),
+      ...expiryWarnings(current, now()),
       ...(refused === undefined
         ? []
         : [`the new HTTPS certificate is refused and the old one in use: ${refused}`]),
     ],
     start(onChange) {
-      cancel = schedule(everyTenSeconds, () => look(onChange));
+      cancel = schedule(everyTenSeconds, () => reloadIfChanged(onChange));
     },
     stop: () => cancel(),
   };
@@ -90,7 +90,7 @@ function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
 
 function readText(option: string, path: string): string {
   try {
-    if (statSync(path).size <= mostBytes) return readFileSync(path, 'utf8');
+    if (statSync(path).size <= maxFileBytes) return readFileSync(path, 'utf8');
   } catch (error) {
     throw new PaygateError(
       'invalid',

@@ -56,7 +56,7 @@ export const dayOf = (epochMs: number): string =>
   Number.isNaN(epochMs) ? 'no date' : new Date(epochMs).toISOString().slice(0, 10);
 
 /** Certificates of a few days are renewed late, and warned of late. */
-export function endWarnings({ from, until }: Certificate, now: number): string[] {
+export function expiryWarnings({ from, until }: Certificate, now: number): string[] {
   if (until <= now) return [`the HTTPS certificate ended on ${dayOf(until)}: browsers refuse it`];
   if (until - now >= Math.min(warnMs, (until - from) / 4)) return [];
   const days = Math.floor((until - now) / dayMs);

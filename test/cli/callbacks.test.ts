@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { overlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
+import { secretOverlapMs, signatureHeaders } from '../../src/delivery/signature.ts';
 import { testTxid } from '../../src/delivery/test-callback.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import type { AttemptOutcome } from '../../src/domain/retry.ts';
@@ -356,7 +356,7 @@ describe('store', () => {
       owed,
       'store rotate-secret 1',
     );
-    expect(Math.abs(endsAt * 1000 - now - overlapMs)).toBeLessThan(hour);
+    expect(Math.abs(endsAt * 1000 - now - secretOverlapMs)).toBeLessThan(hour);
     await ask(owed, 'callbacks test --store 1');
     const { url = '', headers } = shop.requests[0] ?? {};
     const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = headers ?? {};

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  Breaker,
-  failuresToOpen,
-  probeEveryMs,
-  slowEveryMs,
+  CircuitBreaker,
+  hostProbeIntervalMs,
+  minFailuresToOpen,
+  urlProbeIntervalMs,
 } from '../../src/delivery/circuit-breaker.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -15,107 +15,108 @@ afterEach(closeAll);
 const url = 'https://shop.example/cb?secret=s';
 
 /** As a claim that is committed. */
-function allow(breaker: Breaker, url: string, wanted: number, underWay: number, at: number) {
-  const turns = breaker.turns(at);
+function allow(breaker: CircuitBreaker, url: string, wanted: number, underWay: number, at: number) {
+  const turns = breaker.quotaAt(at);
   const allowed = turns.allow(url, wanted, underWay);
-  turns.take();
+  turns.commit();
   return allowed;
 }
 
 describe('a breaker', () => {
-  const failTimes = (breaker: Breaker, times: number, at = 0) =>
-    Array.from({ length: times }, () => breaker.failed(url, at)).at(-1);
+  const failTimes = (breaker: CircuitBreaker, times: number, at = 0) =>
+    Array.from({ length: times }, () => breaker.hostFailed(url, at)).at(-1);
 
   it('opens at the fifth failure in a row, and not before', () => {
-    const breaker = new Breaker();
-    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
+    const breaker = new CircuitBreaker();
+    expect(failTimes(breaker, minFailuresToOpen - 1)).toBeUndefined();
     expect(allow(breaker, url, 2, 0, 0)).toBe(1);
     expect(failTimes(breaker, 1)).toBe('down');
     expect(allow(breaker, url, 2, 0, 0)).toBe(0);
   });
 
   it('counts anew after the host was reached', () => {
-    const breaker = new Breaker();
-    failTimes(breaker, failuresToOpen - 1);
-    expect(breaker.reached(url, false, 0)).toBeUndefined();
-    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
+    const breaker = new CircuitBreaker();
+    failTimes(breaker, minFailuresToOpen - 1);
+    expect(breaker.hostReached(url, false, 0)).toBeUndefined();
+    expect(failTimes(breaker, minFailuresToOpen - 1)).toBeUndefined();
     expect(failTimes(breaker, 1)).toBe('down');
-    expect(breaker.reached(url, true, 0)).toBe('up');
+    expect(breaker.hostReached(url, true, 0)).toBe('up');
     expect(allow(breaker, url, 2, 0, 0)).toBe(2);
   });
 
   it('says for how long the host has been down, from the failure that opened it', () => {
-    const breaker = new Breaker();
+    const breaker = new CircuitBreaker();
     expect(breaker.downForMs(url, 1_000)).toBeUndefined();
-    failTimes(breaker, failuresToOpen, 1_000);
+    failTimes(breaker, minFailuresToOpen, 1_000);
     expect(breaker.downForMs(url, 61_000)).toBe(60_000);
-    breaker.failed(url, 61_000);
+    breaker.hostFailed(url, 61_000);
     expect(breaker.downForMs(url, 91_000)).toBe(90_000);
-    breaker.reached(url, true, 91_000);
+    breaker.hostReached(url, true, 91_000);
     expect(breaker.downForMs(url, 92_000)).toBeUndefined();
   });
 
   it('lets two requests of a store at a time to a shop that received the last one alone', () => {
-    const breaker = new Breaker();
+    const breaker = new CircuitBreaker();
     expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([1, 0]);
-    breaker.reached(url, true, 0);
+    breaker.hostReached(url, true, 0);
     expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([2, 1]);
-    breaker.reached(url, false, 0);
+    breaker.hostReached(url, false, 0);
     expect(allow(breaker, url, 1, 1, 0)).toBe(0);
-    breaker.reached(url, true, 0);
-    breaker.failed(url, 0);
+    breaker.hostReached(url, true, 0);
+    breaker.hostFailed(url, 0);
     expect(allow(breaker, url, 1, 1, 0)).toBe(0);
   });
 
   it('lets one request a second to a shop that received none of the last five', () => {
-    const breaker = new Breaker();
-    for (let misses = 1; misses < failuresToOpen; misses += 1) breaker.reached(url, false, 0);
-    expect([breaker.isHeld(url, 0), allow(breaker, url, 2, 0, 0)]).toEqual([false, 1]);
-    breaker.reached(url, false, 0);
-    expect([breaker.isHeld(url, 999), allow(breaker, url, 2, 0, 999)]).toEqual([true, 0]);
+    const breaker = new CircuitBreaker();
+    for (let misses = 1; misses < minFailuresToOpen; misses += 1)
+      breaker.hostReached(url, false, 0);
+    expect([breaker.isBlocked(url, 0), allow(breaker, url, 2, 0, 0)]).toEqual([false, 1]);
+    breaker.hostReached(url, false, 0);
+    expect([breaker.isBlocked(url, 999), allow(breaker, url, 2, 0, 999)]).toEqual([true, 0]);
     // One under way takes no turn, and another shop of the host does not suffer.
-    expect(allow(breaker, url, 1, 1, slowEveryMs)).toBe(0);
+    expect(allow(breaker, url, 1, 1, urlProbeIntervalMs)).toBe(0);
     expect(allow(breaker, 'https://shop.example/other', 2, 0, 999)).toBe(1);
-    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(1);
-    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(0);
+    expect(allow(breaker, url, 2, 0, urlProbeIntervalMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, urlProbeIntervalMs)).toBe(0);
     expect(breaker.isDown(url)).toBe(false);
-    breaker.reached(url, true, slowEveryMs);
-    expect(allow(breaker, url, 2, 0, slowEveryMs)).toBe(2);
+    breaker.hostReached(url, true, urlProbeIntervalMs);
+    expect(allow(breaker, url, 2, 0, urlProbeIntervalMs)).toBe(2);
   });
 
   it('lets one request through a minute, and takes it', () => {
-    const breaker = new Breaker();
-    failTimes(breaker, failuresToOpen);
-    expect(breaker.isHeld(url, probeEveryMs - 1)).toBe(true);
-    expect(breaker.isHeld(url, probeEveryMs)).toBe(false);
-    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(1);
-    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
-    expect(allow(breaker, url, 2, 0, 2 * probeEveryMs)).toBe(1);
+    const breaker = new CircuitBreaker();
+    failTimes(breaker, minFailuresToOpen);
+    expect(breaker.isBlocked(url, hostProbeIntervalMs - 1)).toBe(true);
+    expect(breaker.isBlocked(url, hostProbeIntervalMs)).toBe(false);
+    expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
+    expect(allow(breaker, url, 2, 0, 2 * hostProbeIntervalMs)).toBe(1);
   });
 
   it('gives the turn of a claim that was undone to the next, and one to a claim', () => {
-    const breaker = new Breaker();
-    failTimes(breaker, failuresToOpen);
-    expect(breaker.turns(probeEveryMs).allow(url, 2, 0)).toBe(1);
-    const turns = breaker.turns(probeEveryMs);
+    const breaker = new CircuitBreaker();
+    failTimes(breaker, minFailuresToOpen);
+    expect(breaker.quotaAt(hostProbeIntervalMs).allow(url, 2, 0)).toBe(1);
+    const turns = breaker.quotaAt(hostProbeIntervalMs);
     expect(turns.allow(url, 2, 0)).toBe(1);
     expect(turns.allow('https://shop.example/other', 2, 0)).toBe(0);
-    turns.take();
-    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
+    turns.commit();
+    expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
   });
 
   it('holds a shop back that received the last callback, once its host is down', () => {
-    const breaker = new Breaker();
-    breaker.reached('https://shop.example/other', true, 0);
-    failTimes(breaker, failuresToOpen);
+    const breaker = new CircuitBreaker();
+    breaker.hostReached('https://shop.example/other', true, 0);
+    failTimes(breaker, minFailuresToOpen);
     expect(allow(breaker, 'https://shop.example/other', 2, 0, 0)).toBe(0);
-    expect(allow(breaker, 'https://shop.example/other', 2, 0, probeEveryMs)).toBe(1);
-    expect(allow(breaker, url, 2, 0, probeEveryMs)).toBe(0);
+    expect(allow(breaker, 'https://shop.example/other', 2, 0, hostProbeIntervalMs)).toBe(1);
+    expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
   });
 
   it('is one for all paths of a host and port, and for no other port', () => {
-    const breaker = new Breaker();
-    failTimes(breaker, failuresToOpen);
+    const breaker = new CircuitBreaker();
+    failTimes(breaker, minFailuresToOpen);
     expect(allow(breaker, 'https://SHOP.example:443/other', 2, 0, 0)).toBe(0);
     expect(allow(breaker, 'https://shop.example:8443/cb', 2, 0, 0)).toBe(1);
     expect(allow(breaker, 'http://shop.example/cb', 2, 0, 0)).toBe(1);
@@ -143,13 +144,13 @@ describe('a host that cannot be reached', () => {
 
   it('is tried by one callback a minute, and charges none of them', async () => {
     const { world, dispatcher, steps, attempts, states } = await down(20);
-    expect(sum(steps())).toBe(failuresToOpen);
+    expect(sum(steps())).toBe(minFailuresToOpen);
     const before = attempts();
-    expect(before).toBe(failuresToOpen);
-    await world.advance(10 * probeEveryMs);
+    expect(before).toBe(minFailuresToOpen);
+    await world.advance(10 * hostProbeIntervalMs);
     await dispatcher.idle();
     expect(attempts()).toBe(before + 10);
-    expect(sum(steps())).toBe(failuresToOpen);
+    expect(sum(steps())).toBe(minFailuresToOpen);
     expect(new Set(states())).toEqual(new Set(['owed']));
     const warned = world.logs.filter(({ level }) => level === 'warn');
     expect(warned.filter(({ message }) => message !== 'callback attempted')).toMatchObject([
@@ -161,7 +162,7 @@ describe('a host that cannot be reached', () => {
     const { world, dispatcher, gone, attempts, states } = await down(20);
     dispatcher.retry();
     await dispatcher.idle();
-    expect(attempts()).toBe(failuresToOpen + 1);
+    expect(attempts()).toBe(minFailuresToOpen + 1);
     const back = await startReceiver({ port: gone.port });
     dispatcher.wake();
     await dispatcher.idle();
@@ -169,7 +170,7 @@ describe('a host that cannot be reached', () => {
     dispatcher.retry();
     await dispatcher.idle();
     // The others were charged a try each before it was known to be down.
-    expect(back.requests).toHaveLength(20 - failuresToOpen);
+    expect(back.requests).toHaveLength(20 - minFailuresToOpen);
     await world.advance(10_000);
     await dispatcher.idle();
     expect(new Set(states())).toEqual(new Set(['delivered']));
@@ -178,9 +179,9 @@ describe('a host that cannot be reached', () => {
 
   it('gets all that waits within a minute once it is back', async () => {
     const { world, dispatcher, gone, states } = await down(20);
-    await world.advance(3 * probeEveryMs);
+    await world.advance(3 * hostProbeIntervalMs);
     const back = await startReceiver({ port: gone.port });
-    await world.advance(probeEveryMs);
+    await world.advance(hostProbeIntervalMs);
     await dispatcher.idle();
     expect(new Set(states())).toEqual(new Set(['delivered']));
     expect(back.requests).toHaveLength(20);
@@ -192,16 +193,16 @@ describe('a host that cannot be reached', () => {
   it('is trouble while no other host is owed one', async () => {
     const { owed, world, dispatcher, gone } = await down(5);
     const none = 'none of the shops that are owed one can be reached';
-    expect(dispatcher.trouble()).toBe(none);
+    expect(dispatcher.stallReason()).toBe(none);
     expect(dispatcher.downHosts()).toEqual([{ host: new URL(gone.origin).host, waiting: 5 }]);
     const hanging = await receiver({ answer: () => 'hang' });
     const other = owed.addStore({ callbackUrl: hanging.origin });
     await owed.enqueue(world.now(), owed.addPayment(other));
-    expect(dispatcher.trouble()).toBeUndefined();
+    expect(dispatcher.stallReason()).toBeUndefined();
     const back = await startReceiver({ port: gone.port });
-    await world.advance(probeEveryMs);
+    await world.advance(hostProbeIntervalMs);
     await hanging.waitFor(1);
-    expect(dispatcher.trouble()).toBeUndefined();
+    expect(dispatcher.stallReason()).toBeUndefined();
     await back.close();
   });
 
@@ -220,7 +221,7 @@ describe('a host that cannot be reached', () => {
     const other = owed.addStore({ callbackUrl: `${gone.origin}/other` });
     await owed.enqueue(world.now(), owed.addPayment(other), owed.addPayment(other));
     const before = attempts();
-    await world.advance(4 * probeEveryMs);
+    await world.advance(4 * hostProbeIntervalMs);
     await dispatcher.idle();
     expect(attempts()).toBe(before + 4);
   });
@@ -233,7 +234,7 @@ describe('a host that cannot be reached', () => {
     const before = sum(steps());
     passedMs = sum([...retryScheduleMs]) + 86_400_000;
     world.jumpWallClock(passedMs);
-    await world.advance(probeEveryMs);
+    await world.advance(hostProbeIntervalMs);
     await dispatcher.idle();
     expect(states().filter((state) => state === 'exhausted')).toHaveLength(1);
     expect(sum(steps())).toBe(before);
@@ -242,7 +243,7 @@ describe('a host that cannot be reached', () => {
 
   it('ends none for which paygate itself was away for as long', async () => {
     const { world, dispatcher, states } = await down(8, createTestWorld(), 4 * 86_400_000);
-    await world.advance(2 * probeEveryMs);
+    await world.advance(2 * hostProbeIntervalMs);
     await dispatcher.idle();
     expect(new Set(states())).toEqual(new Set(['owed']));
   });
@@ -255,15 +256,15 @@ describe('a host that cannot be reached', () => {
     await dispatcher.start();
     await dispatcher.idle();
     // Five at once, and then one a second.
-    expect(shop.requests).toHaveLength(failuresToOpen);
-    await world.advance(10 * slowEveryMs);
+    expect(shop.requests).toHaveLength(minFailuresToOpen);
+    await world.advance(10 * urlProbeIntervalMs);
     await dispatcher.idle();
-    expect(shop.requests.length).toBe(failuresToOpen + 10);
+    expect(shop.requests.length).toBe(minFailuresToOpen + 10);
     const charged = outbox.list({ limit: 100 }).reduce((all, { step }) => all + step, 0);
     expect(charged).toBe(shop.requests.length);
     shop.script({ status: 200 });
     const before = shop.requests.length;
-    await world.advance(slowEveryMs);
+    await world.advance(urlProbeIntervalMs);
     await dispatcher.idle();
     // It received one: all the others go out as well, and five of them in vain.
     expect(shop.requests.length).toBeGreaterThan(before + 1);
@@ -281,7 +282,7 @@ describe('a host that cannot be reached', () => {
     await restarted.dispatcher.idle();
     await world.advance(10_000);
     await restarted.dispatcher.idle();
-    expect(charged(again.outbox) - before).toBe(failuresToOpen);
+    expect(charged(again.outbox) - before).toBe(minFailuresToOpen);
     // None of them is further on than it would be by itself.
     expect(again.outbox.list({ limit: 100 }).every(({ step }) => step <= 2)).toBe(true);
   });

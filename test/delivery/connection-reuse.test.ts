@@ -5,15 +5,15 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import {
-  createKept,
-  type Hooks,
-  type Line,
-  type Place,
+  type CallbackConnection,
+  type ConnectionHooks,
+  createCallbackConnections,
+  type Destination,
 } from '../../src/delivery/connection-reuse.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const servers: Server[] = [];
-const lines: Line[] = [];
+const lines: CallbackConnection[] = [];
 afterEach(async () => {
   for (const { client } of lines.splice(0)) await client.destroy();
   for (const server of servers.splice(0)) {
@@ -22,7 +22,7 @@ afterEach(async () => {
   }
 });
 
-const hooks: Hooks = {
+const hooks: ConnectionHooks = {
   resolver: async () => ['127.0.0.1'],
   onConnected: () => {},
   onReady: () => {},
@@ -38,7 +38,7 @@ async function shop() {
   servers.push(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as { port: number };
-  const place: Place = {
+  const place: Destination = {
     origin: `http://127.0.0.1:${port}`,
     ca: undefined,
     connectTimeoutMs: 10_000,
@@ -47,10 +47,10 @@ async function shop() {
 }
 
 function kept() {
-  const { open, ...rest } = createKept(createTestWorld());
+  const { open, ...rest } = createCallbackConnections(createTestWorld());
   return {
     ...rest,
-    open(place: Place) {
+    open(place: Destination) {
       const line = open(place, hooks);
       lines.push(line);
       return line;
@@ -59,15 +59,18 @@ function kept() {
 }
 
 /** Over this connection, to its end. */
-async function ask({ client }: Line): Promise<number> {
+async function ask({ client }: CallbackConnection): Promise<number> {
   const { statusCode, body } = await client.request({ path: '/', method: 'GET' });
   await body.dump();
   return statusCode;
 }
 
-async function used(lines: ReturnType<typeof kept>, place: Place): Promise<Line> {
+async function used(
+  lines: ReturnType<typeof kept>,
+  place: Destination,
+): Promise<CallbackConnection> {
   const line = lines.open(place);
-  expect(line.isKept).toBe(false);
+  expect(line.isReused).toBe(false);
   expect(await ask(line)).toBe(200);
   return line;
 }
@@ -75,12 +78,12 @@ async function used(lines: ReturnType<typeof kept>, place: Place): Promise<Line>
 test('one that is taken is known to be used, and is there for nobody else', async () => {
   const { place, sockets } = await shop();
   const lines = kept();
-  lines.keep(place, await used(lines, place));
-  expect(lines.has(place)).toBe(true);
-  const taken = lines.take(place, hooks, anywhere);
+  lines.putBack(place, await used(lines, place));
+  expect(lines.hasIdle(place)).toBe(true);
+  const taken = lines.takeIdle(place, hooks, anywhere);
   expect(taken).toMatchObject({ isKept: true, address: '127.0.0.1' });
-  expect(lines.has(place)).toBe(false);
-  expect(lines.take(place, hooks, anywhere)).toBeUndefined();
+  expect(lines.hasIdle(place)).toBe(false);
+  expect(lines.takeIdle(place, hooks, anywhere)).toBeUndefined();
   expect(sockets).toHaveLength(1);
 });
 
@@ -88,12 +91,12 @@ test('the one that was used last is taken first, and the others stay', async () 
   const { place } = await shop();
   const lines = kept();
   const [first, second] = [await used(lines, place), await used(lines, place)];
-  lines.keep(place, first);
-  lines.keep(place, second);
-  expect(lines.take(place, hooks, anywhere)).toBe(second);
-  expect(lines.has(place)).toBe(true);
-  expect(lines.take(place, hooks, () => false)).toBeUndefined();
-  expect(lines.take(place, hooks, anywhere)).toBe(first);
+  lines.putBack(place, first);
+  lines.putBack(place, second);
+  expect(lines.takeIdle(place, hooks, anywhere)).toBe(second);
+  expect(lines.hasIdle(place)).toBe(true);
+  expect(lines.takeIdle(place, hooks, () => false)).toBeUndefined();
+  expect(lines.takeIdle(place, hooks, anywhere)).toBe(first);
 });
 
 test('one that the shop ends is there no more, also after it was taken and given back', async () => {
@@ -102,15 +105,15 @@ test('one that the shop ends is there no more, also after it was taken and given
   for (const times of [1, 2]) {
     let line = await used(lines, place);
     for (let time = 1; time < times; time += 1) {
-      lines.keep(place, line);
-      line = lines.take(place, hooks, anywhere) ?? line;
+      lines.putBack(place, line);
+      line = lines.takeIdle(place, hooks, anywhere) ?? line;
       expect(await ask(line)).toBe(200);
     }
-    lines.keep(place, line);
+    lines.putBack(place, line);
     const ended = once(line.client, 'disconnect');
     sockets.at(-1)?.end();
     await ended;
-    expect(lines.has(place)).toBe(false);
+    expect(lines.hasIdle(place)).toBe(false);
   }
 });
 
@@ -119,15 +122,15 @@ test('256 are kept at all places together; one more is ended, until there is roo
   const lines = kept();
   const [first, ...more] = await Promise.all(Array.from({ length: 256 }, () => used(lines, place)));
   if (first === undefined) throw new Error('none');
-  for (const line of [first, ...more]) lines.keep(place, line);
+  for (const line of [first, ...more]) lines.putBack(place, line);
   const beyond = await used(lines, other.place);
-  lines.keep(other.place, beyond);
-  expect(lines.has(other.place)).toBe(false);
+  lines.putBack(other.place, beyond);
+  expect(lines.hasIdle(other.place)).toBe(false);
   await expect(ask(beyond)).rejects.toThrow('destroyed');
   expect(await ask(first)).toBe(200);
   const ended = once(first.client, 'disconnect');
   for (const socket of sockets) socket.end();
   await ended;
-  lines.keep(other.place, await used(lines, other.place));
-  expect(lines.has(other.place)).toBe(true);
+  lines.putBack(other.place, await used(lines, other.place));
+  expect(lines.hasIdle(other.place)).toBe(true);
 });

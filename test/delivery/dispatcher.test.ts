@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deadlineMs } from '../../src/delivery/callback-request.ts';
-import { failuresToOpen } from '../../src/delivery/circuit-breaker.ts';
+import { minFailuresToOpen } from '../../src/delivery/circuit-breaker.ts';
 import { deliveryLimits } from '../../src/delivery/delivery-limits.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
@@ -317,7 +317,7 @@ describe('bounds', () => {
   it('keep a shop that hangs from holding up the others', async () => {
     const hanging = await receiver({ answer: () => 'hang' });
     const healthy = await receiver();
-    const { owed, world, dispatcher } = setUp({ limits: { inFlight: 4 } });
+    const { owed, world, dispatcher } = setUp({ limits: { maxInFlight: 4 } });
     const stores = [hanging, healthy].map(({ origin }) => owed.addStore({ callbackUrl: origin }));
     const each = Array.from({ length: 10 }, () => stores.map((id) => owed.addPayment(id)));
     await owed.enqueue(world.now(), ...each.flat());
@@ -333,7 +333,7 @@ describe('bounds', () => {
     const answer = () =>
       new Promise<{ status: number }>((resolve) => held.push(() => resolve({ status: 200 })));
     const shop = await receiver({ answer });
-    const { owed, world, dispatcher, states } = setUp({ limits: { inFlight: 3 } });
+    const { owed, world, dispatcher, states } = setUp({ limits: { maxInFlight: 3 } });
     const stores = Array.from({ length: 5 }, () => owed.addStore({ callbackUrl: shop.origin }));
     const each = Array.from({ length: 3 }, () => stores.map((id) => owed.addPayment(id)));
     await owed.enqueue(world.now(), ...each.flat());
@@ -352,7 +352,7 @@ describe('bounds', () => {
 
   it('are shared: stores take turns', async () => {
     const shop = await receiver();
-    const { owed, world, dispatcher } = setUp({ limits: { inFlight: 1 } });
+    const { owed, world, dispatcher } = setUp({ limits: { maxInFlight: 1 } });
     const stores = ['/1', '/2', '/3'].map((path) =>
       owed.addStore({ callbackUrl: shop.origin + path }),
     );
@@ -614,14 +614,14 @@ describe('a doubtful answer', () => {
     const { owed, world, shop, advance, row } = await doubting();
     const { port } = shop;
     await shop.close();
-    const waiting = Array.from({ length: failuresToOpen }, () => owed.addPayment(1));
+    const waiting = Array.from({ length: minFailuresToOpen }, () => owed.addPayment(1));
     await owed.enqueue(world.now(), ...waiting);
     await advance(6 * minute);
     expect(row()).toMatchObject({ state: 'delivered', step: 1 });
     const back = await receiver({ port, answer: () => ({ status: 200, body: 'ok' }) });
     await advance(2 * minute);
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, doubt: null });
-    expect(back.requests.length).toBe(1 + failuresToOpen);
+    expect(back.requests.length).toBe(1 + minFailuresToOpen);
   });
 
   it('is due at once where a clock that was ahead put it off', async () => {
@@ -866,13 +866,13 @@ describe('after a crash', () => {
       await dispatcher.start();
       await world.until(() => world.logs.some(({ level }) => level === 'error'));
       await world.advance(59_000);
-      expect(dispatcher.trouble()).toBeUndefined();
+      expect(dispatcher.stallReason()).toBeUndefined();
       await world.advance(1_000);
-      expect(dispatcher.trouble()).toContain('the log says why');
+      expect(dispatcher.stallReason()).toContain('the log says why');
       broken = false;
       await world.advance(deliveryLimits.leaseMs);
       await dispatcher.idle();
-      expect(dispatcher.trouble()).toBeUndefined();
+      expect(dispatcher.stallReason()).toBeUndefined();
       expect(states()).toEqual(['delivered']);
     },
   );
@@ -914,7 +914,7 @@ describe('stopping', () => {
           answer = resolve;
         }),
     });
-    const { owed, world, dispatcher, states } = setUp({ limits: { inFlight: 1 } });
+    const { owed, world, dispatcher, states } = setUp({ limits: { maxInFlight: 1 } });
     const storeId = owed.addStore({ callbackUrl: shop.origin });
     await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(storeId));
     await dispatcher.start();

@@ -6,7 +6,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deadlineMs } from '../../src/delivery/callback-request.ts';
-import { createSender, type Order } from '../../src/delivery/sender.ts';
+import { createSender, type OutgoingCallback } from '../../src/delivery/sender.ts';
 import { nextAttempt } from '../../src/domain/retry.ts';
 import type { Resolver } from '../../src/world/world.ts';
 import { makeAuthority } from '../support/authority.ts';
@@ -25,7 +25,7 @@ async function receiver(options?: ReceiverOptions): Promise<Receiver> {
   return started;
 }
 
-interface SetUp extends Partial<Order> {
+interface SetUp extends Partial<OutgoingCallback> {
   readonly resolve?: Resolver;
   readonly listeners?: readonly { host: string; port: number }[];
   readonly connectTimeoutMs?: number;

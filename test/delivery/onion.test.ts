@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { deadlineMs } from '../../src/delivery/callback-request.ts';
-import { createSender, type Order } from '../../src/delivery/sender.ts';
+import { createSender, type OutgoingCallback } from '../../src/delivery/sender.ts';
 import type { SocksProxy } from '../../src/world/world.ts';
 import { type SocksOptions, type SocksServer, startSocks } from '../electrum/socks-server.ts';
 import { makeAuthority } from '../support/authority.ts';
@@ -37,7 +37,7 @@ function setUp(proxy: SocksProxy | undefined) {
   };
   const world = { ...plain, resolve };
   const sender = createSender(world, { version: '0.1', listeners: () => [], proxy });
-  const send = (callbackUrl: string, changes: Partial<Order> = {}) =>
+  const send = (callbackUrl: string, changes: Partial<OutgoingCallback> = {}) =>
     sender.send(
       {
         callbackUrl,

@@ -2,7 +2,11 @@ import { getEventListeners } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createSender, type Order, type SenderOptions } from '../../src/delivery/sender.ts';
+import {
+  createSender,
+  type OutgoingCallback,
+  type SenderOptions,
+} from '../../src/delivery/sender.ts';
 import { signatureHeaders } from '../../src/delivery/signature.ts';
 import type { Resolver, World } from '../../src/world/world.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
@@ -22,7 +26,7 @@ async function receiver(options?: ReceiverOptions): Promise<Receiver> {
   return started;
 }
 
-function order(callbackUrl: string, changes: Partial<Order> = {}): Order {
+function order(callbackUrl: string, changes: Partial<OutgoingCallback> = {}): OutgoingCallback {
   return {
     callbackUrl,
     query,
@@ -43,7 +47,7 @@ function setUp({ resolve, ...options }: SetUp = {}) {
   const world = resolve === undefined ? plain : { ...plain, resolve };
   const sender = createSender(world, { version: '0.1', listeners: () => [], ...options });
   const { signal } = new AbortController();
-  return { world, send: (what: Order) => sender.send(what, signal) };
+  return { world, send: (what: OutgoingCallback) => sender.send(what, signal) };
 }
 
 /** Sends to a receiver that answers by a script, and moves the clock past the deadline. */

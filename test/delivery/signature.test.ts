@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import {
-  keepKeys,
+  createKeyCache,
   newWebhookSecret,
-  overlapMs,
-  rotated,
+  rotatedSecrets,
+  secretOverlapMs,
   signatureHeaders,
   signingSecrets,
 } from '../../src/delivery/signature.ts';
@@ -48,7 +48,7 @@ describe('P-69 signature headers', () => {
   });
 
   it('are the same with kept keys, however many there were', () => {
-    const keyOf = keepKeys();
+    const keyOf = createKeyCache();
     const secrets = Array.from({ length: 300 }, (_, at) =>
       newWebhookSecret((length) => new Uint8Array(length).fill(at % 256).fill(at >> 8, 0, 1)),
     );
@@ -116,15 +116,15 @@ describe('P-69 a rotation', () => {
 
   it('lets both secrets sign for 7 days, the new one first, and then the new one alone', () => {
     expect(signingSecrets({ webhookSecret: 'old', ...never }, now)).toEqual(['old']);
-    const after = rotated({ webhookSecret: 'old' }, 'new', now);
-    expect(overlapMs).toBe(7 * 24 * 3_600_000);
+    const after = rotatedSecrets({ webhookSecret: 'old' }, 'new', now);
+    expect(secretOverlapMs).toBe(7 * 24 * 3_600_000);
     expect(signingSecrets(after, now)).toEqual(['new', 'old']);
-    expect(signingSecrets(after, now + overlapMs - 1)).toEqual(['new', 'old']);
-    expect(signingSecrets(after, now + overlapMs)).toEqual(['new']);
+    expect(signingSecrets(after, now + secretOverlapMs - 1)).toEqual(['new', 'old']);
+    expect(signingSecrets(after, now + secretOverlapMs)).toEqual(['new']);
   });
 
   it('that follows soon ends the oldest at once', () => {
-    const twice = rotated(rotated({ webhookSecret: 'a' }, 'b', now), 'c', now + 1);
+    const twice = rotatedSecrets(rotatedSecrets({ webhookSecret: 'a' }, 'b', now), 'c', now + 1);
     expect(signingSecrets(twice, now + 1)).toEqual(['c', 'b']);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PaygateError } from '../../src/lib/errors.ts';
 import {
   builtInSources,
-  isWhole,
+  hasAllCurrencies,
   parsePriceSource,
   readPrice,
   sourceUrl,
@@ -12,7 +12,7 @@ test('there are at least three built-in sources, each with every currency in one
   expect(new Set(builtInSources.map(({ label }) => label)).size).toBeGreaterThanOrEqual(3);
   for (const source of builtInSources) {
     expect(source.url).toMatch(/^https:/);
-    expect(isWhole(source)).toBe(true);
+    expect(hasAllCurrencies(source)).toBe(true);
   }
 });
 
@@ -85,7 +85,7 @@ describe('a source in a setting', () => {
   test('names the currency in its URL, its way, or both', () => {
     const source = parsePriceSource('https://a.example:8443/btc{code}?q={CODE}#a.0.{CODE}-x');
     expect(source).toMatchObject({ label: 'a.example:8443', path: ['a', '0', '{CODE}-x'] });
-    expect(isWhole(source)).toBe(false);
+    expect(hasAllCurrencies(source)).toBe(false);
     expect(sourceUrl(source, 'EUR')).toBe('https://a.example:8443/btceur?q=EUR');
     expect(readPrice(source, 'EUR', { a: [{ 'EUR-x': 5 }] })).toBe(5);
   });

@@ -1,7 +1,7 @@
 // What the operator changes of a store while callbacks are owed, and does with callbacks by hand; weeks that pass, and
 // what happens while paygate is down.
 
-import { rotated } from '../../src/delivery/signature.ts';
+import { rotatedSecrets } from '../../src/delivery/signature.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import type { Store } from '../../src/store/open-store.ts';
@@ -50,7 +50,7 @@ const rotate: Action = async (run, random) => {
   // The shop knows both before the first request that the new one signs.
   setTerms(run, shop, { ...shop.terms, secret, older });
   await byHand(run, ({ catalog }, tx) => {
-    catalog.changeStore(tx, shop.id, rotated(catalog.store(shop.id), secret, now));
+    catalog.changeStore(tx, shop.id, rotatedSecrets(catalog.store(shop.id), secret, now));
   });
   return `rotate: the secret of ${shop.name}`;
 };

@@ -91,7 +91,7 @@ test('not on a full disk, nor while the queue fails', () => {
     displaced: () => undefined,
     overwritten: () => undefined,
     watcher: { status: () => ({ failures: [] }) },
-    dispatcher: { trouble: () => 'the queue fails' },
+    dispatcher: { stallReason: () => 'the queue fails' },
   };
   expect(createReady(parts)()).toEqual({
     ready: false,

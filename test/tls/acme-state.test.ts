@@ -4,13 +4,16 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { acmeKeep } from '../../src/tls/acme-state.ts';
+import { openAcmeState } from '../../src/tls/acme-state.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 
 afterEach(cleanUp);
 
 const keepIn = (folder: string) =>
-  acmeKeep(join(folder, 'acme'), { domain: 'pay.example.com', directory: 'https://ca.example/' });
+  openAcmeState(join(folder, 'acme'), {
+    domain: 'pay.example.com',
+    directory: 'https://ca.example/',
+  });
 
 /** No file of this process grows beyond it: as on a disk that is almost full, a part is written without an error. */
 function withFilesOfAtMost(bytes: number, work: () => void): void {
@@ -28,14 +31,14 @@ it('a certificate that does not fit on the disk leaves the one that was there', 
   const folder = tempFolder();
   const keep = keepIn(folder);
   const certificate = (text: string) => ({ cert: text.repeat(1_700), key: 'KEY'.repeat(80) });
-  keep.keepCertificate(certificate('OLD'));
+  keep.saveCertificate(certificate('OLD'));
   const file = join(folder, 'acme', 'certificate.json');
   const before = readFileSync(file, 'utf8');
   withFilesOfAtMost(4096, () =>
-    expect(() => keep.keepCertificate(certificate('NEW'))).toThrow(/EFBIG/),
+    expect(() => keep.saveCertificate(certificate('NEW'))).toThrow(/EFBIG/),
   );
   expect(readFileSync(file, 'utf8')).toBe(before);
   expect(readdirSync(join(folder, 'acme'))).toEqual(['certificate.json']);
-  keep.keepCertificate(certificate('NEW'));
+  keep.saveCertificate(certificate('NEW'));
   expect(JSON.parse(readFileSync(file, 'utf8')).cert).toBe(certificate('NEW').cert);
 });

@@ -2,7 +2,7 @@
 
 import { parseCurrency } from '../../domain/currency.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Said, SourceStatus } from '../../price/prices.ts';
+import type { SourcePrice, SourceStatus } from '../../price/prices.ts';
 import { Field, Form, Layout, Table, Time } from '../layout.tsx';
 import { base, field, type Outcome, type Page, type Visit } from '../page.ts';
 
@@ -52,32 +52,38 @@ const firstCurrency = ({ parts }: Visit): string =>
 
 const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
   <Table label="Sources" heads={['Source', 'Currency', 'A bitcoin cost', 'Left out', 'When']}>
-    {sources.map(({ source, said }) =>
-      said.length === 0 ? (
+    {sources.map(({ source, prices }) =>
+      prices.length === 0 ? (
         <tr>
           <td>{source}</td>
           <td colspan={4}>not asked yet</td>
         </tr>
       ) : (
-        said.map((each) => <SaidRow source={source} said={each} />)
+        prices.map((price) => <PriceRow source={source} latest={price} />)
       ),
     )}
   </Table>
 );
 
-const SaidRow = ({ source, said }: { readonly source: string; readonly said: Said }) => (
+const PriceRow = ({
+  source,
+  latest,
+}: {
+  readonly source: string;
+  readonly latest: SourcePrice;
+}) => (
   <tr>
     <td>{source}</td>
-    <td>{said.currency}</td>
-    <td>{said.price === undefined ? '–' : said.price.toFixed(2)}</td>
-    <td class={said.fault === undefined ? undefined : 'bad'}>{whyNot(said)}</td>
+    <td>{latest.currency}</td>
+    <td>{latest.price === undefined ? '–' : latest.price.toFixed(2)}</td>
+    <td class={latest.fault === undefined ? undefined : 'bad'}>{whyNot(latest)}</td>
     <td>
-      <Time at={said.at} />
+      <Time at={latest.at} />
     </td>
   </tr>
 );
 
-function whyNot({ price, fault }: Said): string {
+function whyNot({ price, fault }: SourcePrice): string {
   if (fault !== undefined) return fault;
   return price === undefined ? 'does not have this currency' : '';
 }

@@ -1,6 +1,6 @@
 // The secret that signs a store's callbacks: shown on request, and replaced with an overlap.
 
-import { newWebhookSecret, rotated, signingSecrets } from '../../delivery/signature.ts';
+import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { note } from '../audit-entry.ts';
@@ -73,7 +73,7 @@ export async function rotateSecret(visit: Visit): Promise<Outcome> {
     // A second click would take the overlap away from the secret that the shop knows.
     if (isOvertaken(visit, before.webhookSecret)) return undefined;
     note(visit, tx, 'secret.rotate', {}, before.id);
-    return catalog.changeStore(tx, before.id, rotated(before, fresh, now));
+    return catalog.changeStore(tx, before.id, rotatedSecrets(before, fresh, now));
   });
   if (row === undefined) throw madeAlready(visit);
   return { show: shown(row) };

@@ -1,8 +1,8 @@
 // A test callback, sent while the merchant waits, and the exchange as it was.
 
 import { networks } from '../../bitcoin/network.ts';
-import type { Attempt, Order } from '../../delivery/sender.ts';
-import { exampleOrder } from '../../delivery/test-callback.ts';
+import type { Attempt, OutgoingCallback } from '../../delivery/sender.ts';
+import { testCallback } from '../../delivery/test-callback.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import {
   type AnswerVerdict,
@@ -37,7 +37,7 @@ export const TestCallback = ({ visit, row }: Props) => (
 export async function sendTest(visit: Visit): Promise<Outcome> {
   const { store, world, sender } = visit.parts;
   const row = store.catalog.store(idIn(visit));
-  const order = exampleOrder(row, visit.now, {
+  const order = testCallback(row, visit.now, {
     network: networks[store.network],
     status: 0,
     valueSat: testSat,
@@ -50,7 +50,7 @@ export async function sendTest(visit: Visit): Promise<Outcome> {
   return { show: exchange(visit, row, order, attempt) };
 }
 
-const exchange = (visit: Visit, row: StoreRow, order: Order, attempt: Attempt) => (
+const exchange = (visit: Visit, row: StoreRow, order: OutgoingCallback, attempt: Attempt) => (
   <Layout visit={visit} title={`Test callback to ${row.name}`}>
     {attempt.outcome === 'delivered' ? (
       <p class="note">Your shop has answered 200: the callback is delivered.</p>
@@ -98,7 +98,7 @@ const Judged = ({ verdict, says }: JudgedProps) => (
   </p>
 );
 
-function requestText({ callbackUrl, query }: Order, { request }: Attempt): string {
+function requestText({ callbackUrl, query }: OutgoingCallback, { request }: Attempt): string {
   const { origin, path } = callbackTarget(callbackUrl, query);
   const headers = Object.entries(request?.headers ?? {});
   return [`GET ${origin}${path}`, ...headers.map(([name, value]) => `${name}: ${value}`)].join(

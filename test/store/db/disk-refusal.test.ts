@@ -30,7 +30,7 @@ async function openShop() {
   const room = createRoom(store.database, store.addresses.isSetBack);
   const ready = createReady({
     store,
-    dispatcher: { trouble: () => undefined },
+    dispatcher: { stallReason: () => undefined },
     watcher: { status: () => ({ failures: [] }) },
     ...room,
   });

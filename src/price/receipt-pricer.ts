@@ -10,7 +10,7 @@ import { type ReceiptPrices, receiptPriceMs } from '../store/records/receipt-pri
 import type { Cancel, World } from '../world/world.ts';
 import type { Prices } from './prices.ts';
 
-export interface AtReceiptParts {
+export interface ReceiptPricerParts {
   readonly world: Pick<World, 'now' | 'schedule' | 'log'>;
   readonly database: Pick<Database, 'write'>;
   readonly receiptPrices: ReceiptPrices;
@@ -21,16 +21,16 @@ export interface AtReceiptParts {
 
 /** Sources that failed are asked again once a minute (prices.ts); this is only how soon that is noticed. */
 const everyQuarterMinute = '*/15 * * * * *';
-const rowsAtOnce = 500;
+const maxRowsPerWrite = 500;
 
-export class AtReceipt {
-  readonly #parts: AtReceiptParts;
+export class ReceiptPricer {
+  readonly #parts: ReceiptPricerParts;
   #cancelTick: Cancel = () => {};
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
 
-  constructor(parts: AtReceiptParts) {
+  constructor(parts: ReceiptPricerParts) {
     this.#parts = parts;
   }
 
@@ -59,13 +59,13 @@ export class AtReceipt {
     await nextTurn();
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      await this.#look();
+      await this.#priceWaiting();
     }
     this.#running = undefined;
   }
 
   /** Never rejects: what has no price now is asked about again. */
-  async #look(): Promise<void> {
+  async #priceWaiting(): Promise<void> {
     const { world, receiptPrices } = this.#parts;
     try {
       const waiting = receiptPrices.waiting(this.#seenAfter());
@@ -85,9 +85,9 @@ export class AtReceipt {
   async #write(currency: string, priceCents: number): Promise<void> {
     const { database, receiptPrices, onPriced } = this.#parts;
     const price = { currency, priceCents };
-    for (let count = rowsAtOnce; count === rowsAtOnce && !this.#stopped; ) {
+    for (let count = maxRowsPerWrite; count === maxRowsPerWrite && !this.#stopped; ) {
       count = await database.write((tx) =>
-        receiptPrices.put(tx, this.#seenAfter(), price, rowsAtOnce),
+        receiptPrices.put(tx, this.#seenAfter(), price, maxRowsPerWrite),
       );
       if (count > 0) onPriced();
     }
