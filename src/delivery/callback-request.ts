@@ -1,6 +1,6 @@
-// The way of one request to a shop's server, from the look-up of its name to the last byte of a bounded
-// answer, under one deadline. It goes to an address that this attempt's own look-up gave and the guard let
-// through, over a connection that an earlier delivery has left (connection-reuse.ts) or over a new one.
+// One HTTP request to a shop's server, from the name lookup to the end of a bounded response, under
+// one deadline. It dials only addresses that this attempt looked up and that the guard allows. It
+// uses an idle connection of an earlier callback (connection-reuse.ts) or opens a new one.
 
 import type { Dispatcher } from 'undici';
 import type { CallbackTarget } from '../domain/callback.ts';
@@ -14,7 +14,7 @@ import type { CallbackConnection, CallbackConnections, Destination } from './con
 import { parserFault } from './failure-reason.ts';
 import { guardTarget, onionProxy } from './target-guard.ts';
 
-/** What all attempts share. */
+/** Shared by all attempts. */
 export interface RequestParts {
   readonly world: Pick<World, 'monotonic' | 'after' | 'resolve' | 'ownAddresses'>;
   readonly options: RequestOptions;
@@ -22,44 +22,43 @@ export interface RequestParts {
 }
 
 export interface RequestOptions {
-  /** Where paygate itself listens, asked at each attempt: no callback goes there. */
+  /** Addresses on which paygate listens. Each attempt reads them: no callback may go there. */
   readonly listeners: () => readonly ListenAddress[];
-  /** SOCKS5: the only way to onion services, and to nothing else. */
+  /** SOCKS5, for onion services only. */
   readonly proxy?: SocksProxy | undefined;
-  /** For the look-up, TCP and TLS; through the proxy the deadline counts. */
+  /** For lookup, TCP and TLS. Through the proxy, only the deadline applies. */
   readonly connectTimeoutMs?: number;
 }
 
-/** A request as it goes out. */
 export interface OutgoingRequest extends Pick<CallbackTarget, 'origin' | 'path'> {
   readonly method: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
 }
 
-/** What the store allows, and who may vouch for its host. */
+/** The addresses that a store allows, and the certificate authorities that it trusts. */
 export interface TargetPolicy extends CallbackFlags {
-  /** PEM: no other authority than these. */
+  /** PEM. If present, no other authority is trusted. */
   readonly ca?: string | undefined;
 }
 
-/** For everything together, from the look-up to the last byte. */
+/** The deadline of an attempt, from the lookup to the last byte. */
 export const deadlineMs = 20_000;
 const defaultConnectTimeoutMs = 5_000;
 const maxBodyBytes = 16 * 1024;
-/** How a connection ends that its server has given up. */
+/** Error codes of a connection that the server closed. */
 const closeCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** How far an attempt came, and what came back. */
+/** How far an attempt has come, and the response so far. */
 export class AttemptProgress {
   phase: AttemptPhase;
-  /** How long each phase took, until the one that is under way. */
+  /** Milliseconds of each phase that has ended. */
   readonly phases: Partial<Record<AttemptPhase, number>> = {};
   address: string | null = null;
   status?: number;
   location?: string | undefined;
   retryAfter?: string | undefined;
   readonly body: Buffer[] = [];
-  /** The answer was read to its end. */
+  /** The response was read to its end. */
   isComplete = false;
   errorCode?: string;
   readonly #monotonic: () => number;
@@ -71,7 +70,7 @@ export class AttemptProgress {
     this.#enteredAt = monotonic();
   }
 
-  /** @param phase what is waited for from now on; itself at the end */
+  /** @param phase the phase that begins; the current phase at the end of the attempt */
   enter(phase: AttemptPhase): void {
     const at = this.#monotonic();
     this.phases[this.phase] = Math.round(10 * (at - this.#enteredAt)) / 10;
@@ -81,98 +80,92 @@ export class AttemptProgress {
 }
 
 /**
- * Whatever becomes of it is told by its course.
- * @throws PaygateError what the guard refuses; the signal's reason when that cut it off
+ * A network error is the `errorCode` of the result.
+ * @throws PaygateError if the guard refuses the address. The signal's reason if it aborted.
  */
 export async function sendRequest(
-  way: RequestParts,
-  allowed: TargetPolicy,
-  asked: OutgoingRequest,
+  parts: RequestParts,
+  policy: TargetPolicy,
+  request: OutgoingRequest,
   signal: AbortSignal,
 ): Promise<AttemptProgress> {
-  const { origin } = asked;
-  const { connectTimeoutMs = defaultConnectTimeoutMs } = way.options;
+  const { origin } = request;
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = parts.options;
   const url = new URL(origin);
-  const proxy = onionProxy(url, way.options.proxy);
-  const place = { origin, ca: allowed.ca };
-  const journey =
+  const proxy = onionProxy(url, parts.options.proxy);
+  const target = { origin, ca: policy.ca };
+  const [destination, resolver] =
     proxy === undefined
-      ? new NetworkAttempt(
-          way,
-          { ...place, connectTimeoutMs },
-          url.hostname,
-          lookUpFor(way, url, allowed),
-        )
-      : new NetworkAttempt(
-          way,
-          { ...place, connectTimeoutMs: deadlineMs, proxy },
-          url.hostname,
-          noResolver,
-        );
-  const { progress: course } = journey;
-  const abort = (): void => journey.abort(signal.reason);
-  const cancel = way.world.after(deadlineMs, () => journey.abort(deadlineError()));
+      ? [{ ...target, connectTimeoutMs }, guardedLookup(parts, url, policy)]
+      : [{ ...target, connectTimeoutMs: deadlineMs, proxy }, noResolver];
+  const attempt = new NetworkAttempt(parts, destination, url.hostname, resolver);
+  const { progress } = attempt;
+  const abort = (): void => attempt.abort(signal.reason);
+  const cancel = parts.world.after(deadlineMs, () => attempt.abort(deadlineError()));
   signal.addEventListener('abort', abort);
   try {
     signal.throwIfAborted();
-    await journey.run(asked);
+    await attempt.run(request);
   } catch (error) {
     signal.throwIfAborted();
-    course.errorCode = errorCodeOf(error);
-    course.address ??= dialledAddress(error);
+    progress.errorCode = errorCodeOf(error);
+    progress.address ??= dialledAddress(error);
   } finally {
-    course.enter(course.phase);
+    progress.enter(progress.phase);
     cancel();
     signal.removeEventListener('abort', abort);
-    journey.release();
+    attempt.release();
   }
-  return course;
+  return progress;
 }
 
-/** One look-up an attempt. @throws PaygateError forbidden for a literal address that may not be dialled */
-function lookUpFor({ world, options }: RequestParts, url: URL, allowed: TargetPolicy): Resolver {
-  const departure = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
-  const lookUp = guardTarget(url, allowed, departure, world.resolve);
+/**
+ * A resolver that makes one lookup for each attempt.
+ * @throws PaygateError forbidden for a literal address that must not be dialled
+ */
+function guardedLookup({ world, options }: RequestParts, url: URL, policy: TargetPolicy): Resolver {
+  const local = { listeners: options.listeners(), ownAddresses: world.ownAddresses() };
+  const lookUp = guardTarget(url, policy, local, world.resolve);
   return lazy(() => lookUp(url.hostname));
 }
 
-const noResolver: Resolver = () => Promise.reject(new Error('no resolver is asked for this host'));
+const noResolver: Resolver = () => Promise.reject(new Error('this host is not looked up'));
 
+/** The connection of one attempt, and the exchange over it. */
 class NetworkAttempt {
   readonly progress: AttemptProgress;
   readonly #parts: RequestParts;
   readonly #destination: Destination;
   readonly #hostname: string;
-  /** No name is looked up. */
+  /** The host is an IP address, or the proxy looks it up. */
   readonly #isLiteral: boolean;
   readonly #resolver: Resolver;
   readonly #aborted = Promise.withResolvers<never>();
   #connection: CallbackConnection | undefined;
 
-  /** @param resolver answers what may be dialled, by one look-up an attempt */
-  constructor(way: RequestParts, place: Destination, hostname: string, resolver: Resolver) {
-    this.#parts = way;
-    this.#destination = place;
+  /** @param resolver returns only addresses that may be dialled */
+  constructor(parts: RequestParts, destination: Destination, hostname: string, resolver: Resolver) {
+    this.#parts = parts;
+    this.#destination = destination;
     this.#hostname = hostname;
-    this.#isLiteral = place.proxy !== undefined || literalAddress(hostname) !== undefined;
+    this.#isLiteral = destination.proxy !== undefined || literalAddress(hostname) !== undefined;
     this.#resolver = resolver;
     const first = this.#isLiteral ? 'connect' : 'resolve';
-    this.progress = new AttemptProgress(first, () => way.world.monotonic());
+    this.progress = new AttemptProgress(first, () => parts.world.monotonic());
     this.#aborted.promise.catch(() => {});
   }
 
-  async run(asked: OutgoingRequest): Promise<void> {
-    const kept = this.#parts.connections.hasIdle(this.#destination)
-      ? await this.#takeIdle()
-      : undefined;
-    this.#connection = kept ?? this.#open();
+  async run(request: OutgoingRequest): Promise<void> {
+    const hasIdle = this.#parts.connections.hasIdle(this.#destination);
+    const idle = hasIdle ? await this.#takeIdle() : undefined;
+    this.#connection = idle ?? this.#open();
     try {
-      await exchange(this.#connection.client, asked, this.progress);
+      await exchange(this.#connection.client, request, this.progress);
     } catch (error) {
-      if (kept === undefined || !this.#closedBeforeResponse(error)) throw error;
+      if (idle === undefined || !this.#closedBeforeResponse(error)) throw error;
       this.progress.enter('connect');
       this.#connection = this.#open();
-      await exchange(this.#connection.client, asked, this.progress);
+      await exchange(this.#connection.client, request, this.progress);
     }
   }
 
@@ -181,11 +174,11 @@ class NetworkAttempt {
     void this.#connection?.client.destroy(reason);
   }
 
-  /** A whole answer leaves its connection; nothing else outlives the attempt. */
+  /** After a complete response the connection stays open. Otherwise it is destroyed. */
   release(): void {
     if (this.#connection === undefined) return;
-    if (this.progress.isComplete)
-      this.#parts.connections.putBack(this.#destination, this.#connection);
+    const { connections } = this.#parts;
+    if (this.progress.isComplete) connections.putBack(this.#destination, this.#connection);
     else void this.#connection.client.destroy(attemptEnded);
   }
 
@@ -194,11 +187,12 @@ class NetworkAttempt {
       ? undefined
       : await Promise.race([this.#resolver(this.#hostname), this.#aborted.promise]);
     const mayDial = (address: string): boolean => addresses?.includes(address) ?? true;
-    const line = this.#parts.connections.takeIdle(this.#destination, this.#hooks(), mayDial);
-    if (line === undefined) return undefined;
+    const { connections } = this.#parts;
+    const connection = connections.takeIdle(this.#destination, this.#hooks(), mayDial);
+    if (connection === undefined) return undefined;
     this.progress.enter('response');
-    this.progress.address = line.address;
-    return line;
+    this.progress.address = connection.address;
+    return connection;
   }
 
   #open(): CallbackConnection {
@@ -221,19 +215,19 @@ class NetworkAttempt {
     };
   }
 
-  /** A server may end a kept connection just as the request goes out: that says nothing of the shop. */
+  /** A server may close an idle connection at any time. The shop did not refuse the callback. */
   #closedBeforeResponse(error: unknown): boolean {
     const { code } = error as { code?: unknown };
     return this.progress.status === undefined && typeof code === 'string' && closeCodes.has(code);
   }
 }
 
-/** Made once: undici would make one for each client, with a stack. */
+/** One for all: without it, undici makes an error with a stack for each client. */
 const attemptEnded = new Error('the attempt is over');
 
 const deadlineError = (): Error => Object.assign(new Error('deadline'), { code: deadlineCode });
 
-/** What the network stack calls the fault. Our guard's refusal goes on, and so does a bug. */
+/** The network stack's code of an error. @throws PaygateError of the guard, and any bug */
 function errorCodeOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (name === parserFault) return parserFault;
@@ -241,7 +235,7 @@ function errorCodeOf(error: unknown): string {
   return code;
 }
 
-/** The last address that a connection was tried to in vain; several failures come gathered in one. */
+/** The last address that was dialled. Node gathers several failures in one error. */
 function dialledAddress(error: unknown): string | null {
   const { errors, address } = error as { errors?: readonly unknown[]; address?: unknown };
   if (typeof address === 'string') return address;
@@ -249,34 +243,34 @@ function dialledAddress(error: unknown): string | null {
   return last === undefined ? null : dialledAddress(last);
 }
 
-/** By undici's own callbacks: a stream for each small answer would cost more than the request. */
+/** Uses undici's handler: a stream for each small body costs more than the request. */
 function exchange(
   client: Dispatcher,
   { origin, path, method, headers }: OutgoingRequest,
-  course: AttemptProgress,
+  progress: AttemptProgress,
 ): Promise<void> {
-  // The one deadline is ours.
+  // The deadline of the attempt covers both.
   const request = { method, origin, path, headers, headersTimeout: 0, bodyTimeout: 0 };
   return new Promise((resolve, reject) => {
     let length = 0;
     client.dispatch(request, {
       onRequestStart() {},
       onResponseStart(_controller, status, answered) {
-        if (status < 200) return; // 1xx: the answer itself comes later
-        course.enter('body');
-        course.status = status;
-        course.location = firstValue(answered.location);
-        course.retryAfter = firstValue(answered['retry-after']);
+        if (status < 200) return; // 1xx: the response follows
+        progress.enter('body');
+        progress.status = status;
+        progress.location = firstValue(answered.location);
+        progress.retryAfter = firstValue(answered['retry-after']);
       },
       onResponseData(controller, chunk) {
-        course.body.push(chunk.subarray(0, maxBodyBytes - length));
+        progress.body.push(chunk.subarray(0, maxBodyBytes - length));
         length += chunk.length;
         if (length < maxBodyBytes) return;
         resolve();
         controller.abort(attemptEnded);
       },
       onResponseEnd() {
-        course.isComplete = true;
+        progress.isComplete = true;
         resolve();
       },
       onResponseError(_controller, error) {

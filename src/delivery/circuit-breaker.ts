@@ -1,63 +1,64 @@
-// How much may go where, by what came of it last, so that a bad shop holds up nobody. A host that can't be
-// reached makes its callbacks wait together, instead of each finding out by itself: after some failures
-// in a row to connect it is down, and one callback a minute goes there to see. A callback URL that was
-// reached and did not receive the last callbacks (it hangs, or answers badly) gets one a second after as
-// many; two at a time are for one that received the last one alone. Kept in memory: a restart finds out
-// anew.
+// The circuit breaker: it limits requests to failing shops, so that a failing shop delays only its
+// own callbacks. A host is down after several failures to connect; then one callback a minute goes
+// there as a probe. A callback URL that hangs or answers badly gets one callback a second after as
+// many failures. A URL gets its full share only after it received a single callback. All of this
+// is in memory; a restart forgets it.
 
 import { portOf } from '../domain/callback-url-policy.ts';
+import { minuteMs, secondMs } from '../lib/time-units.ts';
 
-/** Failures in a row after which a host, or a callback URL, is held back. */
-export const minFailuresToOpen = 5;
-/** How often a host that is down is tried. */
-export const hostProbeIntervalMs = 60_000;
-/** How often a callback URL that receives nothing is tried. */
-export const urlProbeIntervalMs = 1_000;
+/** This many failures in a row open the circuit of a host, or of a callback URL. */
+export const failuresToOpen = 5;
+/** The time between two probes of a host that is down. */
+export const hostProbeIntervalMs = minuteMs;
+/** The time between two probes of a callback URL that does not receive. */
+export const urlProbeIntervalMs = secondMs;
 
-/** Failures in a row. */
 interface Circuit {
+  /** In a row. */
   failures: number;
-  /** From when on one more request may go out, monotonic; 0 for at once. */
+  /** The next probe may go out from then on, monotonic; 0 for now. */
   nextProbeAt: number;
-  /** Since when a host is down, monotonic. */
+  /** Monotonic; only hosts use it. */
   openedAt: number;
-  /** How often one goes there all the same, once there are too many. */
   readonly probeIntervalMs: number;
 }
 
 export type HostChange = 'down' | 'up' | undefined;
 
+/** How many requests one claim may send to each callback URL. */
 export interface ClaimQuota {
   /**
-   * How many of the requests wanted may go to a callback URL, where so many of the store are under way;
-   * of one that is held back, the one of this minute or second.
+   * Returns how many of the wanted requests may go out. An open circuit allows a probe or none.
+   * @param underWay the requests of the same store in flight
    */
   allow(callbackUrl: string, wanted: number, underWay: number): number;
+  /** The claim was committed: its probes count. */
   commit(): void;
 }
 
 export class CircuitBreaker {
   /** By host and port: failures to connect. */
   readonly #hostCircuits = new Map<string, Circuit>();
-  /** By callback URL: callbacks that were not received though the host was reached. */
+  /** By callback URL: the host was reached, but did not receive the callback. */
   readonly #urlCircuits = new Map<string, Circuit>();
-  /** Callback URLs that received the last callback. */
+  /** Callback URLs that received their last callback. */
   readonly #healthyUrls = new Set<string>();
 
-  /** Those of a claim. It may be undone and made again: they are taken once it is in the file. */
+  /** A claim may roll back and run again, so its probes count only after `commit`. */
   quotaAt(monotonic: number): ClaimQuota {
-    const taken = new Set<Circuit>();
+    const probed = new Set<Circuit>();
     return {
       allow: (callbackUrl, wanted, underWay) => {
         const open = this.#openCircuits(callbackUrl);
-        if (open.some((each) => monotonic < each.nextProbeAt || taken.has(each))) return 0;
+        if (open.some((each) => monotonic < each.nextProbeAt || probed.has(each))) return 0;
         if (open.length === 0 && this.#healthyUrls.has(callbackUrl)) return wanted;
-        const room = Math.min(wanted, Math.max(0, 1 - underWay));
-        if (room > 0) for (const each of open) taken.add(each);
-        return room;
+        const allowed = Math.min(wanted, Math.max(0, 1 - underWay));
+        if (allowed > 0) for (const each of open) probed.add(each);
+        return allowed;
       },
       commit() {
-        for (const each of taken) each.nextProbeAt = monotonic + each.probeIntervalMs;
+        for (const each of probed) each.nextProbeAt = monotonic + each.probeIntervalMs;
       },
     };
   }
@@ -66,43 +67,43 @@ export class CircuitBreaker {
     return this.#openCircuits(callbackUrl).some((each) => monotonic < each.nextProbeAt);
   }
 
+  /** Whether the host of a callback URL is down. */
   isDown(callbackUrl: string): boolean {
     return isOpen(this.#hostCircuit(callbackUrl));
   }
 
-  /** For how long the host has been down; undefined where it is not. */
+  /** How long the host has been down; undefined if it is not. */
   downForMs(callbackUrl: string, monotonic: number): number | undefined {
     const host = this.#hostCircuit(callbackUrl);
     return isOpen(host) ? monotonic - host.openedAt : undefined;
   }
 
-  /** What holds it back. */
   #openCircuits(callbackUrl: string): Circuit[] {
     return [this.#hostCircuit(callbackUrl), this.#urlCircuits.get(callbackUrl)].filter(isOpen);
   }
 
-  /** Undefined for one that was reached the last time; mostly all were, and then no URL is read. */
+  /** Parses the URL only if some host has failed. */
   #hostCircuit(callbackUrl: string): Circuit | undefined {
     return this.#hostCircuits.size === 0 ? undefined : this.#hostCircuits.get(hostOf(callbackUrl));
   }
 
-  /** Whatever is held back has a request now, and not only when its time has come. */
+  /** Lets a probe to each open circuit go out now. */
   probeNow(): void {
-    for (const course of [...this.#hostCircuits.values(), ...this.#urlCircuits.values()])
-      course.nextProbeAt = 0;
+    for (const circuit of this.#hostCircuits.values()) circuit.nextProbeAt = 0;
+    for (const circuit of this.#urlCircuits.values()) circuit.nextProbeAt = 0;
   }
 
-  /** An attempt came to nothing before the host was reached. */
+  /** An attempt failed before it reached the host. */
   hostFailed(callbackUrl: string, monotonic: number): HostChange {
     this.#healthyUrls.delete(callbackUrl);
     const host = countFailure(this.#hostCircuits, hostOf(callbackUrl), hostProbeIntervalMs);
-    if (host.failures !== minFailuresToOpen) return undefined;
+    if (host.failures !== failuresToOpen) return undefined;
     host.nextProbeAt = monotonic + host.probeIntervalMs;
     host.openedAt = monotonic;
     return 'down';
   }
 
-  /** The host was reached, and received the callback or did not. */
+  /** An attempt reached the host. @param received whether the shop received the callback */
   hostReached(callbackUrl: string, received: boolean, monotonic: number): HostChange {
     const wasDown = this.isDown(callbackUrl);
     if (this.#hostCircuits.size > 0) this.#hostCircuits.delete(hostOf(callbackUrl));
@@ -111,29 +112,27 @@ export class CircuitBreaker {
       this.#urlCircuits.delete(callbackUrl);
     } else {
       this.#healthyUrls.delete(callbackUrl);
-      countFailure(this.#urlCircuits, callbackUrl, urlProbeIntervalMs).nextProbeAt =
-        monotonic + urlProbeIntervalMs;
+      const circuit = countFailure(this.#urlCircuits, callbackUrl, urlProbeIntervalMs);
+      circuit.nextProbeAt = monotonic + circuit.probeIntervalMs;
     }
     return wasDown ? 'up' : undefined;
   }
 }
 
-const isOpen = (course: Circuit | undefined): course is Circuit =>
-  course !== undefined && course.failures >= minFailuresToOpen;
+const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
+  circuit !== undefined && circuit.failures >= failuresToOpen;
 
-function countFailure(courses: Map<string, Circuit>, name: string, everyMs: number): Circuit {
-  const course = courses.get(name) ?? {
-    failures: 0,
-    nextProbeAt: 0,
-    openedAt: 0,
-    probeIntervalMs: everyMs,
+function countFailure(circuits: Map<string, Circuit>, key: string, probeIntervalMs: number) {
+  const circuit = circuits.get(key) ?? {
+    ...{ failures: 0, nextProbeAt: 0, openedAt: 0 },
+    probeIntervalMs,
   };
-  course.failures += 1;
-  courses.set(name, course);
-  return course;
+  circuit.failures += 1;
+  circuits.set(key, circuit);
+  return circuit;
 }
 
-/** Host and port, as the log may show them. */
+/** Host and port, without the secrets of the URL. */
 export function hostOf(callbackUrl: string): string {
   const url = new URL(callbackUrl);
   return `${url.hostname}:${portOf(url)}`;

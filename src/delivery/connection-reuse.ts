@@ -1,49 +1,47 @@
-// Connections that callbacks go over. One that brought a callback to its shop is kept for a moment, for the next
-// one to the same place: a block brings many at once, and a connection costs ten times a request. Whether its
-// address is still one that may be dialled is for each attempt to find out anew. Never used by two at once.
+// Reuse of connections to shops. After a callback, a connection stays open for a moment. The next
+// callback to the same destination uses it, because a connection costs ten times a request. Each
+// attempt checks anew whether it may dial the address of the connection. Two attempts never use
+// one connection at the same time.
 
 import type { Dispatcher } from 'undici';
 import type { HttpTarget, World } from '../world/world.ts';
 
-/** What an attempt has to say to a connection that it opens, and hears of it. */
+/** What an attempt gives to its connection: the resolver, and listeners of its progress. */
 export type ConnectionHooks = Required<Pick<HttpTarget, 'resolver' | 'onConnected' | 'onReady'>>;
 
 export type Destination = Pick<HttpTarget, 'origin' | 'ca' | 'connectTimeoutMs' | 'proxy'>;
 
 export interface CallbackConnections {
-  /** A new one, which dials with the first request. */
-  open(place: Destination, hooks: ConnectionHooks): CallbackConnection;
-  /** Whether there is any to a place. */
-  hasIdle(place: Destination): boolean;
-  /** Takes one to an address that the caller may dial; undefined when there is none. */
+  /** A new connection. It dials with its first request. */
+  open(destination: Destination, hooks: ConnectionHooks): CallbackConnection;
+  hasIdle(destination: Destination): boolean;
+  /** Takes an idle connection to an address that the caller may dial; undefined without one. */
   takeIdle(
-    place: Destination,
+    destination: Destination,
     hooks: ConnectionHooks,
     mayDial: (address: string) => boolean,
   ): CallbackConnection | undefined;
-  /** Gives back one that is at rest. */
-  putBack(place: Destination, line: CallbackConnection): void;
+  /** Puts back a connection that has no request in flight. */
+  putBack(destination: Destination, connection: CallbackConnection): void;
 }
 
-/** How long a connection is kept in nobody's use; most servers wait 5 s and more. */
+/** An idle connection is closed after this time. Most servers wait 5 s and more. */
 const idleMs = 2_000;
-/** At all places together. */
+/** Idle connections to all destinations. */
 const maxIdle = 256;
 
-/** A connection. */
 export class CallbackConnection {
   readonly client: Dispatcher;
-  /** Of the other end, once it is connected. */
+  /** The IP address of the server, once connected. */
   address: string | null = null;
-  /** Whether it has brought a callback before. */
   isReused = false;
-  /** Of the attempt in whose use it is. */
+  /** The hooks of the attempt that uses it. */
   hooks: ConnectionHooks;
 
-  constructor(world: Pick<World, 'http'>, place: Destination, hooks: ConnectionHooks) {
+  constructor(world: Pick<World, 'http'>, destination: Destination, hooks: ConnectionHooks) {
     this.hooks = hooks;
     this.client = world.http({
-      ...place,
+      ...destination,
       idleMs,
       isLenient: true,
       resolver: (name) => this.hooks.resolver(name),
@@ -60,36 +58,40 @@ export function createCallbackConnections(world: Pick<World, 'http'>): CallbackC
   const idle = new Map<string, CallbackConnection[]>();
   let count = 0;
 
-  function remove(name: string, line: CallbackConnection): void {
-    const lines = idle.get(name) ?? [];
-    const place = lines.indexOf(line);
-    if (place === -1) return;
-    lines.splice(place, 1);
-    if (lines.length === 0) idle.delete(name);
+  function remove(key: string, connection: CallbackConnection): void {
+    const connections = idle.get(key) ?? [];
+    const index = connections.indexOf(connection);
+    if (index === -1) return;
+    connections.splice(index, 1);
+    if (connections.length === 0) idle.delete(key);
     count -= 1;
   }
 
   return {
-    open: (place, hooks) => new CallbackConnection(world, place, hooks),
-    hasIdle: (place) => idle.has(keyOf(place)),
-    takeIdle(place, hooks, mayDial) {
-      const name = keyOf(place);
-      // The one that was used last: it is the least likely to be closed just now.
-      const line = idle.get(name)?.findLast(({ address }) => address !== null && mayDial(address));
-      if (line === undefined) return undefined;
-      remove(name, line);
-      line.isReused = true;
-      line.hooks = hooks;
-      return line;
+    open: (destination, hooks) => new CallbackConnection(world, destination, hooks),
+    hasIdle: (destination) => idle.has(keyOf(destination)),
+    takeIdle(destination, hooks, mayDial) {
+      const key = keyOf(destination);
+      // The most recently used connection is the least likely to be closed by the server now.
+      const connection = idle
+        .get(key)
+        ?.findLast(({ address }) => address !== null && mayDial(address));
+      if (connection === undefined) return undefined;
+      remove(key, connection);
+      connection.isReused = true;
+      connection.hooks = hooks;
+      return connection;
     },
-    putBack(place, line) {
-      const name = keyOf(place);
-      if (count >= maxIdle) return void line.client.destroy();
-      const lines = idle.get(name) ?? [];
-      idle.set(name, lines);
-      lines.push(line);
+    putBack(destination, connection) {
+      const key = keyOf(destination);
+      if (count >= maxIdle) return void connection.client.destroy();
+      const connections = idle.get(key) ?? [];
+      idle.set(key, connections);
+      connections.push(connection);
       count += 1;
-      if (!line.isReused) line.client.on('disconnect', () => remove(name, line));
+      if (!connection.isReused) {
+        connection.client.on('disconnect', () => remove(key, connection));
+      }
     },
   };
 }

@@ -1,85 +1,90 @@
-// Brings every callback that is owed to its shop: claim → send → record, for ever.
+// How a callback leaves: the dispatcher claims pending callbacks, sends and records them.
 //
-// Format. The queue is the `callbacks` table (store/records/outbox.ts); nothing else survives a crash. A row is owed until an
-// attempt is answered with 200, the schedule ends, or a newer status of the same payment supersedes it. A 200 that is
-// doubtful has it sent again, twice at most. A lease marks a row that is on the wire.
+// Format. The queue is the `callbacks` table (store/records/outbox.ts). Nothing else survives a
+// crash. A row is pending until its shop answers 200, the retry schedule ends, or a newer status
+// of the same payment supersedes it. A doubtful 200 makes the row due again, at most twice. A
+// lease marks a row whose request is in flight.
 //
-// Algorithm. `wake` starts the pump, or makes a running one go round once more, so a thousand wakes cost one claim. A
-// claim is one transaction: it leases what is due, up to the free room. Each leased callback is a flight of its own: one
-// attempt (bounded by the sender's deadline), then one transaction that records it with the next due time, then a wake,
-// since its place is free. That wake's claim shares the commit of the records of flights that end meanwhile. A tick each second finds what became due with time, and makes up for any wake that was lost; it only
-// reads unless something is due.
+// Algorithm. `wake` starts the pump, or makes a running pump claim once more. A thousand wakes
+// therefore cost one claim. A claim is one transaction: it leases the rows that are due, up to
+// the number of free slots. Each leased row becomes a delivery: one attempt under the sender's
+// deadline, then one transaction that records the attempt and the next due time. The delivery also
+// wakes the pump, because its slot is free. The claim after that wake shares its commit with the
+// records of other deliveries. A tick each second finds rows that became due, and repairs a lost
+// wake. It only reads unless something is due.
 //
 // Invariants.
-// - At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row whose lease ends, and it is
-//   sent again with the same event id.
-// - At most one flight an address: the outbox claims none while a lease lasts, the lease is longer than an attempt can
-//   take, and `inFlight` holds even when the wall clock jumps over a lease, also for the bound of a store.
-// - Bounded: `inFlight` flights in all, `perStore` of one store, one where it did not receive the last callback
-//   (circuit-breaker.ts), so a shop that hangs delays itself.
-// - A host that can't be reached costs its waiting callbacks no attempt (circuit-breaker.ts): they stay due, held back, and one
-//   a minute goes out to see, or at somebody's word.
-// - A failed attempt never ends the pump, and the pump never spins: it goes round only for a wake.
+// 1. At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row with a
+//    lease. When the lease ends, the same event id is sent again.
+// 2. At most one request an address: the outbox claims none while a lease lasts. A lease is longer
+//    than an attempt can take. `#inFlight` enforces this limit, and the limit of a store, even when
+//    the wall clock jumps over a lease.
+// 3. Bounded: `maxInFlight` requests in all, and `maxPerStore` of one store. After a failure, a
+//    store has one request at a time (circuit-breaker.ts), so a shop that hangs delays only itself.
+// 4. A host that cannot be reached costs its waiting callbacks no attempt (circuit-breaker.ts).
+//    They stay due. One a minute goes out as a probe, or at once when a person asks for it.
+// 5. A failed attempt never ends the pump.
+// 6. The pump never spins: it claims again only after a wake.
 
-import { emptyDoubt } from '../domain/callback-answer.ts';
 import { isWaitExhausted, maxWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
-import type { Database } from '../store/db/database.ts';
-import type { CallbackState } from '../store/db/schema.ts';
+import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Claimed, Next, Outbox } from '../store/records/outbox.ts';
-import type { Cancel, World } from '../world/world.ts';
+import type { Claimed, Next } from '../store/records/outbox.ts';
+import type { Cancel } from '../world/world.ts';
+import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
 import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
-import { type DeliveryLimits, deliveryLimits } from './delivery-limits.ts';
-import { type Attempt, type Sender, unsentAttempt } from './sender.ts';
-import { signingSecrets } from './signature.ts';
+import type { Attempt } from './sender.ts';
 
-/** A host that cannot be reached, though something is owed to it. */
+/** A host that cannot be reached, with pending callbacks. */
 export interface DownHost {
   /** Host and port. */
   readonly host: string;
-  /** Callbacks that are owed there. */
+  /** Number of pending callbacks. */
   readonly waiting: number;
 }
 
-/** What became of an attempt that was recorded. */
-export interface AttemptReport {
-  readonly outcome: Attempt['outcome'];
-  readonly durationMs: number;
-  readonly state: CallbackState;
-  /** Since the callback was owed, where it is delivered by this attempt. */
-  readonly deliveredAfterMs: number | undefined;
+export interface DeliveryLimits {
+  /** Requests in flight, of all stores. */
+  readonly maxInFlight: number;
+  /** Requests in flight, of one store. */
+  readonly maxPerStore: number;
+  /** Longer than the sender's deadline. */
+  readonly leaseMs: number;
+  /** `stop` waits this long for requests in flight, then aborts them. */
+  readonly drainMs: number;
 }
 
-export interface DispatcherParts {
-  readonly world: World;
-  readonly database: Pick<Database, 'write'>;
-  readonly outbox: Outbox;
-  readonly sender: Sender;
+export const deliveryLimits: DeliveryLimits = {
+  maxInFlight: 128,
+  maxPerStore: 2,
+  leaseMs: 30 * secondMs,
+  drainMs: 5 * secondMs,
+};
+
+export interface DispatcherParts extends AttemptParts {
   readonly limits?: DeliveryLimits;
-  /** Nothing is claimed while this is so; whoever knows when it is over wakes. */
+  /** The dispatcher claims nothing while this is true. Its owner calls `wake` when it ends. */
   readonly isHeldBack?: () => boolean;
-  /** Hears of each attempt once it is recorded. */
-  readonly onAttempt?: (report: AttemptReport) => void;
 }
 
-/** In one turn of the event loop: a request takes 0.15 ms. */
+/** In one turn of the event loop. A request takes 0.15 ms of it. */
 const maxLaunchesPerTurn = 16;
 const everySecond = '* * * * * *';
 const everyHour = '0 0 * * * *';
-/** How long the queue may fail before it is spoken of: a lock of another process passes. */
-const maxHiddenFailureMs = 60_000;
-/** Attempts older than this are only counted. */
-const attemptRetentionMs = 90 * 86_400_000;
+/** A failure of the queue is reported after this time: a lock of another process may pass. */
+const maxHiddenFailureMs = minuteMs;
+/** Older attempts are deleted. Their number stays. */
+const attemptRetentionMs = 90 * dayMs;
 
 export class CallbackDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
-  /** Addresses with a request on the wire, and their stores. */
+  /** Address ids with a request in flight, and their store ids. */
   readonly #inFlight = new Map<number, number>();
-  /** Flights, until their record is written. */
-  readonly #deliveries = new Set<Promise<void>>();
+  /** Deliveries whose record is not yet written. Housekeeping tasks as well. */
+  readonly #running = new Set<Promise<void>>();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #abortAll = new AbortController();
   readonly #breaker = new CircuitBreaker();
@@ -89,7 +94,7 @@ export class CallbackDispatcher {
   #started = false;
   #stopping = false;
   #lastStoreId = 0;
-  /** What the file refuses, and since when (monotonic). */
+  /** Since when each step of the queue fails, monotonic. */
   readonly #failingSince = new Map<'claim' | 'record', number>();
 
   constructor(parts: DispatcherParts) {
@@ -97,7 +102,7 @@ export class CallbackDispatcher {
     this.#limits = parts.limits ?? deliveryLimits;
   }
 
-  /** Frees the leases of the process before, then delivers until `stop`. */
+  /** Ends the leases of the previous process, then delivers until `stop`. */
   async start(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     await database.write((tx) => outbox.releaseLeases(tx));
@@ -112,14 +117,14 @@ export class CallbackDispatcher {
     this.wake();
   }
 
-  /** Something was enqueued, perhaps before the start. Losing a wake only costs the time to the next tick. */
+  /** A callback was enqueued. A wake before `start` is ignored. A lost wake waits for the tick. */
   wake(): void {
     if (!this.#mayClaim()) return;
     this.#claimAgain = true;
     this.#pump ??= this.#runPump();
   }
 
-  /** The same at somebody's word: what is held back is tried at once. */
+  /** A person asks for a retry: callbacks that the circuit breaker blocks go out now. */
   retry(): void {
     this.#breaker.probeNow();
     this.wake();
@@ -130,7 +135,7 @@ export class CallbackDispatcher {
     if (this.#isDue()) this.wake();
   }
 
-  /** Resolves when nothing is under way and nothing is due now. */
+  /** Resolves when nothing is in flight and nothing is due. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
@@ -139,7 +144,7 @@ export class CallbackDispatcher {
     });
   }
 
-  /** In the order of the stores; a restart finds them out anew. */
+  /** In the order of the stores. A restart forgets them. */
   downHosts(): DownHost[] {
     const waiting = new Map<string, number>();
     for (const { callbackUrl, owed } of this.#parts.outbox.owedByStore()) {
@@ -150,38 +155,36 @@ export class CallbackDispatcher {
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
-  /** Whether the host of a callback URL is one of them. */
   isDown(callbackUrl: string): boolean {
     return this.#breaker.isDown(callbackUrl);
   }
 
-  /** How many requests are on the wire. */
+  /** The number of requests in flight. */
   inFlight(): number {
     return this.#inFlight.size;
   }
 
-  /** Why nothing leaves though something is owed, in words; undefined while all is well. */
+  /** Why no pending callback can leave, as text; undefined when nothing stops them. */
   stallReason(): string | undefined {
-    const owing = this.#parts.outbox.owing();
-    if (owing.length > 0 && owing.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
-      return 'none of the shops that are owed one can be reached';
+    const pending = this.#parts.outbox.owing();
+    if (pending.length > 0 && pending.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
+      return 'none of the shops with pending callbacks can be reached';
     }
     const shownBefore = this.#parts.world.monotonic() - maxHiddenFailureMs;
     return [...this.#failingSince.values()].some((since) => since <= shownBefore)
-      ? 'the queue in the database cannot be worked on, the log says why'
+      ? 'the callback queue in the database fails; the log says why'
       : undefined;
   }
 
-  /** Claims nothing more, and waits for what is under way, but not for longer than `drainMs`. */
+  /** Claims nothing more. Waits for deliveries up to `drainMs`, then aborts them. */
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#cancels) cancel();
     const reason = new Error('paygate is stopping');
-    const cancel = this.#parts.world.after(this.#limits.drainMs, () =>
-      this.#abortAll.abort(reason),
-    );
+    const abort = () => this.#abortAll.abort(reason);
+    const cancel = this.#parts.world.after(this.#limits.drainMs, abort);
     await this.#pump;
-    await Promise.all(this.#deliveries);
+    await Promise.all(this.#running);
     cancel();
     this.#settleIdle();
   }
@@ -240,13 +243,13 @@ export class CallbackDispatcher {
     this.#track(this.#deliver(callback));
   }
 
-  /** What `idle` and `stop` wait for. */
+  /** `idle` and `stop` wait for this work. */
   #track(work: Promise<void>): void {
-    const open = work.finally(() => {
-      this.#deliveries.delete(open);
+    const tracked = work.finally(() => {
+      this.#running.delete(tracked);
       this.#settleIdle();
     });
-    this.#deliveries.add(open);
+    this.#running.add(tracked);
   }
 
   async #deliver(callback: Claimed): Promise<void> {
@@ -259,14 +262,14 @@ export class CallbackDispatcher {
     this.#noteQueueHealth('record', await recorded);
   }
 
-  #noteQueueHealth(what: 'claim' | 'record', succeeded: boolean): void {
-    if (succeeded) this.#failingSince.delete(what);
-    else if (!this.#failingSince.has(what)) {
-      this.#failingSince.set(what, this.#parts.world.monotonic());
+  #noteQueueHealth(step: 'claim' | 'record', succeeded: boolean): void {
+    if (succeeded) this.#failingSince.delete(step);
+    else if (!this.#failingSince.has(step)) {
+      this.#failingSince.set(step, this.#parts.world.monotonic());
     }
   }
 
-  /** When to try again; a host that is down is not charged to those that wait for it. */
+  /** When the callback is due again. A host that is down costs the callback no attempt. */
   #nextOf(callback: Claimed, attempt: Attempt): Next {
     const { world } = this.#parts;
     const { callbackUrl, step, dueAt } = callback;
@@ -307,7 +310,7 @@ export class CallbackDispatcher {
     }
   }
 
-  /** What was put off by a clock that was ahead, by hours or by years, is due now. */
+  /** Makes rows due whose due time was set by a clock that was ahead, by hours or by years. */
   async #correctDueTimes(): Promise<void> {
     const { database, outbox, world } = this.#parts;
     try {
@@ -321,75 +324,15 @@ export class CallbackDispatcher {
   #isDue(): boolean {
     const { world, outbox } = this.#parts;
     const [now, monotonic] = [world.now(), world.monotonic()];
-    const isHeld = (url: string) => this.#breaker.isBlocked(url, monotonic);
-    const dueAt = outbox.nextDueAt(now, isHeld, [...this.#inFlight.keys()]);
+    const isBlocked = (url: string) => this.#breaker.isBlocked(url, monotonic);
+    const dueAt = outbox.nextDueAt(now, isBlocked, [...this.#inFlight.keys()]);
     return dueAt !== undefined && dueAt <= now;
   }
 
   #settleIdle(): void {
-    if (this.#idleWaiters.length === 0 || this.#pump !== undefined || this.#deliveries.size > 0)
-      return;
+    const isBusy = this.#pump !== undefined || this.#running.size > 0;
+    if (this.#idleWaiters.length === 0 || isBusy) return;
     if (!this.#stopping && this.#isDue()) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 }
-
-/** One attempt; undefined when `stop` cut it off. A fault of ours counts as a failed attempt. */
-async function makeAttempt(
-  { world, sender, outbox }: DispatcherParts,
-  callback: Claimed,
-  signal: AbortSignal,
-): Promise<Attempt | undefined> {
-  const startedAt = world.now();
-  try {
-    const { callbackCa, ...order } = callback;
-    const ca = callbackCa ?? undefined;
-    const webhookSecrets = signingSecrets(callback, startedAt);
-    const attempt = await sender.send({ ...order, ca, webhookSecrets }, signal);
-    const isDoubtful = attempt.verdict === 'empty' && outbox.hasSpoken(callback.storeId);
-    return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    const reason = 'an internal error of paygate; its log says more';
-    world.log.error('callback attempt broke', { ...idsOf(callback), reason: reasonOf(error) });
-    return { ...unsentAttempt, startedAt, durationMs: 0, outcome: 'internal', reason };
-  }
-}
-
-/** Never rejects: what can't be recorded is sent again when its lease ends. Answers whether it was. */
-async function recordAttempt(
-  { world, database, outbox, onAttempt }: DispatcherParts,
-  callback: Claimed,
-  attempt: Attempt,
-  next: Next,
-): Promise<boolean> {
-  const { outcome, httpStatus, durationMs, doubt, reason } = attempt;
-  const fields = {
-    ...idsOf(callback),
-    attempt: callback.attemptCount + 1,
-    outcome,
-    httpStatus,
-    durationMs,
-    ...(reason !== null && { reason }),
-    ...(doubt !== null && { doubt }),
-  };
-  try {
-    const now = world.now();
-    const state = await database.write((tx) => outbox.record(tx, now, callback, attempt, next));
-    world.log[outcome === 'delivered' ? 'info' : 'warn']('callback attempted', fields);
-    const isFirst = outcome === 'delivered' && callback.state !== 'delivered';
-    const deliveredAfterMs = isFirst ? now - callback.createdAt : undefined;
-    onAttempt?.({ outcome, durationMs, state, deliveredAfterMs });
-    if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
-    return true;
-  } catch (error) {
-    world.log.error('callback attempt not recorded', { ...fields, fault: reasonOf(error) });
-    return false;
-  }
-}
-
-const idsOf = ({ callbackId, storeId, eventId }: Claimed): Record<string, unknown> => ({
-  callbackId,
-  storeId,
-  eventId,
-});

@@ -1,16 +1,16 @@
-// Why an attempt failed, in words for the merchant whose server it went to. Pure. What the server
-// sent is shown redacted, cut and without control characters; the callback's own URL never.
+// Why an attempt failed, as text for the merchant. Pure. Text that the server sent is redacted, cut
+// and freed of control characters. The callback's own URL is never shown.
 
 import { redactUrl } from '../domain/callback.ts';
 import { plainText } from '../domain/format.ts';
 import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts';
 import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
 
-/** How much of an answer's body is kept for the log. */
+/** The longest excerpt of a body. */
 const maxExcerptBytes = 1024;
 const maxLocationLength = 200;
 
-/** undici's name for what it gives no code. */
+/** The name of undici's parser errors, which have no code. */
 export const parserFault = 'HTTPParserError';
 
 const responseFaults: Readonly<Record<string, string>> = {
@@ -30,16 +30,16 @@ const phaseTexts: Readonly<Record<AttemptEnd['phase'], string>> = {
 
 export interface EndedAttempt extends AttemptEnd {
   readonly outcome: ReturnType<typeof outcomeOf>;
-  /** Host and port that the callback went to. */
+  /** Host and port of the callback URL. */
   readonly host: string;
-  /** The `Location` of the answer. */
+  /** The `Location` header. */
   readonly location?: string | undefined;
 }
 
-/** One sentence; null for what was delivered. */
-export function reasonFor(told: EndedAttempt): string | null {
-  const { outcome, host, phase, status, location } = told;
-  const errorCode = told.errorCode ?? '';
+/** One sentence; null for a delivered callback. */
+export function reasonFor(attempt: EndedAttempt): string | null {
+  const { outcome, host, phase, status, location } = attempt;
+  const errorCode = attempt.errorCode ?? '';
   switch (outcome) {
     case 'delivered':
       return null;
@@ -65,25 +65,25 @@ export function reasonFor(told: EndedAttempt): string | null {
 const shownLocation = (location: string | undefined): string =>
   location === undefined ? 'nowhere' : plainText(redactUrl(location), maxLocationLength);
 
-/** What does not show, in a body that keeps its white space and is cut only when it is redacted. */
+/** Characters that are not printed. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** Shorter ones would blacken half of a text that has nothing to do with them. */
+/** Shorter secrets would redact large parts of unrelated text. */
 const minSecretLength = 4;
 
 /**
- * The beginning of a body as text that is safe to show; bytes cut in half are left out.
- * @param secrets what an answer may echo and must not be shown; asked where it is long enough to hold one
+ * The beginning of a body as text that is safe to show. A character cut in half is left out.
+ * @param secrets returns the secrets to redact. It is called only for a body that can hold one.
  */
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
-  const whole = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
-  if (whole.length < minSecretLength) return whole;
-  const text = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), whole);
-  const kept = new TextEncoder().encode(text).subarray(0, maxExcerptBytes);
-  return new TextDecoder().decode(kept, { stream: true });
+  const text = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
+  if (text.length < minSecretLength) return text;
+  const redacted = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+  const bytes = new TextEncoder().encode(redacted).subarray(0, maxExcerptBytes);
+  return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** What of a callback URL may be a secret, as it stands there and decoded; the longest first. */
+/** The parts of a callback URL that may be secret, raw and decoded, the longest first. */
 export function secretsOf(callbackUrl: string): string[] {
   const [path = '', query = ''] = callbackUrl.replace(/^[^:]*:\/\/[^/?]*/, '').split(/\?(.*)/s);
   const segments = path.split('/').filter((segment) => redactUrl(segment) !== segment);

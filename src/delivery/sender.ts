@@ -1,6 +1,6 @@
-// One HTTP attempt of a callback (wire §4): what is asked of the shop's server, and what its answer
-// means; how it goes there stands in callback-request.ts. It follows no redirect, keeps no cookie, always verifies
-// TLS, and logs nothing: the URL and its query are secrets.
+// The sender of callbacks: one HTTP attempt (wire §4). It builds the signed request and interprets
+// the response; callback-request.ts makes the connection. It follows no redirect, stores no cookie
+// and always verifies TLS. It logs nothing, because the URL and its query are secrets.
 
 import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
 import { type AnswerVerdict, judgeAnswer } from '../domain/callback-answer.ts';
@@ -22,7 +22,7 @@ import { createKeyCache, type SecretKeyOf, signatureHeaders } from './signature.
 
 export interface OutgoingCallback extends TargetPolicy {
   readonly callbackUrl: string;
-  /** What is appended to the URL's own query. */
+  /** Appended to the URL's own query. */
   readonly query: string;
   readonly eventId: string;
   /** The store's signing secrets, the current one first. */
@@ -32,9 +32,9 @@ export interface OutgoingCallback extends TargetPolicy {
 export interface Attempt extends AttemptRecord {
   readonly verdict: AnswerVerdict | null;
   readonly retryAfterSeconds?: number | undefined;
-  /** The host could not be reached: no other callback to it has a chance either. */
+  /** The host could not be reached, so other callbacks to it would fail as well. */
   readonly unreachable: boolean;
-  /** What went out, or would have; null where the URL was refused before. */
+  /** The request that was sent, or would have been; null if the URL was refused before. */
   readonly request: SentRequest | null;
 }
 
@@ -44,39 +44,39 @@ export interface SentRequest {
 
 export interface Sender {
   /**
-   * Makes one attempt; whatever the shop's server does is an outcome, not an error.
-   * Rejects with the signal's reason when that cut the attempt off.
+   * Makes one attempt. Whatever the shop's server does is an outcome, not an error.
+   * Rejects with the signal's reason if the signal aborted.
    */
-  send(order: OutgoingCallback, signal: AbortSignal): Promise<Attempt>;
+  send(callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt>;
   /**
-   * Asks a host something that is no callback, on the way that one would take: unsigned, without the
-   * query of a store. Rejects as `send` does.
+   * Sends a request that is not a callback to a host, under the same rules. It is unsigned and has
+   * no query of a store. Rejects as `send` does.
    */
-  probe(question: ProbeRequest, signal: AbortSignal): Promise<ProbeResult>;
+  probe(request: ProbeRequest, signal: AbortSignal): Promise<ProbeResult>;
 }
 
 export interface ProbeRequest extends TargetPolicy {
-  /** Scheme, host and port of it are used, and nothing else. */
+  /** Only its scheme, host and port are used. */
   readonly url: string;
   readonly method: 'GET' | 'HEAD';
   readonly path: string;
 }
 
 export interface ProbeResult {
-  /** Of an answer, whatever it says; null without one. */
+  /** Null without a response. */
   readonly httpStatus: number | null;
-  /** Why there is none. */
+  /** Why there is no response. */
   readonly reason: string | null;
   /** The IP address that was dialled. */
   readonly address: string | null;
-  /** Its beginning, as it came. */
+  /** The beginning of the body, not redacted. */
   readonly body: string;
 }
 
 export interface SenderOptions extends RequestOptions {
-  /** Of paygate, for the User-Agent: `0.1`. */
+  /** The version of paygate in the User-Agent: `0.1`. */
   readonly version: string;
-  /** Then nothing is signed: a signature says when it was made. Never without it. */
+  /** While true, callbacks are unsigned, because a signature contains the time. */
   readonly isClockWrong?: () => boolean;
 }
 
@@ -87,36 +87,36 @@ interface SenderParts extends RequestParts {
 }
 
 export function createSender(world: World, options: SenderOptions): Sender {
-  const way: SenderParts = {
+  const parts: SenderParts = {
     world,
     options,
     connections: createCallbackConnections(world),
     secretKey: createKeyCache(),
   };
   return {
-    async send(order, signal) {
+    async send(callback, signal) {
       const startedAt = world.now();
       const began = world.monotonic();
-      const result = await attempt(way, order, signal);
+      const result = await attempt(parts, callback, signal);
       return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
     },
-    probe: (question, signal) => probe(way, question, signal),
+    probe: (request, signal) => probe(parts, request, signal),
   };
 }
 
 async function probe(
-  way: SenderParts,
+  parts: SenderParts,
   { url, method, path, ...rest }: ProbeRequest,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   try {
     const { origin } = callbackTarget(url, '');
-    const headers = { 'user-agent': `paygate/${way.options.version}`, accept: '*/*' };
-    const course = await sendRequest(way, rest, { origin, path, method, headers }, signal);
-    const { status, address } = course;
+    const headers = { 'user-agent': `paygate/${parts.options.version}`, accept: '*/*' };
+    const progress = await sendRequest(parts, rest, { origin, path, method, headers }, signal);
+    const { status, address } = progress;
     const { host } = new URL(origin);
-    const reason = reasonFor({ ...course, outcome: outcomeOf(course), host });
-    const body = Buffer.concat(course.body).toString();
+    const reason = reasonFor({ ...progress, outcome: outcomeOf(progress), host });
+    const body = Buffer.concat(progress.body).toString();
     return { httpStatus: status ?? null, reason: status ? null : reason, address, body };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
@@ -126,7 +126,7 @@ async function probe(
 
 type AttemptResult = Omit<Attempt, 'startedAt' | 'durationMs'>;
 
-/** What is known of an attempt that never came to the network. */
+/** The fields of an attempt that never reached the network. */
 export const unsentAttempt = {
   httpStatus: null,
   body: null,
@@ -139,17 +139,17 @@ export const unsentAttempt = {
 } as const;
 
 async function attempt(
-  way: SenderParts,
-  order: OutgoingCallback,
+  parts: SenderParts,
+  callback: OutgoingCallback,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  const { world } = way;
+  const { world } = parts;
   try {
-    const target = callbackTarget(order.callbackUrl, order.query);
-    const headers = requestHeaders(way, order, target);
-    const asked = { ...target, method: 'GET', headers } as const;
-    const course = await sendRequest(way, order, asked, signal);
-    return { ...resultOf(course, order, target, world.now()), request: { headers } };
+    const target = callbackTarget(callback.callbackUrl, callback.query);
+    const headers = requestHeaders(parts, callback, target);
+    const request = { ...target, method: 'GET', headers } as const;
+    const progress = await sendRequest(parts, callback, request, signal);
+    return { ...resultOf(progress, callback, target, world.now()), request: { headers } };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     return { ...unsentAttempt, outcome: 'refused', reason: error.message };
@@ -157,31 +157,31 @@ async function attempt(
 }
 
 function requestHeaders(
-  { world, options, secretKey: keyOf }: SenderParts,
+  { world, options, secretKey }: SenderParts,
   { eventId, webhookSecrets }: OutgoingCallback,
   { query }: CallbackTarget,
 ): Record<string, string> {
   const { version, isClockWrong } = options;
-  const signable = { eventId, timestamp: Math.floor(world.now() / 1000), query };
+  const content = { eventId, timestamp: Math.floor(world.now() / 1000), query };
   return {
     'user-agent': `paygate/${version}`,
     accept: '*/*',
     ...(isClockWrong?.()
       ? { 'webhook-id': eventId }
-      : signatureHeaders(signable, webhookSecrets, keyOf)),
+      : signatureHeaders(content, webhookSecrets, secretKey)),
   };
 }
 
 function resultOf(
-  course: AttemptProgress,
-  order: OutgoingCallback,
+  progress: AttemptProgress,
+  callback: OutgoingCallback,
   target: CallbackTarget,
   now: number,
 ): Omit<AttemptResult, 'request'> {
-  const { status, address, phases, phase } = course;
-  const outcome = outcomeOf(course);
-  const received = Buffer.concat(course.body);
-  const secrets = lazy(() => secretsOf(order.callbackUrl));
+  const { status, address, phases, phase } = progress;
+  const outcome = outcomeOf(progress);
+  const received = Buffer.concat(progress.body);
+  const secrets = lazy(() => secretsOf(callback.callbackUrl));
   const answer = outcome === 'delivered' ? judgeAnswer(received, secrets) : undefined;
   return {
     outcome,
@@ -189,7 +189,7 @@ function resultOf(
     reason:
       outcome === 'delivered'
         ? null
-        : reasonFor({ ...course, outcome, host: new URL(target.origin).host }),
+        : reasonFor({ ...progress, outcome, host: new URL(target.origin).host }),
     body: status === undefined ? null : excerpt(received, secrets),
     address,
     phases,
@@ -197,6 +197,6 @@ function resultOf(
     verdict: answer?.verdict ?? null,
     unreachable: isUnreachable(outcome, phase),
     retryAfterSeconds:
-      outcome === 'delivered' ? undefined : parseRetryAfter(course.retryAfter, now),
+      outcome === 'delivered' ? undefined : parseRetryAfter(progress.retryAfter, now),
   };
 }

@@ -1,5 +1,6 @@
-// Standard Webhooks headers over a callback's query string (wire §4): HMAC-SHA256 of
-// `id.timestamp.query`, one signature for each secret, so that a rotated one can still be checked.
+// The signature of a callback: Standard Webhooks headers over its query string (wire §4). Each
+// secret makes one HMAC-SHA256 of `id.timestamp.query`. Receivers can thus check either secret
+// during a rotation.
 // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
@@ -13,7 +14,7 @@ export interface SignedContent {
   readonly eventId: string;
   /** Epoch seconds. */
   readonly timestamp: number;
-  /** The raw query string, exactly as sent. */
+  /** The raw query string, as sent. */
   readonly query: string;
 }
 
@@ -23,16 +24,16 @@ export interface SignatureHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** Makes the key of a secret, `whsec_…`. */
+/** Returns the HMAC key of a secret, `whsec_…`. */
 export type SecretKeyOf = (secret: string) => KeyObject;
 
 const secretKey: SecretKeyOf = (secret) =>
   createSecretKey(base64.decode(secret.slice(secretPrefix.length)));
 
-/** To make one takes as long as five signatures. A replaced one is kept until others push it out: what signs is for the store to say. */
+/** Keys of replaced secrets stay in the cache until they are evicted. */
 const maxCachedKeys = 256;
 
-/** The same, each made once while so many others are not. */
+/** Caches keys, because a new key takes as long as five signatures. */
 export function createKeyCache(): SecretKeyOf {
   const keys = new LRUCache<string, KeyObject>({ max: maxCachedKeys });
   return (secret) => {
@@ -46,11 +47,11 @@ export function createKeyCache(): SecretKeyOf {
 
 /** @param secrets `whsec_…`, the current one first */
 export function signatureHeaders(
-  signable: SignedContent,
+  content: SignedContent,
   secrets: readonly string[],
   keyOf: SecretKeyOf = secretKey,
 ): SignatureHeaders {
-  const { eventId, timestamp, query } = signable;
+  const { eventId, timestamp, query } = content;
   const message = `${eventId}.${timestamp}.${query}`;
   const sign = (secret: string): string =>
     `v1,${createHmac('sha256', keyOf(secret)).update(message).digest('base64')}`;
@@ -68,17 +69,17 @@ export interface SigningSecrets {
   readonly previousSecretUntil: number | null;
 }
 
-/** What signs at a time: the current secret, and the one before for a while after a rotation. */
+/** The secrets that sign now: the current one, and the previous one for a week after a rotation. */
 export function signingSecrets(secrets: SigningSecrets, now: number): string[] {
   const { webhookSecret, previousWebhookSecret, previousSecretUntil } = secrets;
-  const isKept = previousWebhookSecret !== null && now < (previousSecretUntil ?? 0);
-  return isKept ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
+  const hasPrevious = previousWebhookSecret !== null && now < (previousSecretUntil ?? 0);
+  return hasPrevious ? [webhookSecret, previousWebhookSecret] : [webhookSecret];
 }
 
-/** How long an old secret goes on signing. */
+/** How long the previous secret signs after a rotation. */
 export const secretOverlapMs = 7 * 86_400_000;
 
-/** A fresh secret takes over; the one before signs beside it for a while, an earlier one no more. */
+/** The fresh secret becomes current, and the current one previous. An earlier one is dropped. */
 export const rotatedSecrets = (
   { webhookSecret }: Pick<SigningSecrets, 'webhookSecret'>,
   fresh: string,

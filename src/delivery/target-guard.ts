@@ -1,6 +1,6 @@
-// The guard in front of every connection of a callback: which addresses it may dial. A name is looked
-// up once per attempt, every answer must pass, and only these answers are dialled; a literal address,
-// which no resolver ever sees, is checked by itself. The rules are in domain/callback-url-policy.ts.
+// The guard of callback connections: which IP addresses a callback may dial. An attempt looks up a
+// name once. Every address must pass, and only these addresses are dialled. A literal address is
+// checked by itself, because no resolver sees it. domain/callback-url-policy.ts has the rules.
 
 import {
   type CallbackFlags,
@@ -13,18 +13,17 @@ import type { ListenAddress } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Resolver, SocksProxy } from '../world/world.ts';
 
-/** What an attempt knows of the machine that it leaves from. */
+/** The addresses of this machine. */
 export interface LocalAddresses {
-  /** Addresses on which paygate itself listens. */
+  /** Addresses on which paygate listens. */
   readonly listeners: readonly ListenAddress[];
   readonly ownAddresses: readonly string[];
 }
 
 /**
- * @param origin scheme, host and port of the callback URL
- * @param resolve looks a name up
- * @returns a resolver that answers only what may be dialled, for this origin alone
- * @throws PaygateError forbidden, here for a literal address and in the resolver for a name
+ * Returns a resolver for this origin only. The resolver returns only addresses that may be dialled.
+ * @param origin scheme, host and port of the callback URL.
+ * @throws PaygateError forbidden. At once for a literal address, in the resolver for a name.
  */
 export function guardTarget(
   origin: URL,
@@ -49,8 +48,8 @@ export function guardTarget(
 }
 
 /**
- * The proxy that leads to an onion service, whose name no resolver is asked for; undefined for all other hosts, which are
- * called directly. @throws PaygateError forbidden where there is none, or no such service can be
+ * The proxy for an onion service. Undefined for all other hosts.
+ * @throws PaygateError forbidden if no proxy is set or the onion name is invalid
  */
 export function onionProxy(
   { hostname }: URL,

@@ -1,6 +1,6 @@
-// A callback of no payment, with which a merchant tries a Callback URL. It looks like any other, but its
-// address is nobody's (a random hash, never one of the merchant's), its txid is the mark that receivers
-// of this kind of callback know test callbacks by, and its id begins with msg_test_.
+// A test callback, with which a merchant tries a Callback URL. It looks like a callback of a
+// payment, but its address is a random hash. Its id begins with `msg_test_`. Receivers recognise
+// it by its txid.
 
 import { base58 } from '@scure/base';
 import { scriptToAddress } from '../bitcoin/address.ts';
@@ -11,7 +11,7 @@ import type { StoreRow } from '../store/records/catalog.ts';
 import type { OutgoingCallback } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 
-/** Shop plugins have a branch for it. */
+/** Shop plugins recognise it. */
 export const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
 
 const hashBytes = 20;
@@ -21,12 +21,12 @@ export interface TestCallbackOptions {
   readonly network: Network;
   readonly status: CallbackStatus;
   readonly valueSat: number;
-  /** Whether status 0 says that the transaction can be replaced; false without it. */
+  /** Status 0 reports a replaceable transaction; false by default. */
   readonly rbf?: boolean;
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-/** A test callback to a store, ready to be sent. */
+/** A test callback to a store, ready to send. */
 export function testCallback(
   row: StoreRow,
   now: number,

@@ -4,7 +4,8 @@
 // https://prometheus.io/docs/practices/naming/
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { AttemptReport, CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { AttemptReport } from '../delivery/attempt.ts';
+import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';

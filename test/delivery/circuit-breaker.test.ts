@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   CircuitBreaker,
+  failuresToOpen,
   hostProbeIntervalMs,
-  minFailuresToOpen,
   urlProbeIntervalMs,
 } from '../../src/delivery/circuit-breaker.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
@@ -28,7 +28,7 @@ describe('a breaker', () => {
 
   it('opens at the fifth failure in a row, and not before', () => {
     const breaker = new CircuitBreaker();
-    expect(failTimes(breaker, minFailuresToOpen - 1)).toBeUndefined();
+    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
     expect(allow(breaker, url, 2, 0, 0)).toBe(1);
     expect(failTimes(breaker, 1)).toBe('down');
     expect(allow(breaker, url, 2, 0, 0)).toBe(0);
@@ -36,9 +36,9 @@ describe('a breaker', () => {
 
   it('counts anew after the host was reached', () => {
     const breaker = new CircuitBreaker();
-    failTimes(breaker, minFailuresToOpen - 1);
+    failTimes(breaker, failuresToOpen - 1);
     expect(breaker.hostReached(url, false, 0)).toBeUndefined();
-    expect(failTimes(breaker, minFailuresToOpen - 1)).toBeUndefined();
+    expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
     expect(failTimes(breaker, 1)).toBe('down');
     expect(breaker.hostReached(url, true, 0)).toBe('up');
     expect(allow(breaker, url, 2, 0, 0)).toBe(2);
@@ -47,7 +47,7 @@ describe('a breaker', () => {
   it('says for how long the host has been down, from the failure that opened it', () => {
     const breaker = new CircuitBreaker();
     expect(breaker.downForMs(url, 1_000)).toBeUndefined();
-    failTimes(breaker, minFailuresToOpen, 1_000);
+    failTimes(breaker, failuresToOpen, 1_000);
     expect(breaker.downForMs(url, 61_000)).toBe(60_000);
     breaker.hostFailed(url, 61_000);
     expect(breaker.downForMs(url, 91_000)).toBe(90_000);
@@ -69,8 +69,7 @@ describe('a breaker', () => {
 
   it('lets one request a second to a shop that received none of the last five', () => {
     const breaker = new CircuitBreaker();
-    for (let misses = 1; misses < minFailuresToOpen; misses += 1)
-      breaker.hostReached(url, false, 0);
+    for (let misses = 1; misses < failuresToOpen; misses += 1) breaker.hostReached(url, false, 0);
     expect([breaker.isBlocked(url, 0), allow(breaker, url, 2, 0, 0)]).toEqual([false, 1]);
     breaker.hostReached(url, false, 0);
     expect([breaker.isBlocked(url, 999), allow(breaker, url, 2, 0, 999)]).toEqual([true, 0]);
@@ -86,7 +85,7 @@ describe('a breaker', () => {
 
   it('lets one request through a minute, and takes it', () => {
     const breaker = new CircuitBreaker();
-    failTimes(breaker, minFailuresToOpen);
+    failTimes(breaker, failuresToOpen);
     expect(breaker.isBlocked(url, hostProbeIntervalMs - 1)).toBe(true);
     expect(breaker.isBlocked(url, hostProbeIntervalMs)).toBe(false);
     expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(1);
@@ -96,7 +95,7 @@ describe('a breaker', () => {
 
   it('gives the turn of a claim that was undone to the next, and one to a claim', () => {
     const breaker = new CircuitBreaker();
-    failTimes(breaker, minFailuresToOpen);
+    failTimes(breaker, failuresToOpen);
     expect(breaker.quotaAt(hostProbeIntervalMs).allow(url, 2, 0)).toBe(1);
     const turns = breaker.quotaAt(hostProbeIntervalMs);
     expect(turns.allow(url, 2, 0)).toBe(1);
@@ -108,7 +107,7 @@ describe('a breaker', () => {
   it('holds a shop back that received the last callback, once its host is down', () => {
     const breaker = new CircuitBreaker();
     breaker.hostReached('https://shop.example/other', true, 0);
-    failTimes(breaker, minFailuresToOpen);
+    failTimes(breaker, failuresToOpen);
     expect(allow(breaker, 'https://shop.example/other', 2, 0, 0)).toBe(0);
     expect(allow(breaker, 'https://shop.example/other', 2, 0, hostProbeIntervalMs)).toBe(1);
     expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
@@ -116,7 +115,7 @@ describe('a breaker', () => {
 
   it('is one for all paths of a host and port, and for no other port', () => {
     const breaker = new CircuitBreaker();
-    failTimes(breaker, minFailuresToOpen);
+    failTimes(breaker, failuresToOpen);
     expect(allow(breaker, 'https://SHOP.example:443/other', 2, 0, 0)).toBe(0);
     expect(allow(breaker, 'https://shop.example:8443/cb', 2, 0, 0)).toBe(1);
     expect(allow(breaker, 'http://shop.example/cb', 2, 0, 0)).toBe(1);
@@ -124,7 +123,7 @@ describe('a breaker', () => {
 });
 
 describe('a host that cannot be reached', () => {
-  /** A port that nothing listens on, callbacks owed to it, and five failures. */
+  /** A port without a listener, pending callbacks to it, and five failures. */
   async function down(owedCount: number, world = createTestWorld(), owedForMs = 0) {
     const gone = await startReceiver();
     await gone.close();
@@ -144,13 +143,13 @@ describe('a host that cannot be reached', () => {
 
   it('is tried by one callback a minute, and charges none of them', async () => {
     const { world, dispatcher, steps, attempts, states } = await down(20);
-    expect(sum(steps())).toBe(minFailuresToOpen);
+    expect(sum(steps())).toBe(failuresToOpen);
     const before = attempts();
-    expect(before).toBe(minFailuresToOpen);
+    expect(before).toBe(failuresToOpen);
     await world.advance(10 * hostProbeIntervalMs);
     await dispatcher.idle();
     expect(attempts()).toBe(before + 10);
-    expect(sum(steps())).toBe(minFailuresToOpen);
+    expect(sum(steps())).toBe(failuresToOpen);
     expect(new Set(states())).toEqual(new Set(['owed']));
     const warned = world.logs.filter(({ level }) => level === 'warn');
     expect(warned.filter(({ message }) => message !== 'callback attempted')).toMatchObject([
@@ -162,15 +161,15 @@ describe('a host that cannot be reached', () => {
     const { world, dispatcher, gone, attempts, states } = await down(20);
     dispatcher.retry();
     await dispatcher.idle();
-    expect(attempts()).toBe(minFailuresToOpen + 1);
+    expect(attempts()).toBe(failuresToOpen + 1);
     const back = await startReceiver({ port: gone.port });
     dispatcher.wake();
     await dispatcher.idle();
     expect(back.requests).toHaveLength(0);
     dispatcher.retry();
     await dispatcher.idle();
-    // The others were charged a try each before it was known to be down.
-    expect(back.requests).toHaveLength(20 - minFailuresToOpen);
+    // The others had one attempt each before the host was known to be down.
+    expect(back.requests).toHaveLength(20 - failuresToOpen);
     await world.advance(10_000);
     await dispatcher.idle();
     expect(new Set(states())).toEqual(new Set(['delivered']));
@@ -192,7 +191,7 @@ describe('a host that cannot be reached', () => {
 
   it('is trouble while no other host is owed one', async () => {
     const { owed, world, dispatcher, gone } = await down(5);
-    const none = 'none of the shops that are owed one can be reached';
+    const none = 'none of the shops with pending callbacks can be reached';
     expect(dispatcher.stallReason()).toBe(none);
     expect(dispatcher.downHosts()).toEqual([{ host: new URL(gone.origin).host, waiting: 5 }]);
     const hanging = await receiver({ answer: () => 'hang' });
@@ -256,10 +255,10 @@ describe('a host that cannot be reached', () => {
     await dispatcher.start();
     await dispatcher.idle();
     // Five at once, and then one a second.
-    expect(shop.requests).toHaveLength(minFailuresToOpen);
+    expect(shop.requests).toHaveLength(failuresToOpen);
     await world.advance(10 * urlProbeIntervalMs);
     await dispatcher.idle();
-    expect(shop.requests.length).toBe(minFailuresToOpen + 10);
+    expect(shop.requests.length).toBe(failuresToOpen + 10);
     const charged = outbox.list({ limit: 100 }).reduce((all, { step }) => all + step, 0);
     expect(charged).toBe(shop.requests.length);
     shop.script({ status: 200 });
@@ -282,7 +281,7 @@ describe('a host that cannot be reached', () => {
     await restarted.dispatcher.idle();
     await world.advance(10_000);
     await restarted.dispatcher.idle();
-    expect(charged(again.outbox) - before).toBe(minFailuresToOpen);
+    expect(charged(again.outbox) - before).toBe(failuresToOpen);
     // None of them is further on than it would be by itself.
     expect(again.outbox.list({ limit: 100 }).every(({ step }) => step <= 2)).toBe(true);
   });

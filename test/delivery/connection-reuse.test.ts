@@ -1,4 +1,4 @@
-// Connections kept for the next callback: how many, for whom, and that none is taken that has ended.
+// Idle connections for the next callback: how many, for which destination, and never a closed one.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -29,7 +29,7 @@ const hooks: ConnectionHooks = {
 };
 const anywhere = () => true;
 
-/** A shop that keeps what comes, until it is told to end it. */
+/** A shop that leaves connections open until it is asked to end them. */
 async function shop() {
   const sockets: Socket[] = [];
   const server = createServer((_, response) => void response.end('ok'));
@@ -81,7 +81,7 @@ test('one that is taken is known to be used, and is there for nobody else', asyn
   lines.putBack(place, await used(lines, place));
   expect(lines.hasIdle(place)).toBe(true);
   const taken = lines.takeIdle(place, hooks, anywhere);
-  expect(taken).toMatchObject({ isKept: true, address: '127.0.0.1' });
+  expect(taken).toMatchObject({ isReused: true, address: '127.0.0.1' });
   expect(lines.hasIdle(place)).toBe(false);
   expect(lines.takeIdle(place, hooks, anywhere)).toBeUndefined();
   expect(sockets).toHaveLength(1);

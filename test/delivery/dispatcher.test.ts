@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { deadlineMs } from '../../src/delivery/callback-request.ts';
-import { minFailuresToOpen } from '../../src/delivery/circuit-breaker.ts';
-import { deliveryLimits } from '../../src/delivery/delivery-limits.ts';
+import { failuresToOpen } from '../../src/delivery/circuit-breaker.ts';
+import { deliveryLimits } from '../../src/delivery/dispatcher.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { callbacks, payments } from '../../src/store/db/schema.ts';
@@ -396,7 +396,7 @@ describe('bounds', () => {
     await owed.enqueue(world.now(), ...waiting);
     dispatcher.wake();
     await shop.waitFor(3);
-    // What is on the wire is overtaken meanwhile: the rows that tell of it are others.
+    // Newer statuses supersede the callbacks in flight: other rows are pending now.
     await owed.enqueue(world.now(), ...waiting.slice(0, 2).map((each) => withStatus(each, 1)));
     world.jumpWallClock(3_600_000);
     await world.advance(3000);
@@ -407,7 +407,7 @@ describe('bounds', () => {
 describe('a doubtful answer', () => {
   const minute = 60_000;
 
-  /** A shop that answers as it is told, and the time of each request in minutes since the first. */
+  /** A shop with scripted answers, and the minute of each request since the first. */
   async function doubting(body = 'Error: secret does not match') {
     let answer: Exclude<Answer, string> = { status: 200, body };
     const world = createTestWorld();
@@ -614,14 +614,14 @@ describe('a doubtful answer', () => {
     const { owed, world, shop, advance, row } = await doubting();
     const { port } = shop;
     await shop.close();
-    const waiting = Array.from({ length: minFailuresToOpen }, () => owed.addPayment(1));
+    const waiting = Array.from({ length: failuresToOpen }, () => owed.addPayment(1));
     await owed.enqueue(world.now(), ...waiting);
     await advance(6 * minute);
     expect(row()).toMatchObject({ state: 'delivered', step: 1 });
     const back = await receiver({ port, answer: () => ({ status: 200, body: 'ok' }) });
     await advance(2 * minute);
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, doubt: null });
-    expect(back.requests.length).toBe(1 + minFailuresToOpen);
+    expect(back.requests.length).toBe(1 + failuresToOpen);
   });
 
   it('is due at once where a clock that was ahead put it off', async () => {
@@ -648,7 +648,7 @@ describe('a doubtful answer', () => {
 });
 
 describe('callbacks of one address', () => {
-  /** A shop that keeps count of how many requests it has for each address, and answers when it is let. */
+  /** A shop that counts its requests for each address, and answers when the test allows it. */
   async function counting() {
     const open = new Map<string, number>();
     const held: (() => void)[] = [];

@@ -1,7 +1,11 @@
-// A dispatcher over a real file, with the real sender and real receivers, and a clock of the test's.
+// A dispatcher over a real file, with the real sender and real receivers. The test sets the clock.
 
-import { type DeliveryLimits, deliveryLimits } from '../../src/delivery/delivery-limits.ts';
-import { CallbackDispatcher, type DispatcherParts } from '../../src/delivery/dispatcher.ts';
+import {
+  CallbackDispatcher,
+  type DeliveryLimits,
+  type DispatcherParts,
+  deliveryLimits,
+} from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';

@@ -1,6 +1,5 @@
-// Every way in which a shop's server fails, or is made to look like another one, against real sockets:
-// what the attempt says of it, and that it ends. What of it is the answer's content stands in
-// sender.test.ts.
+// How a shop's server can fail or imitate another server, against real sockets. Each attempt ends
+// and names the failure. The content of answers is in sender.test.ts.
 
 import { connect, createServer, type Server } from 'node:net';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-// Callbacks of one address never overlap, whatever shops answer, whoever resends, and however clocks and leases run.
+// Callbacks of one address never overlap, for all answers, resends, clocks and leases.
 
 import { afterEach, expect, it } from 'vitest';
 import type { Sender } from '../../src/delivery/sender.ts';

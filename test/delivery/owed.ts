@@ -1,4 +1,4 @@
-// A database file with stores, addresses and payments to owe callbacks for.
+// A database file with stores, addresses, payments and pending callbacks.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export interface Owed {
   readonly outbox: Outbox;
   /** Adds a store; answers its id. */
   addStore(changes?: Partial<typeof stores.$inferInsert>): number;
-  /** Adds a payment to an address of its own, or to that of another one, and answers its first callback. */
+  /** Adds a payment to a new address, or to the sibling's. Returns its first callback. */
   addPayment(storeId: number, sibling?: NewCallback): NewCallback;
   /** Enqueues callbacks, each in the order given. */
   enqueue(now: number, ...owed: NewCallback[]): Promise<void>;

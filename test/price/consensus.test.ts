@@ -18,33 +18,33 @@ describe('several sources', () => {
   });
 
   test('one that is more than 5 % off is left out', () => {
-    expect(of(100, 100, 105)).toMatchObject({ price: 100, leftOut: [] });
-    expect(of(100, 100, 105.01)).toMatchObject({ price: 100, leftOut: ['c'] });
-    expect(of(94.99, 100, 100)).toMatchObject({ price: 100, leftOut: ['a'] });
-    expect(of(100, 101, 102, 103, 1e12)).toMatchObject({ price: 101.5, leftOut: ['e'] });
+    expect(of(100, 100, 105)).toMatchObject({ price: 100, excluded: [] });
+    expect(of(100, 100, 105.01)).toMatchObject({ price: 100, excluded: ['c'] });
+    expect(of(94.99, 100, 100)).toMatchObject({ price: 100, excluded: ['a'] });
+    expect(of(100, 101, 102, 103, 1e12)).toMatchObject({ price: 101.5, excluded: ['e'] });
   });
 
   test('two that disagree give no price, and neither does one alone', () => {
-    expect(of(100, 200)).toEqual({ price: undefined, leftOut: ['a', 'b'], isPair: false });
+    expect(of(100, 200)).toEqual({ price: undefined, excluded: ['a', 'b'], isPair: false });
     expect(of(100).price).toBeUndefined();
     expect(of().price).toBeUndefined();
   });
 
   test('two alone must agree within 1 %: neither can be outvoted', () => {
-    expect(of(100, 101)).toEqual({ price: 100.5, leftOut: [], isPair: true });
+    expect(of(100, 101)).toEqual({ price: 100.5, excluded: [], isPair: true });
     expect(of(101, 100).price).toBe(100.5);
     expect(of(67_866.85, 68_545.51).price).toBe(68_206.18);
     for (const lie of [101.01, 104, 105, 110.52, 98.9, 95, 90.5]) {
       expect(of(100, lie).price).toBeUndefined();
     }
-    expect(of(100, 101.01)).toEqual({ price: undefined, leftOut: ['a', 'b'], isPair: true });
+    expect(of(100, 101.01)).toEqual({ price: undefined, excluded: ['a', 'b'], isPair: true });
     // Also where the others are left out.
     expect(of(100, 104, 200)).toEqual({
       price: undefined,
-      leftOut: ['a', 'b', 'c'],
+      excluded: ['a', 'b', 'c'],
       isPair: true,
     });
-    expect(of(100, 100.5, 200)).toEqual({ price: 100.25, leftOut: ['c'], isPair: true });
+    expect(of(100, 100.5, 200)).toEqual({ price: 100.25, excluded: ['c'], isPair: true });
     expect(of(100, 104, 200, 200).price).toBeUndefined();
   });
 
@@ -75,9 +75,9 @@ describe('several sources', () => {
     expect(agree([quote('a', 100), quote('a', 100)], 2).price).toBeUndefined();
     expect(agree([quote('a', 100), quote('a', 100), quote('b', 101)], 2).price).toBe(100.5);
     const outvoted = [quote('liar', 90), quote('liar', 90), quote('a', 100), quote('b', 101)];
-    expect(agree(outvoted, 2)).toMatchObject({ price: 100.5, leftOut: ['liar'] });
+    expect(agree(outvoted, 2)).toMatchObject({ price: 100.5, excluded: ['liar'] });
     const ofTwoMinds = [quote('a', 100), quote('a', 200)];
-    expect(agree(ofTwoMinds, 1)).toMatchObject({ price: undefined, leftOut: ['a'] });
+    expect(agree(ofTwoMinds, 1)).toMatchObject({ price: undefined, excluded: ['a'] });
   });
 
   test('law: one liar among three or more moves the price no further than the honest ones lie apart', () => {

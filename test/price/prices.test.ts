@@ -1,5 +1,5 @@
-// Prices against servers that play the sources: honest, down, hanging, lying, rate-limiting, and talking
-// nonsense. The clock is the test's.
+// Prices against servers that play the sources: honest, down, hanging, lying, rate-limiting, or
+// with invalid answers. The test sets the clock.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { Prices } from '../../src/price/prices.ts';
@@ -18,7 +18,7 @@ interface Stage {
   readonly sources: readonly Receiver[];
   /** How often each source was asked. */
   asked(): number[];
-  /** What the log has said of the sources since the last time, each by its number. */
+  /** The new log entries about sources since the last call, each by its number. */
   said(): string[];
 }
 
@@ -263,7 +263,7 @@ describe('P-44 no fresh price', () => {
     const sources = urls.map((url) => parsePriceSource(`${url}#rates.{CODE}`));
     const world = createTestWorld();
     await expect(new Prices({ world, sources }).price('USD')).rejects.toMatchObject(unavailable);
-    // Where there is no other, it is trusted as one that is named once.
+    // Without another source, it is trusted like a source that is named once.
     const alone = new Prices({ world, sources: sources.slice(0, 2) });
     expect(await alone.price('USD')).toBe(67866.85);
   });

@@ -44,7 +44,9 @@ test('not while none of the shops that wait for a callback can be reached', asyn
     await house.world.advance(minuteMs);
     await house.settle();
   }
-  const reasons = ['callbacks do not leave: none of the shops that are owed one can be reached'];
+  const reasons = [
+    'callbacks do not leave: none of the shops with pending callbacks can be reached',
+  ];
   expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
 
   const back = await startReceiver({ port });

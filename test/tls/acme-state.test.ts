@@ -1,4 +1,4 @@
-// What is kept of an authority: whole or as it was.
+// The stored state of an authority: a write is complete, or the file is as before.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const keepIn = (folder: string) =>
     directory: 'https://ca.example/',
   });
 
-/** No file of this process grows beyond it: as on a disk that is almost full, a part is written without an error. */
+/** The largest file of the process. A longer write is cut, as on a disk that is almost full. */
 function withFilesOfAtMost(bytes: number, work: () => void): void {
   const limit = (soft: string) =>
     execFileSync('prlimit', [`--pid=${process.pid}`, `--fsize=${soft}:`]);

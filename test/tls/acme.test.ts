@@ -1,5 +1,5 @@
-// Certificates by ACME (`--domain`), fetched from a real authority: Pebble asks at port 80, gives, refuses,
-// and is gone. Without Pebble these tests are skipped, and say so.
+// Certificates by ACME (`--domain`) from a real authority: Pebble asks at port 80, issues, refuses,
+// and is down. Without Pebble these tests are skipped with a message.
 
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -192,7 +192,7 @@ describe('an authority that is not there', () => {
     await untilFailed(house, 1);
     for (const [count, waitMinutes] of [1, 10, 60, 360].entries()) {
       expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(waitMinutes);
-      // A try begins with a minute, and takes its time.
+      // An attempt begins at a full minute and takes some time.
       await house.world.advance((waitMinutes / 2) * minuteMs);
       expect(failed(house)).toHaveLength(count + 1);
       await house.world.advance((waitMinutes / 2 + 2) * minuteMs);

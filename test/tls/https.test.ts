@@ -1,5 +1,5 @@
-// HTTPS with the operator's own files: what a browser and a shop are shown, and what happens when the
-// files change under way.
+// HTTPS with the operator's own files: what a browser and a shop get, and what happens when the
+// files change.
 
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ describe('the API', () => {
       ask(house, '/healthz', {
         minVersion: version,
         maxVersion: version,
-        // Else OpenSSL itself would not even ask.
+        // OpenSSL would refuse this by itself otherwise.
         ciphers: 'DEFAULT:@SECLEVEL=0',
       }).then(({ protocol }) => protocol);
     expect([await by('TLSv1.2'), await by('TLSv1.3')]).toEqual(['TLSv1.2', 'TLSv1.3']);

@@ -1,5 +1,5 @@
-// Behind a real nginx, with the very lines that docs/operations.md tells to write: the dashboard knows that it is
-// reached by HTTPS, the live socket gets through. Without nginx it is skipped, and says so.
+// Behind a real nginx, configured as in docs/operations.md. The dashboard detects HTTPS, and the
+// live socket works. Without nginx it is skipped with a message.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

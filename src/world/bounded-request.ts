@@ -1,0 +1,62 @@
+// One HTTP request on a connection of its own, under one deadline, with a bounded body. It follows
+// no redirect and always verifies TLS.
+
+import type { Dispatcher } from 'undici';
+import type { World } from './world.ts';
+
+export interface BoundedRequest {
+  readonly url: URL;
+  readonly method?: Dispatcher.HttpMethod;
+  readonly headers: Record<string, string>;
+  readonly body?: string | null;
+  /** PEM. If present, no other authority is trusted. */
+  readonly ca?: string | undefined;
+  readonly connectTimeoutMs: number;
+  /** From the lookup to the last byte. */
+  readonly deadlineMs: number;
+  /** The error after the deadline. */
+  readonly timeout: Error;
+  /** Aborts the request with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** @returns what `read` makes of the response, which ends with it. */
+export async function requestOnce<T>(
+  world: Pick<World, 'after' | 'http' | 'resolve'>,
+  { url, deadlineMs, timeout, signal, ca, connectTimeoutMs, ...request }: BoundedRequest,
+  read: (response: Dispatcher.ResponseData) => Promise<T>,
+): Promise<T> {
+  const { origin, pathname, search } = url;
+  const client = world.http({ origin, resolver: world.resolve, connectTimeoutMs, ca });
+  const abort = (): void => void client.destroy(signal?.reason);
+  const cancel = world.after(deadlineMs, () => void client.destroy(timeout));
+  signal?.addEventListener('abort', abort);
+  try {
+    signal?.throwIfAborted();
+    const path = pathname + search;
+    // The one deadline covers both.
+    const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
+    const response = await client.request({ method: 'GET', ...request, ...timeouts, path });
+    return await read(response);
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', abort);
+    void client.destroy();
+  }
+}
+
+/** Reads a body as text. @throws the given error beyond the limit */
+export async function readBounded(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  tooLarge: Error,
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) throw tooLarge;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
