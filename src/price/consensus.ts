@@ -1,38 +1,38 @@
-// Which price several sources agree on. Pure: the median of those that are near to it, so that no
-// single source can move it far, however it lies, nor by being named twice. Two alone have no middle that outvotes a
-// lie: they must agree more closely.
+// The price on which several sources agree: the median of those near to the median of all. Pure.
+// No single source can move the price far, whatever it answers, even if it is configured twice. Two
+// sources have no median that outvotes one of them, so they must agree more closely.
 
 export interface SourceQuote {
-  /** Of its source: quotes that share it have one voice. */
+  /** The host of the source. Quotes of one host count once. */
   readonly label: string;
   readonly price: number;
 }
 
 export interface Consensus {
-  /** Undefined when too few agree. */
+  /** Undefined if too few sources agree. */
   readonly price: number | undefined;
-  /** Those that were too far off. */
+  /** Labels of sources that are too far from the median. */
   readonly excluded: readonly string[];
-  /** Only two were near enough to count. */
+  /** Only two sources are near the median. */
   readonly isPair: boolean;
 }
 
-/** How far from the median of all a quote may be. */
+/** The largest distance from the median, as a fraction. */
 const tolerance = 0.05;
-/** How far two alone may lie apart: half of it is what one of them can move the price by. */
+/** The largest distance of two sources. One of them can move the price by half of it. */
 const pairTolerance = 0.01;
 
-/** @param quorum how many must agree */
+/** @param quorum the number of sources that must agree */
 export function agree(quotes: readonly SourceQuote[], quorum: number): Consensus {
-  const voices = onePerSource(quotes);
-  const middle = median(voices);
-  const near = voices.filter(({ price }) => isNear(price, middle));
+  const distinct = onePerSource(quotes);
+  const middle = median(distinct);
+  const near = distinct.filter(({ price }) => isNear(price, middle));
   const isPair = near.length === 2;
   const counted = isPair && !isClosePair(near) ? [] : near;
-  const heard = new Set(counted.map(({ label }) => label));
+  const labels = new Set(counted.map(({ label }) => label));
   const named = new Set(quotes.map(({ label }) => label));
   const price = counted.length < Math.max(1, quorum) ? undefined : cents(median(counted));
-  return { price, excluded: [...named].filter((label) => !heard.has(label)), isPair };
+  return { price, excluded: [...named].filter((label) => !labels.has(label)), isPair };
 }
 
 function isClosePair(quotes: readonly SourceQuote[]): boolean {
@@ -41,12 +41,12 @@ function isClosePair(quotes: readonly SourceQuote[]): boolean {
   return Math.max(...prices) - lower <= lower * pairTolerance;
 }
 
-/** What each source says; nothing where that is two things. */
+/** One quote of each host; none if its quotes contradict each other. */
 function onePerSource(quotes: readonly SourceQuote[]): SourceQuote[] {
   const byLabel = Map.groupBy(quotes, ({ label }) => label);
-  return [...byLabel].flatMap(([label, said]) => {
-    const price = median(said);
-    return said.every((each) => isNear(each.price, price)) ? [{ label, price }] : [];
+  return [...byLabel].flatMap(([label, same]) => {
+    const price = median(same);
+    return same.every((each) => isNear(each.price, price)) ? [{ label, price }] : [];
   });
 }
 

@@ -1,15 +1,21 @@
-// What a bitcoin costs: asked of several sources when somebody asks, never before, and kept for a minute.
-// A source that is down, absurd or far from the others is left out, and said so in the log when that changes.
-// A price that can't be had anew is served until it is ten minutes old.
+// The price of a bitcoin: the median of several sources, requested only on demand and cached for a
+// minute. A source that is down, absurd or far from the others is excluded; the log says so when
+// that changes. Without a new price, the last one is served until it is ten minutes old.
 
 import { currencyCodes, isCurrency } from '../domain/currency.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
+import { minuteMs, secondMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
 import { agree, type SourceQuote } from './consensus.ts';
-import { createElapsed } from './price-age.ts';
-import { fetchJson, SourceFault } from './price-request.ts';
-import { hasAllCurrencies, type PriceSource, readPrice, sourceUrl } from './sources.ts';
+import {
+  fetchJson,
+  hasAllCurrencies,
+  type PriceSource,
+  readPrice,
+  SourceFault,
+  sourceUrl,
+} from './sources.ts';
 
 export interface Currency {
   /** ISO 4217. */
@@ -18,21 +24,21 @@ export interface Currency {
   readonly name: string;
 }
 
-/** What a source said of one currency when that was last asked about. */
+/** The latest price of a source in one currency. */
 export interface SourcePrice {
   readonly currency: string;
-  /** Undefined where it has none. */
+  /** Undefined if the source has none. */
   readonly price: number | undefined;
-  /** Why it was left out; undefined where it was counted. */
+  /** Why the source was excluded; undefined if it counted. */
   readonly fault: string | undefined;
   /** Epoch milliseconds. */
   readonly at: number;
 }
 
 export interface SourceStatus {
-  /** Its host. */
+  /** The host. */
   readonly source: string;
-  /** By currency; empty while nobody has asked. */
+  /** Sorted by currency. Empty before the first request. */
   readonly prices: readonly SourcePrice[];
 }
 
@@ -41,104 +47,105 @@ export interface PricesOptions {
   readonly sources: readonly PriceSource[];
 }
 
-const freshMs = 60_000;
-const maxAgeMs = 10 * 60_000;
-/** How long a source that asks for it is left alone, at most. */
+/** A price is served from the cache for this time. */
+const freshMs = minuteMs;
+/** A price is served for this time when no new one can be had. */
+const maxAgeMs = 10 * minuteMs;
+/** The longest `Retry-After` that a source may ask for. */
 const maxPauseMs = maxAgeMs;
-/** One source alone could say anything; a merchant who names only one trusts it. */
+/** A single source could answer anything. A merchant who configures only one trusts it. */
 const maxQuorum = 2;
 
-/** 10 ms of a start that asks for no names. */
+/** Takes 10 ms, so not at the start. */
 const names = lazy(() => new Intl.DisplayNames('en', { type: 'currency' }));
 
 const nameOf = (code: string): string => names().of(code) ?? code;
 
-/** What a source answered; the times are those of price-age.ts. */
+/** The cached answer of a source. Times are those of `createAge`. */
 interface SourceAnswer {
   readonly at: number;
-  /** When it may be asked again. */
+  /** The next request may go out then. */
   readonly until: number;
   readonly json?: unknown;
   readonly fault?: string;
 }
 
 interface CachedPrice {
-  /** When the oldest answer was asked for that it was read from. */
+  /** The request time of the oldest answer behind this price. */
   readonly at: number;
-  /** Null where too few sources know the currency. */
+  /** Null if too few sources have the currency. */
   readonly price: number | null;
 }
 
 export class Prices {
   readonly #world: World;
-  readonly #elapsed: () => number;
+  readonly #age: () => number;
   readonly #sources: readonly PriceSource[];
   readonly #quorum: number;
   readonly #stopping = new AbortController();
-  /** By URL; asked once, however many wait for it. */
+  /** By URL. Concurrent callers share one request. */
   readonly #answers = new Map<string, { until: number; answer: Promise<SourceAnswer> }>();
   /** By currency. */
   readonly #prices = new Map<string, CachedPrice>();
   #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
-  /** Why a source was left out last, by source and currency. */
+  /** Why a source is excluded, by source and currency. */
   readonly #faults = new Map<string, string>();
-  /** By source and currency; both are of lists that strangers can't make longer. */
+  /** By source and currency. Both are fixed lists, so the map is bounded. */
   readonly #sourcePrices = new Map<PriceSource, Map<string, SourcePrice>>();
 
   constructor({ world, sources }: PricesOptions) {
     this.#world = world;
-    this.#elapsed = createElapsed(world);
+    this.#age = createAge(world);
     this.#sources = sources;
     this.#quorum = Math.min(maxQuorum, countSources(sources));
   }
 
   /**
-   * Of one bitcoin, to the cent.
-   * @param text ISO 4217 code in any case, or BTC
-   * @returns null for a currency that no two sources know
-   * @throws PaygateError unavailable when there is no price fresh enough
+   * The price of one bitcoin, to the cent. Null for a currency that too few sources have.
+   * @param text an ISO 4217 code, or BTC
+   * @throws PaygateError unavailable without a fresh price
    */
   async price(text: string): Promise<number | null> {
     const currency = text.toUpperCase();
     if (currency === 'BTC') return 1;
     if (!isCurrency(currency)) return null;
-    const kept = this.#prices.get(currency);
-    if (kept !== undefined && this.#elapsed() - kept.at < freshMs) return kept.price;
+    const cached = this.#prices.get(currency);
+    if (cached !== undefined && this.#age() - cached.at < freshMs) return cached.price;
     const found = await this.#find(currency, this.#sources, true);
     if (found !== undefined) {
       this.#prices.set(currency, found);
       return found.price;
     }
-    if (kept !== undefined && this.#elapsed() - kept.at < maxAgeMs) return kept.price;
+    if (cached !== undefined && this.#age() - cached.at < maxAgeMs) return cached.price;
     throw unavailable();
   }
 
-  /** The currencies that have a price, kept as one is. @throws PaygateError unavailable */
+  /** The currencies that have a price, cached like a price. @throws PaygateError unavailable */
   async currencies(): Promise<Currency[]> {
-    const kept = this.#currencies;
-    if (kept !== undefined && this.#elapsed() - kept.at < freshMs) return kept.list;
+    const cached = this.#currencies;
+    if (cached !== undefined && this.#age() - cached.at < freshMs) return cached.list;
     const found = await this.#findAll();
     if (found.length > 0) {
       const list = found.map(({ code }) => ({ code, name: nameOf(code) }));
       this.#currencies = { at: Math.min(...found.map(({ at }) => at)), list };
       return list;
     }
-    if (kept !== undefined && this.#elapsed() - kept.at < maxAgeMs) return kept.list;
+    if (cached !== undefined && this.#age() - cached.at < maxAgeMs) return cached.list;
     throw unavailable();
   }
 
-  /** The currencies that have a price, with when it was learnt. */
+  /** The currencies that have a price, and when it was requested. */
   async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
-    const whole = this.#sources.filter(hasAllCurrencies);
+    const sources = this.#sources.filter(hasAllCurrencies);
     const found = await Promise.all(
-      currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, whole, false)) })),
+      currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, sources, false)) })),
     );
     return found.flatMap(({ code, at, price }) =>
       typeof price === 'number' && at !== undefined ? [{ code, at }] : [],
     );
   }
 
-  /** What each source said when it was asked last; it asks nobody. */
+  /** The latest price of each source. Sends no request. */
   status(): SourceStatus[] {
     return this.#sources.map((source) => {
       const prices = [...(this.#sourcePrices.get(source)?.values() ?? [])];
@@ -147,19 +154,19 @@ export class Prices {
     });
   }
 
-  /** Ends what is under way. */
+  /** Aborts all requests. */
   stop(): void {
-    this.#stopping.abort();
+    this.#stopping.abort(new SourceFault('paygate is stopping'));
   }
 
   /**
-   * Undefined where too few sources could be asked or agree.
-   * @param tell whether the log is told of sources that are off with this currency
+   * Undefined if too few sources answer or agree.
+   * @param logs whether excluded sources are logged and shown in `status`
    */
   async #find(
     currency: string,
     sources: readonly PriceSource[],
-    tell: boolean,
+    logs: boolean,
   ): Promise<CachedPrice | undefined> {
     const answers = await Promise.all(
       sources.map(async (source) => ({ source, ...(await this.#ask(source, currency)) })),
@@ -179,7 +186,7 @@ export class Prices {
         ? 'no two of those that answer agree within 1 %'
         : 'more than 5 % off the median';
     for (const label of excluded) faults.set(label, why);
-    if (tell) {
+    if (logs) {
       for (const { source, json } of answers) {
         this.#logFault(source.label, currency, faults.get(source.label));
         this.#remember(source, currency, readPrice(source, currency, json), faults);
@@ -196,9 +203,9 @@ export class Prices {
     price: number | undefined,
     faults: ReadonlyMap<string, string>,
   ): void {
-    const said = this.#sourcePrices.get(source) ?? new Map<string, SourcePrice>();
-    this.#sourcePrices.set(source, said);
-    said.set(currency, {
+    const byCurrency = this.#sourcePrices.get(source) ?? new Map<string, SourcePrice>();
+    this.#sourcePrices.set(source, byCurrency);
+    byCurrency.set(currency, {
       currency,
       price: Number.isNaN(price) ? undefined : price,
       fault: faults.get(source.label),
@@ -208,10 +215,10 @@ export class Prices {
 
   #ask(source: PriceSource, currency: string): Promise<SourceAnswer> {
     const url = sourceUrl(source, currency);
-    const now = this.#elapsed();
+    const now = this.#age();
     const asked = this.#answers.get(url);
     if (asked !== undefined && now < asked.until) return asked.answer;
-    // Until the answer says when it ends.
+    // The answer sets its end.
     const entry = { until: Number.POSITIVE_INFINITY, answer: this.#fetch(source, url) };
     this.#answers.set(url, entry);
     void entry.answer.then(({ until }) => {
@@ -221,12 +228,12 @@ export class Prices {
   }
 
   async #fetch(source: PriceSource, url: string): Promise<SourceAnswer> {
-    // Before it is asked: the machine may sleep over the answer.
-    const at = this.#elapsed();
+    // Before the request, because the machine may sleep before the answer.
+    const at = this.#age();
     try {
       const json = await fetchJson(this.#world, url, this.#stopping.signal);
       const until = at + freshMs;
-      // A page of errors can be JSON, too.
+      // An error page can be JSON, too.
       const isEmpty =
         hasAllCurrencies(source) &&
         currencyCodes.every((code) => readPrice(source, code, json) === undefined);
@@ -234,15 +241,15 @@ export class Prices {
         ? { at, until, fault: 'its answer has no currency that we know' }
         : { at, until, json };
     } catch (error) {
-      const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+      const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * secondMs : 0;
       const pauseMs = Math.min(Math.max(freshMs, asked), maxPauseMs);
-      // It has said nothing that could grow old.
+      // Without an answer, nothing grows old.
       const never = Number.POSITIVE_INFINITY;
-      return { at: never, until: this.#elapsed() + pauseMs, fault: reasonOf(error) };
+      return { at: never, until: this.#age() + pauseMs, fault: reasonOf(error) };
     }
   }
 
-  /** Says only what is new: a source that is down for a day is told once for each currency. */
+  /** Logs changes only: a source that is down for a day is logged once for each currency. */
   #logFault(source: string, currency: string, reason: string | undefined): void {
     const key = `${source} ${currency}`;
     if (this.#faults.get(key) === reason) return;
@@ -256,11 +263,33 @@ export class Prices {
   }
 }
 
-/** How many there are: what one of them says twice is said by one. */
+/** Two entries with one host count once. */
 const countSources = (named: readonly { readonly label: string }[]): number =>
   new Set(named.map(({ label }) => label)).size;
 
 const unavailable = (): PaygateError =>
   new PaygateError('unavailable', 'No fresh price: too few of its sources answer and agree', {
-    retryAfterSeconds: freshMs / 1000,
+    retryAfterSeconds: freshMs / secondMs,
   });
+
+/** A clock that is slewed in small steps has not slept. */
+const minLeapMs = secondMs;
+
+/**
+ * A monotonic clock that also counts sleep of the machine, in milliseconds. The monotonic clock of
+ * the system stops during sleep, and the wall clock may be set back. Each leap of the wall clock
+ * ahead therefore counts as sleep, even if a person set it.
+ */
+function createAge({ now, monotonic }: Pick<World, 'now' | 'monotonic'>): () => number {
+  let lead = now() - monotonic();
+  let sleptMs = 0;
+  return () => {
+    const at = monotonic();
+    const leap = now() - at - lead;
+    if (Math.abs(leap) >= minLeapMs) {
+      lead += leap;
+      sleptMs += Math.max(0, leap);
+    }
+    return at + sleptMs;
+  };
+}

@@ -1,7 +1,7 @@
-// Asks what a bitcoin costs when a payment was first seen, and writes it beside the payment. The ledger has
-// noted the currency in the very commit that recorded the payment, so a restart forgets nothing; a payment for
-// which no price could be had within ten minutes stays without one. Nobody waits for it: payments and
-// callbacks are committed before, and no transaction is open while a source is asked.
+// Adds the price of a bitcoin at receipt to each payment, after its commit. The ledger stores the
+// currency with the payment, so a restart forgets none. After ten minutes without an answer, a
+// payment stays without a price. Payments and callbacks never wait for it. No transaction is open
+// during a request.
 
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
@@ -15,11 +15,11 @@ export interface ReceiptPricerParts {
   readonly database: Pick<Database, 'write'>;
   readonly receiptPrices: ReceiptPrices;
   readonly prices: Pick<Prices, 'price'>;
-  /** Some have their price now; after the commit. */
+  /** Called after the commit of some prices. */
   readonly onPriced: () => void;
 }
 
-/** Sources that failed are asked again once a minute (prices.ts); this is only how soon that is noticed. */
+/** prices.ts limits requests to failed sources to one a minute. */
 const everyQuarterMinute = '*/15 * * * * *';
 const maxRowsPerWrite = 500;
 
@@ -34,20 +34,20 @@ export class ReceiptPricer {
     this.#parts = parts;
   }
 
-  /** Also looks for what an earlier process left. */
+  /** Also prices the payments that an earlier process left. */
   start(): void {
     this.#cancelTick = this.#parts.world.schedule(everyQuarterMinute, () => this.wake());
     this.wake();
   }
 
-  /** There may be a payment that waits for a price. */
+  /** A payment may wait for a price. */
   wake(): void {
     if (this.#stopped) return;
     this.#again = true;
     this.#running ??= this.#run();
   }
 
-  /** Waits for what is being written. */
+  /** Waits for the current write. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTick();
@@ -55,7 +55,7 @@ export class ReceiptPricer {
   }
 
   async #run(): Promise<void> {
-    // A commit may wake it a thousand times, and callbacks go out first: one look is enough for all.
+    // A commit may wake it a thousand times: one query serves all. Callbacks go out first.
     await nextTurn();
     while (this.#again && !this.#stopped) {
       this.#again = false;
@@ -64,20 +64,20 @@ export class ReceiptPricer {
     this.#running = undefined;
   }
 
-  /** Never rejects: what has no price now is asked about again. */
+  /** Never rejects: the next tick repeats what failed. */
   async #priceWaiting(): Promise<void> {
     const { world, receiptPrices } = this.#parts;
     try {
       const waiting = receiptPrices.waiting(this.#seenAfter());
       await Promise.all(waiting.map((currency) => this.#priceAll(currency)));
     } catch (error) {
-      world.log.warn('prices of payments could not be kept', { reason: reasonOf(error) });
+      world.log.warn('prices of payments could not be stored', { reason: reasonOf(error) });
     }
   }
 
   async #priceAll(currency: string): Promise<void> {
     const { prices } = this.#parts;
-    // Why a source is left out stands in the log by itself.
+    // prices.ts logs why a source is excluded.
     const price = await prices.price(currency).catch(() => null);
     if (price !== null) await this.#write(currency, Math.round(price * 100));
   }

@@ -1,14 +1,24 @@
-// Where prices come from: the one table of public sources that want no key, how a source is written in a
-// setting, and how a number is read out of what it answers. What a source sends is hostile until read.
+// Price sources: the built-in table of public sources without a key, and how a setting names one.
+// Requests to a source, and how a price is read from its answer. Answers are hostile input. A
+// request says nothing about the shop.
 
+import { networkErrorText } from '../domain/network-error.ts';
+import { parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { secondMs } from '../lib/time-units.ts';
+import { version } from '../lib/version.ts';
+import { readBounded, requestOnce } from '../world/bounded-request.ts';
+import type { World } from '../world/world.ts';
 
 export interface PriceSource {
-  /** Its host, for the log. */
+  /** The host of the URL, for the log. */
   readonly label: string;
-  /** May hold `{CODE}` or `{code}`, the currency's ISO 4217 code; without it, one answer has them all. */
+  /**
+   * May contain `{CODE}` or `{code}`, the ISO 4217 code of the currency. Without it, one answer
+   * has all currencies.
+   */
   readonly url: string;
-  /** The way to the number: names and indexes, which may hold the code too. */
+  /** The path to the number: names and indexes, which may contain the code too. */
   readonly path: readonly string[];
 }
 
@@ -16,8 +26,8 @@ const loopback = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)$/;
 const code = /\{(CODE|code)\}/;
 
 /**
- * Each answers with every currency that it knows at once, so that asking does not tell it which one a shop sells in.
- * `#` divides the URL from the way to the number.
+ * The answer of each has all its currencies, so that a request does not reveal the currency of a
+ * shop. `#` separates the URL from the path to the number.
  */
 export const builtInSources: readonly PriceSource[] = [
   'https://api.coinbase.com/v2/exchange-rates?currency=BTC#data.rates.{CODE}',
@@ -56,17 +66,72 @@ const fill = (text: string, currency: string): string =>
 /** @param currency ISO 4217 code, upper case */
 export const sourceUrl = ({ url }: PriceSource, currency: string): string => fill(url, currency);
 
-/** Whether one answer of it has every currency. */
+/** Whether one answer has all currencies. */
 export const hasAllCurrencies = ({ url }: PriceSource): boolean => !code.test(url);
 
-/** More than the price of a bitcoin in any currency; sums of money are exact up to there. */
+/** The deadline of a request. Shops give up after 5 s. */
+const deadlineMs = 3 * secondMs;
+const maxBodyBytes = 256 * 1024;
+
+/** Why a source has no answer, as text for the log. */
+export class SourceFault extends Error {
+  /** From `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, retryAfterSeconds?: number) {
+    super(message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/**
+ * Requests the JSON at a URL of a source.
+ * @throws SourceFault
+ */
+export async function fetchJson(world: World, url: string, signal: AbortSignal): Promise<unknown> {
+  const headers = { accept: 'application/json', 'user-agent': `paygate/${version}` };
+  const timeoutError = new SourceFault(`no answer within ${deadlineMs / secondMs} s`);
+  const tooLarge = new SourceFault('its answer is larger than 256 KiB');
+  const limits = { deadlineMs, connectTimeoutMs: deadlineMs, timeoutError, signal };
+  try {
+    const text = await requestOnce(
+      world,
+      { url: new URL(url), headers, ...limits },
+      async ({ statusCode, headers, body }) => {
+        if (statusCode === 200) return readBounded(body, maxBodyBytes, tooLarge);
+        const [retryAfter] = [headers['retry-after']].flat();
+        const retryAfterSeconds = parseRetryAfter(retryAfter, world.now());
+        throw new SourceFault(`it answered ${statusCode}`, retryAfterSeconds);
+      },
+    );
+    return parseJson(text);
+  } catch (error) {
+    throw error instanceof SourceFault ? error : new SourceFault(faultOf(error));
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new SourceFault('its answer is no JSON');
+  }
+}
+
+/** The code of a network error. Its message may contain text of the source. */
+function faultOf(error: unknown): string {
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  return networkErrorText(String(code), true) ?? String(typeof code === 'string' ? code : name);
+}
+
+/** Above the price of a bitcoin in any currency. Amounts are exact up to this price. */
 const maxPrice = 1e13;
-/** Prices are served to the cent: less would be 0, and shops divide by it. */
+/** Prices are served to the cent. A lower price would be 0, and shops divide by it. */
 const minPrice = 0.01;
 
 /**
- * The price in an answer.
- * @returns undefined where the source has no such currency, NaN where what it has is no price
+ * The price in an answer. Undefined if the source does not have the currency. NaN if its value is
+ * not a price.
  */
 export function readPrice(
   { path }: PriceSource,
@@ -80,7 +145,7 @@ export function readPrice(
       return undefined;
     found = (found as Record<string, unknown>)[name];
   }
-  // Some write numbers as text; only plain decimals are taken for such.
+  // Some sources write numbers as text. Only plain decimals are accepted.
   const isText = typeof found === 'string' && /^\d{1,14}(\.\d{1,40})?$/.test(found);
   const price = isText ? Number(found) : found;
   return typeof price === 'number' && price >= minPrice && price < maxPrice ? price : Number.NaN;

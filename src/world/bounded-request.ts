@@ -15,28 +15,28 @@ export interface BoundedRequest {
   /** From the lookup to the last byte. */
   readonly deadlineMs: number;
   /** The error after the deadline. */
-  readonly timeout: Error;
+  readonly timeoutError: Error;
   /** Aborts the request with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** @returns what `read` makes of the response, which ends with it. */
+/** Returns what `read` makes of the response. The connection ends with `read`. */
 export async function requestOnce<T>(
   world: Pick<World, 'after' | 'http' | 'resolve'>,
-  { url, deadlineMs, timeout, signal, ca, connectTimeoutMs, ...request }: BoundedRequest,
+  { url, deadlineMs, timeoutError, signal, ca, connectTimeoutMs, ...request }: BoundedRequest,
   read: (response: Dispatcher.ResponseData) => Promise<T>,
 ): Promise<T> {
   const { origin, pathname, search } = url;
   const client = world.http({ origin, resolver: world.resolve, connectTimeoutMs, ca });
   const abort = (): void => void client.destroy(signal?.reason);
-  const cancel = world.after(deadlineMs, () => void client.destroy(timeout));
+  const cancel = world.after(deadlineMs, () => void client.destroy(timeoutError));
   signal?.addEventListener('abort', abort);
   try {
     signal?.throwIfAborted();
     const path = pathname + search;
-    // The one deadline covers both.
-    const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
-    const response = await client.request({ method: 'GET', ...request, ...timeouts, path });
+    // The deadline covers both timeouts.
+    const once = { reset: true, headersTimeout: 0, bodyTimeout: 0 };
+    const response = await client.request({ method: 'GET', ...request, ...once, path });
     return await read(response);
   } finally {
     cancel();

@@ -309,7 +309,7 @@ export class Ledger {
       valueSat,
       signalsRbf: Number(signalsRbf),
       coinbase: Number(coinbase),
-      // Its price is asked for later (price/receipt-price.ts).
+      // Its price is asked for later (price/receipt-pricer.ts).
       currency: store?.currency ?? null,
     });
     return this.#tell(tx, id, { before: undefined, after: state });
