@@ -1,6 +1,6 @@
-// What is kept of an authority between two starts, in a folder beside the database: the account's key, the
-// certificate with its key (in one file, so that they never contradict each other), when it was asked
-// last. All of it for paygate's own user alone.
+// The state of an ACME authority between two starts, in a folder beside the database. It is the
+// account key, the certificate with its key, and the time of the last attempt. Certificate and key
+// are one file, so that they never contradict each other. Only paygate's own user may read it.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { makePrivateFolder, replaceFile } from '../world/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 
 export interface AcmeState {
-  /** PEM; made with the first call. */
+  /** PEM. The first call makes it. */
   accountKey(make: () => string): string;
-  /** Undefined for one of another name or authority, an ended one, and where there is none. */
+  /** Undefined without a valid certificate of this name and authority. */
   certificate(now: number): Certificate | undefined;
   saveCertificate(certificate: Pick<Certificate, 'cert' | 'key'>): void;
-  /** Epoch milliseconds; 0 for never. */
+  /** Epoch milliseconds; 0 before the first attempt. */
   lastAttemptAt(): number;
   recordAttempt(now: number): void;
 }
@@ -46,12 +46,12 @@ export function openAcmeState(
       return key;
     },
     certificate(now) {
-      const kept = parse(read('certificate.json'));
-      if (kept?.domain !== domain || kept.directory !== directory) return undefined;
+      const stored = parse(read('certificate.json'));
+      if (stored?.domain !== domain || stored.directory !== directory) return undefined;
       try {
-        return readCertificate(kept.cert, kept.key, now);
+        return readCertificate(stored.cert, stored.key, now);
       } catch {
-        // Ended or damaged: another one is fetched.
+        // Expired or damaged: a new certificate is ordered.
         return undefined;
       }
     },
@@ -77,10 +77,10 @@ function parse(
   }
 }
 
-/** The file is the old one or the new one, whenever the power fails or the disk is full. */
+/** Replaces a file. After a power failure or on a full disk, it is the old or the new one. */
 function writePrivateFile(path: string, text: string): void {
   const fresh = `${path}.new`;
-  // What a start left that was killed.
+  // A process that was killed may have left it.
   rmSync(fresh, { force: true });
   try {
     writeFileSync(fresh, text, { flag: 'wx', mode: 0o600 });

@@ -1,6 +1,6 @@
-// Certificates that an authority gives by itself (`--domain`): the one in use, when another is fetched, and
-// what is told when that fails. A third of its life before the end a certificate is renewed; after a failure
-// the waits grow, for authorities shut out whoever fails too often (five an hour at Let's Encrypt).
+// Automatic certificates (`--domain`): the current certificate, when a new one is ordered, and the
+// warning when that fails. A certificate is renewed in the last third of its life. Waits grow after
+// each failure, because authorities block clients that fail often (Let's Encrypt: five an hour).
 
 import { readFileSync } from 'node:fs';
 import { plainText } from '../domain/format.ts';
@@ -20,19 +20,19 @@ import {
 } from './certificate.ts';
 
 const everyMinute = '0 * * * * *';
-/** The last one again and again. */
+/** The waits after the first, second, … failure. The last wait repeats. */
 const retryWaitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
-/** Between two starts, for a service that is started again and again. */
+/** The least time between the attempts of two starts, for a service that restarts in a loop. */
 const restartWaitMs = 15 * minuteMs;
 const maxReasonLength = 300;
 
 export interface Acme extends CertificateSource {
-  /** The answer for a token of the authority; undefined for one that nobody asked for. */
+  /** The answer for a token of the authority; undefined for an unknown token. */
   challenge(token: string): string | undefined;
 }
 
 /**
- * @param folder where keys and certificates are kept
+ * @param folder for keys and certificates
  * @throws PaygateError invalid
  */
 export function createAcme(options: AcmeOptions, folder: string, world: World): Acme {
@@ -50,7 +50,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
     current === undefined || current.until - world.now() < (current.until - current.from) / 3;
 
   async function renewIfDue(onChange: (certificate: Certificate) => void): Promise<void> {
-    if (isBusy || isStopped || !isDue() || !backoff.mayAsk()) return;
+    if (isBusy || isStopped || !isDue() || !backoff.mayOrder()) return;
     isBusy = true;
     try {
       const fetched = await fetchCertificate();
@@ -86,7 +86,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
   function noteFailure(error: unknown): void {
     const waitMs = backoff.failed();
     const fault = networkErrorText(errorCodeOf(error), true);
-    // In the authority's own words, where it was reached.
+    // The text of the authority, if it was reached.
     failure = plainText(fault ?? reasonOf(error), maxReasonLength);
     world.log.error('no certificate from the authority', {
       domain: options.domain,
@@ -119,23 +119,23 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
   };
 }
 
-/** When the authority may be asked again. */
+/** When the next order may go out. */
 function createBackoff({ monotonic }: World) {
   let failures = 0;
   let notBefore = monotonic();
   return {
-    mayAsk: () => monotonic() >= notBefore,
+    mayOrder: () => monotonic() >= notBefore,
     succeeded() {
       failures = 0;
     },
-    /** @returns how long it is left alone, in milliseconds */
+    /** @returns the wait until the next order, in milliseconds */
     failed(): number {
       const waitMs = retryWaitsMs[Math.min(failures, retryWaitsMs.length - 1)] ?? restartWaitMs;
       failures += 1;
       notBefore = monotonic() + waitMs;
       return waitMs;
     },
-    /** @param sinceMs since the last try of an earlier start; nonsense where the clock was set */
+    /** @param sinceMs since the last attempt of an earlier start; negative if the clock was set */
     startedAfter(sinceMs: number): void {
       if (sinceMs >= 0) notBefore = monotonic() + Math.max(0, restartWaitMs - sinceMs);
     },

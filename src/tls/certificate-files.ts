@@ -1,6 +1,6 @@
-// The operator's own certificate files (`--tls-cert`, `--tls-key`), looked at again and again: a new pair
-// takes the place of the old one by itself; one that is no good is refused, and the old one stays. Written
-// by certbot and its like, which replace two files one after the other.
+// The operator's own certificate files (`--tls-cert`, `--tls-key`), reloaded when they change. A
+// valid new pair replaces the old one. An invalid pair is refused, and the old one stays in use.
+// Tools such as certbot replace the two files one after the other.
 
 import { readFileSync, statSync } from 'node:fs';
 import type { CertificateFiles } from '../domain/public-endpoint.ts';
@@ -16,12 +16,12 @@ import {
 const everyTenSeconds = '*/10 * * * * *';
 const maxFileBytes = 256 * 1024;
 
-/** @throws PaygateError invalid or unavailable when the files are no good now */
+/** @throws PaygateError invalid or unavailable if the files are invalid at the start */
 export function certificateFiles(
   files: CertificateFiles,
   { now, schedule, log }: Pick<World, 'now' | 'schedule' | 'log'>,
 ): CertificateSource {
-  // Before they are read: a change that falls between is then seen as one.
+  // Taken before the files are read, so that a change in between is noticed.
   let seen = stampOf(files);
   let current = readPair(files, now());
   let refused: string | undefined;
@@ -30,7 +30,7 @@ export function certificateFiles(
   function reloadIfChanged(onChange: (certificate: Certificate) => void): void {
     const stamp = stampOf(files);
     const isNew = stamp !== seen;
-    // What was refused may be put right by what leaves no trace in a stamp, such as a chmod.
+    // A refused pair is read again each time: a chmod may repair it without a new stamp.
     if (!isNew && refused === undefined) return;
     seen = stamp;
     try {
@@ -63,7 +63,7 @@ export function certificateFiles(
   };
 }
 
-/** Changes whenever a file does; one that is missing, or out of reach, has a stamp as well. */
+/** Changes whenever a file changes. A file that cannot be read has its error code as the stamp. */
 function stampOf({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {
@@ -77,13 +77,13 @@ function stampOf({ cert, key }: CertificateFiles): string {
     .join(' ');
 }
 
-/** @throws PaygateError invalid for a file that can't be read; unavailable for a pair that is no good yet, or no longer */
+/** @throws PaygateError invalid for an unreadable file, unavailable for an invalid pair */
 function readPair({ cert, key }: CertificateFiles, now: number): Certificate {
   const [certText, keyText] = [readText('--tls-cert', cert), readText('--tls-key', key)];
   try {
     return readCertificate(certText, keyText, now);
   } catch (error) {
-    // No wrong setting, which a service would not be started again after: the next renewal mends it.
+    // Not `invalid`: a service would not restart after that, and the next renewal repairs the pair.
     throw new PaygateError('unavailable', `${cert}, ${key}: ${reasonOf(error)}`);
   }
 }

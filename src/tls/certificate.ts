@@ -1,5 +1,5 @@
-// A certificate and its key, read before a server uses them: what is broken, expired or does not
-// belong together is refused here, and the one in use stays.
+// A certificate and its key, checked before a server uses them. A pair that is broken, expired or
+// does not match is refused, and the current one stays.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -11,27 +11,27 @@ export interface Certificate {
   readonly cert: string;
   /** PEM. */
   readonly key: string;
-  /** As the certificate says it: `DNS:pay.example.com, DNS:…`. */
+  /** The names in the certificate: `DNS:pay.example.com, DNS:…`. */
   readonly names: string;
   /** Epoch milliseconds. */
   readonly from: number;
   readonly until: number;
 }
 
-/** Where the server's certificate comes from, and what is wrong with it. */
+/** The source of the server's certificate, and its warnings. */
 export interface CertificateSource {
-  /** Undefined until there is one. */
+  /** Undefined before the first certificate. */
   current(): Certificate | undefined;
-  /** Words for /healthz. */
+  /** Texts for /healthz. */
   warnings(): string[];
-  /** From now on the source looks after itself, and says when there is another. */
+  /** Begins to renew or reload, and calls back with each new certificate. */
   start(onChange: (certificate: Certificate) => void): void;
   stop(): void;
 }
 
 const warnMs = 14 * dayMs;
 
-/** @throws PaygateError invalid, saying what is wrong */
+/** @throws PaygateError invalid, with the reason */
 export function readCertificate(cert: string, key: string, now: number): Certificate {
   const x509 = parsed('the certificate', () => new X509Certificate(cert));
   const privateKey = parsed('the key', () => createPrivateKey(key));
@@ -55,7 +55,7 @@ function parsed<T>(what: string, read: () => T): T {
 export const dayOf = (epochMs: number): string =>
   Number.isNaN(epochMs) ? 'no date' : new Date(epochMs).toISOString().slice(0, 10);
 
-/** Certificates of a few days are renewed late, and warned of late. */
+/** Short-lived certificates are renewed late, so their warning comes late. */
 export function expiryWarnings({ from, until }: Certificate, now: number): string[] {
   if (until <= now) return [`the HTTPS certificate ended on ${dayOf(until)}: browsers refuse it`];
   if (until - now >= Math.min(warnMs, (until - from) / 4)) return [];
