@@ -60,7 +60,7 @@ describe('prices', () => {
     const read = (flags: FlagValues) => () => readConfig(flags, {});
     expect(read({ price: ['yes'] })).toThrow('--price: one of on, off, own expected, not "yes"');
     expect(read({ priceSource: [source, 'a.example'] })).toThrow(
-      /^--price-source: a URL and the way/,
+      /^--price-source: expected a URL and the path/,
     );
     const twice = ['ssl://a.example:1', 'ssl://b.example:1', 'ssl://A.example:1?own'];
     expect(read({ electrum: twice })).toThrow(

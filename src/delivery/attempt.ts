@@ -47,8 +47,11 @@ export async function makeAttempt(
     return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   } catch (error) {
     if (signal.aborted) return undefined;
-    const reason = 'an internal error of paygate; its log says more';
-    world.log.error('callback attempt broke', { ...idsOf(callback), reason: reasonOf(error) });
+    const reason = 'an internal error of paygate; see its log';
+    world.log.error('callback attempt failed inside paygate', {
+      ...idsOf(callback),
+      reason: reasonOf(error),
+    });
     return { ...unsentAttempt, startedAt, durationMs: 0, outcome: 'internal', reason };
   }
 }

@@ -1,7 +1,7 @@
 // How a callback leaves: the dispatcher claims pending callbacks, sends and records them.
 //
 // Format. The queue is the `callbacks` table (store/records/outbox.ts). Nothing else survives a
-// crash. A row is pending until its shop answers 200, the retry schedule ends, or a newer status
+// crash. A row is pending until its shop answers 200, its retries are exhausted, or a newer status
 // of the same payment supersedes it. A doubtful 200 makes the row due again, at most twice. A
 // lease marks a row whose request is in flight.
 //
@@ -306,7 +306,7 @@ export class CallbackDispatcher {
     try {
       while (!this.#stopping && (await database.write((tx) => outbox.fold(tx, before)))) {}
     } catch (error) {
-      world.log.error('old attempts could not be folded', { reason: reasonOf(error) });
+      world.log.error('old attempts could not be deleted', { reason: reasonOf(error) });
     }
   }
 
@@ -317,7 +317,7 @@ export class CallbackDispatcher {
       const { leaseMs } = this.#limits;
       await database.write((tx) => outbox.recall(tx, world.now(), maxWaits, leaseMs));
     } catch (error) {
-      world.log.error('due times could not be looked through', { reason: reasonOf(error) });
+      world.log.error('due times could not be corrected', { reason: reasonOf(error) });
     }
   }
 

@@ -54,7 +54,7 @@ export function reasonFor(attempt: EndedAttempt): string | null {
     case 'response':
       return `${host} gave no HTTP answer: ${responseFaults[errorCode] ?? errorCode}`;
     case 'redirect':
-      return `${host} answered ${status}, pointing to ${shownLocation(location)}; redirects are not followed`;
+      return `${host} answered ${status}, ${shownLocation(location)}; redirects are not followed`;
     case 'status':
       return `${host} answered ${status}; only 200 counts as received`;
     case 'body':
@@ -63,7 +63,9 @@ export function reasonFor(attempt: EndedAttempt): string | null {
 }
 
 const shownLocation = (location: string | undefined): string =>
-  location === undefined ? 'nowhere' : plainText(redactUrl(location), maxLocationLength);
+  location === undefined
+    ? 'without a Location'
+    : `pointing to ${plainText(redactUrl(location), maxLocationLength)}`;
 
 /** Characters that are not printed. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;

@@ -176,14 +176,14 @@ export class Prices {
     for (const { source, json, fault } of answers) {
       const price = readPrice(source, currency, json);
       if (fault !== undefined) faults.set(source.label, fault);
-      else if (Number.isNaN(price)) faults.set(source.label, 'what it has is no price');
+      else if (Number.isNaN(price)) faults.set(source.label, 'its value is not a price');
       else if (price !== undefined) quotes.push({ label: source.label, price });
     }
     const hasFailed = faults.size > 0;
     const { price, excluded, isPair } = agree(quotes, this.#quorum);
     const why =
       isPair && price === undefined
-        ? 'no two of those that answer agree within 1 %'
+        ? 'no two answers agree within 1 %'
         : 'more than 5 % off the median';
     for (const label of excluded) faults.set(label, why);
     if (logs) {
@@ -238,7 +238,7 @@ export class Prices {
         hasAllCurrencies(source) &&
         currencyCodes.every((code) => readPrice(source, code, json) === undefined);
       return isEmpty
-        ? { at, until, fault: 'its answer has no currency that we know' }
+        ? { at, until, fault: 'its answer has no known currency' }
         : { at, until, json };
     } catch (error) {
       const asked = error instanceof SourceFault ? (error.retryAfterSeconds ?? 0) * secondMs : 0;

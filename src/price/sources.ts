@@ -46,7 +46,7 @@ export function parsePriceSource(text: string): PriceSource {
   if (parsed === undefined || !isPath || !code.test(text) || parsed.username !== '') {
     throw new PaygateError(
       'invalid',
-      'a URL and the way to the number expected, with {CODE} or {code} where the currency stands, ' +
+      'expected a URL and the path to the number, with {CODE} or {code} for the currency, ' +
         'such as https://www.bitstamp.net/api/v2/ticker/btc{code}#last',
     );
   }
@@ -54,7 +54,7 @@ export function parsePriceSource(text: string): PriceSource {
   if (protocol !== 'https:' && !(protocol === 'http:' && loopback.test(hostname))) {
     throw new PaygateError(
       'invalid',
-      'a price source must be asked by https: a price decides money',
+      'a price source must use https, because a price decides money',
     );
   }
   return { label: host, url, path: steps };
@@ -114,7 +114,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new SourceFault('its answer is no JSON');
+    throw new SourceFault('its answer is not JSON');
   }
 }
 

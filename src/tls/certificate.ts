@@ -36,10 +36,10 @@ export function readCertificate(cert: string, key: string, now: number): Certifi
   const x509 = parsed('the certificate', () => new X509Certificate(cert));
   const privateKey = parsed('the key', () => createPrivateKey(key));
   if (!x509.checkPrivateKey(privateKey)) {
-    throw new PaygateError('invalid', 'the key is not that of the certificate');
+    throw new PaygateError('invalid', 'the key does not belong to the certificate');
   }
   const [from, until] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)];
-  if (!(until > now)) throw new PaygateError('invalid', `it ended on ${dayOf(until)}`);
+  if (!(until > now)) throw new PaygateError('invalid', `it expired on ${dayOf(until)}`);
   parsed('the chain', () => createSecureContext({ cert, key }));
   return { cert, key, names: x509.subjectAltName ?? x509.subject, from, until };
 }
@@ -57,8 +57,8 @@ export const dayOf = (epochMs: number): string =>
 
 /** Short-lived certificates are renewed late, so their warning comes late. */
 export function expiryWarnings({ from, until }: Certificate, now: number): string[] {
-  if (until <= now) return [`the HTTPS certificate ended on ${dayOf(until)}: browsers refuse it`];
+  if (until <= now) return [`the HTTPS certificate expired on ${dayOf(until)}: browsers refuse it`];
   if (until - now >= Math.min(warnMs, (until - from) / 4)) return [];
   const days = Math.floor((until - now) / dayMs);
-  return [`the HTTPS certificate ends on ${dayOf(until)}, in ${days} day(s)`];
+  return [`the HTTPS certificate expires on ${dayOf(until)}, in ${days} day(s)`];
 }

@@ -48,7 +48,7 @@ test('what each source said last, which was left out and why; looking asks nobod
     ['EUR', '50010.50', ''],
     ['EUR', '60000.00', 'more than 5 % off the median'],
     ['EUR', '–', 'it answered 500'],
-    ['EUR', '–', 'what it has is no price'],
+    ['EUR', '–', 'its value is not a price'],
     ['EUR', '–', 'does not have this currency'],
   ]);
   expect(text).not.toContain('<b>');

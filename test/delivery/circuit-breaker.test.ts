@@ -22,11 +22,11 @@ function allow(breaker: CircuitBreaker, url: string, wanted: number, underWay: n
   return allowed;
 }
 
-describe('a breaker', () => {
+describe('a circuit breaker', () => {
   const failTimes = (breaker: CircuitBreaker, times: number, at = 0) =>
     Array.from({ length: times }, () => breaker.hostFailed(url, at)).at(-1);
 
-  it('opens at the fifth failure in a row, and not before', () => {
+  it('opens at the fifth failure in a row', () => {
     const breaker = new CircuitBreaker();
     expect(failTimes(breaker, failuresToOpen - 1)).toBeUndefined();
     expect(allow(breaker, url, 2, 0, 0)).toBe(1);
@@ -34,7 +34,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, 0)).toBe(0);
   });
 
-  it('counts anew after the host was reached', () => {
+  it('counts from zero after the host was reached', () => {
     const breaker = new CircuitBreaker();
     failTimes(breaker, failuresToOpen - 1);
     expect(breaker.hostReached(url, false, 0)).toBeUndefined();
@@ -44,7 +44,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, 0)).toBe(2);
   });
 
-  it('says for how long the host has been down, from the failure that opened it', () => {
+  it('measures the downtime of a host from the failure that opened it', () => {
     const breaker = new CircuitBreaker();
     expect(breaker.downForMs(url, 1_000)).toBeUndefined();
     failTimes(breaker, failuresToOpen, 1_000);
@@ -55,7 +55,7 @@ describe('a breaker', () => {
     expect(breaker.downForMs(url, 92_000)).toBeUndefined();
   });
 
-  it('lets two requests of a store at a time to a shop that received the last one alone', () => {
+  it('allows two requests of a store after its shop received a single one', () => {
     const breaker = new CircuitBreaker();
     expect([allow(breaker, url, 2, 0, 0), allow(breaker, url, 1, 1, 0)]).toEqual([1, 0]);
     breaker.hostReached(url, true, 0);
@@ -67,7 +67,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 1, 1, 0)).toBe(0);
   });
 
-  it('lets one request a second to a shop that received none of the last five', () => {
+  it('allows one request a second to a shop that received none of the last five', () => {
     const breaker = new CircuitBreaker();
     for (let misses = 1; misses < failuresToOpen; misses += 1) breaker.hostReached(url, false, 0);
     expect([breaker.isBlocked(url, 0), allow(breaker, url, 2, 0, 0)]).toEqual([false, 1]);
@@ -83,7 +83,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, urlProbeIntervalMs)).toBe(2);
   });
 
-  it('lets one request through a minute, and takes it', () => {
+  it('allows one probe a minute', () => {
     const breaker = new CircuitBreaker();
     failTimes(breaker, failuresToOpen);
     expect(breaker.isBlocked(url, hostProbeIntervalMs - 1)).toBe(true);
@@ -93,7 +93,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, 2 * hostProbeIntervalMs)).toBe(1);
   });
 
-  it('gives the turn of a claim that was undone to the next, and one to a claim', () => {
+  it('allows one probe a claim, and counts it only after the commit', () => {
     const breaker = new CircuitBreaker();
     failTimes(breaker, failuresToOpen);
     expect(breaker.quotaAt(hostProbeIntervalMs).allow(url, 2, 0)).toBe(1);
@@ -104,7 +104,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
   });
 
-  it('holds a shop back that received the last callback, once its host is down', () => {
+  it('blocks a healthy callback URL once its host is down', () => {
     const breaker = new CircuitBreaker();
     breaker.hostReached('https://shop.example/other', true, 0);
     failTimes(breaker, failuresToOpen);
@@ -113,7 +113,7 @@ describe('a breaker', () => {
     expect(allow(breaker, url, 2, 0, hostProbeIntervalMs)).toBe(0);
   });
 
-  it('is one for all paths of a host and port, and for no other port', () => {
+  it('counts all paths of a host and port together, and other ports apart', () => {
     const breaker = new CircuitBreaker();
     failTimes(breaker, failuresToOpen);
     expect(allow(breaker, 'https://SHOP.example:443/other', 2, 0, 0)).toBe(0);
@@ -141,7 +141,7 @@ describe('a host that cannot be reached', () => {
   }
   const sum = (values: number[]) => values.reduce((one, other) => one + other, 0);
 
-  it('is tried by one callback a minute, and charges none of them', async () => {
+  it('gets one callback a minute, at no attempt for the others', async () => {
     const { world, dispatcher, steps, attempts, states } = await down(20);
     expect(sum(steps())).toBe(failuresToOpen);
     const before = attempts();
@@ -157,7 +157,7 @@ describe('a host that cannot be reached', () => {
     ]);
   });
 
-  it('is tried at once at the word of somebody, by one callback', async () => {
+  it('gets one probe at once when a person asks for a retry', async () => {
     const { world, dispatcher, gone, attempts, states } = await down(20);
     dispatcher.retry();
     await dispatcher.idle();
@@ -176,7 +176,7 @@ describe('a host that cannot be reached', () => {
     await back.close();
   });
 
-  it('gets all that waits within a minute once it is back', async () => {
+  it('gets all waiting callbacks within a minute once it is back', async () => {
     const { world, dispatcher, gone, states } = await down(20);
     await world.advance(3 * hostProbeIntervalMs);
     const back = await startReceiver({ port: gone.port });
@@ -189,7 +189,7 @@ describe('a host that cannot be reached', () => {
     await back.close();
   });
 
-  it('is trouble while no other host is owed one', async () => {
+  it('stops all callbacks while no other host has pending ones', async () => {
     const { owed, world, dispatcher, gone } = await down(5);
     const none = 'none of the shops with pending callbacks can be reached';
     expect(dispatcher.stallReason()).toBe(none);
@@ -205,7 +205,7 @@ describe('a host that cannot be reached', () => {
     await back.close();
   });
 
-  it('holds up no other host', async () => {
+  it('delays no other host', async () => {
     const { owed, world, dispatcher } = await down(5);
     const shop = await receiver();
     const other = owed.addStore({ callbackUrl: shop.origin });
@@ -225,7 +225,7 @@ describe('a host that cannot be reached', () => {
     expect(attempts()).toBe(before + 4);
   });
 
-  it('ends a callback that waited for it as long as the whole schedule takes', async () => {
+  it('exhausts a callback that waited as long as the whole retry schedule takes', async () => {
     const plain = createTestWorld();
     let passedMs = 0;
     const monotonic = () => plain.monotonic() + passedMs;
@@ -240,14 +240,14 @@ describe('a host that cannot be reached', () => {
     expect(world.logs.map(({ message }) => message)).toContain('callback exhausted');
   });
 
-  it('ends none for which paygate itself was away for as long', async () => {
+  it('exhausts no callback while paygate itself was down', async () => {
     const { world, dispatcher, states } = await down(8, createTestWorld(), 4 * 86_400_000);
     await world.advance(2 * hostProbeIntervalMs);
     await dispatcher.idle();
     expect(new Set(states())).toEqual(new Set(['owed']));
   });
 
-  it('is not one that hangs or answers badly: those are charged', async () => {
+  it('is not a host that hangs or answers badly: those cost attempts', async () => {
     const shop = await receiver({ answer: () => ({ status: 500 }) });
     const { owed, world, dispatcher, outbox } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });
@@ -269,7 +269,7 @@ describe('a host that cannot be reached', () => {
     expect(shop.requests.length).toBeGreaterThan(before + 1);
   });
 
-  it('is found out anew by a restart, which charges five attempts in all', async () => {
+  it('is detected again after a restart, at five attempts in all', async () => {
     const { owed, world, dispatcher } = await down(8);
     await dispatcher.stop();
     const charged = (outbox: typeof owed.outbox) =>

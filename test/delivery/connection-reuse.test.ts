@@ -75,7 +75,7 @@ async function used(
   return line;
 }
 
-test('one that is taken is known to be used, and is there for nobody else', async () => {
+test('a connection that is taken is marked as reused and not given out twice', async () => {
   const { place, sockets } = await shop();
   const lines = kept();
   lines.putBack(place, await used(lines, place));
@@ -87,7 +87,7 @@ test('one that is taken is known to be used, and is there for nobody else', asyn
   expect(sockets).toHaveLength(1);
 });
 
-test('the one that was used last is taken first, and the others stay', async () => {
+test('the most recently used connection is taken first', async () => {
   const { place } = await shop();
   const lines = kept();
   const [first, second] = [await used(lines, place), await used(lines, place)];
@@ -99,7 +99,7 @@ test('the one that was used last is taken first, and the others stay', async () 
   expect(lines.takeIdle(place, hooks, anywhere)).toBe(first);
 });
 
-test('one that the shop ends is there no more, also after it was taken and given back', async () => {
+test('a connection that the shop closed is gone, also after it was put back', async () => {
   const { place, sockets } = await shop();
   const lines = kept();
   for (const times of [1, 2]) {
@@ -117,7 +117,7 @@ test('one that the shop ends is there no more, also after it was taken and given
   }
 });
 
-test('256 are kept at all places together; one more is ended, until there is room again', async () => {
+test('256 connections may be idle; one more is closed', async () => {
   const [{ place, sockets }, other] = [await shop(), await shop()];
   const lines = kept();
   const [first, ...more] = await Promise.all(Array.from({ length: 256 }, () => used(lines, place)));

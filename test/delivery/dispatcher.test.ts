@@ -16,7 +16,7 @@ import { withStatus } from './owed.ts';
 afterEach(closeAll);
 
 describe('delivering', () => {
-  it('sends what is enqueued at a wake, once, and says so without secrets', async () => {
+  it('sends an enqueued callback once after a wake, and logs it without secrets', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher, states } = setUp();
     await dispatcher.start();
@@ -42,7 +42,7 @@ describe('delivering', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
-  it('says why one did not arrive, without the secrets that the answer repeats', async () => {
+  it('logs why a callback failed, without the secrets that the answer repeats', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     shop.script({ status: 302, headers: { location: `${shop.origin}/login?back=tulip` } });
@@ -59,7 +59,7 @@ describe('delivering', () => {
     expect(JSON.stringify(world.logs)).not.toContain('tulip');
   });
 
-  it('finds what no wake told of within a second', async () => {
+  it('finds a callback without a wake within a second', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     await dispatcher.start();
@@ -69,7 +69,7 @@ describe('delivering', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
-  it('makes one claim of a thousand wakes', async () => {
+  it('makes one claim for a thousand wakes', async () => {
     const { world, dispatcher, outbox } = setUp();
     const claim = vi.spyOn(outbox, 'claim');
     await dispatcher.start();
@@ -81,7 +81,7 @@ describe('delivering', () => {
     expect(claim.mock.calls.length).toBe(claims);
   });
 
-  it('signs with the secret before a rotation too, until its time is over', async () => {
+  it('signs with the previous secret too, until it expires', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     const storeId = owed.addStore({
@@ -100,7 +100,7 @@ describe('delivering', () => {
     expect(signatures.map((each) => each.split(' ').length)).toEqual([2, 1]);
   });
 
-  it('reaches a shop by the store’s own authority, and that of another store not', async () => {
+  it('trusts the certificate authority of a store for this store only', async () => {
     const ours = makeAuthority();
     const { certificate: callbackCa } = ours;
     const tls = ours.issue('shop.test', '20200101000000Z', '20990101000000Z');
@@ -117,7 +117,7 @@ describe('delivering', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
-  it('writes down where an attempt went, how long each phase took, and a doubtful answer', async () => {
+  it('records address, phases and doubt of an attempt', async () => {
     const shop = await receiver({ answer: () => ({ status: 200, body: 'Invalid secret' }) });
     const { owed, world, dispatcher, outbox, states } = setUp();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
@@ -137,7 +137,7 @@ describe('delivering', () => {
     expect(world.logs[0]?.fields).toMatchObject({ doubt: 'Invalid secret' });
   });
 
-  it('forgets attempts of more than 90 days ago, and not their number', async () => {
+  it('deletes attempts older than 90 days, but not their number', async () => {
     const shop = await receiver({ answer: () => ({ status: 500 }) });
     const { owed, world, dispatcher, outbox } = setUp();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
@@ -151,7 +151,7 @@ describe('delivering', () => {
     expect(outbox.attempts(1)).toHaveLength(attemptCount - 1);
   });
 
-  it('waits without spinning for what is due further off than a timer can hold', async () => {
+  it('waits without spinning for a due time beyond the limit of a timer', async () => {
     const { owed, world, dispatcher, outbox } = setUp();
     const claim = vi.spyOn(outbox, 'claim');
     await dispatcher.start();
@@ -164,7 +164,7 @@ describe('delivering', () => {
     expect(claim.mock.calls.length).toBe(before);
   });
 
-  it('waits while it is held back, also at a tick, and goes on when it is woken', async () => {
+  it('claims nothing while it is held back, and continues after a wake', async () => {
     const shop = await receiver();
     let isHeldBack = true;
     const { owed, world, dispatcher, states } = setUp({
@@ -180,12 +180,12 @@ describe('delivering', () => {
     expect(states()).toEqual(['delivered']);
   });
 
-  it('is idle at once when nothing is owed', async () => {
+  it('is idle at once without pending callbacks', async () => {
     const { dispatcher } = setUp();
     await dispatcher.idle();
   });
 
-  it('counts a fault of paygate itself as a failed attempt', async () => {
+  it('counts an internal error as a failed attempt', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher, outbox } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin, webhookSecret: 'whsec_?' });
@@ -218,7 +218,7 @@ describe('a failed attempt', () => {
     return { ...set, shop, callback, jumpTo, dueAt };
   }
 
-  it('is tried again when it is due, and not before', async () => {
+  it('is repeated when it is due, not before', async () => {
     const { shop, world, dispatcher, dueAt, states } = await failing(() => ({ status: 500 }));
     const due = dueAt();
     expect(due - world.now()).toBeGreaterThanOrEqual(3200);
@@ -235,14 +235,14 @@ describe('a failed attempt', () => {
     expect(second).toBe(first);
   });
 
-  it('waits longer where the shop asks for it', async () => {
+  it('waits longer if the shop asks for it', async () => {
     const headers = { 'retry-after': '3600' };
     const { world, dueAt } = await failing(() => ({ status: 429, headers }));
     expect(dueAt() - world.now()).toBeGreaterThanOrEqual(2 * 3200);
     expect(dueAt() - world.now()).toBeLessThanOrEqual(2 * 4800);
   });
 
-  it('P-68 follows the schedule to its end, and then warns', async () => {
+  it('P-68 follows the retry schedule to its end, then logs a warning', async () => {
     const { shop, world, jumpTo, dueAt, states, outbox } = await failing(() => ({ status: 404 }));
     for (const wait of retryScheduleMs) {
       const left = dueAt() - world.now();
@@ -260,7 +260,7 @@ describe('a failed attempt', () => {
     expect(shop.requests).toHaveLength(15);
   });
 
-  it('is not tried again when a newer status came', async () => {
+  it('is not repeated after a newer status', async () => {
     const { owed, shop, world, dispatcher, callback, jumpTo, states } = await failing(() => ({
       status: 500,
     }));
@@ -296,7 +296,7 @@ describe('a failed attempt', () => {
 });
 
 describe('bounds', () => {
-  it('hold one flight a payment; the newer status follows the older one', async () => {
+  it('allow one request a payment; the newer status follows the older one', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher, states } = setUp();
     const callback = owed.addPayment(owed.addStore({ callbackUrl: shop.origin }));
@@ -314,7 +314,7 @@ describe('bounds', () => {
     expect(states()).toEqual(['superseded', 'delivered']);
   });
 
-  it('keep a shop that hangs from holding up the others', async () => {
+  it('keep a shop that hangs from delaying others', async () => {
     const hanging = await receiver({ answer: () => 'hang' });
     const healthy = await receiver();
     const { owed, world, dispatcher } = setUp({ limits: { maxInFlight: 4 } });
@@ -328,7 +328,7 @@ describe('bounds', () => {
     expect(healthy.peak).toBeLessThanOrEqual(2);
   });
 
-  it('hold for all stores together', async () => {
+  it('apply to all stores together', async () => {
     const held: (() => void)[] = [];
     const answer = () =>
       new Promise<{ status: number }>((resolve) => held.push(() => resolve({ status: 200 })));
@@ -350,7 +350,7 @@ describe('bounds', () => {
     expect(new Set(states())).toEqual(new Set(['delivered']));
   });
 
-  it('are shared: stores take turns', async () => {
+  it('are shared: stores alternate', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp({ limits: { maxInFlight: 1 } });
     const stores = ['/1', '/2', '/3'].map((path) =>
@@ -363,11 +363,11 @@ describe('bounds', () => {
     expect(shop.requests.map((request) => request.url[1]).join('')).toBe('123123');
   });
 
-  it('outlast an attempt: the lease is longer than the deadline', () => {
+  it('include a lease longer than the deadline of an attempt', () => {
     expect(deliveryLimits.leaseMs).toBeGreaterThan(deadlineMs);
   });
 
-  it('P-67 hold while the wall clock jumps over a lease', async () => {
+  it('P-67 apply while the wall clock jumps over a lease', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     shop.script('hang');
@@ -383,7 +383,7 @@ describe('bounds', () => {
     expect(world.logs.filter((entry) => entry.fields.outcome === 'timeout')).toHaveLength(1);
   });
 
-  it('hold for a store as well while the wall clock jumps over its leases', async () => {
+  it('apply to a store while the wall clock jumps over its leases', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });
@@ -438,7 +438,7 @@ describe('a doubtful answer', () => {
     };
   }
 
-  it('P-63 is confirmed after 5 and after 60 minutes, each from the one before, under one id', async () => {
+  it('P-63 is sent again after 5 minutes, then after 60, under one id', async () => {
     const { shop, advance, minutes, row, world, outbox } = await doubting();
     const acknowledgedAt = world.now();
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: world.now() + 5 * minute });
@@ -472,7 +472,7 @@ describe('a doubtful answer', () => {
     expect(outbox.doubted()).toEqual([]);
   });
 
-  it('P-63 is one where it is empty and an earlier one of the store was not', async () => {
+  it('P-63 is an empty answer, if an earlier answer of the store was not empty', async () => {
     const { owed, world, shop, dispatcher, outbox, advance, answers, storeId } =
       await doubting('ok');
     const notice = '<br />\n<b>Notice</b>:  a in <b>/b</b> on line <b>1</b><br />\n';
@@ -505,13 +505,13 @@ describe('a doubtful answer', () => {
     expect(outbox.callback(2)).toMatchObject({ state: 'delivered', doubt });
   });
 
-  it('is none where it is empty as all were', async () => {
+  it('is not an empty answer, if all were empty', async () => {
     const { row, outbox } = await doubting('');
     expect(row()).toMatchObject({ confirmAt: null, doubt: null });
     expect(outbox.doubted()).toEqual([]);
   });
 
-  it('P-63 that is followed by failures stays an acknowledgement, and ends by its own steps', async () => {
+  it('P-63 stays delivered when the confirmations fail', async () => {
     const { advance, answers, minutes, row, outbox } = await doubting();
     answers({ status: 503, headers: { 'retry-after': '1' } });
     await advance(5 * minute);
@@ -523,7 +523,7 @@ describe('a doubtful answer', () => {
     expect(outbox.doubted()).toMatchObject([{ answers: 1 }]);
   });
 
-  it('P-63 is not confirmed once a newer status was enqueued, on the wire or not', async () => {
+  it('P-63 is not sent again after a newer status, in flight or not', async () => {
     const { owed, world, advance, answers, shop, callback, outbox, dispatcher } = await doubting();
     answers({ status: 200, body: 'ok' });
     await owed.enqueue(world.now(), withStatus(callback, 1));
@@ -543,7 +543,7 @@ describe('a doubtful answer', () => {
     expect(outbox.list({ limit: 9, state: 'superseded' })).toEqual([]);
   });
 
-  it('of a confirmation that is overtaken on the wire is the last', async () => {
+  it('of a confirmation superseded in flight is the last', async () => {
     const { owed, world, shop, callback, dispatcher, row } = await doubting();
     shop.script('hang');
     await world.advance(5 * minute);
@@ -559,7 +559,7 @@ describe('a doubtful answer', () => {
     expect(sent.slice(3)).not.toContain('0');
   });
 
-  it('P-63 is confirmed after a restart', async () => {
+  it('P-63 is sent again after a restart', async () => {
     const { owed, world, dispatcher, advance, minutes } = await doubting();
     await advance(2 * minute);
     await dispatcher.stop();
@@ -573,7 +573,7 @@ describe('a doubtful answer', () => {
     expect(minutes()).toEqual([0, 5]);
   });
 
-  it('is confirmed again after a crash in between', async () => {
+  it('is sent again after a crash in between', async () => {
     const { owed, world, shop } = await doubting();
     shop.script('hang');
     await world.advance(5 * minute);
@@ -586,7 +586,7 @@ describe('a doubtful answer', () => {
     expect(again.outbox.callback(1).state).toBe('delivered');
   });
 
-  it('P-63 is not confirmed while its payment is gone, and is once that is back', async () => {
+  it('P-63 is not sent again while its payment is gone', async () => {
     const { owed, advance, minutes, callback } = await doubting();
     const set = (state: 'dropped' | 'unconfirmed') =>
       owed.database.orm.update(payments).set({ state }).where(eq(payments.id, callback.paymentId));
@@ -598,7 +598,7 @@ describe('a doubtful answer', () => {
     expect(minutes()).toHaveLength(2);
   });
 
-  it('that is resent by hand is owed as any other', async () => {
+  it('that is resent by hand is pending like any other', async () => {
     const { owed, world, advance, answers, outbox, row } = await doubting();
     await owed.database.write((tx) => outbox.resend(tx, world.now(), 1));
     expect(row()).toMatchObject({ state: 'owed', confirmAt: null });
@@ -610,7 +610,7 @@ describe('a doubtful answer', () => {
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: null });
   });
 
-  it('waits for a host that is down, and is not charged for it', async () => {
+  it('waits for a host that is down, at no attempt', async () => {
     const { owed, world, shop, advance, row } = await doubting();
     const { port } = shop;
     await shop.close();
@@ -624,7 +624,7 @@ describe('a doubtful answer', () => {
     expect(back.requests.length).toBe(1 + failuresToOpen);
   });
 
-  it('is due at once where a clock that was ahead put it off', async () => {
+  it('is due at once if a clock that was ahead delayed it', async () => {
     const { world, row } = await doubting();
     world.jumpWallClock(-2 * 86_400_000);
     expect(row().confirmAt).toBeGreaterThan(world.now() + 86_400_000);
@@ -632,7 +632,7 @@ describe('a doubtful answer', () => {
     expect(row().attemptCount).toBeGreaterThan(1);
   });
 
-  it('counts once among the deliveries', async () => {
+  it('counts as one delivery', async () => {
     const shop = await receiver({ answer: () => ({ status: 200, body: 'error' }) });
     const after: (number | undefined)[] = [];
     const { owed, world, dispatcher } = setUp({
@@ -671,7 +671,7 @@ describe('callbacks of one address', () => {
     return { shop, held, txids, overlaps: () => overlaps };
   }
 
-  it('P-67 never overlap, and go in the order of their events, while others go beside them', async () => {
+  it('P-67 never overlap, follow the order of their events, and delay no others', async () => {
     const { shop, held, txids, overlaps } = await counting();
     const { owed, world, dispatcher, states } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });
@@ -700,7 +700,7 @@ describe('callbacks of one address', () => {
     expect(new Set(states())).toEqual(new Set(['delivered']));
   });
 
-  it('P-67 do not overlap where the wall clock jumps over a lease', async () => {
+  it('P-67 do not overlap when the wall clock jumps over a lease', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     shop.script('hang');
@@ -717,7 +717,7 @@ describe('callbacks of one address', () => {
     expect(shop.requests.length).toBeGreaterThan(1);
   });
 
-  it('P-67 hold up nobody else where there are ten thousand of them', async () => {
+  it('P-67 delay no others, even ten thousand of them', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     const storeId = owed.addStore({ callbackUrl: shop.origin });
@@ -733,8 +733,8 @@ describe('callbacks of one address', () => {
   });
 });
 
-describe('a clock that was ahead and is set right', () => {
-  it('puts a retry off by an hour at most, and not by as much', async () => {
+describe('a clock that was ahead and is corrected', () => {
+  it('delays a retry by an hour at most', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher, states } = setUp();
     shop.script({ status: 500 });
@@ -749,7 +749,7 @@ describe('a clock that was ahead and is set right', () => {
     expect(states()).toEqual(['delivered']);
   });
 
-  it('nor a lease whose attempt was not recorded', async () => {
+  it('delays a lease whose attempt was not recorded as little', async () => {
     const shop = await receiver();
     let broken = true;
     const { owed, world, dispatcher, states } = setUp({
@@ -774,7 +774,7 @@ describe('a clock that was ahead and is set right', () => {
     expect(states()).toEqual(['delivered']);
   });
 
-  it('leaves a wait alone that its step may have', async () => {
+  it('leaves a wait that the schedule allows', async () => {
     const { owed, world, dispatcher, outbox } = setUp();
     const [longest = 0] = retryScheduleMs.slice(-1);
     const storeId = owed.addStore();
@@ -792,7 +792,7 @@ describe('a clock that was ahead and is set right', () => {
 });
 
 describe('after a crash', () => {
-  it('between the answer and its record, the same event is sent again', async () => {
+  it('between answer and record, the same event is sent again', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp({
       parts: ({ outbox }) => ({
@@ -820,7 +820,7 @@ describe('after a crash', () => {
     expect(after.states()).toEqual(['delivered']);
   });
 
-  it('or without one, an attempt that was not recorded is made again when its lease ends', async () => {
+  it('or without one, an attempt that was not recorded is repeated when its lease ends', async () => {
     const shop = await receiver();
     let broken = true;
     const { owed, world, dispatcher, states } = setUp({
@@ -877,7 +877,7 @@ describe('after a crash', () => {
     },
   );
 
-  it('of a claim, the next tick goes on', async () => {
+  it('during a claim, the next tick continues', async () => {
     const shop = await receiver();
     let broken = true;
     const { owed, world, dispatcher, states } = setUp({
@@ -906,7 +906,7 @@ describe('after a crash', () => {
 });
 
 describe('stopping', () => {
-  it('waits for what is under way and takes on nothing more', async () => {
+  it('waits for requests in flight and claims nothing more', async () => {
     let answer = (_: { status: number }): void => {};
     const shop = await receiver({
       answer: () =>
@@ -929,7 +929,7 @@ describe('stopping', () => {
     await dispatcher.idle();
   });
 
-  it('sends nothing before the start, and then what came until then', async () => {
+  it('sends nothing before the start', async () => {
     const shop = await receiver();
     const { owed, world, outbox, dispatcher } = setUp();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
@@ -941,7 +941,7 @@ describe('stopping', () => {
     expect(shop.requests).toHaveLength(1);
   });
 
-  it('leaves nobody waiting for quiet that ends before the start', async () => {
+  it('resolves `idle` if it ends before the start', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher } = setUp();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
@@ -951,7 +951,7 @@ describe('stopping', () => {
     expect(shop.requests).toEqual([]);
   });
 
-  it('sends nothing that was only claimed', async () => {
+  it('does not send what was only claimed', async () => {
     const shop = await receiver();
     const { owed, world, outbox, dispatcher } = setUp();
     await dispatcher.start();
@@ -964,7 +964,7 @@ describe('stopping', () => {
     expect(shop.requests).toEqual([]);
   });
 
-  it('cuts off what takes too long, which is sent again at the next start', async () => {
+  it('aborts slow requests; the next start sends them again', async () => {
     const shop = await receiver();
     const { owed, world, dispatcher, states } = setUp();
     shop.script('hang');

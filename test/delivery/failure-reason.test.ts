@@ -24,7 +24,7 @@ describe('a reason', () => {
     [{ phase: 'body', status: 200, errorCode: deadlineCode }, 'for the end of its answer'],
     [{ phase: 'response', errorCode: 'UND_ERR_SOCKET' }, 'closed the connection without an answer'],
     [{ phase: 'body', status: 201 }, 'answered 201; only 200 counts'],
-    [{ phase: 'body', status: 301 }, 'answered 301, pointing to nowhere'],
+    [{ phase: 'body', status: 301 }, 'answered 301, without a Location'],
     [{ phase: 'body', status: 200, errorCode: 'ECONNRESET' }, 'broke off before the end'],
   ] as const)('for %j says what a merchant can act on', (ending, words) => {
     expect(told(ending)).toEqual(words && expect.stringContaining(words));
@@ -53,7 +53,7 @@ describe('an excerpt', () => {
 describe('what an answer echoes of the callback URL', () => {
   const url = 'https://shop.example/hook/s3cr3tPath99/cb?secret=gar%64en%20gate&id=7';
 
-  it('is not kept: neither as it stands there nor decoded', () => {
+  it('is redacted, raw and decoded', () => {
     const echo = `GET ${url}&status=0: wrong secret "garden gate" for s3cr3tPath99, id 7`;
     const shown = excerpt(new TextEncoder().encode(echo), () => secretsOf(url));
     expect(shown).toBe(
@@ -61,12 +61,12 @@ describe('what an answer echoes of the callback URL', () => {
     );
   });
 
-  it('is taken out before the text is cut, so that no half of it is left', () => {
+  it('is redacted before the text is cut', () => {
     const long = `${'x'.repeat(1018)}gar%64en%20gate`;
     expect(excerpt(new TextEncoder().encode(long), () => secretsOf(url))).toMatch(/^x+…$/);
   });
 
-  it('is all of a longer secret that begins with a shorter one', () => {
+  it('is redacted whole if a shorter secret is its beginning', () => {
     const longer = 'https://shop.example/?user=shop&pass=shopkeeper';
     const shown = excerpt(new TextEncoder().encode('who is shopkeeper at shop?'), () =>
       secretsOf(longer),
@@ -74,7 +74,7 @@ describe('what an answer echoes of the callback URL', () => {
     expect(shown).toBe('who is … at …?');
   });
 
-  it('has four letters at least, and they are all the answer where it says no more', () => {
+  it('has at least four letters', () => {
     expect(secretsOf('https://shop.example/?pin=1234&day=123')).toEqual([
       'pin=1234&day=123',
       '1234',
@@ -84,13 +84,13 @@ describe('what an answer echoes of the callback URL', () => {
     expect([echo('1234'), echo(' 123 ')]).toEqual(['…', '123']);
   });
 
-  it('is no part of the host, but one of an address in the path', () => {
+  it('is not part of the host, but may be an address in the path', () => {
     const host = 's3cr3tHost9999.shop.example';
     expect(secretsOf(`https://${host}/cb`)).toEqual([]);
     expect(secretsOf('https://shop.example/to/http://s3cr3tPath99/cb')).toContain('s3cr3tPath99');
   });
 
-  it('is nothing where the URL holds nothing', () => {
+  it('is nothing for a URL without secrets', () => {
     expect(secretsOf('https://shop.example/callback')).toEqual([]);
     expect(secretsOf('https://shop.example')).toEqual([]);
     expect(secretsOf('https://shop.example/?a=b%zz-wxyz')).toContain('b%zz-wxyz');

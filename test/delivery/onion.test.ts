@@ -54,7 +54,7 @@ function setUp(proxy: SocksProxy | undefined) {
 }
 
 describe('a callback to an onion service', () => {
-  it('goes through the proxy, which is given the name; plain http needs no permission', async () => {
+  it('goes through the proxy, which looks up the name; plain http needs no permission', async () => {
     const receiver = await shop();
     const socks = await tor({ names: { [onion]: receiver.port } });
     const { send, looked } = setUp(socks.proxy);
@@ -132,7 +132,7 @@ describe('a callback to an onion service', () => {
     expect(attempt.reason).not.toContain('s3cr3t');
   });
 
-  it('says so where there is no proxy at that address, and is never called directly', async () => {
+  it('fails if the proxy is down, and never goes out directly', async () => {
     const receiver = await shop();
     const socks = await tor();
     await socks.close();
@@ -156,7 +156,7 @@ describe('a callback to an onion service', () => {
     expect(await sent).toMatchObject({ outcome: 'timeout', unreachable: true });
   });
 
-  it('is refused without a proxy, with the word for it', async () => {
+  it('is refused without a proxy, with the option to set', async () => {
     const { send, looked } = setUp(undefined);
     const anything = { allowPrivateCallback: true, allowHttpCallback: true };
     expect(await send(`http://${onion}/`, anything)).toMatchObject({
@@ -179,7 +179,7 @@ describe('a callback to an onion service', () => {
   });
 });
 
-it('a callback to any other host goes beside the proxy', async () => {
+it('a callback to any other host does not use the proxy', async () => {
   const receiver = await shop();
   const socks = await tor();
   const { send, looked } = setUp(socks.proxy);

@@ -157,14 +157,14 @@ describe('an answer', () => {
     expect((await setUp().send(order(shop.origin))).retryAfterSeconds).toEqual(seconds);
   });
 
-  it('of 200 is the end, whatever patience it asks for', async () => {
+  it('of 200 ends the attempts, whatever its Retry-After', async () => {
     const shop = await receiver();
     shop.script({ status: 200, headers: { 'retry-after': '120' } });
     const { outcome, retryAfterSeconds } = await setUp().send(order(shop.origin));
     expect([outcome, retryAfterSeconds]).toEqual(['delivered', undefined]);
   });
 
-  it('is doubted where it is a 200 that reads like a refusal, and as 500 it is one', async () => {
+  it('is doubtful if a 200 reads like a refusal; a 500 is a failure', async () => {
     const shop = await receiver();
     const body = 'Invalid secret';
     shop.script({ status: 200, body }, { status: 500, body });
@@ -175,7 +175,7 @@ describe('an answer', () => {
     ]).toEqual(['Invalid secret', null]);
   });
 
-  it('is judged by what stands behind notices of PHP, also where the log shows nothing else', async () => {
+  it('is judged by the text after PHP notices, even if the log shows only the notices', async () => {
     const shop = await receiver();
     const notice = `<br />\n<b>Warning</b>:  ${'x'.repeat(1_200)} in <b>/a.php</b> on line <b>1</b><br />\n`;
     shop.script({ status: 200, body: `${notice}Invalid secret` });
@@ -184,7 +184,7 @@ describe('an answer', () => {
     expect(body).not.toContain('Invalid secret');
   });
 
-  it('tells with what it was asked for, and how long that took', async () => {
+  it('is reported with the headers of the request and the duration', async () => {
     const shop = await receiver();
     const { world, send } = setUp();
     await world.advance(5_000);
@@ -196,7 +196,7 @@ describe('an answer', () => {
     expect(durationMs).toBe(0);
   });
 
-  it('P-62 is kept up to 1 KiB, without control characters', async () => {
+  it('P-62 is stored up to 1 KiB, without control characters', async () => {
     const shop = await receiver();
     shop.script({ status: 200, body: `a\u0000\u001b[31mb\r\n\u202ec${'é'.repeat(2000)}` });
     const { body } = await setUp().send(order(shop.origin));
@@ -210,7 +210,7 @@ describe('an answer', () => {
     expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'delivered' });
   });
 
-  it('with huge headers is none', async () => {
+  it('with huge headers does not count', async () => {
     const shop = await receiver();
     const filler = `x-filler: ${'x'.repeat(100_000)}\r\n`;
     shop.script({ bytes: `HTTP/1.1 200 OK\r\n${filler}\r\n`, end: 'hang' });
@@ -221,13 +221,13 @@ describe('an answer', () => {
     });
   });
 
-  it('that is no HTTP is none', async () => {
+  it('that is not HTTP does not count', async () => {
     const shop = await receiver();
     shop.script({ bytes: 'SSH-2.0-OpenSSH_9.9\r\n', end: 'hang' });
     expect(await setUp().send(order(shop.origin))).toMatchObject({ outcome: 'response' });
   });
 
-  it('behind 100 Continue and 103 Early Hints is read, and they are none themselves', async () => {
+  it('after 100 Continue and 103 Early Hints is read', async () => {
     const shop = await receiver();
     const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     for (const status of ['100 Continue', '103 Early Hints']) {
@@ -273,7 +273,7 @@ describe('an answer', () => {
     expect(attempt.reason).toContain('the end of its answer');
   });
 
-  it('of 500 stays one when its body never ends', async () => {
+  it('of 500 stays a 500 when its body never ends', async () => {
     const shop = await receiver();
     shop.script({ bytes: 'HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nabc', end: 'hang' });
     expect((await sendLate(shop)).attempt).toMatchObject({ outcome: 'status', body: 'abc' });
@@ -307,7 +307,7 @@ describe('a connection', () => {
     expect(attempt.outcome).toBe('connect');
   });
 
-  it('with a certificate that nobody vouches for', async () => {
+  it('with a certificate of an unknown authority', async () => {
     const shop = await receiver({ tls: true });
     const attempt = await setUp().send(order(shop.origin));
     expect(attempt).toMatchObject({
@@ -323,7 +323,7 @@ describe('a connection', () => {
     expect(attempt.outcome).toBe('tls');
   });
 
-  it('that never gets through the TLS handshake', async () => {
+  it('that never completes the TLS handshake', async () => {
     const mute = createServer((socket) => socket.resume());
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     closing.push(() => new Promise((resolve) => mute.close(resolve)));
@@ -349,7 +349,7 @@ describe('a name', () => {
     });
   });
 
-  it('that is never answered for', async () => {
+  it('that is never resolved', async () => {
     const resolve = () => new Promise<never>(() => {});
     const { send } = setUp({ resolve, connectTimeoutMs: 50 });
     const attempt = await send(order('http://shop.test'));
@@ -385,7 +385,7 @@ describe('a name', () => {
   });
 });
 
-describe('an attempt that is cut off', () => {
+describe('an attempt that is aborted', () => {
   it('rejects with the reason, at once', async () => {
     const shop = await receiver();
     shop.script('hang');
@@ -397,7 +397,7 @@ describe('an attempt that is cut off', () => {
     await expect(sent).rejects.toThrow('stopping');
   });
 
-  it('is rare; one that ends by itself leaves no listener and no timer behind', async () => {
+  it('leaves no listener and no timer, like one that ends by itself', async () => {
     const shop = await receiver();
     const { signal } = new AbortController();
     const world = createTestWorld();
@@ -416,7 +416,7 @@ describe('an attempt that is cut off', () => {
     expect(timers).toBe(0);
   });
 
-  it('before it began does not begin', async () => {
+  it('before its start does not start', async () => {
     const shop = await receiver();
     const sender = createSender(createTestWorld(), { version: '0.1', listeners: () => [] });
     const signal = AbortSignal.abort(new Error('stopping'));
@@ -425,7 +425,7 @@ describe('an attempt that is cut off', () => {
   });
 });
 
-describe('a connection that brought a callback', () => {
+describe('a connection after a callback', () => {
   /** A shop's server that notes where each of its connections came to. */
   async function counted(hosts: readonly string[] = ['127.0.0.1']) {
     const dialled: string[] = [];
@@ -443,7 +443,7 @@ describe('a connection that brought a callback', () => {
     return { dialled, sockets, resolve, port, asked: () => asked };
   }
 
-  it('brings the next one to the same place', async () => {
+  it('serves the next callback to the same destination', async () => {
     const shop = await counted();
     const { world, send } = setUp();
     const to = order(`http://127.0.0.1:${shop.port}/`);
@@ -478,7 +478,7 @@ describe('a connection that brought a callback', () => {
     expect(connections).toBe(count);
   });
 
-  it('brings one at a time', async () => {
+  it('serves one callback at a time', async () => {
     const shop = await counted();
     const { world, send } = setUp();
     const to = order(`http://127.0.0.1:${shop.port}/`);
@@ -488,7 +488,7 @@ describe('a connection that brought a callback', () => {
     expect(shop.dialled).toHaveLength(2);
   });
 
-  it('P-72 is left when the name leads elsewhere, which each attempt finds out once', async () => {
+  it('P-72 is not used when the name resolves to other addresses; each attempt looks it up once', async () => {
     const shop = await counted(['127.0.0.1', '127.0.0.1', '127.0.0.2']);
     const { world, send } = setUp({ resolve: shop.resolve });
     for (const dialled of [1, 1, 2]) {
@@ -501,7 +501,7 @@ describe('a connection that brought a callback', () => {
     expect(shop.asked()).toBe(3);
   });
 
-  it('brings none where the name leads to what may not be dialled', async () => {
+  it('serves none when the name resolves to a forbidden address', async () => {
     const shop = await counted(['127.0.0.1', '169.254.169.254']);
     const { world, send } = setUp({ resolve: shop.resolve });
     const to = order(`http://shop.test:${shop.port}/`);
@@ -510,7 +510,7 @@ describe('a connection that brought a callback', () => {
     expect(await send(to)).toMatchObject({ outcome: 'refused', httpStatus: null });
   });
 
-  it('is opened anew within the attempt when the shop has ended it unheard', async () => {
+  it('is replaced within the attempt when the shop closed it before the response', async () => {
     const shop = await counted();
     const { world, send } = setUp();
     const to = order(`http://127.0.0.1:${shop.port}/`);

@@ -123,7 +123,7 @@ describe('P-71 paygate itself', () => {
     await expect(guard(origin, host, answer)).rejects.toThrow('paygate itself');
   });
 
-  it('does not keep its neighbours from being called', async () => {
+  it('leaves neighbouring ports and addresses allowed', async () => {
     expect(await guard('http://any:8081', '127.0.0.1', '127.0.0.1')).toEqual(['127.0.0.1']);
     expect(await guard('http://any:8080', '127.0.0.1', '10.0.0.1')).toEqual(['10.0.0.1']);
     // It listens on loopback alone.
@@ -150,14 +150,14 @@ describe('P-71 an address of this machine', () => {
     },
   );
 
-  it('needs the flag of private ones, also where it is written as a number', () => {
+  it('needs the flag of private addresses, also written as a number', () => {
     for (const host of ['203.0.114.7', '[2a01:4f8::7]', '0xcb007207']) {
       const literal = () => guardTarget(new URL(`https://${host}`), strict, departure, unasked);
       expect(literal).toThrow('is an address of this machine');
     }
   });
 
-  it('that is never called stays so, and its neighbours are public', async () => {
+  it('that is always refused stays refused; its neighbours are public', async () => {
     await expect(guard('https', open, 'fe80::1')).rejects.toThrow('never');
     expect(await guard('https', strict, '203.0.114.8')).toEqual(['203.0.114.8']);
   });

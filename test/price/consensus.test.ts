@@ -17,7 +17,7 @@ describe('several sources', () => {
     expect(of(2_900_000_000.12, 2_900_000_000.34, 2_900_000_000.56).price).toBe(2_900_000_000.34);
   });
 
-  test('one that is more than 5 % off is left out', () => {
+  test('a source more than 5 % off the median is excluded', () => {
     expect(of(100, 100, 105)).toMatchObject({ price: 100, excluded: [] });
     expect(of(100, 100, 105.01)).toMatchObject({ price: 100, excluded: ['c'] });
     expect(of(94.99, 100, 100)).toMatchObject({ price: 100, excluded: ['a'] });
@@ -30,7 +30,7 @@ describe('several sources', () => {
     expect(of().price).toBeUndefined();
   });
 
-  test('two alone must agree within 1 %: neither can be outvoted', () => {
+  test('two sources must agree within 1 %: neither can be outvoted', () => {
     expect(of(100, 101)).toEqual({ price: 100.5, excluded: [], isPair: true });
     expect(of(101, 100).price).toBe(100.5);
     expect(of(67_866.85, 68_545.51).price).toBe(68_206.18);
@@ -48,7 +48,7 @@ describe('several sources', () => {
     expect(of(100, 104, 200, 200).price).toBeUndefined();
   });
 
-  test('three and more need not be as near: the one in the middle counts', () => {
+  test('three and more need not be as near: the median counts', () => {
     expect(of(100, 102, 104).price).toBe(102);
     expect(of(100, 100.2, 105).price).toBe(100.2);
     expect(of(98, 100, 102, 104).price).toBe(101);
@@ -65,12 +65,12 @@ describe('several sources', () => {
     );
   });
 
-  test('one alone, where it is the only one that was named', () => {
+  test('a single source, if it is the only one configured', () => {
     expect(agree([{ label: 'own', price: 12.345 }], 1).price).toBe(12.35);
     expect(agree([], 1).price).toBeUndefined();
   });
 
-  test('one that is named twice has one voice', () => {
+  test('a source that is named twice counts once', () => {
     const quote = (label: string, price: number) => ({ label, price });
     expect(agree([quote('a', 100), quote('a', 100)], 2).price).toBeUndefined();
     expect(agree([quote('a', 100), quote('a', 100), quote('b', 101)], 2).price).toBe(100.5);

@@ -62,7 +62,7 @@ async function setUp(...answers: (Answer | (() => Answer))[]): Promise<Stage> {
 const honest = json({ USD: 67866.85, EUR: '58000.5', JPY: 10_000_000 });
 
 describe('P-44 three honest sources', () => {
-  test('are asked when somebody asks, and not before', async () => {
+  test('are requested on demand, not before', async () => {
     const { prices, asked, world } = await setUp(honest, honest, honest);
     await world.advance(3_600_000);
     expect(asked()).toEqual([0, 0, 0]);
@@ -70,7 +70,7 @@ describe('P-44 three honest sources', () => {
     expect(asked()).toEqual([1, 1, 1]);
   });
 
-  test('are asked once a minute, for all currencies and however many ask at once', async () => {
+  test('are requested once a minute, for all currencies and all concurrent callers', async () => {
     const { prices, asked, world, sources } = await setUp(honest, honest, honest);
     const found = await Promise.all([
       ...['USD', 'usd', 'EUR', 'JPY'].map((each) => prices.price(each)),
@@ -87,7 +87,7 @@ describe('P-44 three honest sources', () => {
     expect(sources[0]?.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('a price is as old as what it was read from', async () => {
+  test('a price is as old as its oldest answer', async () => {
     let answer: Answer = honest;
     const { prices, world } = await setUp(
       () => answer,
@@ -109,7 +109,7 @@ describe('P-44 three honest sources', () => {
     await expect(prices.price('USD')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('name the currencies that have a price', async () => {
+  test('list the currencies that have a price', async () => {
     const one = json({ USD: 1, EUR: 2, CHF: 3, XXY: 4, BTC: 1 });
     const other = json({ USD: 1, EUR: 3, CHF: 3, JPY: 5 });
     const { prices, said } = await setUp(one, other);
@@ -120,7 +120,7 @@ describe('P-44 three honest sources', () => {
     expect(said()).toEqual([]);
   });
 
-  test('the list of currencies is kept as a price is', async () => {
+  test('the list of currencies is cached like a price', async () => {
     let answer: Answer = honest;
     const { prices, asked, world } = await setUp(
       () => answer,
@@ -144,7 +144,7 @@ describe('P-44 three honest sources', () => {
     await expect(prices.currencies()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('need not be asked for what costs 1, or what is no currency', async () => {
+  test('are not requested for BTC or for an unknown currency', async () => {
     const { prices, asked } = await setUp(honest);
     expect(await prices.price('BTC')).toBe(1);
     expect(await prices.price('btc')).toBe(1);
@@ -154,26 +154,26 @@ describe('P-44 three honest sources', () => {
     expect(asked()).toEqual([0]);
   });
 
-  test('null for a currency that they do not have, or only one of them', async () => {
+  test('null for a currency that none or only one of them has', async () => {
     const { prices } = await setUp(honest, honest, json({ USD: 67866.85, CHF: 60000 }));
     expect(await prices.price('XAF')).toBeNull();
     expect(await prices.price('CHF')).toBeNull();
   });
 });
 
-describe('a source that is no use is left out, and said once', () => {
+describe('a failing source is excluded, and logged once', () => {
   const faults: [string, Answer, string][] = [
     ['down', 'reset', 'it closed the connection during the TLS handshake'],
     ['broken', { status: 500, body: '{}' }, 'it answered 500'],
     ['moved', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'it answered 302'],
-    ['no JSON', { status: 200, body: '<html>' }, 'its answer is no JSON'],
-    ['half a JSON', { status: 200, body: '{"rates":' }, 'its answer is no JSON'],
-    ['nothing', { status: 200, body: '' }, 'its answer is no JSON'],
-    ['no rates', { status: 200, body: '{"error":1}' }, 'its answer has no currency that we know'],
+    ['no JSON', { status: 200, body: '<html>' }, 'its answer is not JSON'],
+    ['half a JSON', { status: 200, body: '{"rates":' }, 'its answer is not JSON'],
+    ['nothing', { status: 200, body: '' }, 'its answer is not JSON'],
+    ['no rates', { status: 200, body: '{"error":1}' }, 'its answer has no known currency'],
     ['endless', 'endless', 'its answer is larger than 256 KiB'],
-    ['negative', json({ USD: -67866.85 }), 'what it has is no price'],
-    ['NaN', json({ USD: 'NaN' }), 'what it has is no price'],
-    ['words', json({ USD: 'a lot' }), 'what it has is no price'],
+    ['negative', json({ USD: -67866.85 }), 'its value is not a price'],
+    ['NaN', json({ USD: 'NaN' }), 'its value is not a price'],
+    ['words', json({ USD: 'a lot' }), 'its value is not a price'],
     ['a lie', json({ USD: 60000 }), 'more than 5 % off the median'],
     ['a big lie', json({ USD: 9e12 }), 'more than 5 % off the median'],
     ['no HTTP', { bytes: 'hello\r\n\r\n', end: 'close' }, 'HTTPParserError'],
@@ -187,7 +187,7 @@ describe('a source that is no use is left out, and said once', () => {
     expect(said()).toEqual([]);
   });
 
-  test('one that hangs holds nobody up for more than 3 s', async () => {
+  test('one that hangs delays a price by at most 3 s', async () => {
     const { prices, said, world, sources } = await setUp(honest, 'hang', honest);
     const asked = prices.price('USD');
     await Promise.all(sources.map((source) => source.waitFor(1)));
@@ -196,14 +196,14 @@ describe('a source that is no use is left out, and said once', () => {
     expect(said()).toEqual(['left out: 1: no answer within 3 s']);
   });
 
-  test('one that is not there at all', async () => {
+  test('one that is down', async () => {
     const { prices, said, sources } = await setUp(honest, honest, honest);
     await sources[2]?.close();
     expect(await prices.price('USD')).toBe(67866.85);
     expect(said()).toEqual(['left out: 2: it refuses connections']);
   });
 
-  test('one that is back is told, too', async () => {
+  test('one that is back is logged, too', async () => {
     let answer: Answer = { status: 503 };
     const { prices, said, world } = await setUp(honest, () => answer, honest);
     await prices.price('USD');
@@ -213,7 +213,7 @@ describe('a source that is no use is left out, and said once', () => {
     expect(said()).toEqual(['left out: 1: it answered 503', 'is back: 1']);
   });
 
-  test('one that limits its clients is left alone for as long as it says, up to ten minutes', async () => {
+  test('one that limits its clients is left alone for its Retry-After, up to ten minutes', async () => {
     const limit = (seconds: number): Answer => ({
       status: 429,
       headers: { 'retry-after': String(seconds) },
@@ -231,18 +231,18 @@ describe('a source that is no use is left out, and said once', () => {
 describe('P-44 no fresh price', () => {
   const unavailable = { code: 'unavailable', retryAfterSeconds: 60 };
 
-  test('when all are down, and never had one', async () => {
+  test('when all are down and none had a price', async () => {
     const { prices } = await setUp({ status: 500 }, 'reset', { status: 404 });
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
     await expect(prices.currencies()).rejects.toMatchObject(unavailable);
   });
 
-  test('when too few are left: one alone could say anything', async () => {
+  test('when too few are left: a single source could answer anything', async () => {
     const { prices } = await setUp(honest, { status: 500 }, { status: 500 });
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
   });
 
-  test('asks nobody again within the minute, not even who has failed', async () => {
+  test('repeats no request within the minute, not even a failed one', async () => {
     const { prices, asked, world } = await setUp(honest, { status: 500 });
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);
     await world.advance(59_999);
@@ -253,7 +253,7 @@ describe('P-44 no fresh price', () => {
     expect(asked()).toEqual([2, 2]);
   });
 
-  test('when two of them are one host: it could say anything, however often it is named', async () => {
+  test('when two of them are one host: it counts once', async () => {
     const [one, down] = [
       await startReceiver({ answer: () => honest }),
       await startReceiver({ answer: () => ({ status: 500 }) }),
@@ -277,7 +277,7 @@ describe('P-44 no fresh price', () => {
     ]);
   });
 
-  test('an old one is served until it is ten minutes old', async () => {
+  test('an old price is served until it is ten minutes old', async () => {
     let answer: Answer = honest;
     const { prices, world } = await setUp(
       () => answer,
@@ -299,7 +299,7 @@ describe('P-44 no fresh price', () => {
     expect(await prices.price('USD')).toBe(67866.85);
   });
 
-  test('one from before the machine slept is as old as its sleep was long', async () => {
+  test('a price from before the machine slept ages by its sleep', async () => {
     let answer: Answer = honest;
     const { prices, asked, world } = await setUp(
       () => answer,
@@ -320,7 +320,7 @@ describe('P-44 no fresh price', () => {
     await expect(prices.currencies()).rejects.toMatchObject(unavailable);
   });
 
-  test('one that was asked for before the machine slept is as old, though it comes after', async () => {
+  test('a price requested before the machine slept ages by its sleep', async () => {
     let sleepMs = 65_000;
     const sleepy = (): Answer => {
       world.jumpWallClock(sleepMs);
@@ -333,7 +333,7 @@ describe('P-44 no fresh price', () => {
     expect(asked()).toEqual([2, 2]);
   });
 
-  test('a clock that drifts makes nothing older', async () => {
+  test('a clock that drifts makes no price older', async () => {
     const { prices, asked, world } = await setUp(honest, honest);
     await prices.price('USD');
     for (let second = 0; second < 59; second += 1) {
@@ -344,7 +344,7 @@ describe('P-44 no fresh price', () => {
     expect(asked()).toEqual([1, 1]);
   });
 
-  test('after a stop nobody is left waiting', async () => {
+  test('after a stop no caller waits', async () => {
     const { prices, sources } = await setUp('hang', 'hang');
     const asked = prices.price('USD');
     await Promise.all(sources.map((source) => source.waitFor(1)));
@@ -354,19 +354,19 @@ describe('P-44 no fresh price', () => {
 });
 
 describe('other sources', () => {
-  test('one alone is trusted where the operator has named no other', async () => {
+  test('a single source is trusted if the operator named no other', async () => {
     const { prices } = await setUp(honest);
     expect(await prices.price('USD')).toBe(67866.85);
     expect((await prices.currencies()).map(({ code }) => code)).toEqual(['EUR', 'JPY', 'USD']);
   });
 
-  test('one that says what a dollar costs in bitcoin has no price, and never 0', async () => {
+  test('a source with the price of a dollar in bitcoin has no price, not 0', async () => {
     const { prices, said } = await setUp(json({ USD: '0.00001473' }));
     await expect(prices.price('USD')).rejects.toMatchObject({ code: 'unavailable' });
-    expect(said()).toEqual(['left out: 0: what it has is no price']);
+    expect(said()).toEqual(['left out: 0: its value is not a price']);
   });
 
-  test('one that has each currency at a URL of its own', async () => {
+  test('a source with a URL for each currency', async () => {
     const source = await startReceiver({
       answer: ({ url }) =>
         url === '/btcusd' ? { status: 200, body: '{"last":"67866.85"}' } : { status: 404 },

@@ -30,7 +30,7 @@ test.each(builtInSources)('$label: the number is found', (source) => {
   expect(readPrice(source, 'XAF', answers[source.label])).toBeUndefined();
 });
 
-describe('what a source says is read with care', () => {
+describe('answers of a source are hostile input', () => {
   const source = parsePriceSource('https://a.example/#rates.{CODE}');
   const read = (value: unknown) => readPrice(source, 'USD', { rates: { USD: value } });
 
@@ -62,7 +62,7 @@ describe('what a source says is read with care', () => {
     '1,000',
     '1'.repeat(500),
   ];
-  test.each([...absurd, ...texts, [], [1], {}])('%j is none', (value) => {
+  test.each([...absurd, ...texts, [], [1], {}])('%j is not a price', (value) => {
     expect(read(value)).toBeNaN();
   });
 
@@ -82,7 +82,7 @@ describe('what a source says is read with care', () => {
 });
 
 describe('a source in a setting', () => {
-  test('names the currency in its URL, its way, or both', () => {
+  test('names the currency in its URL, its path, or both', () => {
     const source = parsePriceSource('https://a.example:8443/btc{code}?q={CODE}#a.0.{CODE}-x');
     expect(source).toMatchObject({ label: 'a.example:8443', path: ['a', '0', '{CODE}-x'] });
     expect(hasAllCurrencies(source)).toBe(false);
@@ -90,12 +90,12 @@ describe('a source in a setting', () => {
     expect(readPrice(source, 'EUR', { a: [{ 'EUR-x': 5 }] })).toBe(5);
   });
 
-  test('may be asked by http on this machine alone', () => {
+  test('may use http on this machine only', () => {
     for (const host of ['127.0.0.1:80', 'localhost', '[::1]:9']) {
       expect(parsePriceSource(`http://${host}/#{CODE}`).path).toEqual(['{CODE}']);
     }
     for (const host of ['a.example', '10.0.0.1', '127.0.0.1.example', '128.0.0.1']) {
-      expect(() => parsePriceSource(`http://${host}/#{CODE}`)).toThrow(/by https/);
+      expect(() => parsePriceSource(`http://${host}/#{CODE}`)).toThrow(/must use https/);
     }
   });
 

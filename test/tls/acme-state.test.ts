@@ -27,7 +27,7 @@ function withFilesOfAtMost(bytes: number, work: () => void): void {
   }
 }
 
-it('a certificate that does not fit on the disk leaves the one that was there', () => {
+it('a certificate that does not fit on the disk leaves the previous one', () => {
   const folder = tempFolder();
   const keep = keepIn(folder);
   const certificate = (text: string) => ({ cert: text.repeat(1_700), key: 'KEY'.repeat(80) });

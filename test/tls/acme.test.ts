@@ -83,7 +83,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     return { house, authority, httpPort };
   }
 
-  test('a certificate is fetched, used, and kept for paygate alone', async () => {
+  test('a certificate is ordered, used, and readable by paygate only', async () => {
     const { house, authority } = await openBoth();
     expect(warnings(house)).toEqual(['there is no HTTPS certificate yet']);
     await expect(shown(house, authority)).rejects.toThrow();
@@ -98,7 +98,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     expect(JSON.stringify(house.world.logs)).not.toContain('PRIVATE');
   });
 
-  test('the next start asks nobody', async () => {
+  test('the next start orders nothing', async () => {
     const { house, authority } = await openBoth();
     await untilFetched(house);
     const { sha256 } = await shown(house, authority);
@@ -128,7 +128,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     expect(readFileSync(join(kept(house), 'account.pem'), 'utf8')).toBe(account);
   });
 
-  test('S-21 while renewal fails the old one stays, and /healthz says so, more and more', async () => {
+  test('S-21 while renewal fails the old one stays, and /healthz warns', async () => {
     const { house, authority } = await openBoth();
     await untilFetched(house);
     const before = await shown(house, authority);
@@ -149,11 +149,11 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     );
     expect(warnings(house)).toEqual([refused]);
     house.world.jumpWallClock(16.5 * dayMs);
-    const ends = expect.stringMatching(/^the HTTPS certificate ends on .*, in 12 day\(s\)$/);
+    const ends = expect.stringMatching(/^the HTTPS certificate expires on .*, in 12 day\(s\)$/);
     expect(warnings(house)).toEqual([ends, refused]);
   });
 
-  test('a name that leads elsewhere is not given one, in the words of the authority', async () => {
+  test('a name of another server gets none, with the reason of the authority', async () => {
     const [httpPort, elsewhere] = [await freePort(), await freePort()];
     const authority = await startPebble(path, { httpPort: elsewhere });
     const house = await openWith({ httpPort, ...authority });
@@ -165,7 +165,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     expect(String(failed(house)[0]?.fields.reason)).toMatch(/connect|refused|unauthorized/i);
   });
 
-  test('another authority is asked anew', async () => {
+  test('another authority gets a new order', async () => {
     const { house, authority } = await openBoth();
     await untilFetched(house);
     const file = join(kept(house), 'certificate.json');
@@ -180,14 +180,14 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
   });
 });
 
-describe('an authority that is not there', () => {
+describe('an authority that is down', () => {
   const nowhere = async () =>
     openWith({
       httpPort: await freePort(),
       directory: `https://127.0.0.1:${await freePort()}/dir`,
     });
 
-  test('is asked again after 1, 10, 60 and then every 360 minutes', async () => {
+  test('gets an order after 1, 10, 60 and then every 360 minutes', async () => {
     const house = await nowhere();
     await untilFailed(house, 1);
     for (const [count, waitMinutes] of [1, 10, 60, 360].entries()) {
@@ -201,7 +201,7 @@ describe('an authority that is not there', () => {
     expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(360);
   });
 
-  test('is not asked by every start of a service that starts again and again', async () => {
+  test('gets no order at each start of a service that restarts in a loop', async () => {
     const house = await nowhere();
     await untilFailed(house, 1);
     for (let start = 0; start < 3; start += 1) {
@@ -216,7 +216,7 @@ describe('an authority that is not there', () => {
     await house.world.until(() => failed(house).length > 1, 'the next try');
   });
 
-  test('nor where there is a certificate that is to be renewed', async () => {
+  test('gets none at each such start with a certificate to renew', async () => {
     const ours = makeAuthority();
     whenOver(() => ours.remove());
     const { cert, key } = ours.issue(domain, '20200101000000Z', '20400101000000Z');
@@ -239,7 +239,7 @@ describe('an authority that is not there', () => {
     await house.world.until(() => failed(house).length > 1, 'the next try');
   });
 
-  test('a damaged file of ours is no reason to stand still', async () => {
+  test('a damaged state file does not prevent an order', async () => {
     const house = await nowhere();
     await untilFailed(house, 1);
     await house.stop();
@@ -253,7 +253,7 @@ describe('an authority that is not there', () => {
     expect(existsSync(join(kept(house), 'account.pem'))).toBe(true);
   });
 
-  test('this machine is told at port 80 how paygate is, also before there is a certificate', async () => {
+  test('this machine gets /healthz at port 80, also before the first certificate', async () => {
     const httpPort = await freePort();
     const directory = `https://127.0.0.1:${await freePort()}/dir`;
     const house = await openWith({ httpPort, directory });
@@ -279,7 +279,7 @@ describe('an authority that is not there', () => {
     expect(told).toEqual([200, 200, 200, 308, 308, 308]);
   });
 
-  test('S-35 everybody else at port 80 is led to HTTPS at our own name; a key is warned of', async () => {
+  test('S-35 other clients at port 80 are redirected to HTTPS; an API key gets a warning', async () => {
     const httpPort = await freePort();
     await openWith({ httpPort, directory: `https://127.0.0.1:${await freePort()}/dir` });
     const plain = plainOf(httpPort);

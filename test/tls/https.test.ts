@@ -72,7 +72,7 @@ const logged = (house: House, words: string) =>
   house.world.logs.filter(({ message }) => message.includes(words));
 
 describe('the API', () => {
-  test('answers by HTTPS, and by nothing else at its port', async () => {
+  test('answers HTTPS only at its port', async () => {
     const house = await openSecure(pairFiles().files);
     await untilReady(house);
     const { status, text } = await ask(house, '/api/new_address');
@@ -96,7 +96,7 @@ describe('the API', () => {
     }
   });
 
-  test('S-46 has forward secrecy and authenticated encryption alone, also after a renewal', async () => {
+  test('S-46 has forward secrecy and authenticated encryption only, also after a renewal', async () => {
     for (const kind of ['ec', 'rsa'] as const) {
       const { files, put } = pairFiles(authority.issue(host, from, until, kind));
       const house = await openSecure(files);
@@ -112,7 +112,7 @@ describe('the API', () => {
     }
   });
 
-  test('tells the live socket of a payment', async () => {
+  test('sends a payment to the live socket', async () => {
     const house = await openSecure(pairFiles().files);
     await untilReady(house);
     const address = JSON.parse((await ask(house, '/api/new_address')).text).address;
@@ -131,7 +131,7 @@ describe('the API', () => {
   });
 });
 
-test('S-10 the dashboard has its strict cookie, and takes forms of its own origin alone', async () => {
+test('S-10 the dashboard has its strict cookie, and accepts forms of its own origin only', async () => {
   const house = await openSecure(pairFiles().files);
   await house.withStore(({ admin, database }) =>
     database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password))),
@@ -182,7 +182,7 @@ test.each([
 describe('files that change', () => {
   const lookMs = 10_000;
 
-  test('are taken up without a start', async () => {
+  test('are loaded without a restart', async () => {
     const { files, put } = pairFiles();
     const house = await openSecure(files);
     const before = await shown(house);
@@ -196,7 +196,7 @@ describe('files that change', () => {
     expect(logged(house, 'new certificate files are in use')).toHaveLength(1);
   });
 
-  test('as certbot does it, by links', async () => {
+  test('are loaded from links, as certbot makes them', async () => {
     const { folder, files } = pairFiles();
     const [one, two] = ['one', 'two'].map((name) => {
       const { cert, key } = authority.issue(host, from, until);
@@ -222,14 +222,14 @@ describe('files that change', () => {
     expect(await shown(house)).not.toBe(before);
   });
 
-  test('S-22 stay out when they are no good, and come in once they are put right', async () => {
+  test('S-22 are refused while invalid, and loaded once they are repaired', async () => {
     const { files, put } = pairFiles();
     const house = await openSecure(files);
     const before = await shown(house);
     const other = authority.issue(host, from, until);
     const good = authority.issue(host, from, until);
     const cases: [string, Pair | undefined, RegExp][] = [
-      ['another key', { cert: good.cert, key: other.key }, /not that of the certificate/],
+      ['another key', { cert: good.cert, key: other.key }, /does not belong to the certificate/],
       ['no certificate', { cert: 'hello', key: good.key }, /the certificate cannot be read/],
       ['no key', { cert: good.cert, key: '' }, /the key cannot be read/],
       ['half a file', { cert: good.cert.slice(0, 300), key: good.key }, /cannot be read/],
@@ -241,7 +241,7 @@ describe('files that change', () => {
         },
         /the chain cannot be read/,
       ],
-      ['an ended one', authority.issue(host, from, '20210101000000Z'), /it ended on 2021-01-01/],
+      ['an ended one', authority.issue(host, from, '20210101000000Z'), /it expired on 2021-01-01/],
       ['none', undefined, /ENOENT/],
       ['a large one', { cert: 'x'.repeat(300_000), key: good.key }, /too large/],
     ];
@@ -265,7 +265,7 @@ describe('files that change', () => {
     expect(house.app.health().warnings.join()).not.toContain('certificate');
   });
 
-  test('out of reach they stay out, and paygate goes on', async () => {
+  test('are not loaded while unreadable, and paygate continues', async () => {
     const { files, put } = pairFiles();
     const house = await openSecure(files);
     const before = await shown(house);
@@ -281,7 +281,7 @@ describe('files that change', () => {
     expect(await shown(house)).not.toBe(before);
   });
 
-  test('come in once paygate may read them, though no byte and no date has changed', async () => {
+  test('are loaded once paygate may read them, without another change', async () => {
     const { folder, files, put } = pairFiles();
     chmodSync(folder, 0o755);
     const { now, log, logs } = createTestWorld({ startAt: Date.now() });
@@ -307,7 +307,7 @@ describe('files that change', () => {
     expect(logs.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  test('the key stands in no log line and in no warning', async () => {
+  test('never show the key in a log entry or a warning', async () => {
     const { files, put } = pairFiles();
     const house = await openSecure(files);
     const { key, cert } = authority.issue(host, from, until);
@@ -325,9 +325,9 @@ test('/healthz warns 14 days before the end, and after it', async () => {
   const told = () => house.app.health().warnings.filter((each) => each.includes('certificate'));
   expect(told()).toEqual([]);
   world.jumpWallClock(9 * dayMs);
-  expect(told()).toEqual(['the HTTPS certificate ends on 2040-01-01, in 13 day(s)']);
+  expect(told()).toEqual(['the HTTPS certificate expires on 2040-01-01, in 13 day(s)']);
   world.jumpWallClock(20 * dayMs);
-  expect(told()).toEqual(['the HTTPS certificate ended on 2040-01-01: browsers refuse it']);
+  expect(told()).toEqual(['the HTTPS certificate expired on 2040-01-01: browsers refuse it']);
 });
 
 describe('paygate health', () => {
@@ -341,7 +341,7 @@ describe('paygate health', () => {
     expect(asked).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
   });
 
-  test('ends with 1 where nobody answers', async () => {
+  test('exits with 1 without an answer', async () => {
     const asked = await runCli(['health', '--listen', '127.0.0.1:1']);
     expect(asked).toMatchObject({ code: 1, stdout: '' });
     expect(asked.stderr).toContain('no paygate answers at 127.0.0.1:1');
@@ -366,7 +366,7 @@ describe('paygate serve', () => {
     expect(contentOf(folder)).toEqual({});
   });
 
-  test('with files that will be put right ends with 1, so that it is started again', async () => {
+  test('exits with 1 for files that may be repaired, so that it is restarted', async () => {
     const { folder, files, put } = pairFiles(authority.issue(host, from, '20210101000000Z'));
     const args = ['serve', '--db', join(folder, 'paygate.db'), '--listen', '127.0.0.1:0'];
     const tls = ['--tls-cert', files.tlsCert, '--tls-key', files.tlsKey];
@@ -374,9 +374,12 @@ describe('paygate serve', () => {
       const { code, stderr } = await runCli([...args, ...tls]);
       return [code, stderr];
     };
-    expect(await refused()).toEqual([1, expect.stringContaining('it ended on 2021-01-01')]);
+    expect(await refused()).toEqual([1, expect.stringContaining('it expired on 2021-01-01')]);
     const [one, other] = [0, 1].map(() => authority.issue(host, from, until)) as [Pair, Pair];
     put({ cert: one.cert, key: other.key });
-    expect(await refused()).toEqual([1, expect.stringContaining('not that of the certificate')]);
+    expect(await refused()).toEqual([
+      1,
+      expect.stringContaining('does not belong to the certificate'),
+    ]);
   });
 });

@@ -79,7 +79,7 @@ async function answering(port: number, check: () => void): Promise<void> {
 describe.skipIf(!hasNginx)('nginx as documented', () => {
   const open = () => openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
 
-  test('the dashboard knows HTTPS, by its cookie and its origin', async () => {
+  test('the dashboard detects HTTPS, in its cookie and its origin', async () => {
     const house = await open();
     await setPassword(house);
     const { port, ca } = await startNginx(house);
@@ -92,7 +92,7 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
     expect(house.app.health().warnings.join()).not.toContain('trusted-proxy');
   });
 
-  test('the live socket gets through', async () => {
+  test('the live socket works', async () => {
     const house = await open();
     await untilReady(house);
     const { port, ca } = await startNginx(house);
@@ -112,7 +112,7 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
   });
 });
 
-test('the lines for Caddy lead to where paygate listens', () => {
+test('the documented Caddy configuration leads to paygate', () => {
   const page = readFileSync('docs/operations.md', 'utf8');
   const [, caddy = ''] = /```caddy\n([\s\S]*?)```/.exec(page) ?? [];
   expect(caddy).toContain('reverse_proxy 127.0.0.1:8080');
