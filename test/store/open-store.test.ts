@@ -11,7 +11,6 @@ import { openStore } from '../../src/store/open-store.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
-import { plansOf, statementsOf } from '../support/plans.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -282,12 +281,4 @@ describe('the server’s lock', () => {
     writeFileSync(`${path}.lock`, 'no database '.repeat(100));
     expect(() => lockForServer(path)).toThrow(`${path}.lock: file is not a database`);
   });
-});
-
-// They are compiled with their first run: one that cannot be would be found by whoever runs it.
-it('makes no statement that SQLite does not understand', async () => {
-  const { path, database } = await openTestStore();
-  const statements = await statementsOf(database.orm, openTestStore);
-  expect(statements.length).toBeGreaterThan(80);
-  expect(plansOf(path, statements)).toHaveLength(statements.length);
 });

@@ -1,21 +1,14 @@
-// What SQLite makes of the store's statements, which are compiled with their first run otherwise.
+// The statements that the store prepares, and the plans that SQLite makes for them.
 
 import SqliteDatabase from 'better-sqlite3';
 import { vi } from 'vitest';
-import type { Orm } from '../../src/store/db/orm.ts';
 
-/** What drizzle keeps to itself. */
-interface WithSession {
-  readonly session: { prepareQuery(query: { readonly sql: string }, ...more: never[]): unknown };
-}
-
-/** @returns the SQL of all statements that are made meanwhile, on any connection */
-export async function statementsOf(orm: Orm, make: () => unknown): Promise<string[]> {
-  const { session } = orm as unknown as WithSession;
-  const prepare = vi.spyOn(Object.getPrototypeOf(session) as typeof session, 'prepareQuery');
+/** @returns the SQL of all statements that `make` prepares, on any connection */
+export async function statementsOf(make: () => unknown): Promise<string[]> {
+  const prepare = vi.spyOn(SqliteDatabase.prototype, 'prepare');
   try {
     await make();
-    return prepare.mock.calls.map(([query]) => query.sql);
+    return prepare.mock.calls.map(([text]) => text);
   } finally {
     prepare.mockRestore();
   }

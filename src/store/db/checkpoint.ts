@@ -4,7 +4,6 @@
 
 import { isLostSync } from './disk-refusal.ts';
 import { type Sqlite, sqliteCode } from './driver.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { WriterOptions } from './writer.ts';
 
 const mebibyte = 1024 * 1024;
@@ -20,7 +19,6 @@ const frameHeaderBytes = 24;
 
 export interface CheckpointParts extends Pick<WriterOptions, 'onFatal'> {
   readonly sqlite: Sqlite;
-  readonly snapshot: Snapshot;
 }
 
 /** What `PRAGMA wal_checkpoint` returns: frames in the WAL, and how many of them are in the main file. */
@@ -48,8 +46,7 @@ export class Checkpoints {
 
   /** @returns false while a reader or a full disk is in the way */
   run(): boolean {
-    const { sqlite, snapshot, onFatal } = this.#parts;
-    snapshot.end();
+    const { sqlite, onFatal } = this.#parts;
     return checkpoint(sqlite, 'PASSIVE', onFatal);
   }
 
@@ -62,7 +59,6 @@ export class Checkpoints {
   }
 
   #progress(): Progress {
-    this.#parts.snapshot.end();
     const [progress] = this.#parts.sqlite.pragma('wal_checkpoint(NOOP)') as Progress[];
     return progress ?? { busy: 0, log: 0, checkpointed: 0 };
   }

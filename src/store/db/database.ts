@@ -22,7 +22,6 @@ import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
 import { settings } from './schema.ts';
-import { Snapshot } from './snapshot.ts';
 import { type Priority, type Tx, Writer, type WriterOptions } from './writer.ts';
 
 export interface DatabaseOptions extends WriterOptions {
@@ -222,7 +221,6 @@ interface Opened extends DatabaseOptions {
 }
 
 function wrap(sqlite: Sqlite, options: Opened): Database {
-  const snapshot = new Snapshot(sqlite);
   const { mainPath, logPath } = options;
   const opened = identityOf(options.path);
   const openedLog = identityOf(logPath);
@@ -233,14 +231,14 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     return identityOf(logPath) === openedLog ? 'ours' : 'logless';
   }
   const isOurs = () => place() === 'ours';
-  const checkpoints = new Checkpoints({ ...options, sqlite, snapshot });
+  const checkpoints = new Checkpoints({ ...options, sqlite });
   // The commits that a killed process left in the log may not be on the disk: nobody hears of them before.
   if (options.hasLock) checkpoints.run();
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get() as number;
   const refusal = new DiskRefusal(mainPath);
-  const writer = new Writer({ ...options, sqlite, snapshot, changes, refusal });
-  const orm = ormOf(sqlite, snapshot);
+  const writer = new Writer({ ...options, sqlite, changes, refusal });
+  const orm = ormOf(sqlite);
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
@@ -252,7 +250,6 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     probe: () => writer.probe(() => orm.update(settings).set({ value: settings.value }).run()),
     queued: () => writer.queued(),
     changedElsewhere() {
-      snapshot.end();
       const version = dataVersion(sqlite);
       const changed = version !== seenVersion;
       seenVersion = version;
@@ -260,14 +257,8 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     },
     checkpoint: () => checkpoints.run(),
     checkpointIfQuiet: () => checkpoints.everySecond(),
-    changes() {
-      snapshot.end();
-      return `${changes()} ${dataVersion(sqlite)}`;
-    },
-    backup(target, pace) {
-      snapshot.end();
-      return writeBackup(sqlite, target, pace);
-    },
+    changes: () => `${changes()} ${dataVersion(sqlite)}`,
+    backup: (target, pace) => writeBackup(sqlite, target, pace),
     bytes: () => pageSize * (pageCount.get() as number),
     place,
     walBytes: () => checkpoints.walBytes(),
@@ -275,7 +266,6 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     async close() {
       await writer.drain();
       if (!sqlite.open) return;
-      snapshot.end();
       const isInPlace = isOurs();
       // Who only looked leaves a folder as it was.
       const leavesLog = isInPlace && (options.hadLog || changes() > 0);

@@ -19,7 +19,6 @@ import type { Raise } from '../../domain/allocation.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
 import { type DiskRefusal, isLostSync, LostSync, writeFailure } from './disk-refusal.ts';
 import type { Sqlite } from './driver.ts';
-import type { Snapshot } from './snapshot.ts';
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
@@ -42,7 +41,6 @@ export interface WriterOptions {
 
 export interface WriterParts extends WriterOptions {
   readonly sqlite: Sqlite;
-  readonly snapshot: Snapshot;
   readonly refusal: DiskRefusal;
   /** How many rows this connection has changed. */
   readonly changes: () => number;
@@ -123,7 +121,7 @@ export class Writer {
     const first = awaited.splice(0, 1);
     const jobs = [...first, ...bulk.splice(0, first.length > 0 ? maxBesideAwaited : maxGroup)];
     try {
-      const done = this.#parts.snapshot.aside(() => this.#commit(jobs));
+      const done = this.#commit(jobs);
       for (const { answer } of done) answer();
     } catch (error) {
       this.#refuse(jobs, error);

@@ -193,7 +193,7 @@ function prepareGaps(orm: Orm) {
 const ofWallet = () => eq(addresses.walletId, given('walletId'));
 
 /** On its external branch. */
-const onBranch = () => and(ofWallet(), eq(addresses.branch, external));
+const onBranch = () => and(ofWallet(), eq(addresses.branch, external).inlineParams());
 
 const rowId = () => eq(addresses.id, given('id'));
 

@@ -113,21 +113,14 @@ function prepare(orm: Orm) {
   const hasHash = eq(headers.hash, given('hash'));
   const highest = desc(headers.height);
   return {
-    tip: orm.select().from(headers).where(best).orderBy(highest).limit(1).prepare(),
+    tip: orm.select().from(headers).where(best).orderBy(highest).prepare(),
     tipPlace: orm
       .select({ height: headers.height, hash: headers.hash })
       .from(headers)
       .where(best)
       .orderBy(highest)
-      .limit(1)
       .prepare(),
-    tipRaw: orm
-      .select({ raw: headers.raw })
-      .from(headers)
-      .where(best)
-      .orderBy(highest)
-      .limit(1)
-      .prepare(),
+    tipRaw: orm.select({ raw: headers.raw }).from(headers).where(best).orderBy(highest).prepare(),
     bestAt: orm.select().from(headers).where(atHeight).prepare(),
     lastRaws: orm
       .select({ raw: headers.raw })

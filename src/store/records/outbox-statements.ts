@@ -189,7 +189,6 @@ export const prepareNewest = (orm: Orm) =>
     .from(callbacks)
     .where(eq(callbacks.paymentId, given('paymentId')))
     .orderBy(desc(callbacks.version))
-    .limit(1)
     .prepare();
 
 function prepareReads(orm: Orm) {

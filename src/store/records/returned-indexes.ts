@@ -115,7 +115,10 @@ export function createGivenBack(
 
 function prepare(orm: Orm) {
   const from = gte(addresses.derivationIndex, given('from'));
-  const ofWallet = and(eq(addresses.walletId, given('walletId')), eq(addresses.branch, external));
+  const ofWallet = and(
+    eq(addresses.walletId, given('walletId')),
+    eq(addresses.branch, external).inlineParams(),
+  );
   const rows = (condition: ReturnType<typeof and>) =>
     orm
       .select(addressPlace)

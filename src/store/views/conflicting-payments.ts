@@ -79,14 +79,13 @@ function spentBy(raw: Uint8Array): Inputs {
 
 function prepare(orm: Orm) {
   const isOther = ne(payments.txid, given('txid'));
-  const isPresent = and(isOther, ne(payments.state, 'dropped'));
+  const isPresent = and(isOther, ne(payments.state, 'dropped').inlineParams());
   const limit = sql.placeholder('limit');
   return {
     firstSeen: orm
       .select({ at: payments.firstSeenAt })
       .from(payments)
       .where(eq(payments.txid, given('txid')))
-      .limit(1)
       .prepare(),
     newest: orm
       .select({ txid: payments.txid })
@@ -108,7 +107,7 @@ function prepare(orm: Orm) {
       .from(payments)
       .where(
         and(
-          eq(payments.state, 'dropped'),
+          eq(payments.state, 'dropped').inlineParams(),
           isNull(payments.height),
           isNull(payments.replacedBy),
           isOther,

@@ -507,7 +507,7 @@ const cheap =
 describe('the cost', () => {
   it('never includes walking through what was delivered', async () => {
     const owed = open();
-    const statements = await statementsOf(owed.database.orm, () => {
+    const statements = await statementsOf(() => {
       const outbox = createOutbox(owed.database);
       for (const state of ['owed', 'exhausted'] as const)
         outbox.list({ state, limit: 9, storeId: 1 });

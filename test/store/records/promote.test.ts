@@ -85,7 +85,7 @@ it('decides nothing on what left the block meanwhile', async () => {
 
 it('what one commit decides on is found by number, however much else is in a block', async () => {
   const { path, database } = await openShop();
-  const statements = await statementsOf(database.orm, () => prepareLedger(database.orm));
+  const statements = await statementsOf(() => prepareLedger(database.orm));
   const parts = statements.filter((text) => text.includes('json_each'));
   expect(parts).toHaveLength(1);
   expect(plansOf(path, parts).flat()).toContainEqual(

@@ -35,7 +35,7 @@ test('what no store is told of is counted since a time, by the index of what was
   const counts = createPaymentCounts(database.orm);
   expect(counts.unclaimed(now - 1)).toEqual({ count: 1, firstAt: now });
   expect(counts.unclaimed(now + 60_000)).toEqual({ count: 0, firstAt: undefined });
-  const statements = await statementsOf(database.orm, () => createPaymentCounts(database.orm));
+  const statements = await statementsOf(() => createPaymentCounts(database.orm));
   const plan = plansOf(
     path,
     statements.filter((text) => text.includes('skipped')),

@@ -63,7 +63,7 @@ test('what was taken back is searched among what is gone, by an index, and is wh
     expect(list(since).map(({ id }) => id)).toEqual(ids);
     expect(createPaymentCounts(orm).reversals(since).count).toBe(ids.length);
   }
-  const plan = plansOf(path, await statementsOf(orm, () => list(99))).flat();
+  const plan = plansOf(path, await statementsOf(() => list(99))).flat();
   expect(plan[0]).toBe('SEARCH payments USING INDEX payments_state (state=?)');
   expect(plan.join()).not.toContain('SCAN');
 });

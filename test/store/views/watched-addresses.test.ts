@@ -78,7 +78,7 @@ test('what has a payment that may still change comes once, whatever else was pai
 test('no page looks at more rows than it answers', async () => {
   const store = await shop();
   const { orm } = store.database;
-  const statements = await statementsOf(orm, () => createWatchedPages(orm));
+  const statements = await statementsOf(() => createWatchedPages(orm));
   const pages = statements.filter((text) => text.includes('limit'));
   expect(pages).toHaveLength(4);
   // A key or an index to begin at, and nothing to sort.
@@ -88,7 +88,7 @@ test('no page looks at more rows than it answers', async () => {
 test('what lies ahead is found wallet by wallet, however much was given out', async () => {
   const store = await shop();
   const { orm } = store.database;
-  const statements = await statementsOf(orm, () => createWatchedPages(orm));
+  const statements = await statementsOf(() => createWatchedPages(orm));
   const near = statements.filter((text) => text.includes('"wallets"'));
   expect(near).toHaveLength(1);
   expect(plansOf(store.path, near).flat()).toContainEqual(

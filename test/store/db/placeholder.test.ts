@@ -1,0 +1,43 @@
+import { eq, sql } from 'drizzle-orm';
+import { afterEach, expect, test } from 'vitest';
+import { openSqlite } from '../../../src/store/db/driver.ts';
+import { ormOf } from '../../../src/store/db/orm.ts';
+import { given } from '../../../src/store/db/placeholder.ts';
+import { payments } from '../../../src/store/db/schema.ts';
+
+const closings: (() => void)[] = [];
+
+afterEach(() => {
+  for (const close of closings.splice(0)) close();
+});
+
+function openOrm() {
+  const sqlite = openSqlite(':memory:');
+  closings.push(() => sqlite.close());
+  return ormOf(sqlite);
+}
+
+test('a placeholder has no part in the choice of a plan, so that SQLite compiles a statement once', () => {
+  const query = openOrm()
+    .select()
+    .from(payments)
+    .where(eq(payments.addressId, given('id')));
+  expect(query.toSQL().sql).toMatch(/= \+\?$/);
+});
+
+test.each([
+  [null, 'null'],
+  [7, 'real'],
+  [2 ** 52 + 1, 'real'],
+  ['+1', 'text'],
+  ['', 'text'],
+  [Buffer.from([0, 0xff]), 'blob'],
+])('%j is given as it is', (value, type) => {
+  const orm = openOrm();
+  const one = given('value');
+  const statement = orm
+    .select({ value: sql`${one}`, type: sql`typeof(${one})` })
+    .from(sql`(select 1)`)
+    .prepare();
+  expect(statement.get({ value })).toEqual({ value, type });
+});
