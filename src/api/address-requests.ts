@@ -9,7 +9,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Issued } from '../store/records/addresses.ts';
+import type { Issued } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { StoreChoice } from '../store/records/catalog.ts';
 import { copiedAt, readUnmatched, writeUnmatched } from '../store/records/settings.ts';

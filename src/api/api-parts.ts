@@ -5,7 +5,7 @@ import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Issued } from '../store/records/addresses.ts';
+import type { Issued } from '../store/records/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/request-limits.ts';
 import type { Unlisted } from '../web/unlisted-proxies.ts';

@@ -16,7 +16,7 @@ import {
 } from '../domain/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { AddressPlace } from '../store/records/address-row.ts';
 import { statusOf } from '../store/views/confirmations.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import type { Feed } from '../web/change-feed.ts';

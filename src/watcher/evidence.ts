@@ -10,9 +10,9 @@ import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import { chunks } from '../lib/chunk.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { AddressPlace } from '../store/records/address-row.ts';
 import type { Observation, Seen } from '../store/records/ledger.ts';
-import type { PaymentRow } from '../store/records/ledger-statements.ts';
+import type { PaymentRow } from '../store/records/payment-records.ts';
 import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
 

@@ -21,7 +21,7 @@ import { chunks } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-statements.ts';
+import type { AddressPlace } from '../store/records/address-row.ts';
 import { withFallback } from './other-servers.ts';
 import { cacheTransactions, ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';

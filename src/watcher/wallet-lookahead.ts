@@ -10,7 +10,7 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
-import { external } from '../store/records/address-statements.ts';
+import { external } from '../store/records/address-row.ts';
 import type { DerivedIndex } from '../store/records/addresses.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { CurrentSubscriptions } from './address-subscriptions.ts';

@@ -8,7 +8,7 @@ import { isNoAnswer, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import { type AddressPlace, external, unfinished } from '../store/records/address-statements.ts';
+import { type AddressPlace, external, unfinished } from '../store/records/address-row.ts';
 import type { WalletRow } from '../store/records/catalog.ts';
 import type { Unused } from '../store/records/returned-indexes.ts';
 import { asksForRecheck, endRecheck } from '../store/records/settings.ts';

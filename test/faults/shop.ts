@@ -10,7 +10,7 @@ import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
 import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
 import { resumeCounters } from '../../src/store/mark/resume.ts';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import { copyTold } from '../../src/store/records/settings.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { chainOf } from '../sandbox/support.ts';

@@ -2,7 +2,7 @@
 // payments of their address nor those of others, and do not use up what an honest server forgives.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';

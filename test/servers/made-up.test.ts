@@ -8,7 +8,7 @@ import { displayHex, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
 import { chunks } from '../../src/lib/chunk.ts';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
 import type { Liar, Lie, Message } from '../support/liar.ts';

@@ -2,7 +2,7 @@
 // in a few minutes, and forgives it in an hour.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import { prepareLying } from '../support/lying.ts';
 

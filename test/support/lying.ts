@@ -1,6 +1,6 @@
 // A watcher before servers that may lie, and what tests of lies ask for again and again.
 
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import type { Liar } from './liar.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from './watching.ts';

@@ -8,7 +8,7 @@ import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { markName } from '../../src/domain/allocation.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import { type OpenOptions, openStore, type Store } from '../../src/store/open-store.ts';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import type { NewStore, StoreRow, WalletRow } from '../../src/store/records/catalog.ts';
 import { tempFolder, whenOver } from './files.ts';
 

@@ -5,7 +5,7 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
-import type { Issued } from '../../src/store/records/addresses.ts';
+import type { Issued } from '../../src/store/records/address-row.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';

@@ -1,37 +1,30 @@
 // Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
 // Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
 
-import { eq } from 'drizzle-orm';
+import { and, eq, gte, lt, max, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../../bitcoin/keychain.ts';
 import { scanGap } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { stores, wallets } from '../db/schema.ts';
+import { given } from '../db/placeholder.ts';
+import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { raisesTo } from '../mark/counter-raise.ts';
+import { createUnpaidAddresses, type UnpaidAddresses } from '../views/unpaid-addresses.ts';
 import { createWatchedPages, type WatchedPages } from '../views/watched-addresses.ts';
 import {
   type AddressPlace,
-  type AddressStatements,
+  addressPlace,
   external,
-  prepareAddressStatements,
-} from './address-statements.ts';
+  type Issued,
+  issuedOf,
+  onBranch,
+  unfinished,
+} from './address-row.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import { createGivenBack, type GivenBack } from './returned-indexes.ts';
 import { copiedAt } from './settings.ts';
-
-export interface Issued {
-  readonly id: number;
-  readonly walletId: number;
-  /** The wallet's key as the merchant gave it. */
-  readonly account: string;
-  readonly address: string;
-  readonly scripthash: Scripthash;
-  readonly derivationIndex: number;
-  /** Epoch milliseconds. */
-  readonly issuedAt: number;
-}
 
 /** An index of a wallet's external branch, and what it derives to. */
 export interface DerivedIndex extends DerivedAddress {
@@ -40,7 +33,7 @@ export interface DerivedIndex extends DerivedAddress {
 
 export type IsPending = (scripthash: Scripthash) => boolean;
 
-export interface Addresses extends WatchedPages, GivenBack {
+export interface Addresses extends WatchedPages, UnpaidAddresses, GivenBack {
   /**
    * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
    * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
@@ -55,14 +48,6 @@ export interface Addresses extends WatchedPages, GivenBack {
   ): Issued[];
   /** The same for one store. */
   issue(tx: Tx, now: number, walletId: number, storeId: number, isPending?: IsPending): Issued;
-  /** The last one issued to the store, where nobody ever paid it, also not by what is gone, and it was issued after a time. */
-  unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
-  /** Whether the wallet's last so many addresses are all unpaid. */
-  isUnpaidFor(walletId: number, count: number): boolean;
-  /** How many of the wallet's newest addresses were given out since the last one that was paid. */
-  unpaidRun(walletId: number): number;
-  /** The longest way from a paid one of them to the next. */
-  widestStep(walletId: number): number;
   /** An address that was issued, by its row. */
   issuedAs(id: number): Issued | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
@@ -71,8 +56,6 @@ export interface Addresses extends WatchedPages, GivenBack {
   keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
   /** What is derived ahead from an index on, up to (not including) another. */
   ahead(walletId: number, from: number, until: number): Scripthash[];
-  /** How many indexes below the wallet's counter were left out: never given out, neither by us nor before us. */
-  countLeftOut(walletId: number): number;
   /** How far addresses are derived: the first index without one. */
   derivedUntil(walletId: number): number;
   /**
@@ -99,16 +82,13 @@ export interface Addresses extends WatchedPages, GivenBack {
 const leftOutWithin = 100;
 /** And at most so many by the word of one server: a wallet's gap has room for the unpaid ones between them. */
 const mostClaimed = 5;
-/** How far back a store's last address is looked for: other stores may share its wallet. */
-const reusedWithin = 100;
-
 /** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
 export function createAddresses(
   orm: Orm,
   catalog: Catalog,
   floorOf: (wallet: string) => number,
 ): Addresses {
-  const statements = prepareAddressStatements(orm);
+  const statements = prepare(orm);
   const { floor, raise, raiseGivenBack, isSetBack } = raisesTo(floorOf);
   const { takeBack, ...givenBack } = createGivenBack(orm, catalog, raiseGivenBack);
 
@@ -176,6 +156,7 @@ export function createAddresses(
     ...givenBack,
     ...derivingOf(statements, catalog),
     ...readersOf(statements, catalog),
+    ...createUnpaidAddresses(orm, catalog),
     ...createWatchedPages(orm),
   };
 }
@@ -199,29 +180,10 @@ const derivingOf = (statements: AddressStatements, catalog: Catalog) =>
 
 const readersOf = (statements: AddressStatements, catalog: Catalog) =>
   ({
-    unpaidSince(walletId, storeId, since) {
-      const last = statements.newest
-        .all({ walletId, limit: reusedWithin })
-        .find((row) => row.origin === 'issued' && row.storeId === storeId);
-      const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
-      if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
-      return issuedOf(last, catalog.wallet(walletId));
-    },
-    isUnpaidFor(walletId, count) {
-      const rows = statements.newest.all({ walletId, limit: count });
-      const isUnpaid = ({ origin, statusHash }: AddressPlace) =>
-        origin === 'ahead' || statusHash === null;
-      return rows.length === count && rows.every(isUnpaid);
-    },
-    unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
-    widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
     issuedAs(id) {
       const row = statements.byId.get({ id });
       return row && issuedOf(row, catalog.wallet(row.walletId));
     },
-    countLeftOut: (walletId) =>
-      statements.leftOut.get({ walletId, nextIndex: catalog.wallet(walletId).nextIndex })?.count ??
-      0,
     ahead: (walletId, from, until) =>
       statements.ahead.all({ walletId, from, until }).map(({ scripthash }) => scripthash),
     byScripthash: (scripthash) => statements.byScripthash.get({ scripthash }),
@@ -231,16 +193,6 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
       return row.script;
     },
   }) satisfies Partial<Addresses>;
-
-const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
-  id: row.id,
-  walletId: row.walletId,
-  account,
-  address: row.address,
-  scripthash: row.scripthash,
-  derivationIndex: row.derivationIndex,
-  issuedAt: row.issuedAt ?? 0,
-});
 
 /** The row of an index, derived now if need be; undefined where no such child exists. */
 function rowAt(
@@ -338,3 +290,95 @@ const notYet = (what: string) =>
       retryAfterSeconds: 5,
     },
   );
+
+function prepare(orm: Orm) {
+  return {
+    atIndex: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
+      .prepare(),
+    between: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(
+        and(
+          onBranch(),
+          gte(addresses.derivationIndex, given('from')),
+          lt(addresses.derivationIndex, given('until')),
+        ),
+      )
+      .prepare(),
+    ...prepareRow(orm),
+    lastIndex: orm
+      .select({ last: max(addresses.derivationIndex) })
+      .from(addresses)
+      .where(onBranch())
+      .prepare(),
+    firstUsed: orm
+      .select({ id: addresses.id })
+      .from(addresses)
+      .where(and(ofWallet(), isGivenOut))
+      .limit(1)
+      .prepare(),
+    insert: orm
+      .insert(addresses)
+      .values({
+        walletId: given('walletId'),
+        branch: external,
+        derivationIndex: given('index'),
+        address: given('address'),
+        script: given('script'),
+        scripthash: given('scripthash'),
+        origin: 'ahead',
+      })
+      // A request may have needed the index before what was derived in advance came here.
+      .onConflictDoNothing({
+        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
+      })
+      .prepare(),
+    ahead: orm
+      .select({ scripthash: addresses.scripthash })
+      .from(addresses)
+      .where(
+        and(
+          ofWallet(),
+          eq(addresses.origin, 'ahead'),
+          gte(addresses.derivationIndex, given('from')),
+          lt(addresses.derivationIndex, given('until')),
+        ),
+      )
+      .prepare(),
+    issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
+    skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
+    setNextIndex: orm
+      .update(wallets)
+      .set({ nextIndex: given('nextIndex') })
+      .where(eq(wallets.id, given('walletId')))
+      .prepare(),
+  };
+}
+
+type AddressStatements = ReturnType<typeof prepare>;
+
+const prepareRow = (orm: Orm) => ({
+  byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
+  byScripthash: orm
+    .select(addressPlace)
+    .from(addresses)
+    .where(eq(addresses.scripthash, given('scripthash')))
+    .prepare(),
+  script: orm.select({ script: addresses.script }).from(addresses).where(rowId()).prepare(),
+});
+
+const ofWallet = () => eq(addresses.walletId, given('walletId'));
+
+const rowId = () => eq(addresses.id, given('id'));
+
+/** A history that one server alone named, while nobody held the address, is looked at anew. */
+const takenAs = (origin: AddressOrigin) => ({
+  origin,
+  statusHash: sql`case when ${addresses.statusHash} is null then null else ${unfinished} end`,
+  storeId: given('storeId'),
+  issuedAt: given('now'),
+});

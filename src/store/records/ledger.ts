@@ -8,6 +8,7 @@
 // the status hash is saved only when every item of the history it stands for was worked up; until
 // then the address has a status that no server can name, and so is looked at again after any restart.
 
+import { eq } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
 import {
@@ -22,20 +23,22 @@ import {
 } from '../../domain/payment.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
-import type { AddressOrigin } from '../db/schema.ts';
+import { given } from '../db/placeholder.ts';
+import { type AddressOrigin, addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { createRivals, type Rivals } from '../views/conflicting-payments.ts';
-import { type AddressPlace, unfinished } from './address-statements.ts';
+import { type AddressPlace, addressPlace, unfinished } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold-record.ts';
-import {
-  type LedgerStatements,
-  type PaymentRow,
-  prepareLedger,
-  type StoreTerms,
-} from './ledger-statements.ts';
 import type { Outbox } from './outbox.ts';
+import {
+  createPaymentRecords,
+  type PaymentRecords,
+  type PaymentRow,
+  type StoreTerms,
+  storeTerms,
+} from './payment-records.ts';
 
 /** What a transaction pays to the observed script. */
 export interface Output {
@@ -117,13 +120,15 @@ interface Place {
 
 export class Ledger {
   readonly #parts: Parts;
-  readonly #statements: LedgerStatements;
+  readonly #statements: Statements;
+  readonly #payments: PaymentRecords;
   readonly #rivals: Rivals;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#statements = prepareLedger(parts.orm);
-    this.#rivals = createRivals(parts.orm, (txid) => this.rawOf(txid));
+    this.#statements = prepare(parts.orm);
+    this.#payments = createPaymentRecords(parts.orm);
+    this.#rivals = createRivals(parts.orm, this.#payments.rawOf);
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
@@ -157,29 +162,29 @@ export class Ledger {
     const tipHeight = this.#parts.headers.tipHeight();
     if (tipHeight === undefined) return [];
     const settledBelow = tipHeight - settledDepth + 1;
-    return this.#statements.maturing.all({ settledBelow }).map(({ id }) => id);
+    return this.#payments.maturing(settledBelow);
   }
 
   /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
-    const changes = this.#statements.withPlace
-      .all({ ids: JSON.stringify(paymentIds) })
+    const changes = this.#payments
+      .withPlace(paymentIds)
       .map(({ payment, ...place }) => this.#applySeen(tx, now, place, seenOf(payment)));
     return sumOf(changes);
   }
 
   /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
   offChain(): Scripthash[] {
-    return this.#statements.offChain.all().map((row) => row.scripthash);
+    return this.#payments.offChain();
   }
 
   paymentsOf(addressId: number): PaymentRow[] {
-    return this.#statements.ofAddress.all({ addressId });
+    return this.#payments.ofAddress(addressId);
   }
 
   /** The raw transaction of a payment that is not final, nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined {
-    return this.#statements.rawOf.get({ txid })?.raw;
+    return this.#payments.rawOf(txid);
   }
 
   #storeOf({ storeId }: AddressPlace): StoreTerms | null {
@@ -188,7 +193,7 @@ export class Ledger {
 
   /** Decides on one transaction and records what follows. */
   #applySeen(tx: Tx, now: number, place: Place, seen: Seen): Change {
-    const row = this.#statements.find.get({ addressId: place.address.id, txid: seen.txid });
+    const row = this.#payments.find(place.address.id, seen.txid);
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
     if (fact === undefined) return overtaken;
@@ -196,7 +201,7 @@ export class Ledger {
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
     if (row?.state === 'dropped') this.#parts.outbox.release(tx, paymentId);
-    this.#keepRaw(seen, decision, now);
+    this.#keepRaw(tx, seen, decision, now);
     if (row === undefined || row.state === 'dropped') this.#noteTaken(tx, seen.txid);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -205,13 +210,13 @@ export class Ledger {
   /** It may pay other addresses than what it replaced, which was found to be gone before. */
   #noteTaken(tx: Tx, txid: Txid): void {
     for (const id of this.#rivals.takenBy(txid)) {
-      this.#statements.setReplacedBy.run({ id, replacedBy: txid });
+      this.#payments.setReplacedBy(tx, id, txid);
       this.#tell(tx, id, { before: 'dropped', after: 'dropped' });
     }
   }
 
   #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): Change {
-    const row = this.#statements.find.get({ addressId: place.address.id, txid });
+    const row = this.#payments.find(place.address.id, txid);
     if (row === undefined) return noChange;
     const seen = seenOf(row);
     // No silence outweighs a proof that still stands.
@@ -220,11 +225,8 @@ export class Ledger {
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
     const rival =
-      replacedBy ??
-      this.#statements.replacedBy.get({ txid })?.replacedBy ??
-      this.#rivals.takerOf(txid) ??
-      null;
-    this.#statements.setReplacedBy.run({ id: paymentId, replacedBy: rival });
+      replacedBy ?? this.#payments.replacedBy(txid) ?? this.#rivals.takerOf(txid) ?? null;
+    this.#payments.setReplacedBy(tx, paymentId, rival);
     this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, reversed: reversedBy(decision, row) };
@@ -295,20 +297,16 @@ export class Ledger {
       blockHash: block?.hash ?? null,
       status,
       cycle,
-      now,
     };
     if (row !== undefined) {
-      this.#statements.update.run({ ...change, id: row.id });
+      this.#payments.update(tx, now, row.id, change);
       return this.#tell(tx, row.id, { before: row.state, after: state });
     }
-    const { valueSat, signalsRbf, coinbase } = seen.output;
-    const { id } = this.#statements.insert.get({
+    const id = this.#payments.insert(tx, now, {
       ...change,
+      ...seen.output,
       addressId: address.id,
       txid: seen.txid,
-      valueSat,
-      signalsRbf: Number(signalsRbf),
-      coinbase: Number(coinbase),
       // Its price is asked for later (price/receipt-pricer.ts).
       currency: store?.currency ?? null,
     });
@@ -322,9 +320,9 @@ export class Ledger {
   }
 
   /** Raw bytes are of use until the payment is beyond any reorganisation, or long gone (broadcasts.ts). */
-  #keepRaw({ txid, raw }: Seen, { next }: PaymentDecision, now: number): void {
-    if (next.state === 'settled') this.#statements.forgetRaw.run({ txid });
-    else if (raw !== undefined) this.#statements.keepRaw.run({ txid, raw: Buffer.from(raw), now });
+  #keepRaw(tx: Tx, { txid, raw }: Seen, { next }: PaymentDecision, now: number): void {
+    if (next.state === 'settled') this.#payments.forgetRaw(tx, txid);
+    else if (raw !== undefined) this.#payments.keepRaw(tx, now, txid, raw);
   }
 }
 
@@ -347,7 +345,7 @@ const reversedBy = ({ next }: PaymentDecision, row: PaymentRow | undefined): Txi
   row !== undefined && row.height !== null && next.block === null ? row.txid : undefined;
 
 function noteForeignUse(
-  statements: LedgerStatements,
+  statements: Statements,
   address: AddressPlace,
   { statusHash: told, isUnproven }: Observation,
 ): Applied {
@@ -378,3 +376,30 @@ const seenOf = (row: PaymentRow): Seen => ({
   block: paymentOf(row).block,
   output: { valueSat: row.valueSat, signalsRbf: row.signalsRbf, coinbase: row.coinbase },
 });
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(orm: Orm) {
+  return {
+    setStatus: orm
+      .update(addresses)
+      .set({ statusHash: given('statusHash') })
+      .where(eq(addresses.id, given('id')))
+      .prepare(),
+    setForeign: orm
+      .update(addresses)
+      .set({ origin: 'foreign', statusHash: given('statusHash') })
+      .where(eq(addresses.id, given('id')))
+      .prepare(),
+    addressOf: orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(eq(addresses.id, given('id')))
+      .prepare(),
+    termsOf: orm
+      .select(storeTerms)
+      .from(stores)
+      .where(eq(stores.id, given('storeId')))
+      .prepare(),
+  };
+}

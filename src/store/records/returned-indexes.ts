@@ -10,7 +10,7 @@ import type { Orm } from '../db/orm.ts';
 import { given } from '../db/placeholder.ts';
 import { addresses } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import { type AddressPlace, addressPlace, external } from './address-statements.ts';
+import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
 import { copiedAt } from './settings.ts';
 
@@ -115,15 +115,11 @@ export function createGivenBack(
 
 function prepare(orm: Orm) {
   const from = gte(addresses.derivationIndex, given('from'));
-  const ofWallet = and(
-    eq(addresses.walletId, given('walletId')),
-    eq(addresses.branch, external).inlineParams(),
-  );
   const rows = (condition: ReturnType<typeof and>) =>
     orm
       .select(addressPlace)
       .from(addresses)
-      .where(and(ofWallet, from, condition))
+      .where(and(onBranch(), from, condition))
       .orderBy(asc(addresses.derivationIndex))
       .limit(sql.placeholder('limit'))
       .prepare();

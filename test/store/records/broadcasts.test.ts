@@ -3,7 +3,7 @@
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
-import type { Issued } from '../../../src/store/records/addresses.ts';
+import type { Issued } from '../../../src/store/records/address-row.ts';
 import { createRebroadcast } from '../../../src/watcher/rebroadcast.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';

@@ -7,7 +7,7 @@ import { eventId } from '../../../src/domain/callback.ts';
 import { depthOf } from '../../../src/domain/payment.ts';
 import type { Fate } from '../../../src/sandbox/chain/reorganise.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
-import type { Issued } from '../../../src/store/records/addresses.ts';
+import type { Issued } from '../../../src/store/records/address-row.ts';
 import { writeHold } from '../../../src/store/records/hold-record.ts';
 import { chainOf, startTime } from '../../sandbox/support.ts';
 import { cleanUp } from '../../support/files.ts';

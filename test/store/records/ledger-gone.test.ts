@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { payments } from '../../../src/store/db/schema.ts';
-import type { Issued } from '../../../src/store/records/addresses.ts';
+import type { Issued } from '../../../src/store/records/address-row.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 import { now } from '../../support/store.ts';

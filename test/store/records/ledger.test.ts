@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
 import { addresses, callbacks, payments, stores } from '../../../src/store/db/schema.ts';
-import type { Issued } from '../../../src/store/records/addresses.ts';
+import type { Issued } from '../../../src/store/records/address-row.ts';
 import { Ledger } from '../../../src/store/records/ledger.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop, shopOn } from '../../support/ledger.ts';

@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { payments } from '../../../src/store/db/schema.ts';
 import type { Store } from '../../../src/store/open-store.ts';
-import { prepareLedger } from '../../../src/store/records/ledger-statements.ts';
+import { createPaymentRecords } from '../../../src/store/records/payment-records.ts';
 import { promote } from '../../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
@@ -85,7 +85,7 @@ it('decides nothing on what left the block meanwhile', async () => {
 
 it('what one commit decides on is found by number, however much else is in a block', async () => {
   const { path, database } = await openShop();
-  const statements = await statementsOf(() => prepareLedger(database.orm));
+  const statements = await statementsOf(() => createPaymentRecords(database.orm));
   const parts = statements.filter((text) => text.includes('json_each'));
   expect(parts).toHaveLength(1);
   expect(plansOf(path, parts).flat()).toContainEqual(

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import type { Issued } from '../../../src/store/records/addresses.ts';
+import type { Issued } from '../../../src/store/records/address-row.ts';
 import type { Seen } from '../../../src/store/records/ledger.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';

@@ -1,10 +1,13 @@
-// The ledger's statements, prepared once. What they mean stands in ledger.ts.
+// The rows of payments, and the raw transactions that make them: read and written by the ledger, which
+// decides what they become.
 
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
 import { given } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores, transactions } from '../db/schema.ts';
-import { addressPlace } from './address-statements.ts';
+import type { Tx } from '../db/writer.ts';
+import { addressPlace } from './address-row.ts';
 
 /** What of a recorded payment the decisions on it ask for. */
 const paymentFacts = {
@@ -21,10 +24,8 @@ const paymentFacts = {
 };
 
 export type PaymentRow = Pick<typeof payments.$inferSelect, keyof typeof paymentFacts>;
-export type LedgerStatements = ReturnType<typeof prepareLedger>;
-
 /** What of a store the decisions on its payments ask for. */
-const storeTerms = {
+export const storeTerms = {
   id: stores.id,
   requiredConfirmations: stores.requiredConfirmations,
   confirmationBands: stores.confirmationBands,
@@ -36,13 +37,51 @@ const storeTerms = {
 
 export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
 
-export const prepareLedger = (orm: Orm) => ({
-  ...preparePayments(orm),
-  ...prepareAddresses(orm),
-  ...prepareTransactions(orm),
-});
+type Payment = typeof payments.$inferSelect;
+type NewPayment = Pick<
+  Payment,
+  'addressId' | 'txid' | 'valueSat' | 'coinbase' | 'signalsRbf' | 'currency'
+>;
+type PaymentChange = Pick<Payment, 'state' | 'height' | 'blockHash' | 'status' | 'cycle'>;
 
-function preparePayments(orm: Orm) {
+export type PaymentRecords = ReturnType<typeof createPaymentRecords>;
+
+export function createPaymentRecords(orm: Orm) {
+  const statements = prepare(orm);
+  return {
+    /** @returns the id of the new row */
+    insert(_tx: Tx, now: number, row: NewPayment & PaymentChange): number {
+      const { coinbase, signalsRbf } = row;
+      const flags = { coinbase: Number(coinbase), signalsRbf: Number(signalsRbf) };
+      return statements.insert.get({ ...row, ...flags, now }).id;
+    },
+    /** Also forgets what replaced the payment: that is recorded anew. */
+    update: (_tx: Tx, now: number, id: number, change: PaymentChange): void =>
+      void statements.update.run({ ...change, id, now }),
+    setReplacedBy: (_tx: Tx, id: number, replacedBy: Txid | null): void =>
+      void statements.setReplacedBy.run({ id, replacedBy }),
+    keepRaw: (_tx: Tx, now: number, txid: Txid, raw: Uint8Array): void =>
+      void statements.keepRaw.run({ txid, raw: Buffer.from(raw), now }),
+    forgetRaw: (_tx: Tx, txid: Txid): void => void statements.forgetRaw.run({ txid }),
+    find: (addressId: number, txid: Txid): PaymentRow | undefined =>
+      statements.find.get({ addressId, txid }),
+    /** In the order in which they were first seen. */
+    ofAddress: (addressId: number): PaymentRow[] => statements.ofAddress.all({ addressId }),
+    /** What replaced a transaction, as any address that it paid knows: the new one need not pay each of them. */
+    replacedBy: (txid: Txid): Txid | undefined =>
+      statements.replacedBy.get({ txid })?.replacedBy ?? undefined,
+    /** Payments that are confirming, and confirmed ones at this height or below it. */
+    maturing: (settledBelow: number): number[] =>
+      statements.maturing.all({ settledBelow }).map(({ id }) => id),
+    /** Those of them that are in a block, with their addresses and stores. */
+    withPlace: (ids: readonly number[]) => statements.withPlace.all({ ids: JSON.stringify(ids) }),
+    /** Scripts with a payment in a block that is not on our best chain. */
+    offChain: (): Scripthash[] => statements.offChain.all().map(({ scripthash }) => scripthash),
+    rawOf: (txid: Txid): Uint8Array | undefined => statements.rawOf.get({ txid })?.raw,
+  };
+}
+
+function prepare(orm: Orm) {
   const place = {
     state: given('state'),
     height: given('height'),
@@ -53,6 +92,7 @@ function preparePayments(orm: Orm) {
   };
   return {
     ...prepareRecorded(orm),
+    ...prepareTransactions(orm),
     insert: orm
       .insert(payments)
       .values({
@@ -78,7 +118,6 @@ function preparePayments(orm: Orm) {
       .set({ replacedBy: given('replacedBy') })
       .where(eq(payments.id, given('id')))
       .prepare(),
-    /** What took its inputs, as another address that it paid knows: the new one need not pay each of them. */
     replacedBy: orm
       .select({ replacedBy: payments.replacedBy })
       .from(payments)
@@ -127,31 +166,6 @@ function prepareRecorded(orm: Orm) {
       .select(paymentFacts)
       .from(payments)
       .where(and(ofAddress, eq(payments.txid, given('txid'))))
-      .prepare(),
-  };
-}
-
-function prepareAddresses(orm: Orm) {
-  return {
-    setStatus: orm
-      .update(addresses)
-      .set({ statusHash: given('statusHash') })
-      .where(eq(addresses.id, given('id')))
-      .prepare(),
-    setForeign: orm
-      .update(addresses)
-      .set({ origin: 'foreign', statusHash: given('statusHash') })
-      .where(eq(addresses.id, given('id')))
-      .prepare(),
-    addressOf: orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(eq(addresses.id, given('id')))
-      .prepare(),
-    termsOf: orm
-      .select(storeTerms)
-      .from(stores)
-      .where(eq(stores.id, given('storeId')))
       .prepare(),
   };
 }
