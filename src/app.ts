@@ -27,9 +27,9 @@ import { createReady } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
 import type { CopyCheck } from './store/backup/daily-check.ts';
 import { inspectFile, lockForServer } from './store/db/file-guards.ts';
-import { createRoom, type Room } from './store/db/issuing-guard.ts';
-import { type Tending, tendFile } from './store/db/maintenance.ts';
-import { type Highwater, openHighwater } from './store/mark/high-water-mark.ts';
+import { createIssuingGuard, type IssuingGuard } from './store/db/issuing-guard.ts';
+import { type Maintenance, startMaintenance } from './store/db/maintenance.ts';
+import { type HighWaterMark, openHighWaterMark } from './store/mark/high-water-mark.ts';
 import { resumeCounters } from './store/mark/resume.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import { beginAt, followedNetwork } from './store/records/headers.ts';
@@ -82,7 +82,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
   }
   const lock = lockForServer(config.db);
   let store: Store | undefined;
-  let mark: Highwater | undefined;
+  let mark: HighWaterMark | undefined;
   let receiptPricer: ReceiptPricer | undefined;
   let floors: ReadonlyMap<string, number> = new Map();
   const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
@@ -117,7 +117,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     });
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
-    mark = openHighwater(config.db, store.instance);
+    mark = openHighWaterMark(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
       receiptPricer = new ReceiptPricer({ ...store, world, prices, onPriced: feed.stirred });
@@ -212,7 +212,7 @@ function joinRoad(parts: Parts) {
 function join(parts: Parts, release: () => Promise<void>): App {
   const { config, world, entrance, store, network, prices, receiptPricer, meter } = parts;
   const { sender, dispatcher, watcher } = joinRoad(parts);
-  const room = createRoom(store.database, store.addresses.isSetBack);
+  const room = createIssuingGuard(store.database, store.addresses.isSetBack);
   const snapshots = snapshotsFor(parts);
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
@@ -246,7 +246,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     watcher.serversChanged();
     dispatcher.retry();
   };
-  let tending: Tending | undefined;
+  let tending: Maintenance | undefined;
   let starting: ReturnType<App['start']> | undefined;
 
   async function start(): ReturnType<App['start']> {
@@ -261,7 +261,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     watcher.start();
     cancels.push(world.schedule(everyMinute, () => entrance.beat()));
     cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
-    tending = tendFile({ world, database, room, snapshots, onOthers });
+    tending = startMaintenance({ world, database, guard: room, snapshots, onOthers });
     cancels.push(...tending.cancels);
     await dispatcher.start();
     receiptPricer?.start();
@@ -315,7 +315,7 @@ async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
 interface Served
   extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages' | 'isSignedIn'> {
   readonly watcher: Watcher;
-  readonly room: Room;
+  readonly room: IssuingGuard;
 }
 
 const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {

@@ -9,7 +9,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Issued } from '../store/records/address-row.ts';
+import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { StoreChoice } from '../store/records/catalog.ts';
 import { copiedAt, readUnmatched, writeUnmatched } from '../store/records/settings.ts';
@@ -44,11 +44,11 @@ type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
 
 interface Batch {
   readonly orders: Order[];
-  readonly outcomes: Promise<readonly Outcome<Issued>[]>;
+  readonly outcomes: Promise<readonly Outcome<IssuedAddress>[]>;
 }
 
 /** @returns what answers an order once its address is on the disk; it throws a PaygateError where none may be issued */
-export function createOrders(options: OrderOptions): (order: Order) => Promise<Issued> {
+export function createOrders(options: OrderOptions): (order: Order) => Promise<IssuedAddress> {
   let batch: Batch | undefined;
 
   function open(): Batch {
@@ -73,18 +73,18 @@ export function createOrders(options: OrderOptions): (order: Order) => Promise<I
     const { orders, outcomes } = batch;
     const at = orders.push(order) - 1;
     if (orders.length === mostTogether) batch = undefined;
-    const outcome = (await outcomes)[at] as Outcome<Issued>;
+    const outcome = (await outcomes)[at] as Outcome<IssuedAddress>;
     if ('refusal' in outcome) throw outcome.refusal;
     return outcome.is;
   };
 }
 
 /** @throws what concerns all of them */
-function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome<Issued>[] {
+function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome<IssuedAddress>[] {
   const { store } = options;
   const now = options.now();
   const choices = lazy(() => store.catalog.choices());
-  const outcomes = new Map<Order, Outcome<Issued>>();
+  const outcomes = new Map<Order, Outcome<IssuedAddress>>();
   const plain = new Map<number, { readonly order: Order; readonly storeId: number }[]>();
   for (const order of orders) {
     const place = attempt(() => placeOf(store, order, choices));
@@ -107,7 +107,7 @@ function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome
       ),
     );
     for (const [at, { order }] of theirs.entries()) {
-      outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as Issued });
+      outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as IssuedAddress });
     }
   }
   keepUnmatched(
@@ -116,10 +116,10 @@ function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome
     now,
     orders.filter((order) => isUnmatched(order, outcomes.get(order))),
   );
-  return orders.map((order) => outcomes.get(order) as Outcome<Issued>);
+  return orders.map((order) => outcomes.get(order) as Outcome<IssuedAddress>);
 }
 
-const isUnmatched = ({ wish }: Order, outcome: Outcome<Issued> | undefined): boolean =>
+const isUnmatched = ({ wish }: Order, outcome: Outcome<IssuedAddress> | undefined): boolean =>
   outcome !== undefined &&
   'refusal' in outcome &&
   outcome.refusal.number === 1003 &&
@@ -210,7 +210,7 @@ function serveApart(
   now: number,
   { reset, idempotencyKey }: Order,
   place: Place,
-): Issued {
+): IssuedAddress {
   const { addresses, idempotency } = options.store;
   const { storeId, walletId } = place;
   const before =
@@ -231,7 +231,7 @@ function serveApart(
 }
 
 /** The store's last address, where it is certain that nobody paid it and no copy handed it out. */
-function reusable(options: OrderOptions, { storeId, walletId }: Place): Issued | undefined {
+function reusable(options: OrderOptions, { storeId, walletId }: Place): IssuedAddress | undefined {
   const { store, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
   const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));

@@ -5,7 +5,7 @@ import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Issued } from '../store/records/address-row.ts';
+import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/request-limits.ts';
 import type { Unlisted } from '../web/unlisted-proxies.ts';
@@ -43,7 +43,7 @@ export interface ApiOptions {
   /** Why the scan of a wallet has failed at its last try; undefined when it has not. */
   readonly scanFault: () => string | undefined;
   /** After the commit of an address that was issued. */
-  readonly onIssued: (issued: Issued) => void;
+  readonly onIssued: (issued: IssuedAddress) => void;
   /** Whether all addresses have been compared with a server: then an empty history is a fact. */
   readonly isCaughtUp: () => boolean;
   /** Whether a server told of a history of this script that is not worked up yet: then it is not known whether it was paid. */

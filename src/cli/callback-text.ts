@@ -5,7 +5,7 @@ import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { formatDoubt, refusedText, verdictTexts } from '../domain/callback-answer.ts';
 import { formatTime } from '../domain/format.ts';
-import type { AttemptRecord } from '../store/records/outbox.ts';
+import type { AttemptRecord } from '../store/records/attempts.ts';
 import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
 import { seconds, table } from './command.ts';
 

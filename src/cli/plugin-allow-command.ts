@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { formatTime } from '../domain/format.ts';
-import { mostPluginMs, requireMerchantKey } from '../store/records/api-keys.ts';
+import { maxPluginMs, requireMerchantKey } from '../store/records/api-keys.ts';
 import {
   anyId,
   type FileOptions,
@@ -19,7 +19,7 @@ interface AllowOptions extends FileOptions {
   readonly key?: number;
 }
 
-const mostMinutes = mostPluginMs / 60_000;
+const mostMinutes = maxPluginMs / 60_000;
 
 const about = `
 For the set-up of a plugin that makes its store or sets its Callback URL. It is open for one key at a

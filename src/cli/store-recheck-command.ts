@@ -18,7 +18,7 @@ export function storeRecheckCommand(): Command {
     .argument('<id>', 'of the store', anyId)
     .addHelpText('after', about)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async ({ catalog, database, addressDesk, audit }) => {
+      withStore(given, async ({ catalog, database, addressView: addressDesk, audit }) => {
         const { walletId } = catalog.store(id);
         if (walletId === null) throw new PaygateError('conflict', `store ${id} has no wallet yet`);
         const [use] = addressDesk.foreignUses().filter((each) => each.walletId === walletId);

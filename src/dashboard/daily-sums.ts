@@ -2,7 +2,7 @@
 // every ten minutes: with many payments that takes longer than the rest of the page.
 
 import { dayMs } from '../lib/time-units.ts';
-import type { DaySum, PaymentDesk } from '../store/views/payment-view.ts';
+import type { DaySum, PaymentView } from '../store/views/payment-view.ts';
 import type { World } from '../world/world.ts';
 
 export const chartDays = 30;
@@ -12,7 +12,7 @@ const keptMs = 600_000;
 export type Received = () => readonly DaySum[];
 
 export function createReceived(
-  desk: PaymentDesk,
+  desk: PaymentView,
   { now, monotonic }: Pick<World, 'now' | 'monotonic'>,
 ): Received {
   let kept: { readonly today: number; readonly at: number; readonly sums: DaySum[] } | undefined;

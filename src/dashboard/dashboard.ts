@@ -76,7 +76,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const parts = {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
-    received: createReceived(options.store.paymentDesk, world),
+    received: createReceived(options.store.paymentView, world),
     limits: createLimits({ password: passwordRate, code: codeRate }, () => world.monotonic()),
   };
   const live = createLive();

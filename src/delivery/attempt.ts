@@ -5,7 +5,9 @@ import { emptyDoubt } from '../domain/callback-answer.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Database } from '../store/db/database.ts';
 import type { CallbackState } from '../store/db/schema.ts';
-import type { Claimed, Next, Outbox } from '../store/records/outbox.ts';
+import type { NextAttempt } from '../store/records/attempts.ts';
+import type { ClaimedCallback } from '../store/records/callback-claims.ts';
+import type { Outbox } from '../store/records/outbox.ts';
 import type { World } from '../world/world.ts';
 import { type Attempt, type Sender, unsentAttempt } from './sender.ts';
 import { signingSecrets } from './signature.ts';
@@ -34,7 +36,7 @@ export interface AttemptParts {
  */
 export async function makeAttempt(
   { world, sender, outbox }: AttemptParts,
-  callback: Claimed,
+  callback: ClaimedCallback,
   signal: AbortSignal,
 ): Promise<Attempt | undefined> {
   const startedAt = world.now();
@@ -43,7 +45,7 @@ export async function makeAttempt(
     const ca = callbackCa ?? undefined;
     const webhookSecrets = signingSecrets(callback, startedAt);
     const attempt = await sender.send({ ...outgoing, ca, webhookSecrets }, signal);
-    const isDoubtful = attempt.verdict === 'empty' && outbox.hasSpoken(callback.storeId);
+    const isDoubtful = attempt.verdict === 'empty' && outbox.hasAccepted(callback.storeId);
     return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   } catch (error) {
     if (signal.aborted) return undefined;
@@ -62,9 +64,9 @@ export async function makeAttempt(
  */
 export async function recordAttempt(
   { world, database, outbox, onAttempt }: AttemptParts,
-  callback: Claimed,
+  callback: ClaimedCallback,
   attempt: Attempt,
-  next: Next,
+  next: NextAttempt,
 ): Promise<boolean> {
   const { outcome, httpStatus, durationMs, doubt, reason } = attempt;
   const fields = {
@@ -91,7 +93,7 @@ export async function recordAttempt(
   }
 }
 
-const idsOf = ({ callbackId, storeId, eventId }: Claimed): Record<string, unknown> => ({
+const idsOf = ({ callbackId, storeId, eventId }: ClaimedCallback): Record<string, unknown> => ({
   callbackId,
   storeId,
   eventId,

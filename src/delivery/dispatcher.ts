@@ -31,7 +31,8 @@ import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Claimed, Next } from '../store/records/outbox.ts';
+import type { NextAttempt } from '../store/records/attempts.ts';
+import type { ClaimedCallback } from '../store/records/callback-claims.ts';
 import type { Cancel } from '../world/world.ts';
 import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
 import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
@@ -237,7 +238,7 @@ export class CallbackDispatcher {
     return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
   }
 
-  #launch(callback: Claimed): void {
+  #launch(callback: ClaimedCallback): void {
     if (this.#stopping || this.#inFlight.has(callback.addressId)) return;
     this.#inFlight.set(callback.addressId, callback.storeId);
     this.#track(this.#deliver(callback));
@@ -252,7 +253,7 @@ export class CallbackDispatcher {
     this.#running.add(tracked);
   }
 
-  async #deliver(callback: Claimed): Promise<void> {
+  async #deliver(callback: ClaimedCallback): Promise<void> {
     const attempt = await makeAttempt(this.#parts, callback, this.#abortAll.signal);
     this.#inFlight.delete(callback.addressId);
     if (attempt === undefined) return;
@@ -270,7 +271,7 @@ export class CallbackDispatcher {
   }
 
   /** When the callback is due again. A host that is down costs the callback no attempt. */
-  #nextOf(callback: Claimed, attempt: Attempt): Next {
+  #nextOf(callback: ClaimedCallback, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
     const { callbackUrl, step, dueAt } = callback;
     const isConfirmation = callback.state === 'delivered';

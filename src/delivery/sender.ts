@@ -7,7 +7,7 @@ import { type AnswerVerdict, judgeAnswer } from '../domain/callback-answer.ts';
 import { isUnreachable, outcomeOf, parseRetryAfter } from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
-import type { AttemptRecord } from '../store/records/outbox.ts';
+import type { AttemptRecord } from '../store/records/attempts.ts';
 import type { World } from '../world/world.ts';
 import {
   type AttemptProgress,

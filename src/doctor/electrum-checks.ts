@@ -28,7 +28,7 @@ export interface ElectrumParts {
   readonly servers: readonly ServerAddress[];
   readonly proxy: SocksProxy | undefined;
   /** Undefined where the file cannot be opened. */
-  readonly store: Pick<Store, 'headers' | 'servers' | 'paymentDesk'> | undefined;
+  readonly store: Pick<Store, 'headers' | 'servers' | 'paymentView'> | undefined;
 }
 
 const name = 'electrum';
@@ -143,7 +143,7 @@ interface Known {
 
 /** A transaction that must be there: the newest payment that is in a block. */
 function latest(store: ElectrumParts['store']): Known | undefined {
-  const rows = store?.paymentDesk.list({ limit: recent }) ?? [];
+  const rows = store?.paymentView.list({ limit: recent }) ?? [];
   const [found] = rows.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }]));
   return found;
 }

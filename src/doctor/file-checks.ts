@@ -11,7 +11,7 @@ import { backupFolder, damagedName, latestName, restoreHint } from '../store/bac
 import type { Database } from '../store/db/database.ts';
 import { unwritableAt } from '../store/db/file-guards.ts';
 import { besideEnds } from '../store/db/file-path.ts';
-import { markPath, openHighwater } from '../store/mark/high-water-mark.ts';
+import { markPath, openHighWaterMark } from '../store/mark/high-water-mark.ts';
 import { countersOf } from '../store/mark/resume.ts';
 import type { Store } from '../store/open-store.ts';
 import { freeBytesAt, minFreeBytes } from '../world/disk.ts';
@@ -73,7 +73,7 @@ function databaseCheck({ store: { database, network, catalog } }: FileParts): Fi
 
 /** The mark is read first: what is issued meanwhile puts the counters further, never behind. */
 function markCheck({ store }: FileParts): Finding {
-  const mark = openHighwater(store.database.path, store.instance);
+  const mark = openHighWaterMark(store.database.path, store.instance);
   mark.close();
   const resumption = resume(countersOf(store), mark.reading);
   if (resumption.kind === 'copy') {

@@ -10,8 +10,8 @@ import { formatUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callba
 import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import { mostCounted } from '../store/records/outbox.ts';
-import { copyTold, readUnmatched } from '../store/records/settings.ts';
+import { copyWarning, readUnmatched } from '../store/records/settings.ts';
+import { maxCounted } from '../store/views/callback-counts.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type AlarmCode =
@@ -89,7 +89,7 @@ const refusedShownAfter = 5;
 
 /** A number of callbacks, which is counted no further than this. */
 export const countText = (count: number): string =>
-  count < mostCounted ? String(count) : `${mostCounted} or more`;
+  count < maxCounted ? String(count) : `${maxCounted} or more`;
 
 export const textOf = ({ fact, hint = '', advice }: Finding): string =>
   fact + hint + (advice === undefined ? '' : `; ${advice}`);
@@ -98,7 +98,7 @@ export const textOf = ({ fact, hint = '', advice }: Finding): string =>
 export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
   const { store, hasRoom, now } = parts;
   const refused = parts.refused();
-  const copy = copyTold(store.catalog, now());
+  const copy = copyWarning(store.catalog, now());
   return [
     ...(copy === undefined
       ? []
@@ -283,7 +283,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
 /** A shop that is reached and takes nothing: a plugin that is gone, a login wall, an expired certificate. */
 const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
   store.outbox
-    .unreceived()
+    .failingShops()
     .filter(({ since, attempts, callbackUrl }) => {
       const isLong = attempts >= refusedShownAfter && now() - since >= refusedShownAfterMs;
       // Of a host that can't be reached another room warns.
@@ -320,7 +320,7 @@ const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[]
 };
 /** A shop that answers 200 to what it does not take. */
 const doubtFindings = ({ outbox }: Store): Finding[] =>
-  outbox.doubted().map(({ storeId, name, since, answers, says }) => ({
+  outbox.doubtfulAnswers().map(({ storeId, name, since, answers, says }) => ({
     code: 'shop-doubtful',
     subject: `store ${storeId}`,
     storeId,
@@ -333,7 +333,7 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
 
 /** Somebody else gives out addresses of the same key, or a server says so. */
 const foreignFindings = (
-  { addressDesk }: Store,
+  { addressView: addressDesk }: Store,
   { soleReporters: claimants }: WatcherStatus,
 ): Finding[] =>
   addressDesk.foreignUses().map(({ walletId, count, claimed }) => {

@@ -17,9 +17,9 @@ import { Ledger, type PaymentMove } from './records/ledger.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
 import { createServers, type Servers } from './records/server-records.ts';
-import { type AddressDesk, createAddressDesk } from './views/address-view.ts';
+import { type AddressView, createAddressView } from './views/address-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
-import { createPaymentDesk, type PaymentDesk } from './views/payment-view.ts';
+import { createPaymentView, type PaymentView } from './views/payment-view.ts';
 import { createReceipts, type Receipts } from './views/receipts.ts';
 
 export interface Store {
@@ -39,8 +39,8 @@ export interface Store {
   readonly receipts: Receipts;
   readonly receiptPrices: ReceiptPrices;
   readonly paymentCounts: PaymentCounts;
-  readonly paymentDesk: PaymentDesk;
-  readonly addressDesk: AddressDesk;
+  readonly paymentView: PaymentView;
+  readonly addressView: AddressView;
   readonly outbox: Outbox;
   readonly servers: Servers;
 }
@@ -83,8 +83,8 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       receipts: createReceipts(database.orm),
       receiptPrices: createReceiptPrices(database.orm),
       paymentCounts,
-      paymentDesk: createPaymentDesk(database.orm),
-      addressDesk: createAddressDesk(database.orm),
+      paymentView: createPaymentView(database.orm),
+      addressView: createAddressView(database.orm),
       outbox,
       ledger: new Ledger({
         orm: database.orm,

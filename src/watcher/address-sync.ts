@@ -13,8 +13,8 @@ import { waitAtMost } from '../lib/deadline.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-statements.ts';
-import type { Applied, Observation, Seen } from '../store/records/ledger.ts';
+import type { AddressPlace } from '../store/records/address-row.ts';
+import type { Applied, Observation, SeenPayment } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import { isUnissued, observeUnissued } from './address-use.ts';
 import {
@@ -223,7 +223,7 @@ export class AddressSync {
     log.warn(message, { byServerAlone: label, ...claimedUse });
   }
 
-  #seekWholeBytes(by: Session, seen: readonly Seen[]): void {
+  #seekWholeBytes(by: Session, seen: readonly SeenPayment[]): void {
     const { store, fallback, tasks } = this.#parts;
     tasks.run(() => seekWholeBytes(store, fallback, by, seen));
   }
@@ -256,7 +256,7 @@ async function observeIssued(
 }
 
 /** A transaction in a block of our chain is in no mempool, whatever a server reports. */
-function withoutMined(seen: readonly Seen[]): Seen[] {
+function withoutMined(seen: readonly SeenPayment[]): SeenPayment[] {
   const mined = new Set(seen.flatMap(({ txid, block }) => (block === null ? [] : [txid])));
   return seen.filter(({ txid, block }) => block !== null || !mined.has(txid));
 }

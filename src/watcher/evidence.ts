@@ -11,7 +11,7 @@ import type { Status } from '../electrum/wire.ts';
 import { chunks } from '../lib/chunk.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-row.ts';
-import type { Observation, Seen } from '../store/records/ledger.ts';
+import type { Observation, SeenPayment } from '../store/records/ledger.ts';
 import type { PaymentRow } from '../store/records/payment-records.ts';
 import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';
@@ -68,7 +68,7 @@ type ItemPlace = Inclusion | { readonly kind: 'mempool' };
 export interface SeenEvidence {
   readonly kind: 'seen';
   /** Without its bytes once it is recorded. */
-  seen: Seen;
+  seen: SeenPayment;
 }
 
 /** The outcome of one item. */
@@ -126,7 +126,7 @@ const knownFirst = (history: readonly HistoryItem[], known: KnownPayments): Hist
   ...history.filter(({ txid }) => !known.has(txid)),
 ];
 
-export const seenOf = (found: readonly ItemEvidence[]): Seen[] =>
+export const seenOf = (found: readonly ItemEvidence[]): SeenPayment[] =>
   found.flatMap((each) => (each.kind === 'seen' ? [each.seen] : []));
 
 export const refusedOf = (found: readonly ItemEvidence[]): number =>
@@ -145,7 +145,7 @@ export const isMined = (found: ItemEvidence | undefined): boolean =>
   found?.kind === 'seen' && found.seen.block !== null;
 
 /** Without `isRelayed`, it was recorded before. */
-type PaidBytes = Pick<Seen, 'output' | 'raw'> & { readonly isRelayed?: boolean };
+type PaidBytes = Pick<SeenPayment, 'output' | 'raw'> & { readonly isRelayed?: boolean };
 
 type CheckedItem = readonly [paid: PaidBytes | undefined, place: ItemPlace];
 
@@ -211,7 +211,7 @@ function evidenceOf(
   return { kind: 'seen', seen: { txid, block, ...shown } };
 }
 
-const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<Seen, 'output'> => ({
+const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<SeenPayment, 'output'> => ({
   output: { valueSat, signalsRbf, coinbase },
 });
 
@@ -267,7 +267,7 @@ const recordedBytes: Rate = { perMinute: 200_000, burst: 32_000_000 };
 export function createEvidenceMemory(maxBytes: number, monotonic: () => number): EvidenceMemory {
   let total = 0;
   let recorded: Bucket | undefined;
-  function mayRecord({ block, raw }: Seen): boolean {
+  function mayRecord({ block, raw }: SeenPayment): boolean {
     if (block !== null || raw === undefined) return true;
     const { bucket, waitMs } = takeToken(recordedBytes, recorded, monotonic(), raw.length);
     recorded = bucket;
@@ -302,4 +302,4 @@ export function createEvidenceMemory(maxBytes: number, monotonic: () => number):
   };
 }
 
-const withoutBytes = ({ raw: _, ...seen }: Seen): Seen => seen;
+const withoutBytes = ({ raw: _, ...seen }: SeenPayment): SeenPayment => seen;

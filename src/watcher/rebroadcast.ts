@@ -19,7 +19,7 @@ import { nextTurn } from '../lib/next-turn.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Seen } from '../store/records/ledger.ts';
+import type { SeenPayment } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { Fallback } from './other-servers.ts';
 
@@ -198,7 +198,7 @@ export async function seekWholeBytes(
   { database, broadcasts }: Pick<Store, 'database' | 'broadcasts'>,
   fallback: Fallback,
   session: Session,
-  seen: readonly Seen[],
+  seen: readonly SeenPayment[],
 ): Promise<void> {
   for (const { txid, block, raw } of seen) {
     if (block !== null || raw === undefined) continue;

@@ -10,7 +10,7 @@ import type { Pool } from '../electrum/pool.ts';
 import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Gone, Seen } from '../store/records/ledger.ts';
+import type { GonePayment, SeenPayment } from '../store/records/ledger.ts';
 import type { World } from '../world/world.ts';
 import {
   collectEvidence,
@@ -164,7 +164,7 @@ export interface SecondOpinionParts {
 /** What a second opinion adds to a history, or takes from the payments that we know. */
 interface CrossCheck {
   readonly evidence: readonly ItemEvidence[];
-  readonly gone: readonly Gone[];
+  readonly gone: readonly GonePayment[];
   /** Something is unexplained: the script must be checked again. */
   readonly isOpen: boolean;
 }
@@ -224,8 +224,8 @@ async function certainlyGone(
   { absences }: SecondOpinionParts,
   scripthash: Scripthash,
   { session, isIndependent }: SecondOpinion,
-  unreported: readonly Gone[],
-): Promise<Gone[]> {
+  unreported: readonly GonePayment[],
+): Promise<GonePayment[]> {
   const unexplained = unreported.flatMap((each) => (each.replacedBy === null ? [each.txid] : []));
   let lasting = absences.lasting(scripthash, unexplained);
   if (!isIndependent && lasting.size > 0) {
@@ -288,7 +288,11 @@ const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySe
   );
 
 /** Adds to each absent payment which of the transactions that are there took an input of it. */
-function withRivals({ ledger }: Store, absent: readonly Txid[], seen: readonly Seen[]): Gone[] {
+function withRivals(
+  { ledger }: Store,
+  absent: readonly Txid[],
+  seen: readonly SeenPayment[],
+): GonePayment[] {
   if (absent.length === 0) return [];
   // Each transaction is read once: thousands that replace thousands stay linear work.
   const takers = new Map(

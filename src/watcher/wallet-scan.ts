@@ -8,7 +8,7 @@ import { isNoAnswer, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import { type AddressPlace, external, unfinished } from '../store/records/address-row.ts';
+import { type AddressPlace, external, incompleteStatus } from '../store/records/address-row.ts';
 import type { WalletRow } from '../store/records/catalog.ts';
 import type { Unused } from '../store/records/returned-indexes.ts';
 import { asksForRecheck, endRecheck } from '../store/records/settings.ts';
@@ -203,7 +203,7 @@ export async function recheckUsedIndexes(
     from = last.derivationIndex + 1;
   }
   await database.write((tx) => {
-    addresses.giveBack(tx, walletId);
+    addresses.returnLeftOut(tx, walletId);
     endRecheck(tx, catalog, walletId);
   });
   world.log.info('indexes that were marked as used are asked about again', { walletId, takenBack });
@@ -221,5 +221,5 @@ async function unusedAs(
     throw error;
   });
   if (use === 'used' || use === 'open') return undefined;
-  return { id, statusHash: use === 'none' ? null : (statusHash ?? unfinished) };
+  return { id, statusHash: use === 'none' ? null : (statusHash ?? incompleteStatus) };
 }

@@ -8,7 +8,7 @@ import { backupFolder } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
 import { openDatabase } from '../../src/store/db/database.ts';
-import { createRoom } from '../../src/store/db/issuing-guard.ts';
+import { createIssuingGuard } from '../../src/store/db/issuing-guard.ts';
 import { tempFolder } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
@@ -57,7 +57,7 @@ test('a file that is deleted: told, no address until it is restored, and nothing
 test('of a file with a name of its own the command says which one', async () => {
   const { database, path } = await openTestStore({ path: join(tempFolder(), 'my shop.db') });
   rmSync(path);
-  const [warning = ''] = createRoom(database, () => false).warnings();
+  const [warning = ''] = createIssuingGuard(database, () => false).warnings();
   expect(warning).toMatch(
     /`paygate restore 'backups\/my shop\.db\/latest\.db' --db 'my shop\.db'`$/,
   );

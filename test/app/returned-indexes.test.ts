@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { markName } from '../../src/domain/allocation.ts';
 import { addresses, wallets } from '../../src/store/db/schema.ts';
-import { openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { askForRecheck } from '../../src/store/records/settings.ts';
 import {
   closeHouses,
@@ -45,7 +45,7 @@ async function damaged(): Promise<House> {
       }
       orm.update(wallets).set({ nextIndex: 31 }).run();
     });
-    const mark = openHighwater(house.path, instance);
+    const mark = openHighWaterMark(house.path, instance);
     await mark.raise([{ wallet: markName(merchantKey().descriptor), from: 31, to: 31 }]);
     mark.close();
   });

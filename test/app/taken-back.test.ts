@@ -40,7 +40,7 @@ const newest = (house: House) =>
   house.withStore(async ({ outbox }) => outbox.list({ limit: 1 })[0]);
 
 const states = (house: House) =>
-  house.withStore(async ({ paymentDesk }) =>
+  house.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 9 }).map((row) => row.state),
   );
 

@@ -18,7 +18,7 @@ import { examine } from '../../src/doctor/doctor-check.ts';
 import { fileChecks } from '../../src/doctor/file-checks.ts';
 import { backupFolder } from '../../src/store/backup/backup.ts';
 import { applicationId } from '../../src/store/db/file-guards.ts';
-import { markPath, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { markPath, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
@@ -89,7 +89,7 @@ describe('the file', () => {
 
   it('whose mark is gone after it has issued is taken for a copy at the next start', async () => {
     const store = await shop();
-    const mark = openHighwater(store.path, store.instance);
+    const mark = openHighWaterMark(store.path, store.instance);
     await mark.raise([{ wallet: markOf(), from: 0, to: 1 }]);
     mark.close();
     await store.issue();
@@ -114,7 +114,7 @@ describe('the file', () => {
 
   it('whose mark or snapshots others may read gives the same away', async () => {
     const store = await shop();
-    const mark = openHighwater(store.path, store.instance);
+    const mark = openHighWaterMark(store.path, store.instance);
     await mark.raise([]);
     mark.close();
     expect((await runCli(['backup', '--db', store.path])).code).toBe(0);

@@ -434,7 +434,7 @@ test('P-59 a payment that was taken back: since then, found apart from those tha
   const banner = await alarm(visitor, 'reversed-payment');
   expect(banner?.text).toMatch(/1 payment\(s\) were taken back.*Hold back the goods/);
   const changedAt = await house.withStore(
-    async ({ paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
+    async ({ paymentView: paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
   );
   expect(banner?.since).toBe(iso(changedAt));
   await expectLinked(visitor, banner, '/payments?state=reversed');
@@ -477,7 +477,9 @@ test.each([1, 2])(
     const banner = await alarm(visitor, 'fallen-payment');
     expect(banner?.text).toContain('1 payment(s) are in no block any more after 1 or 2 was told');
     expect(banner?.text).toContain('Hold back');
-    const { changedAt } = await house.withStore(async ({ paymentDesk }) => paymentDesk.payment(1));
+    const { changedAt } = await house.withStore(async ({ paymentView: paymentDesk }) =>
+      paymentDesk.payment(1),
+    );
     expect(banner?.since).toBe(iso(changedAt));
     await expectLinked(visitor, banner, '/payments?state=unconfirmed');
     const [warning = ''] = house.app.health().warnings;

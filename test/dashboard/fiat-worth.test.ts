@@ -49,7 +49,7 @@ async function pay({ house }: Shop, valueSat = 20_000): Promise<string> {
 
 /** The prices beside the payments, the newest first. */
 const priced = ({ house }: Shop): Promise<(number | null)[]> =>
-  house.withStore(async ({ paymentDesk }) =>
+  house.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 100 }).map(({ priceCents }) => priceCents),
   );
 

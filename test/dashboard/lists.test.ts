@@ -277,7 +277,7 @@ describe('payments', () => {
 
 /** Payments written straight to the tables: how they come about is not what is looked at. */
 const manyPayments = (house: House, count: number): Promise<void> =>
-  house.withStore(async ({ database, addressDesk }) => {
+  house.withStore(async ({ database, addressView: addressDesk }) => {
     const { addresses, payments } = await import('../../src/store/db/schema.ts');
     expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);
     await database.write(() => {

@@ -464,12 +464,12 @@ describe('a doubtful answer', () => {
     ['a refusal', 'Order not found'],
   ])('of %s ends with the first one that is not', async (_, body) => {
     const { advance, answers, minutes, row, outbox } = await doubting(body);
-    expect(outbox.doubted()).toMatchObject([{ storeId: 1, answers: 1 }]);
+    expect(outbox.doubtfulAnswers()).toMatchObject([{ storeId: 1, answers: 1 }]);
     answers({ status: 200, body: 'ok' });
     await advance(2 * 60 * minute);
     expect(minutes()).toEqual([0, 5]);
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: null, doubt: null });
-    expect(outbox.doubted()).toEqual([]);
+    expect(outbox.doubtfulAnswers()).toEqual([]);
   });
 
   it('P-63 is an empty answer, if an earlier answer of the store was not empty', async () => {
@@ -508,7 +508,7 @@ describe('a doubtful answer', () => {
   it('is not an empty answer, if all were empty', async () => {
     const { row, outbox } = await doubting('');
     expect(row()).toMatchObject({ confirmAt: null, doubt: null });
-    expect(outbox.doubted()).toEqual([]);
+    expect(outbox.doubtfulAnswers()).toEqual([]);
   });
 
   it('P-63 stays delivered when the confirmations fail', async () => {
@@ -520,7 +520,7 @@ describe('a doubtful answer', () => {
     expect(minutes()).toEqual([0, 5, 65]);
     expect(row()).toMatchObject({ state: 'delivered', confirmAt: null });
     expect(outbox.counts()).toEqual({ owed: 0, exhausted: 0 });
-    expect(outbox.doubted()).toMatchObject([{ answers: 1 }]);
+    expect(outbox.doubtfulAnswers()).toMatchObject([{ answers: 1 }]);
   });
 
   it('P-63 is not sent again after a newer status, in flight or not', async () => {

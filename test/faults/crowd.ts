@@ -13,7 +13,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { statusOf } from '../../src/sandbox/electrum/history-results.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
-import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { connectionOf, type Sqlite } from '../support/files.ts';
 import { markOf, openTestStore } from '../support/store.ts';
@@ -130,9 +130,9 @@ function fillCallbacks(sqlite: Sqlite): void {
 }
 
 async function fill(given: readonly Given[], chain: SimulatedChain): Promise<string> {
-  let mark: Highwater | undefined;
+  let mark: HighWaterMark | undefined;
   const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
-  mark = openHighwater(path, store.instance);
+  mark = openHighWaterMark(path, store.instance);
   await store.addWallet();
   await store.addStore({ callbackUrl, allowPrivateCallback: true, allowHttpCallback: true });
   const sqlite = connectionOf(store.database);

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { resume } from '../../src/domain/allocation.ts';
-import { openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { countersOf } from '../../src/store/mark/resume.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { chainOf } from '../sandbox/support.ts';
@@ -86,7 +86,7 @@ function expectIssued(store: Store, path: string, { issued }: Promised): void {
   expect([...issued].filter((index) => !onFile.has(index))).toEqual([]);
   const { nextIndex } = store.catalog.wallet(1);
   expect(nextIndex).toBeGreaterThan(Math.max(-1, ...onFile));
-  const mark = openHighwater(path, store.instance);
+  const mark = openHighWaterMark(path, store.instance);
   mark.close();
   const { kind, skips } = resume(countersOf(store), mark.reading);
   // Also a backup that is put back now would go on behind all that was answered.

@@ -8,10 +8,10 @@ import { writeSync } from 'node:fs';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
-import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { resumeCounters } from '../../src/store/mark/resume.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
-import { copyTold } from '../../src/store/records/settings.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
+import { copyWarning } from '../../src/store/records/settings.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { connectionOf } from '../support/files.ts';
@@ -23,8 +23,8 @@ const [path = '', rounds = ''] = process.argv.slice(2);
 /** One system call: it is said whole or not at all. */
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 
-async function issue(shop: Shop, count: number): Promise<Issued[]> {
-  const one = async (): Promise<Issued> => {
+async function issue(shop: Shop, count: number): Promise<IssuedAddress[]> {
+  const one = async (): Promise<IssuedAddress> => {
     const issued = await shop.issue();
     say(`issued ${issued.derivationIndex}`);
     return issued;
@@ -32,7 +32,7 @@ async function issue(shop: Shop, count: number): Promise<Issued[]> {
   return Promise.all(Array.from({ length: count }, one));
 }
 
-async function observe(shop: Shop, issued: Issued): Promise<void> {
+async function observe(shop: Shop, issued: IssuedAddress): Promise<void> {
   await shop.observe(issued);
   for (const { status } of shop.payments(issued)) say(`paid ${issued.id} ${status}`);
 }
@@ -68,7 +68,7 @@ function readerOf({ database }: TestStore) {
 
 async function run(): Promise<void> {
   const world = createNodeWorld({ logLevel: 'error' });
-  let mark: Highwater | undefined;
+  let mark: HighWaterMark | undefined;
   const store: TestStore = await openTestStore({
     path,
     beforeCommit: (raises) => mark?.raise(raises),
@@ -79,9 +79,9 @@ async function run(): Promise<void> {
   // So that a commit makes a checkpoint every few rounds.
   connectionOf(store.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(store, chainOf(110));
-  mark = openHighwater(path, shop.instance);
+  mark = openHighWaterMark(path, shop.instance);
   await resumeCounters(shop, mark, world);
-  const copied = copyTold(shop.catalog, world.now());
+  const copied = copyWarning(shop.catalog, world.now());
   if (copied !== undefined) throw new Error(copied.text);
   await shop.follow();
   const plain = createSender(world, { version: '0.1', listeners: () => [] });
@@ -113,7 +113,7 @@ async function run(): Promise<void> {
       reader.read();
     }
   })();
-  const paid: Issued[] = [];
+  const paid: IssuedAddress[] = [];
   for (let round = 0; round < Number(rounds); round += 1) {
     const [first] = await issue(shop, 1 + (round % 3));
     if (first === undefined) throw new Error('nothing was issued');

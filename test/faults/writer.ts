@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { sql } from 'drizzle-orm';
 import { createSnapshots } from '../../src/store/backup/backup-schedule.ts';
 import { openDatabase } from '../../src/store/db/database.ts';
-import { given } from '../../src/store/db/placeholder.ts';
+import { placeholder } from '../../src/store/db/placeholder.ts';
 import { settings } from '../../src/store/db/schema.ts';
 
 const [path = ''] = process.argv.slice(2);
@@ -28,10 +28,10 @@ async function run(): Promise<void> {
   let written = 0;
   let isOver = false;
 
-  const value = given('value');
+  const value = placeholder('value');
   const insert = orm
     .insert(settings)
-    .values({ name: given('name'), value })
+    .values({ name: placeholder('name'), value })
     .prepare();
   const update = orm
     .update(settings)

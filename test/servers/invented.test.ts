@@ -2,7 +2,7 @@
 // payments of their address nor those of others, and do not use up what an honest server forgives.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Asked, Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
@@ -41,7 +41,7 @@ async function pass({ world }: Lying, ms: number): Promise<void> {
   }
 }
 
-const pay = ({ chain }: Lying, ...to: readonly Issued[]): string =>
+const pay = ({ chain }: Lying, ...to: readonly IssuedAddress[]): string =>
   chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
 
 /** Transactions that nobody has; another number is another set of them. */
@@ -53,7 +53,7 @@ const invented = (count: number, set = 0): Message[] =>
   }));
 
 /** The histories of these addresses begin with so many that do not exist. */
-function invent(liar: Liar, addresses: readonly Issued[], count: number): void {
+function invent(liar: Liar, addresses: readonly IssuedAddress[], count: number): void {
   liar.lie = ({ method, params: [first] }, answer) => {
     const set = addresses.findIndex(({ scripthash }) => scripthash === first);
     if (method !== getHistory || set < 0) return answer;
@@ -134,7 +134,7 @@ test('P-143 what a server forgives is not used up by what it makes up of one add
 test('P-143 nor of many: another server is used, which was asked for few of them', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const { watcher, servers, labels, liars } = scene;
-  const baits: Issued[] = [];
+  const baits: IssuedAddress[] = [];
   for (let count = 0; count < 10; count += 1) baits.push(await scene.issue());
   const other = await scene.issue();
   await pass(scene, 10_000);
@@ -159,7 +159,7 @@ test('P-143 nor of many: another server is used, which was asked for few of them
 test('P-141 P-142 very many histories that are shown slowly are left for those of another server', async () => {
   const scene = await begin({ own: false });
   const { watcher } = scene;
-  const baits: Issued[] = [];
+  const baits: IssuedAddress[] = [];
   for (let count = 0; count < 100; count += 1) baits.push(await scene.issue());
   const other = await scene.issue();
   await pass(scene, 20_000);

@@ -8,7 +8,7 @@ import { displayHex, type Scripthash, type Txid } from '../../src/bitcoin/ids.ts
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
 import { chunks } from '../../src/lib/chunk.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import { merchantKey, spendAgain } from '../support/house.ts';
 import type { Liar, Lie, Message } from '../support/liar.ts';
@@ -230,7 +230,7 @@ test('P-149 what is shown after its look has failed keeps no true payment waitin
 async function tellLate(
   { world, chain, watcher, payments }: Lying,
   liar: Liar,
-  issued: Issued,
+  issued: IssuedAddress,
   raws: readonly Buffer[],
 ): Promise<void> {
   const late: Message[] = [];

@@ -3,7 +3,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Liar, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
@@ -14,7 +14,7 @@ afterEach(cleanUp);
 const getHistory = 'blockchain.scripthash.get_history';
 
 interface Scene extends Lying {
-  readonly issued: Issued;
+  readonly issued: IssuedAddress;
   readonly liar: Liar;
   readonly honest: Liar;
 }

@@ -76,7 +76,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     const indexes = await indexesOf(house, 30);
     expect(indexes.at(-1)).toBeLessThanOrEqual(34);
     expect(house.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
-    const marked = house.store.addressDesk.foreignUses().filter(({ count }) => count > 0);
+    const marked = house.store.addressView.foreignUses().filter(({ count }) => count > 0);
     expect(marked).toEqual([]);
     expect(house.watcher.status().soleReporters.get(1)).toBe(house.labels[0]);
   });
@@ -87,7 +87,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     await house.start();
     await bothLive(house);
     await house.watcher.idle();
-    expect(house.store.addressDesk.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
+    expect(house.store.addressView.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
     expect(await indexesOf(house, 1)).toEqual([40]);
   });
 
@@ -147,7 +147,7 @@ describe('an address that another program has used', () => {
     house.chain.mine();
     await house.watcher.idle();
     expect(await indexesOf(house, 2)).toEqual([12, 13]);
-    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
+    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
   });
 
   test('in the mempools of two servers is never given out', async () => {
@@ -167,10 +167,10 @@ describe('an address that another program has used', () => {
     house.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
     await house.watcher.idle();
     expect(await indexesOf(house, 1)).toEqual([1]);
-    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
+    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
     house.chain.mine();
     await house.watcher.idle();
-    expect(house.store.addressDesk.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
+    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
   });
 });
 

@@ -5,7 +5,7 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { AlarmBook } from '../../src/status/finding-history.ts';
 import { findAlarms } from '../../src/status/findings.ts';
 import { createHealth } from '../../src/status/health.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { PaymentRow } from '../../src/store/records/payment-records.ts';
 import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher } from '../../src/watcher/watcher.ts';
@@ -49,7 +49,7 @@ const place = ({ watcher, labels }: Watching): number =>
 
 const doubts = ({ watcher }: Watching) => watcher.status().servers.map(({ doubt }) => doubt);
 
-const rowOf = ({ store }: Watching, issued: Issued): PaymentRow | undefined => {
+const rowOf = ({ store }: Watching, issued: IssuedAddress): PaymentRow | undefined => {
   const id = store.addresses.byScripthash(issued.scripthash)?.id ?? 0;
   return store.ledger.paymentsOf(id)[0];
 };
@@ -163,7 +163,11 @@ describe('P-163 a server whose tip is stale', () => {
 
 describe('P-165 a server on another branch', () => {
   /** Two chains that part: the one in use has the payment and more work. */
-  async function disagreeing(): Promise<{ watching: Watching; issued: Issued; other: number }> {
+  async function disagreeing(): Promise<{
+    watching: Watching;
+    issued: IssuedAddress;
+    other: number;
+  }> {
     const watching = await begin({ ownChains: true });
     const { chains, watcher, store } = watching;
     const [used, other] = [place(watching), 1 - place(watching)];

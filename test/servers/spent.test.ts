@@ -2,7 +2,7 @@
 // in a few minutes, and forgives it in an hour.
 
 import { afterEach, expect, test } from 'vitest';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { cleanUp } from '../support/files.ts';
 import { prepareLying } from '../support/lying.ts';
 
@@ -26,7 +26,7 @@ test.each([
   watcher.start();
   await pass(30);
   await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
-  const pay = (...to: readonly Issued[]) =>
+  const pay = (...to: readonly IssuedAddress[]) =>
     chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
   const long = await Promise.all(Array.from({ length: 3 }, () => house.issue()));
   const others = await Promise.all(Array.from({ length: 10 }, () => house.issue()));
@@ -40,7 +40,7 @@ test.each([
     };
   }
   const lateness: number[] = [];
-  const owed = new Map<Issued, number>();
+  const owed = new Map<IssuedAddress, number>();
   for (let minute = 0; minute < 72; minute += 1) {
     const other = minute % 6 === 0 ? others.shift() : undefined;
     if (other !== undefined) {

@@ -8,10 +8,10 @@ import { openDatabase } from '../../src/store/db/database.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
 import { lockForServer } from '../../src/store/db/file-guards.ts';
 import { settings } from '../../src/store/db/schema.ts';
-import { type Highwater, openHighwater } from '../../src/store/mark/high-water-mark.ts';
+import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { resumeCounters } from '../../src/store/mark/resume.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { copyTold } from '../../src/store/records/settings.ts';
+import { copyWarning } from '../../src/store/records/settings.ts';
 import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
@@ -120,7 +120,7 @@ async function issue(): Promise<void> {
   const dieIn = (among: number): void => {
     if (random() < 1 / among) process.kill(process.pid, 'SIGKILL');
   };
-  let mark: Highwater | undefined;
+  let mark: HighWaterMark | undefined;
   const store = await openStore({
     path,
     create: false,
@@ -133,11 +133,11 @@ async function issue(): Promise<void> {
       return marked;
     },
   });
-  mark = openHighwater(path, store.instance);
+  mark = openHighWaterMark(path, store.instance);
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
   await resumeCounters(store, mark, { now: () => 1, log });
-  print(copyTold(store.catalog, 1)?.text ?? 'continue');
+  print(copyWarning(store.catalog, 1)?.text ?? 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
       store.database

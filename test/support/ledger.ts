@@ -10,9 +10,9 @@ import type { Block } from '../../src/domain/payment.ts';
 import { type HistoryItem, statusHash } from '../../src/domain/script-history.ts';
 import type { Block as SimulatedBlock } from '../../src/sandbox/chain/simulated-block.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
-import type { AddressPlace, Issued } from '../../src/store/records/address-row.ts';
+import type { AddressPlace, IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { NewStore } from '../../src/store/records/catalog.ts';
-import type { Applied, Observation, Seen } from '../../src/store/records/ledger.ts';
+import type { Applied, Observation, SeenPayment } from '../../src/store/records/ledger.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
 import { now, openTestStore, type TestStore } from './store.ts';
@@ -26,14 +26,14 @@ export interface Shop extends TestStore {
   /** Mines, with whatever waits, and follows. */
   mine(count?: number): Promise<number>;
   /** What a server would show of the address now, proven. */
-  observation(issued: Issued): Observation;
+  observation(issued: IssuedAddress): Observation;
   /** Observes an address and applies that. */
-  observe(issued: Issued, changes?: Partial<Observation>): Promise<Applied>;
+  observe(issued: IssuedAddress, changes?: Partial<Observation>): Promise<Applied>;
   /** The callbacks of an address (or all), oldest first: their statuses. */
-  told(issued?: Issued): number[];
-  row(issued: Issued): AddressPlace;
-  payments(issued: Issued): RecordedPayment[];
-  payment(issued: Issued): RecordedPayment;
+  told(issued?: IssuedAddress): number[];
+  row(issued: IssuedAddress): AddressPlace;
+  payments(issued: IssuedAddress): RecordedPayment[];
+  payment(issued: IssuedAddress): RecordedPayment;
 }
 
 /** Blocks before anything happens: the faucet's coins are mature then. */
@@ -77,13 +77,13 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     });
   }
 
-  function row({ scripthash }: Issued): AddressPlace {
+  function row({ scripthash }: IssuedAddress): AddressPlace {
     const found = addresses.byScripthash(scripthash);
     if (found === undefined) throw new Error(`no address ${scripthash}`);
     return found;
   }
 
-  function observation(issued: Issued): Observation {
+  function observation(issued: IssuedAddress): Observation {
     const history = chain.history(issued.scripthash);
     const { id: addressId, origin } = row(issued);
     const script = addresses.scriptOf(addressId);
@@ -96,7 +96,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     };
   }
 
-  const payments = (issued: Issued) => recorded(store, issued.id);
+  const payments = (issued: IssuedAddress) => recorded(store, issued.id);
   return {
     ...store,
     chain,
@@ -133,7 +133,12 @@ function blockAt(chain: SimulatedChain, height: number): Block {
   return { height, hash };
 }
 
-function seenIn(chain: SimulatedChain, script: Uint8Array, txid: Txid, height: number): Seen[] {
+function seenIn(
+  chain: SimulatedChain,
+  script: Uint8Array,
+  txid: Txid,
+  height: number,
+): SeenPayment[] {
   const transaction = parseTransaction(chain.transaction(txid)?.raw ?? new Uint8Array());
   const valueSat = valuePaidTo(transaction, script);
   if (valueSat === 0) return [];

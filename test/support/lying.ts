@@ -1,6 +1,6 @@
 // A watcher before servers that may lie, and what tests of lies ask for again and again.
 
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { Liar } from './liar.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from './watching.ts';
@@ -8,10 +8,10 @@ import { prepareWatching, type Watching, type WatchingOptions } from './watching
 export interface Lying extends Omit<Watching, 'inUse' | 'again'> {
   /** What stands before the server in use. */
   inUse(): Liar;
-  issue(): Promise<Issued>;
+  issue(): Promise<IssuedAddress>;
   /** So many, one by one, each worked up. */
   minutes(much: number): Promise<void>;
-  payments(issued: Pick<Issued, 'scripthash'>): RecordedPayment[];
+  payments(issued: Pick<IssuedAddress, 'scripthash'>): RecordedPayment[];
 }
 
 /** Two servers unless told otherwise. */

@@ -2,7 +2,7 @@
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { displayHex, type Txid } from '../../src/bitcoin/ids.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { Liar } from './liar.ts';
 
 export const getHistory = 'blockchain.scripthash.get_history';
@@ -43,7 +43,7 @@ export const payingTo = (script: Uint8Array, number: number, scriptBytes: number
 export const idOf = (raw: Buffer): Txid => displayHex<Txid>(sha256x2(raw));
 
 /** Has a server name these, in no block, beside what is true, and show them. */
-export function tellOf(liar: Liar, { scripthash }: Issued, raws: readonly Buffer[]): void {
+export function tellOf(liar: Liar, { scripthash }: IssuedAddress, raws: readonly Buffer[]): void {
   const made = new Map(raws.map((raw) => [idOf(raw), raw.toString('hex')]));
   const items = [...made.keys()].map((tx_hash) => ({ tx_hash, height: 0, fee: 1 }));
   liar.lie = ({ method, params: [of = ''] }, message) => {

@@ -8,7 +8,7 @@ import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { markName } from '../../src/domain/allocation.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import { type OpenOptions, openStore, type Store } from '../../src/store/open-store.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { NewStore, StoreRow, WalletRow } from '../../src/store/records/catalog.ts';
 import { tempFolder, whenOver } from './files.ts';
 
@@ -22,7 +22,7 @@ export interface TestStore extends Store {
   /** A wallet whose addresses may be issued at once, unless it waits for its scan. */
   addWallet(options?: { key?: WalletKey; startIndex?: number | undefined }): Promise<WalletRow>;
   addStore(changes?: Partial<NewStore>): Promise<StoreRow>;
-  issue(walletId?: number, storeId?: number): Promise<Issued>;
+  issue(walletId?: number, storeId?: number): Promise<IssuedAddress>;
 }
 
 /** A merchant's account key of regtest; another number is another wallet. */

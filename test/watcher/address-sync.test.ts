@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { StatusHash } from '../../src/domain/script-history.ts';
-import type { Observation, Seen } from '../../src/store/records/ledger.ts';
+import type { Observation, SeenPayment } from '../../src/store/records/ledger.ts';
 import { partsOf } from '../../src/watcher/address-sync.ts';
 
 const output = { valueSat: 600, signalsRbf: false, coinbase: false };
-const seen = (count: number): Seen[] =>
+const seen = (count: number): SeenPayment[] =>
   Array.from({ length: count }, (_, at) => ({ txid: String(at) as Txid, block: null, output }));
 
 const observe = (count: number): Observation => ({

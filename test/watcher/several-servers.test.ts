@@ -5,7 +5,7 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
-import type { Issued } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
@@ -107,7 +107,7 @@ test('P-121 payments of a block that left are looked at again though a later com
   const watching = await prepareWatching({ servers: 2 });
   const { store, world, watcher, chain } = watching;
   // More than one commit decides on.
-  const issued: Issued[] = [];
+  const issued: IssuedAddress[] = [];
   for (let count = 0; count < 210; count += 1) issued.push(await store.issue());
   await watching.start();
   await world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
@@ -166,5 +166,5 @@ test('a server that was lost while it was caught up with says nothing of the one
   expect(watcher.status()).toMatchObject({ caughtUp: true });
 });
 
-const stateOf = ({ ledger, addresses }: TestStore, { scripthash }: Issued) =>
+const stateOf = ({ ledger, addresses }: TestStore, { scripthash }: IssuedAddress) =>
   ledger.paymentsOf(addresses.byScripthash(scripthash)?.id ?? 0)[0]?.state;

@@ -11,7 +11,7 @@ const mostShown = 50;
 export const addressPage: Page = { path: '/addresses/:id', show: (visit) => addressMarkup(visit) };
 
 function addressMarkup(visit: Visit) {
-  const { addressDesk, paymentDesk } = visit.parts.store;
+  const { addressView: addressDesk, paymentView: paymentDesk } = visit.parts.store;
   const row = addressDesk.address(idIn(visit));
   const payments = paymentDesk.list({ scripthash: row.scripthash, limit: mostShown });
   return (

@@ -4,7 +4,7 @@ import { gapLimitNeeded } from '../../domain/allocation.ts';
 import {
   type AddressEntry,
   type AddressPage,
-  mostLookedAt,
+  maxRowsRead,
 } from '../../store/views/address-view.ts';
 import { Layout, Table, Time } from '../layout.tsx';
 import { base, type Page, type Visit } from '../page.ts';
@@ -50,7 +50,7 @@ function addressesMarkup(visit: Visit) {
       {rows.length > 0 ? <AddressTable rows={rowsShown(rows)} /> : null}
       {goesOnAt !== undefined ? (
         <p>
-          {mostLookedAt.toLocaleString('en')} addresses were looked at: there may be more such ones
+          {maxRowsRead.toLocaleString('en')} addresses were looked at: there may be more such ones
           among the older.
         </p>
       ) : rows.length === 0 ? (
@@ -73,7 +73,7 @@ function pageOf(visit: Visit): AddressPage {
   const isNone = search === undefined || search.txid !== undefined;
   return isNone
     ? { rows: [], goesOnAt: undefined }
-    : visit.parts.store.addressDesk.list({ ...filter, ...search });
+    : visit.parts.store.addressView.list({ ...filter, ...search });
 }
 
 const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (

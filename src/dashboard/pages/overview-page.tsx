@@ -20,7 +20,7 @@ export const overviewPage: Page = {
 };
 
 function overview(visit: Visit) {
-  const { paymentDesk } = visit.parts.store;
+  const { paymentView: paymentDesk } = visit.parts.store;
   const health = visit.parts.health();
   const rows = paymentDesk.list({ limit: latest });
   return (

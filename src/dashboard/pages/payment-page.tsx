@@ -18,7 +18,7 @@ export const paymentPage: Page = { path: '/payments/:id', show: (visit) => payme
 
 function payment(visit: Visit) {
   const { store } = visit.parts;
-  const row = store.paymentDesk.payment(idIn(visit));
+  const row = store.paymentView.payment(idIn(visit));
   return (
     <Layout visit={visit} title="Payment" live>
       <Facts store={store} row={row} now={visit.now} />
@@ -147,7 +147,7 @@ interface Happening {
 
 /** What is known of its course, in order: times of blocks are those that they claim. */
 function eventsOf(store: Store, row: PaymentEntry): Happening[] {
-  const told = store.paymentDesk.callbacksOf(row.id);
+  const told = store.paymentView.callbacksOf(row.id);
   const takenBack = told.filter((each, place) => {
     const before = told[place - 1];
     return before !== undefined && each.status < before.status;
@@ -192,7 +192,7 @@ function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): str
 }
 
 function Told({ store, row }: Props) {
-  const { catalog, paymentDesk } = store;
+  const { catalog, paymentView: paymentDesk } = store;
   const rows = paymentDesk.callbacksOf(row.id);
   return (
     <>

@@ -56,7 +56,7 @@ function linesFor(visit: Visit): ReadableStream<Uint8Array> {
       const rows =
         search === undefined
           ? []
-          : store.paymentDesk.list({ ...filter, ...search, beforeId, limit: rowsAtOnce });
+          : store.paymentView.list({ ...filter, ...search, beforeId, limit: rowsAtOnce });
       beforeId = rows.at(-1)?.id;
       const text = rows.map((row) => line(cellsOf(store, row))).join('');
       if (rows.length > 0) controller.enqueue(encoder.encode(text));

@@ -52,7 +52,7 @@ function payments(visit: Visit) {
   const search = searchOf(visit);
   const filter = { ...filterOf(visit), beforeId: askedNumber(visit, 'before'), limit: rowsRead };
   const rows =
-    search === undefined ? [] : visit.parts.store.paymentDesk.list({ ...filter, ...search });
+    search === undefined ? [] : visit.parts.store.paymentView.list({ ...filter, ...search });
   return (
     <Layout visit={visit} title="Payments" live={asked(visit, 'before') === undefined}>
       <Filters path={here}>

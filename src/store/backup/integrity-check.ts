@@ -53,7 +53,7 @@ type Counted = keyof typeof counted;
 export type Depth = 'integrity_check' | 'quick_check';
 
 /** Faults are told until there are so many. */
-const mostFaults = 20;
+const maxFaults = 20;
 
 /**
  * @param depth quick: every page, but not whether each index says what its table does, which reads all over the file
@@ -97,7 +97,7 @@ function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
 }
 
 /** There is no place for the copy that is looked at: that says nothing of the file. */
-export class NoRoom extends PaygateError {}
+export class NoSpace extends PaygateError {}
 
 /** As mkdtemp names it. */
 const leftFolder = /^\.?paygate-check-\w{6}$/;
@@ -117,7 +117,7 @@ function privateFolder(path: string): string {
     }
   }
   const places = prefixes.map(dirname).join(' nor ');
-  throw new NoRoom(
+  throw new NoSpace(
     'unavailable',
     `${path}: a copy of it is looked at, and neither ${places} has room for that and takes a file`,
   );
@@ -173,8 +173,8 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
     last_issued_at: issuedAt === null ? null : Math.floor(issuedAt / 1000),
     wallets: walletsOf(sqlite, faults),
     ok: faults.length === 0,
-    faults: faults.slice(0, mostFaults),
-    damage: damage.slice(0, mostFaults),
+    faults: faults.slice(0, maxFaults),
+    damage: damage.slice(0, maxFaults),
   };
 }
 
@@ -189,7 +189,7 @@ function faultsIn(look: () => string[]): string[] {
 }
 
 function pageFaults(sqlite: Sqlite, depth: Depth): string[] {
-  const found = sqlite.prepare(`PRAGMA ${depth}(${mostFaults})`).pluck().all() as string[];
+  const found = sqlite.prepare(`PRAGMA ${depth}(${maxFaults})`).pluck().all() as string[];
   return found.filter((text) => text !== 'ok');
 }
 

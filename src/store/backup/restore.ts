@@ -15,7 +15,7 @@ import { makePrivateFolder, replaceFile, syncPath } from '../../world/disk.ts';
 import { withSqlite } from '../db/driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from '../db/file-guards.ts';
 import { besideEnds, truePath } from '../db/file-path.ts';
-import { type Highwater, openHighwater } from '../mark/high-water-mark.ts';
+import { type HighWaterMark, openHighWaterMark } from '../mark/high-water-mark.ts';
 import { countersOf } from '../mark/resume.ts';
 import type { Addresses } from '../records/addresses.ts';
 import type { Catalog } from '../records/catalog.ts';
@@ -24,7 +24,7 @@ import {
   checkFile,
   copyWithLog,
   type FileReport,
-  NoRoom,
+  NoSpace,
   refuseForeign,
 } from './integrity-check.ts';
 
@@ -104,7 +104,7 @@ function instanceOf(path: string): string | undefined {
   try {
     return checkFile(path).instance ?? undefined;
   } catch (error) {
-    if (error instanceof NoRoom) throw error;
+    if (error instanceof NoSpace) throw error;
     return undefined;
   }
 }
@@ -182,9 +182,9 @@ export function declareMoved(moved: Declared): void {
 export const declareSetBack = (setBack: Declared): void =>
   withMark(setBack, (mark) => mark.distrust());
 
-function withMark({ path, instance }: Declared, work: (mark: Highwater) => void): void {
+function withMark({ path, instance }: Declared, work: (mark: HighWaterMark) => void): void {
   const lock = lockForServer(path);
-  const mark = openHighwater(path, instance);
+  const mark = openHighWaterMark(path, instance);
   try {
     work(mark);
   } finally {

@@ -43,7 +43,7 @@ export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const log = `${path}-wal`;
   const traces = [markPath(path), join(backupFolder(path), latestName)];
   const trace = isLog(log) ? log : traces.find((each) => existsSync(each));
-  const found = lookAt(path);
+  const found = readHeaderAt(path);
   if (found === undefined) {
     if (trace === undefined) return 'absent';
     throw refuse(
@@ -73,12 +73,12 @@ const noFolder = (path: string): PaygateError =>
 
 /** Whether opening a file of ours would change its schema. */
 export function isOutdated(path: string): boolean {
-  const found = lookAt(path);
+  const found = readHeaderAt(path);
   return found !== undefined && found.header.readUInt32BE(60) < migrations.length;
 }
 
 /** Size and first bytes of a file; undefined where there is none. */
-function lookAt(path: string): { size: number; header: Buffer } | undefined {
+function readHeaderAt(path: string): { size: number; header: Buffer } | undefined {
   let file: number | undefined;
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
@@ -218,8 +218,8 @@ export function unwritableAt(path: string): string[] {
 }
 
 /** As long as who opens a file, or ends, needs to be done with it. */
-const mostLooks = 10;
-const lookMs = 100;
+const maxAttempts = 10;
+const attemptMs = 100;
 
 /**
  * A process that made another log, or another index of it, would damage the file under the server that lost its own and writes on.
@@ -228,7 +228,7 @@ const lookMs = 100;
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
   const missing = () => ['-wal', '-shm'].find((end) => !existsSync(`${path}${end}`));
-  for (let looks = 0; looks < mostLooks; looks += 1) {
+  for (let looks = 0; looks < maxAttempts; looks += 1) {
     // Who has just opened it makes both next; who looks here has it for a moment only.
     if (missing() === undefined || !isOpenElsewhere(path)) return;
   }
@@ -243,7 +243,7 @@ export function refuseLostLog(given: string): void {
 function isOpenElsewhere(path: string): boolean {
   const leaveLog = logAsFound(path);
   try {
-    withSqlite(path, { fileMustExist: true, timeout: lookMs }, (sqlite) => {
+    withSqlite(path, { fileMustExist: true, timeout: attemptMs }, (sqlite) => {
       sqlite.pragma('locking_mode = EXCLUSIVE');
       sqlite.pragma('user_version');
     });

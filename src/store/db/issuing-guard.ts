@@ -9,7 +9,7 @@ import { minFreeBytes } from '../../world/disk.ts';
 import { backupFolder, latestName, restoreLine } from '../backup/backup.ts';
 import type { Database } from './database.ts';
 
-export interface Room {
+export interface IssuingGuard {
   hasRoom(): boolean;
   /** That the file which is open stands in its place no more; undefined while it does. */
   displaced(): string | undefined;
@@ -27,7 +27,7 @@ export interface Room {
  * To be made when the counters of the file stand where it goes on.
  * @param isSetBack whether one of them is behind where it was when this was asked before
  */
-export function createRoom(database: Database, isSetBack: () => boolean): Room {
+export function createIssuingGuard(database: Database, isSetBack: () => boolean): IssuingGuard {
   // The first time it finds out where they stand.
   isSetBack();
   const displaced = oncePerTurn(() => displacementOf(database));
@@ -47,7 +47,7 @@ export function createRoom(database: Database, isSetBack: () => boolean): Room {
   const name = basename(database.path);
   const inPlace = `in place, in the folder of the database, with \`${restoreLine(quoteForShell(latest), name)}\``;
   return {
-    hasRoom,
+    hasRoom: hasRoom,
     displaced,
     overwritten,
     refused: () => database.refused(),

@@ -5,31 +5,37 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Cancel, World } from '../../world/world.ts';
 import type { Snapshots } from '../backup/backup-schedule.ts';
 import type { Database } from './database.ts';
-import type { Room } from './issuing-guard.ts';
+import type { IssuingGuard } from './issuing-guard.ts';
 
 const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
 const everyQuarter = '0 */15 * * * *';
 const everyHour = '0 0 * * * *';
 
-export interface FileCare {
+export interface MaintenanceParts {
   readonly world: World;
   readonly database: Database;
-  readonly room: Room;
+  readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
   /** Another process has written to the file. */
   readonly onOthers: () => void;
 }
 
-export interface Tending {
+export interface Maintenance {
   readonly cancels: readonly Cancel[];
   /** Saves, before it is closed, what would be lost with a file that was deleted. */
   last(): Promise<void>;
 }
 
-export function tendFile({ world, database, room, snapshots, onOthers }: FileCare): Tending {
-  const isDisplaced = () => room.displaced() !== undefined;
-  const isOverwritten = () => room.overwritten() !== undefined;
+export function startMaintenance({
+  world,
+  database,
+  guard,
+  snapshots,
+  onOthers,
+}: MaintenanceParts): Maintenance {
+  const isDisplaced = () => guard.displaced() !== undefined;
+  const isOverwritten = () => guard.overwritten() !== undefined;
   let told = false;
   function lookAround(): void {
     if (database.changedElsewhere()) onOthers();
@@ -37,7 +43,7 @@ export function tendFile({ world, database, room, snapshots, onOthers }: FileCar
     database.checkpointIfQuiet();
     const isAmiss = isDisplaced() || isOverwritten();
     if (isAmiss && !told) {
-      for (const warning of room.warnings()) world.log.error(warning);
+      for (const warning of guard.warnings()) world.log.error(warning);
       if (isDisplaced()) takeSnapshot();
     }
     told = isAmiss;

@@ -12,4 +12,4 @@ import { type SQL, sql } from 'drizzle-orm';
  * value of a bare placeholder as its column does. The unary plus changes no value, and keeps SQLite from
  * compiling the statement again. drizzle's types take only `sql.placeholder` itself as a LIMIT.
  */
-export const given = (name: string): SQL => sql`+${sql.placeholder(name)}`;
+export const placeholder = (name: string): SQL => sql`+${sql.placeholder(name)}`;

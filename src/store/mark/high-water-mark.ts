@@ -67,7 +67,7 @@ interface Identity {
   readonly guesses?: readonly Raise[];
 }
 
-export interface Highwater {
+export interface HighWaterMark {
   /** What the mark said when it was opened; undefined when there was none. */
   readonly reading: MarkReading | undefined;
   /**
@@ -86,7 +86,7 @@ export interface Highwater {
 }
 
 /** Opens the mark of a database. The first raise, of nothing perhaps, makes it ours. */
-export function openHighwater(given: string, instance: string): Highwater {
+export function openHighWaterMark(given: string, instance: string): HighWaterMark {
   const databasePath = truePath(given);
   const path = markPath(databasePath);
   const identity = {
@@ -160,7 +160,7 @@ export function openHighwater(given: string, instance: string): Highwater {
 
 /** Makes the mark of a file that gets its name at this moment: beside none, it would be taken for a copy. */
 export function beginMark(databasePath: string, instance: string): void {
-  const mark = openHighwater(databasePath, instance);
+  const mark = openHighWaterMark(databasePath, instance);
   try {
     if ((mark.reading?.raises ?? []).length === 0) mark.begin([]);
   } finally {

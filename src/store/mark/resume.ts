@@ -15,7 +15,7 @@ import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Store } from '../open-store.ts';
 import { noteCopied } from '../records/settings.ts';
-import type { Highwater } from './high-water-mark.ts';
+import type { HighWaterMark } from './high-water-mark.ts';
 import { issuingRate, lastIssue } from './issuing-rate.ts';
 
 /** Addresses derived in one write: up to 1.3 ms each, while the event loop waits. */
@@ -30,7 +30,7 @@ export const countersOf = ({
   catalog.wallets().flatMap(({ id, descriptor, nextIndex, scannedAt }): Counter[] => {
     const wallet = markName(descriptor);
     const used = addresses.isUsed(id);
-    const count = addresses.givenBackCount(id);
+    const count = addresses.returnedCount(id);
     return [
       { walletId: id, wallet, nextIndex, used, scanned: scannedAt !== null },
       {
@@ -46,7 +46,7 @@ export const countersOf = ({
  */
 export async function resumeCounters(
   store: Store,
-  mark: Highwater,
+  mark: HighWaterMark,
   world: Pick<World, 'now' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
   const { addresses, database } = store;
@@ -64,7 +64,7 @@ export async function resumeCounters(
     if (mustScan) addresses.requireScan(tx);
     for (const { walletId, to } of skips) addresses.skip(tx, world.now(), walletId, to);
     for (const { walletId, to, givenBack } of resumption.skips) {
-      if (givenBack) addresses.setGivenBack(tx, walletId, to);
+      if (givenBack) addresses.setReturnedCount(tx, walletId, to);
     }
     if (resumption.kind === 'copy') keepWhatIsBelow(store, tx);
   });
@@ -81,7 +81,7 @@ export async function resumeCounters(
 
 /** Keeps left-out indexes from being issued, because the original may have issued them. */
 function keepWhatIsBelow({ catalog, addresses }: Store, tx: Tx): void {
-  for (const { id, nextIndex } of catalog.wallets()) addresses.keepBelow(tx, id, nextIndex);
+  for (const { id, nextIndex } of catalog.wallets()) addresses.withholdBelow(tx, id, nextIndex);
 }
 
 async function noteCopy(

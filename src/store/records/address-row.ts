@@ -4,7 +4,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses } from '../db/schema.ts';
 import type { WalletRow } from './catalog.ts';
 
@@ -28,11 +28,11 @@ export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
  * Stands for the status of a history that was worked up in part. No history has it: rows were written
  * by what it said, so even a return to the status from before must be looked at.
  */
-export const unfinished = 'unfinished' as StatusHash;
+export const incompleteStatus = 'unfinished' as StatusHash;
 
 /** The branch that BIP44 gives to addresses which are shown to others. */
 export const external = 0;
-export interface Issued {
+export interface IssuedAddress {
   readonly id: number;
   readonly walletId: number;
   /** The wallet's key as the merchant gave it. */
@@ -44,7 +44,7 @@ export interface Issued {
   readonly issuedAt: number;
 }
 
-export const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => ({
+export const issuedOf = (row: AddressPlace, { account }: WalletRow): IssuedAddress => ({
   id: row.id,
   walletId: row.walletId,
   account,
@@ -56,4 +56,7 @@ export const issuedOf = (row: AddressPlace, { account }: WalletRow): Issued => (
 
 /** On a wallet's external branch. */
 export const onBranch = () =>
-  and(eq(addresses.walletId, given('walletId')), eq(addresses.branch, external).inlineParams());
+  and(
+    eq(addresses.walletId, placeholder('walletId')),
+    eq(addresses.branch, external).inlineParams(),
+  );

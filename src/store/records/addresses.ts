@@ -7,7 +7,7 @@ import { type DerivedAddress, deriveAddress, type WalletKey } from '../../bitcoi
 import { scanGap } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { raisesTo } from '../mark/counter-raise.ts';
@@ -17,13 +17,13 @@ import {
   type AddressPlace,
   addressPlace,
   external,
-  type Issued,
+  type IssuedAddress,
+  incompleteStatus,
   issuedOf,
   onBranch,
-  unfinished,
 } from './address-row.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import { createGivenBack, type GivenBack } from './returned-indexes.ts';
+import { createReturnedIndexes, type ReturnedIndexes } from './returned-indexes.ts';
 import { copiedAt } from './settings.ts';
 
 /** An index of a wallet's external branch, and what it derives to. */
@@ -33,7 +33,7 @@ export interface DerivedIndex extends DerivedAddress {
 
 export type IsPending = (scripthash: Scripthash) => boolean;
 
-export interface Addresses extends WatchedPages, UnpaidAddresses, GivenBack {
+export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexes {
   /**
    * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
    * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
@@ -45,11 +45,17 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, GivenBack {
     walletId: number,
     storeIds: readonly number[],
     isPending?: IsPending,
-  ): Issued[];
+  ): IssuedAddress[];
   /** The same for one store. */
-  issue(tx: Tx, now: number, walletId: number, storeId: number, isPending?: IsPending): Issued;
+  issue(
+    tx: Tx,
+    now: number,
+    walletId: number,
+    storeId: number,
+    isPending?: IsPending,
+  ): IssuedAddress;
   /** An address that was issued, by its row. */
-  issuedAs(id: number): Issued | undefined;
+  issuedAs(id: number): IssuedAddress | undefined;
   /** Derives addresses in advance up to (not including) the index; answers the new ones. */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
   /** Keeps what was derived in advance outside of any transaction. */
@@ -81,7 +87,7 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, GivenBack {
 /** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
 const leftOutWithin = 100;
 /** And at most so many by the word of one server: a wallet's gap has room for the unpaid ones between them. */
-const mostClaimed = 5;
+const maxClaimed = 5;
 /** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
 export function createAddresses(
   orm: Orm,
@@ -90,7 +96,7 @@ export function createAddresses(
 ): Addresses {
   const statements = prepare(orm);
   const { floor, raise, raiseGivenBack, isSetBack } = raisesTo(floorOf);
-  const { takeBack, ...givenBack } = createGivenBack(orm, catalog, raiseGivenBack);
+  const { takeBack, ...givenBack } = createReturnedIndexes(orm, catalog, raiseGivenBack);
 
   const isUsed = (walletId: number): boolean =>
     statements.firstUsed.get({ walletId }) !== undefined;
@@ -136,12 +142,12 @@ export function createAddresses(
   return {
     issueEach,
     issue(tx, now, walletId, storeId, isPending) {
-      const [issued] = issueEach(tx, now, walletId, [storeId], isPending) as [Issued];
+      const [issued] = issueEach(tx, now, walletId, [storeId], isPending) as [IssuedAddress];
       return issued;
     },
     skip,
     floor: (walletId) => floor(catalog.wallet(walletId)),
-    isSetBack: () => isSetBack(catalog.wallets(), givenBack.givenBackCount),
+    isSetBack: () => isSetBack(catalog.wallets(), givenBack.returnedCount),
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
     finishScan(tx, now, walletId, found) {
       const wallet = catalog.wallet(walletId);
@@ -150,7 +156,7 @@ export function createAddresses(
       if (isUsed(walletId)) raise(tx, wallet, nextIndex);
       const scanned = { scannedAt: now, nextIndex };
       orm.update(wallets).set(scanned).where(eq(wallets.id, walletId)).run();
-      givenBack.keepBelow(tx, walletId, nextIndex);
+      givenBack.withholdBelow(tx, walletId, nextIndex);
     },
     isUsed,
     ...givenBack,
@@ -237,7 +243,7 @@ function unusedFrom(
       const isLeftOut =
         row.statusHash === null
           ? isPending(row.scripthash) && mayBeLeftOut(scanGap)
-          : mayBeLeftOut(mostClaimed);
+          : mayBeLeftOut(maxClaimed);
       if (!isLeftOut) return row;
     }
   };
@@ -296,7 +302,7 @@ function prepare(orm: Orm) {
     atIndex: orm
       .select(addressPlace)
       .from(addresses)
-      .where(and(onBranch(), eq(addresses.derivationIndex, given('index'))))
+      .where(and(onBranch(), eq(addresses.derivationIndex, placeholder('index'))))
       .prepare(),
     between: orm
       .select(addressPlace)
@@ -304,8 +310,8 @@ function prepare(orm: Orm) {
       .where(
         and(
           onBranch(),
-          gte(addresses.derivationIndex, given('from')),
-          lt(addresses.derivationIndex, given('until')),
+          gte(addresses.derivationIndex, placeholder('from')),
+          lt(addresses.derivationIndex, placeholder('until')),
         ),
       )
       .prepare(),
@@ -324,12 +330,12 @@ function prepare(orm: Orm) {
     insert: orm
       .insert(addresses)
       .values({
-        walletId: given('walletId'),
+        walletId: placeholder('walletId'),
         branch: external,
-        derivationIndex: given('index'),
-        address: given('address'),
-        script: given('script'),
-        scripthash: given('scripthash'),
+        derivationIndex: placeholder('index'),
+        address: placeholder('address'),
+        script: placeholder('script'),
+        scripthash: placeholder('scripthash'),
         origin: 'ahead',
       })
       // A request may have needed the index before what was derived in advance came here.
@@ -344,8 +350,8 @@ function prepare(orm: Orm) {
         and(
           ofWallet(),
           eq(addresses.origin, 'ahead'),
-          gte(addresses.derivationIndex, given('from')),
-          lt(addresses.derivationIndex, given('until')),
+          gte(addresses.derivationIndex, placeholder('from')),
+          lt(addresses.derivationIndex, placeholder('until')),
         ),
       )
       .prepare(),
@@ -353,8 +359,8 @@ function prepare(orm: Orm) {
     skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
     setNextIndex: orm
       .update(wallets)
-      .set({ nextIndex: given('nextIndex') })
-      .where(eq(wallets.id, given('walletId')))
+      .set({ nextIndex: placeholder('nextIndex') })
+      .where(eq(wallets.id, placeholder('walletId')))
       .prepare(),
   };
 }
@@ -366,19 +372,19 @@ const prepareRow = (orm: Orm) => ({
   byScripthash: orm
     .select(addressPlace)
     .from(addresses)
-    .where(eq(addresses.scripthash, given('scripthash')))
+    .where(eq(addresses.scripthash, placeholder('scripthash')))
     .prepare(),
   script: orm.select({ script: addresses.script }).from(addresses).where(rowId()).prepare(),
 });
 
-const ofWallet = () => eq(addresses.walletId, given('walletId'));
+const ofWallet = () => eq(addresses.walletId, placeholder('walletId'));
 
-const rowId = () => eq(addresses.id, given('id'));
+const rowId = () => eq(addresses.id, placeholder('id'));
 
 /** A history that one server alone named, while nobody held the address, is looked at anew. */
 const takenAs = (origin: AddressOrigin) => ({
   origin,
-  statusHash: sql`case when ${addresses.statusHash} is null then null else ${unfinished} end`,
-  storeId: given('storeId'),
-  issuedAt: given('now'),
+  statusHash: sql`case when ${addresses.statusHash} is null then null else ${incompleteStatus} end`,
+  storeId: placeholder('storeId'),
+  issuedAt: placeholder('now'),
 });

@@ -7,12 +7,12 @@ import { maxSetBackMs } from '../../domain/clock-check.ts';
 import type { KeyScope } from '../../domain/key-scope.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { apiKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
 /** The longest that "Connect a plugin" is opened for. */
-export const mostPluginMs = 60 * 60_000;
+export const maxPluginMs = 60 * 60_000;
 
 /** A key without its text. */
 export type Key = ReturnType<Keys['list']>[number];
@@ -103,7 +103,7 @@ export function createKeys(orm: Orm) {
 
 /** Not by a clock that was ahead. */
 export const isPluginOpen = ({ pluginUntil }: Pick<Key, 'pluginUntil'>, now: number): boolean =>
-  pluginUntil !== null && pluginUntil > now && pluginUntil <= now + mostPluginMs + maxSetBackMs;
+  pluginUntil !== null && pluginUntil > now && pluginUntil <= now + maxPluginMs + maxSetBackMs;
 
 /** When a key ends that ends now: no clock that is set back makes it valid again. */
 const atOnce = 0;
@@ -149,22 +149,22 @@ function prepare(orm: Orm) {
     expiresAt: apiKeys.expiresAt,
     pluginUntil: apiKeys.pluginUntil,
   };
-  const isValid = isAlive(given('now'));
+  const isValid = isAlive(placeholder('now'));
   return {
     byHash: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.hash, given('hash')), isValid))
+      .where(and(eq(apiKeys.hash, placeholder('hash')), isValid))
       .prepare(),
     anyByHash: orm
       .select({ id: apiKeys.id })
       .from(apiKeys)
-      .where(eq(apiKeys.hash, given('hash')))
+      .where(eq(apiKeys.hash, placeholder('hash')))
       .prepare(),
     byId: orm
       .select(fields)
       .from(apiKeys)
-      .where(and(eq(apiKeys.id, given('id')), isValid))
+      .where(and(eq(apiKeys.id, placeholder('id')), isValid))
       .prepare(),
     list: orm.select(fields).from(apiKeys).where(isValid).orderBy(asc(apiKeys.id)).prepare(),
   };

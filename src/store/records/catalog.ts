@@ -6,7 +6,7 @@ import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { settings, stores, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { endKeysOf } from './api-keys.ts';
@@ -157,20 +157,20 @@ function prepare(orm: Orm) {
     settingByName: orm
       .select({ value: settings.value })
       .from(settings)
-      .where(eq(settings.name, given('name')))
+      .where(eq(settings.name, placeholder('name')))
       .prepare(),
     activeStores: orm.select().from(stores).where(isActive).prepare(),
     choices: orm.select(choice).from(stores).where(isActive).prepare(),
     choicesCalled: orm
       .select(choice)
       .from(stores)
-      .where(and(isActive, eq(stores.callbackUrl, given('callbackUrl'))))
+      .where(and(isActive, eq(stores.callbackUrl, placeholder('callbackUrl'))))
       .prepare(),
     wallets: orm.select().from(wallets).prepare(),
     walletById: orm
       .select()
       .from(wallets)
-      .where(eq(wallets.id, given('id')))
+      .where(eq(wallets.id, placeholder('id')))
       .prepare(),
   };
 }

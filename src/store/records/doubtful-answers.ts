@@ -6,10 +6,10 @@ import { eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/callback-answer.ts';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
 
-export interface Doubted {
+export interface DoubtfulAnswers {
   readonly storeId: number;
   readonly name: string;
   /** When the first of them was asked for, epoch milliseconds. */
@@ -20,18 +20,18 @@ export interface Doubted {
 }
 
 /** What is read of an attempt. */
-interface Answered {
+interface AttemptAnswer {
   readonly startedAt: number;
   readonly outcome: AttemptOutcome;
   readonly doubt: string | null;
   readonly verdict?: AnswerVerdict | null;
 }
 
-export function createDoubts(orm: Orm) {
+export function createDoubtfulAnswers(orm: Orm) {
   const { doubtful, undoubtful, spoken, hasSpoken, list } = prepare(orm);
   return {
     /** In the transaction that records it. */
-    note(storeId: number, { startedAt, outcome, doubt, verdict }: Answered): void {
+    note(storeId: number, { startedAt, outcome, doubt, verdict }: AttemptAnswer): void {
       if (outcome !== 'delivered') return;
       const name = `doubted ${storeId}`;
       if (doubt !== null) doubtful.run({ name, since: startedAt, says: doubt });
@@ -41,8 +41,10 @@ export function createDoubts(orm: Orm) {
     hasSpoken: (storeId: number): boolean =>
       hasSpoken.get({ name: `spoken ${storeId}` }) !== undefined,
     /** Stores that are called. */
-    list: (): Doubted[] =>
-      list.all().map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as KeptAnswers) })),
+    list: (): DoubtfulAnswers[] =>
+      list
+        .all()
+        .map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as DoubtfulRecord) })),
   };
 }
 
@@ -53,17 +55,17 @@ export const forgetAnswers = (orm: Orm, storeId: number): void =>
     .where(eq(settings.name, `spoken ${storeId}`))
     .run();
 
-type KeptAnswers = Pick<Doubted, 'since' | 'answers' | 'says'>;
+type DoubtfulRecord = Pick<DoubtfulAnswers, 'since' | 'answers' | 'says'>;
 
 function prepare(orm: Orm) {
-  const name = given('name');
-  const says = given('says');
+  const name = placeholder('name');
+  const says = placeholder('says');
   return {
     doubtful: orm
       .insert(settings)
       .values({
         name,
-        value: sql`json_object('since', ${given('since')}, 'answers', 1, 'says', ${says})`,
+        value: sql`json_object('since', ${placeholder('since')}, 'answers', 1, 'says', ${says})`,
       })
       .onConflictDoUpdate({
         target: settings.name,

@@ -5,10 +5,10 @@
 import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
 
-export interface Unreceived {
+export interface FailingShop {
   readonly storeId: number;
   readonly name: string;
   readonly callbackUrl: string;
@@ -20,46 +20,46 @@ export interface Unreceived {
 }
 
 /** What of an attempt tells it. */
-interface Tried {
+interface AttemptResult {
   readonly startedAt: number;
   readonly outcome: AttemptOutcome;
   readonly httpStatus: number | null;
   readonly reason: string | null;
 }
 
-export type UnreceivedBook = ReturnType<typeof createUnreceived>;
-
-export function createUnreceived(orm: Orm) {
+export function createFailingShops(orm: Orm) {
   const { failed, received, waiting } = prepare(orm);
   return {
     /** In the transaction that records it. */
-    note(storeId: number, tried: Tried): void {
+    note(storeId: number, tried: AttemptResult): void {
       const name = `unreceived ${storeId}`;
       if (tried.outcome === 'delivered') received.run({ name });
-      else failed.run({ name, since: tried.startedAt, reason: wordsOf(tried) });
+      else failed.run({ name, since: tried.startedAt, reason: descriptionOf(tried) });
     },
     /** Stores that are called and are owed something, and have received nothing since. */
-    list: (): Unreceived[] =>
-      waiting.all().map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as Kept) })),
+    list: (): FailingShop[] =>
+      waiting
+        .all()
+        .map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as FailingRecord) })),
   };
 }
 
-type Kept = Pick<Unreceived, 'since' | 'attempts' | 'reason'>;
+type FailingRecord = Pick<FailingShop, 'since' | 'attempts' | 'reason'>;
 
-const wordsOf = ({ outcome, httpStatus, reason }: Tried): string =>
+const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =>
   httpStatus !== null && (outcome === 'status' || outcome === 'redirect')
     ? `answered ${httpStatus}`
     : (reason ?? outcome);
 
 function prepare(orm: Orm) {
-  const name = given('name');
-  const reason = given('reason');
+  const name = placeholder('name');
+  const reason = placeholder('reason');
   return {
     failed: orm
       .insert(settings)
       .values({
         name,
-        value: sql`json_object('since', ${given('since')}, 'attempts', 1, 'reason', ${reason})`,
+        value: sql`json_object('since', ${placeholder('since')}, 'attempts', 1, 'reason', ${reason})`,
       })
       .onConflictDoUpdate({
         target: settings.name,

@@ -16,7 +16,7 @@ import type { ChainHeader, ChainView } from '../../domain/chain.ts';
 import { type Block, depthOf } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { headers } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Catalog } from './catalog.ts';
@@ -109,8 +109,8 @@ export function createHeaders(orm: Orm, onTip?: () => void): Headers {
 function prepare(orm: Orm) {
   // A literal, not a parameter: only so does SQLite use the partial index over it.
   const best = sql`${headers.onBest} = 1`;
-  const atHeight = and(best, eq(headers.height, given('height')));
-  const hasHash = eq(headers.hash, given('hash'));
+  const atHeight = and(best, eq(headers.height, placeholder('height')));
+  const hasHash = eq(headers.hash, placeholder('hash'));
   const highest = desc(headers.height);
   return {
     tip: orm.select().from(headers).where(best).orderBy(highest).prepare(),
@@ -125,7 +125,7 @@ function prepare(orm: Orm) {
     lastRaws: orm
       .select({ raw: headers.raw })
       .from(headers)
-      .where(and(best, lte(headers.height, given('height'))))
+      .where(and(best, lte(headers.height, placeholder('height'))))
       .orderBy(highest)
       .limit(sql.placeholder('count'))
       .prepare(),
@@ -134,10 +134,10 @@ function prepare(orm: Orm) {
     insert: orm
       .insert(headers)
       .values({
-        hash: given('hash'),
-        height: given('height'),
-        raw: given('raw'),
-        work: given('work'),
+        hash: placeholder('hash'),
+        height: placeholder('height'),
+        raw: placeholder('raw'),
+        work: placeholder('work'),
         onBest: false,
       })
       .onConflictDoNothing()
@@ -145,7 +145,7 @@ function prepare(orm: Orm) {
     leaveBest: orm
       .update(headers)
       .set({ onBest: false })
-      .where(and(best, gt(headers.height, given('height'))))
+      .where(and(best, gt(headers.height, placeholder('height'))))
       .prepare(),
     joinBest: orm.update(headers).set({ onBest: true }).where(hasHash).prepare(),
   };

@@ -2,12 +2,12 @@
 
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { idempotencyKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
 /** How long two requests with the same key are one. */
-const keptMs = 24 * 3_600_000;
+const maxAgeMs = 24 * 3_600_000;
 /** Old keys that go with each new one: a shop waits for it. */
 const forgottenAtOnce = 100;
 
@@ -23,14 +23,14 @@ export function createIdempotency(orm: Orm): Idempotency {
   let nextOldAt = 0;
   return {
     addressOf: (now, storeId, key) =>
-      statements.find.get({ storeId, key, since: now - keptMs })?.addressId,
+      statements.find.get({ storeId, key, since: now - maxAgeMs })?.addressId,
     keep(tx, now, storeId, key, addressId) {
       // Further off than that it was found under a clock that was ahead.
-      if (now >= nextOldAt || nextOldAt - now > keptMs) {
-        statements.forget.run({ before: now - keptMs });
+      if (now >= nextOldAt || nextOldAt - now > maxAgeMs) {
+        statements.forget.run({ before: now - maxAgeMs });
         const oldest = statements.oldest.get()?.createdAt ?? now;
         tx.afterCommit(() => {
-          nextOldAt = oldest + keptMs;
+          nextOldAt = oldest + maxAgeMs;
         });
       }
       statements.insert.run({ storeId, key, addressId, now });
@@ -44,9 +44,9 @@ const prepare = (orm: Orm) => ({
     .from(idempotencyKeys)
     .where(
       and(
-        eq(idempotencyKeys.storeId, given('storeId')),
-        eq(idempotencyKeys.key, given('key')),
-        sql`${idempotencyKeys.createdAt} > ${given('since')}`,
+        eq(idempotencyKeys.storeId, placeholder('storeId')),
+        eq(idempotencyKeys.key, placeholder('key')),
+        sql`${idempotencyKeys.createdAt} > ${placeholder('since')}`,
       ),
     )
     .prepare(),
@@ -54,7 +54,7 @@ const prepare = (orm: Orm) => ({
     .delete(idempotencyKeys)
     .where(
       sql`${idempotencyKeys.id} in (select id from idempotency_keys
-        where created_at <= ${given('before')} order by created_at limit ${forgottenAtOnce})`,
+        where created_at <= ${placeholder('before')} order by created_at limit ${forgottenAtOnce})`,
     )
     .prepare(),
   oldest: orm
@@ -66,10 +66,10 @@ const prepare = (orm: Orm) => ({
   insert: orm
     .insert(idempotencyKeys)
     .values({
-      storeId: given('storeId'),
-      key: given('key'),
-      addressId: given('addressId'),
-      createdAt: given('now'),
+      storeId: placeholder('storeId'),
+      key: placeholder('key'),
+      addressId: placeholder('addressId'),
+      createdAt: placeholder('now'),
     })
     // One that is too old to count, and has not gone yet.
     .onConflictDoUpdate({

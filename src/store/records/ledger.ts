@@ -23,11 +23,14 @@ import {
 } from '../../domain/payment.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { type AddressOrigin, addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import { createRivals, type Rivals } from '../views/conflicting-payments.ts';
-import { type AddressPlace, addressPlace, unfinished } from './address-row.ts';
+import {
+  type ConflictingPayments,
+  createConflictingPayments,
+} from '../views/conflicting-payments.ts';
+import { type AddressPlace, addressPlace, incompleteStatus } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold-record.ts';
@@ -48,7 +51,7 @@ export interface Output {
   readonly coinbase: boolean;
 }
 
-export interface Seen {
+export interface SeenPayment {
   readonly txid: Txid;
   /** Null in a mempool; else the block of our best chain that it was proven to be in. */
   readonly block: Block | null;
@@ -58,7 +61,7 @@ export interface Seen {
 }
 
 /** A payment that a second voice agrees is nowhere any more. */
-export interface Gone {
+export interface GonePayment {
   readonly txid: Txid;
   /** A transaction known to have taken its inputs. */
   readonly replacedBy: Txid | null;
@@ -70,8 +73,8 @@ export interface Observation {
   readonly addressId: number;
   /** What the address was when its history was gathered: of one not issued, nothing is. */
   readonly origin: AddressOrigin;
-  readonly seen: readonly Seen[];
-  readonly gone: readonly Gone[];
+  readonly seen: readonly SeenPayment[];
+  readonly gone: readonly GonePayment[];
   /** The status of the history, or undefined while some item of it could not be worked up. */
   readonly statusHash: StatusHash | null | undefined;
   /** The address is not issued, and one server alone says that it was used. */
@@ -122,20 +125,20 @@ export class Ledger {
   readonly #parts: Parts;
   readonly #statements: Statements;
   readonly #payments: PaymentRecords;
-  readonly #rivals: Rivals;
+  readonly #rivals: ConflictingPayments;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#statements = prepare(parts.orm);
     this.#payments = createPaymentRecords(parts.orm);
-    this.#rivals = createRivals(parts.orm, this.#payments.rawOf);
+    this.#rivals = createConflictingPayments(parts.orm, this.#payments.rawOf);
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
     const address = this.#statements.addressOf.get({ id: observation.addressId });
     if (address === undefined) return { callbacks: 0, reversed: [] };
     if (address.origin !== observation.origin) {
-      this.#statements.setStatus.run({ id: address.id, statusHash: unfinished });
+      this.#statements.setStatus.run({ id: address.id, statusHash: incompleteStatus });
       return { callbacks: 0, reversed: [], again: true };
     }
     if (address.origin === 'ahead' || address.origin === 'foreign') {
@@ -147,8 +150,8 @@ export class Ledger {
       ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone)),
     ];
     const isStale = changes.some(({ isOvertaken }) => isOvertaken);
-    const { statusHash = unfinished } = observation;
-    const known = isStale ? unfinished : statusHash;
+    const { statusHash = incompleteStatus } = observation;
+    const known = isStale ? incompleteStatus : statusHash;
     this.#statements.setStatus.run({ id: address.id, statusHash: known });
     return {
       callbacks: sumOf(changes),
@@ -192,11 +195,11 @@ export class Ledger {
   }
 
   /** Decides on one transaction and records what follows. */
-  #applySeen(tx: Tx, now: number, place: Place, seen: Seen): Change {
+  #applySeen(tx: Tx, now: number, place: Place, seen: SeenPayment): PaymentEffect {
     const row = this.#payments.find(place.address.id, seen.txid);
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
-    if (fact === undefined) return overtaken;
+    if (fact === undefined) return staleProof;
     const decision = decide(current, fact, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
@@ -215,7 +218,7 @@ export class Ledger {
     }
   }
 
-  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: Gone): Change {
+  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: GonePayment): PaymentEffect {
     const row = this.#payments.find(place.address.id, txid);
     if (row === undefined) return noChange;
     const seen = seenOf(row);
@@ -237,14 +240,14 @@ export class Ledger {
     now: number,
     { address, store }: Place,
     paymentId: number,
-    seen: Seen,
+    seen: SeenPayment,
     { next, callback }: PaymentDecision,
   ): number {
     if (callback === undefined || store === null) return 0;
     const { valueSat, signalsRbf } = seen.output;
     // What the shop was told of before it is told to the end.
     const isSmall = valueSat < (store.minimumSat ?? 0);
-    if (isSmall && !this.#parts.outbox.hasTold(paymentId)) return 0;
+    if (isSmall && !this.#parts.outbox.hasCallback(paymentId)) return 0;
     this.#parts.outbox.enqueue(tx, now, {
       paymentId,
       storeId: store.id,
@@ -268,7 +271,7 @@ export class Ledger {
     return { kind: 'mempool', isBlockGone: known ? !this.#parts.headers.isOnBest(known) : false };
   }
 
-  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: Seen): PaymentRules {
+  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: SeenPayment): PaymentRules {
     const { catalog } = this.#parts;
     return {
       requiredConfirmations:
@@ -285,7 +288,7 @@ export class Ledger {
   #save(
     tx: Tx,
     { address, store }: Place,
-    seen: Seen,
+    seen: SeenPayment,
     row: PaymentRow | undefined,
     decision: PaymentDecision,
     now: number,
@@ -320,14 +323,14 @@ export class Ledger {
   }
 
   /** Raw bytes are of use until the payment is beyond any reorganisation, or long gone (broadcasts.ts). */
-  #keepRaw(tx: Tx, { txid, raw }: Seen, { next }: PaymentDecision, now: number): void {
+  #keepRaw(tx: Tx, { txid, raw }: SeenPayment, { next }: PaymentDecision, now: number): void {
     if (next.state === 'settled') this.#payments.forgetRaw(tx, txid);
     else if (raw !== undefined) this.#payments.keepRaw(tx, now, txid, raw);
   }
 }
 
 /** What became of one payment. */
-interface Change {
+interface PaymentEffect {
   readonly callbacks: number;
   /** Set when it was in a block and is in none any more. */
   readonly reversed?: Txid | undefined;
@@ -335,10 +338,10 @@ interface Change {
   readonly isOvertaken?: true;
 }
 
-const noChange: Change = { callbacks: 0 };
-const overtaken: Change = { callbacks: 0, isOvertaken: true };
+const noChange: PaymentEffect = { callbacks: 0 };
+const staleProof: PaymentEffect = { callbacks: 0, isOvertaken: true };
 
-const sumOf = (changes: readonly Change[]): number =>
+const sumOf = (changes: readonly PaymentEffect[]): number =>
   changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
 
 const reversedBy = ({ next }: PaymentDecision, row: PaymentRow | undefined): Txid | undefined =>
@@ -351,7 +354,7 @@ function noteForeignUse(
 ): Applied {
   const nothing = { callbacks: 0, reversed: [] };
   const { id, walletId, derivationIndex } = address;
-  const statusHash = told === undefined && isUnproven ? unfinished : told;
+  const statusHash = told === undefined && isUnproven ? incompleteStatus : told;
   if (statusHash === undefined) return nothing;
   const isNew = address.origin === 'ahead' && statusHash !== null;
   if (!isNew || isUnproven) {
@@ -371,7 +374,7 @@ function paymentOf(row: PaymentRow): Payment {
 }
 
 /** A recorded payment as if seen again where it is. */
-const seenOf = (row: PaymentRow): Seen => ({
+const seenOf = (row: PaymentRow): SeenPayment => ({
   txid: row.txid,
   block: paymentOf(row).block,
   output: { valueSat: row.valueSat, signalsRbf: row.signalsRbf, coinbase: row.coinbase },
@@ -383,23 +386,23 @@ function prepare(orm: Orm) {
   return {
     setStatus: orm
       .update(addresses)
-      .set({ statusHash: given('statusHash') })
-      .where(eq(addresses.id, given('id')))
+      .set({ statusHash: placeholder('statusHash') })
+      .where(eq(addresses.id, placeholder('id')))
       .prepare(),
     setForeign: orm
       .update(addresses)
-      .set({ origin: 'foreign', statusHash: given('statusHash') })
-      .where(eq(addresses.id, given('id')))
+      .set({ origin: 'foreign', statusHash: placeholder('statusHash') })
+      .where(eq(addresses.id, placeholder('id')))
       .prepare(),
     addressOf: orm
       .select(addressPlace)
       .from(addresses)
-      .where(eq(addresses.id, given('id')))
+      .where(eq(addresses.id, placeholder('id')))
       .prepare(),
     termsOf: orm
       .select(storeTerms)
       .from(stores)
-      .where(eq(stores.id, given('storeId')))
+      .where(eq(stores.id, placeholder('storeId')))
       .prepare(),
   };
 }

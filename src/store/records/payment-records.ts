@@ -4,7 +4,7 @@
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores, transactions } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { addressPlace } from './address-row.ts';
@@ -83,12 +83,12 @@ export function createPaymentRecords(orm: Orm) {
 
 function prepare(orm: Orm) {
   const place = {
-    state: given('state'),
-    height: given('height'),
-    blockHash: given('blockHash'),
-    status: given('status'),
-    cycle: given('cycle'),
-    changedAt: given('now'),
+    state: placeholder('state'),
+    height: placeholder('height'),
+    blockHash: placeholder('blockHash'),
+    status: placeholder('status'),
+    cycle: placeholder('cycle'),
+    changedAt: placeholder('now'),
   };
   return {
     ...prepareRecorded(orm),
@@ -97,13 +97,13 @@ function prepare(orm: Orm) {
       .insert(payments)
       .values({
         ...place,
-        addressId: given('addressId'),
-        txid: given('txid'),
-        valueSat: given('valueSat'),
-        coinbase: given('coinbase'),
-        signalsRbf: given('signalsRbf'),
-        currency: given('currency'),
-        firstSeenAt: given('now'),
+        addressId: placeholder('addressId'),
+        txid: placeholder('txid'),
+        valueSat: placeholder('valueSat'),
+        coinbase: placeholder('coinbase'),
+        signalsRbf: placeholder('signalsRbf'),
+        currency: placeholder('currency'),
+        firstSeenAt: placeholder('now'),
       })
       .returning({ id: payments.id })
       .prepare(),
@@ -111,17 +111,17 @@ function prepare(orm: Orm) {
       .update(payments)
       // Whatever becomes of it now, what took its place is told anew.
       .set({ ...place, replacedBy: null })
-      .where(eq(payments.id, given('id')))
+      .where(eq(payments.id, placeholder('id')))
       .prepare(),
     setReplacedBy: orm
       .update(payments)
-      .set({ replacedBy: given('replacedBy') })
-      .where(eq(payments.id, given('id')))
+      .set({ replacedBy: placeholder('replacedBy') })
+      .where(eq(payments.id, placeholder('id')))
       .prepare(),
     replacedBy: orm
       .select({ replacedBy: payments.replacedBy })
       .from(payments)
-      .where(and(eq(payments.txid, given('txid')), isNotNull(payments.replacedBy)))
+      .where(and(eq(payments.txid, placeholder('txid')), isNotNull(payments.replacedBy)))
       .limit(1)
       .prepare(),
     maturing: orm
@@ -129,7 +129,7 @@ function prepare(orm: Orm) {
       .from(payments)
       .where(
         sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
-          and ${payments.height} <= ${given('settledBelow')})`,
+          and ${payments.height} <= ${placeholder('settledBelow')})`,
       )
       .prepare(),
     withPlace: orm
@@ -139,7 +139,7 @@ function prepare(orm: Orm) {
       .leftJoin(stores, eq(stores.id, addresses.storeId))
       // A plus keeps SQLite from going through all that are in a block for each part of them.
       .where(
-        sql`${payments.id} in (select value from json_each(${given('ids')}))
+        sql`${payments.id} in (select value from json_each(${placeholder('ids')}))
           and +${payments.state} in ('confirming', 'confirmed')`,
       )
       .prepare(),
@@ -154,7 +154,7 @@ function prepare(orm: Orm) {
 }
 
 function prepareRecorded(orm: Orm) {
-  const ofAddress = eq(payments.addressId, given('addressId'));
+  const ofAddress = eq(payments.addressId, placeholder('addressId'));
   return {
     ofAddress: orm
       .select(paymentFacts)
@@ -165,22 +165,22 @@ function prepareRecorded(orm: Orm) {
     find: orm
       .select(paymentFacts)
       .from(payments)
-      .where(and(ofAddress, eq(payments.txid, given('txid'))))
+      .where(and(ofAddress, eq(payments.txid, placeholder('txid'))))
       .prepare(),
   };
 }
 
 function prepareTransactions(orm: Orm) {
-  const byTxid = eq(transactions.txid, given('txid'));
+  const byTxid = eq(transactions.txid, placeholder('txid'));
   return {
     rawOf: orm.select({ raw: transactions.raw }).from(transactions).where(byTxid).prepare(),
     keepRaw: orm
       .insert(transactions)
       .values({
-        txid: given('txid'),
-        raw: given('raw'),
-        firstSeenAt: given('now'),
-        broadcastAt: given('now'),
+        txid: placeholder('txid'),
+        raw: placeholder('raw'),
+        firstSeenAt: placeholder('now'),
+        broadcastAt: placeholder('now'),
       })
       .onConflictDoNothing()
       .prepare(),

@@ -7,7 +7,7 @@ import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
@@ -21,19 +21,19 @@ export interface Unused {
   readonly statusHash: StatusHash | null;
 }
 
-export interface GivenBack {
+export interface ReturnedIndexes {
   /** How many indexes of a wallet were issued after they had been left out. */
-  givenBackCount(walletId: number): number;
+  returnedCount(walletId: number): number;
   /** Sets that number to the mark's. Nobody knows which indexes they are, so no more are issued. */
-  setGivenBack(tx: Tx, walletId: number, count: number): void;
+  setReturnedCount(tx: Tx, walletId: number, count: number): void;
   /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
-  keepBelow(tx: Tx, walletId: number, index: number): void;
+  withholdBelow(tx: Tx, walletId: number, index: number): void;
   /** Indexes that are marked as used by another program, from an index on, in ascending order. */
   foreignFrom(walletId: number, index: number, limit: number): AddressPlace[];
   /** Removes that marking. */
   unmark(tx: Tx, unused: readonly Unused[]): void;
   /** From now on, left-out indexes below the wallet's counter are issued first. */
-  giveBack(tx: Tx, walletId: number): void;
+  returnLeftOut(tx: Tx, walletId: number): void;
 }
 
 /** The setting of a wallet. */
@@ -46,18 +46,18 @@ interface State {
 }
 
 /** So many pending indexes do not hide the ones behind them. */
-const passedOver = 20;
+const maxPending = 20;
 
 const nameOf = (walletId: number): string => `given_back:${walletId}`;
 
 type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
 
 /** @param raise announces their number to the high-water mark */
-export function createGivenBack(
+export function createReturnedIndexes(
   orm: Orm,
   catalog: Catalog,
   raise: Raise,
-): GivenBack & {
+): ReturnedIndexes & {
   /** Left-out indexes to issue now, at most so many. */
   takeBack(
     tx: Tx,
@@ -82,7 +82,7 @@ export function createGivenBack(
     return stateOf(walletId).keptBelow ?? unknown;
   }
 
-  const keepBelow: GivenBack['keepBelow'] = (tx, walletId, index) =>
+  const withholdBelow: ReturnedIndexes['withholdBelow'] = (tx, walletId, index) =>
     put(tx, walletId, { until: 0, keptBelow: index });
 
   return {
@@ -90,7 +90,7 @@ export function createGivenBack(
       const walletId = wallet.id;
       const { until, count } = stateOf(walletId);
       if (until === 0) return [];
-      const limit = most + passedOver;
+      const limit = most + maxPending;
       const near = statements.leftOut.all({ walletId, from: keptBelow(walletId), until, limit });
       const back = near.filter(({ scripthash }) => !isPending(scripthash)).slice(0, most);
       if (back.length === 0) return [];
@@ -98,23 +98,24 @@ export function createGivenBack(
       put(tx, walletId, { count: count + back.length });
       return back;
     },
-    givenBackCount: (walletId) => stateOf(walletId).count,
-    setGivenBack(tx, walletId, count) {
+    returnedCount: (walletId) => stateOf(walletId).count,
+    setReturnedCount(tx, walletId, count) {
       put(tx, walletId, { count });
-      keepBelow(tx, walletId, catalog.wallet(walletId).nextIndex);
+      withholdBelow(tx, walletId, catalog.wallet(walletId).nextIndex);
     },
-    keepBelow,
+    withholdBelow,
     foreignFrom: (walletId, index, limit) =>
       statements.foreign.all({ walletId, from: Math.max(index, keptBelow(walletId)), limit }),
     unmark(_tx, unused) {
       for (const each of unused) statements.unmark.run({ ...each });
     },
-    giveBack: (tx, walletId) => put(tx, walletId, { until: catalog.wallet(walletId).nextIndex }),
+    returnLeftOut: (tx, walletId) =>
+      put(tx, walletId, { until: catalog.wallet(walletId).nextIndex }),
   };
 }
 
 function prepare(orm: Orm) {
-  const from = gte(addresses.derivationIndex, given('from'));
+  const from = gte(addresses.derivationIndex, placeholder('from'));
   const rows = (condition: ReturnType<typeof and>) =>
     orm
       .select(addressPlace)
@@ -128,14 +129,14 @@ function prepare(orm: Orm) {
       and(
         eq(addresses.origin, 'ahead'),
         sql`${addresses.statusHash} is null`,
-        lt(addresses.derivationIndex, given('until')),
+        lt(addresses.derivationIndex, placeholder('until')),
       ),
     ),
     foreign: rows(eq(addresses.origin, 'foreign')),
     unmark: orm
       .update(addresses)
-      .set({ origin: 'ahead', statusHash: given('statusHash') })
-      .where(and(eq(addresses.id, given('id')), eq(addresses.origin, 'foreign')))
+      .set({ origin: 'ahead', statusHash: placeholder('statusHash') })
+      .where(and(eq(addresses.id, placeholder('id')), eq(addresses.origin, 'foreign')))
       .prepare(),
   };
 }

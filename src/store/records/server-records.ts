@@ -4,7 +4,7 @@
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { Ban, TlsIdentity } from '../../domain/server-record.ts';
 import type { Database } from '../db/database.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { servers } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -35,7 +35,7 @@ export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): 
   const byLabel = orm
     .select()
     .from(servers)
-    .where(eq(servers.label, given('label')))
+    .where(eq(servers.label, placeholder('label')))
     .prepare();
   const find = (label: string): ServerRow | undefined => byLabel.get({ label });
   const put = (row: Partial<ServerRow> & Pick<ServerRow, 'label' | 'learnedAt'>): Promise<void> =>

@@ -8,7 +8,7 @@ import type { Catalog } from './catalog.ts';
 export const copiedAt = (catalog: Catalog): number => Number(catalog.setting('copied_at') ?? 0);
 
 /** How long paygate says that the file is a copy, unless somebody says before that it was read. */
-const copyToldMs = 30 * 86_400_000;
+const copyWarningMs = 30 * 86_400_000;
 
 /** @param text what the operator is to know of it */
 export function noteCopied(tx: Tx, catalog: Catalog, now: number, text: string): void {
@@ -17,13 +17,13 @@ export function noteCopied(tx: Tx, catalog: Catalog, now: number, text: string):
 }
 
 /** What is still to be told of it, and since when it is so, epoch milliseconds. */
-export function copyTold(
+export function copyWarning(
   catalog: Catalog,
   now: number,
 ): { readonly at: number; readonly text: string } | undefined {
   const text = catalog.setting('copied_text') ?? '';
   const at = copiedAt(catalog);
-  return text === '' || now - at > copyToldMs ? undefined : { at, text };
+  return text === '' || now - at > copyWarningMs ? undefined : { at, text };
 }
 
 /** The operator has read it. */

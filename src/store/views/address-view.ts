@@ -25,9 +25,9 @@ export interface AddressPage {
 }
 
 /** In so many one page looks for those of a kind: of a million none may be. */
-export const mostLookedAt = 5_000;
+export const maxRowsRead = 5_000;
 
-export type AddressDesk = ReturnType<typeof createAddressDesk>;
+export type AddressView = ReturnType<typeof createAddressView>;
 
 const countOf = (condition: string) =>
   sql<number>`(select count(*) from addresses a
@@ -35,11 +35,11 @@ const countOf = (condition: string) =>
 const foreignCount = countOf("a.origin = 'foreign'");
 const claimedCount = countOf("a.origin = 'ahead' and a.status_hash is not null");
 
-export function createAddressDesk(orm: Orm) {
+export function createAddressView(orm: Orm) {
   return {
     /** Newest first. */
     list(filter: AddressFilter): AddressPage {
-      const until = isOfAKind(filter) ? lastLookedAt(orm, filter.beforeId) : undefined;
+      const until = isOfAKind(filter) ? lastRowRead(orm, filter.beforeId) : undefined;
       const rows = list(orm, { ...filter, until });
       return { rows, goesOnAt: rows.length < filter.limit ? until : undefined };
     },
@@ -72,7 +72,7 @@ const placeOf = (id: number): SQL =>
   sql`((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
 const isBehind = (id: number): SQL => sql`${order} < ${placeOf(id)}`;
 
-function lastLookedAt(orm: Orm, beforeId: number | undefined): number | undefined {
+function lastRowRead(orm: Orm, beforeId: number | undefined): number | undefined {
   return orm
     .select({ id: addresses.id })
     .from(addresses)
@@ -81,16 +81,16 @@ function lastLookedAt(orm: Orm, beforeId: number | undefined): number | undefine
     )
     .orderBy(desc(addresses.issuedAt), desc(addresses.id))
     .limit(1)
-    .offset(mostLookedAt - 1)
+    .offset(maxRowsRead - 1)
     .get()?.id;
 }
 
-interface Looked extends AddressFilter {
+interface AddressSearch extends AddressFilter {
   readonly id?: number;
   readonly until?: number | undefined;
 }
 
-function list(orm: Orm, filter: Looked) {
+function list(orm: Orm, filter: AddressSearch) {
   const { id, scripthash, storeId, paid, beforeId, until, limit } = filter;
   const isPaid = sql<number>`exists (select 1 from payments p
     where p.address_id = addresses.id and p.state <> 'dropped')`;

@@ -15,7 +15,7 @@ import {
   stores,
 } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import { isExhausted, isOwed, prepareNewest, stands } from '../records/outbox-statements.ts';
+import { isExhausted, isOwed, prepareNewest, stands } from '../records/callback-conditions.ts';
 
 export interface CallbackFilter {
   readonly storeId?: number | undefined;
@@ -36,7 +36,7 @@ export type CallbackRow = ReturnType<typeof list>[number];
 /** An attempt as it was recorded. */
 export type AttemptRow = typeof attempts.$inferSelect;
 
-export interface CallbackDesk {
+export interface CallbackView {
   /** Newest first. */
   list(filter: CallbackFilter): CallbackRow[];
   /** @throws PaygateError not_found */
@@ -58,7 +58,7 @@ export interface CallbackDesk {
   resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
 }
 
-export function createCallbackDesk(orm: Orm): CallbackDesk {
+export function createCallbackView(orm: Orm): CallbackView {
   function callback(id: number): CallbackRow {
     const [row] = list(orm, { limit: 1, id });
     if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
@@ -85,7 +85,7 @@ export function createCallbackDesk(orm: Orm): CallbackDesk {
     resendDoubtful: (_tx, now, storeId, since) =>
       resendAll(orm, now, {
         ...{ storeId, since },
-        which: [sql`${isDoubted} and ${isNewest} and ${stands('callbacks')}`],
+        which: [sql`${isDoubtful} and ${isNewest} and ${stands('callbacks')}`],
       }),
   };
 }
@@ -187,7 +187,7 @@ function list(
       and(
         id === undefined ? undefined : eq(callbacks.id, id),
         state === undefined ? undefined : stateIs(state),
-        doubted ? isDoubted : undefined,
+        doubted ? isDoubtful : undefined,
         storeId === undefined ? undefined : sql`${holdStore}${callbacks.storeId} = ${storeId}`,
         beforeId === undefined ? undefined : sql`${hold}${callbacks.id} < ${beforeId}`,
         since === undefined ? undefined : sql`${callbacks.createdAt} >= ${since}`,
@@ -200,7 +200,7 @@ function list(
 }
 
 /** An answer that was none (a 503) takes no doubt away. */
-const isDoubted = sql`${callbacks.state} = 'delivered'
+const isDoubtful = sql`${callbacks.state} = 'delivered'
   and ${callbacks.id} in (select callback_id from attempts where doubt is not null)
   and (select a.doubt from attempts a where a.callback_id = ${callbacks.id} and a.outcome = 'delivered'
     order by a.id desc limit 1) is not null`;

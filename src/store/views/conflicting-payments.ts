@@ -7,10 +7,10 @@ import type { Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { payments } from '../db/schema.ts';
 
-export interface Rivals {
+export interface ConflictingPayments {
   /** The transaction of a payment that is there and took an input of this one; undefined where none is known. */
   takerOf(txid: Txid): Txid | undefined;
   /** Payments that are gone, of which nobody knew what took their inputs, and this one did. */
@@ -18,18 +18,21 @@ export interface Rivals {
 }
 
 /** Payments that are looked through for one that is gone. */
-const mostPresent = 1_000;
+const maxPresent = 1_000;
 /** And payments that are gone, for each new one. */
-const mostGone = 100;
+const maxGone = 100;
 /** Inputs that are remembered. */
-const keptInputs = 50_000;
+const maxCachedInputs = 50_000;
 
 type Inputs = ReadonlySet<string>;
 
-export function createRivals(orm: Orm, rawOf: (txid: Txid) => Uint8Array | undefined): Rivals {
+export function createConflictingPayments(
+  orm: Orm,
+  rawOf: (txid: Txid) => Uint8Array | undefined,
+): ConflictingPayments {
   const statements = prepare(orm);
   const known = new LRUCache<Txid, Inputs>({
-    maxSize: keptInputs,
+    maxSize: maxCachedInputs,
     sizeCalculation: (inputs) => 1 + inputs.size,
   });
 
@@ -52,13 +55,13 @@ export function createRivals(orm: Orm, rawOf: (txid: Txid) => Uint8Array | undef
       if (inputs.size === 0) return undefined;
       const since = statements.firstSeen.get({ txid })?.at ?? 0;
       const near = [
-        ...statements.newest.all({ txid, limit: mostPresent }),
-        ...statements.since.all({ txid, since, limit: mostPresent }),
+        ...statements.newest.all({ txid, limit: maxPresent }),
+        ...statements.since.all({ txid, since, limit: maxPresent }),
       ];
       return near.find((each) => takes(inputs, each.txid))?.txid;
     },
     takenBy(txid) {
-      const gone = statements.gone.all({ txid, limit: mostGone });
+      const gone = statements.gone.all({ txid, limit: maxGone });
       if (gone.length === 0) return [];
       const inputs = inputsOf(txid);
       return gone.filter((each) => takes(inputs, each.txid)).map(({ id }) => id);
@@ -78,14 +81,14 @@ function spentBy(raw: Uint8Array): Inputs {
 }
 
 function prepare(orm: Orm) {
-  const isOther = ne(payments.txid, given('txid'));
+  const isOther = ne(payments.txid, placeholder('txid'));
   const isPresent = and(isOther, ne(payments.state, 'dropped').inlineParams());
   const limit = sql.placeholder('limit');
   return {
     firstSeen: orm
       .select({ at: payments.firstSeenAt })
       .from(payments)
-      .where(eq(payments.txid, given('txid')))
+      .where(eq(payments.txid, placeholder('txid')))
       .prepare(),
     newest: orm
       .select({ txid: payments.txid })
@@ -97,7 +100,7 @@ function prepare(orm: Orm) {
     since: orm
       .select({ txid: payments.txid })
       .from(payments)
-      .where(and(isPresent, gte(payments.firstSeenAt, given('since'))))
+      .where(and(isPresent, gte(payments.firstSeenAt, placeholder('since'))))
       .orderBy(payments.firstSeenAt)
       .limit(limit)
       .prepare(),

@@ -4,7 +4,7 @@
 import { count, min, sql } from 'drizzle-orm';
 import type { PaymentState } from '../../domain/payment.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses, isReversedSince, payments, wallets } from '../db/schema.ts';
 import type { PaymentMove } from '../records/ledger.ts';
 
@@ -28,12 +28,12 @@ export interface PaymentCounts {
   moved(move: PaymentMove): void;
 }
 
-const keptMs = 60_000;
+const cacheMs = 60_000;
 
 export function createPaymentCounts(orm: Orm): PaymentCounts {
   const statements = prepare(orm);
-  const reversals = remembered((since) => counted(statements.reversals.get({ since })));
-  const unclaimed = remembered((since) => counted(statements.unclaimed.get({ since })));
+  const reversals = cached((since) => counted(statements.reversals.get({ since })));
+  const unclaimed = cached((since) => counted(statements.unclaimed.get({ since })));
   return {
     reversals: reversals.find,
     fallen: () => counted(statements.fallen.get()),
@@ -48,11 +48,11 @@ export function createPaymentCounts(orm: Orm): PaymentCounts {
 }
 
 /** What was counted since a time stands for the times soon after it. */
-function remembered(count: (since: number) => Counted) {
+function cached(count: (since: number) => Counted) {
   let known: { readonly since: number; readonly found: Counted } | undefined;
   return {
     find(since: number): Counted {
-      const isKept = known !== undefined && since >= known.since && since < known.since + keptMs;
+      const isKept = known !== undefined && since >= known.since && since < known.since + cacheMs;
       if (known === undefined || !isKept) known = { since, found: count(since) };
       return known.found;
     },
@@ -77,7 +77,7 @@ function prepare(orm: Orm) {
     reversals: orm
       .select({ count: count(), firstAt: min(payments.changedAt) })
       .from(payments)
-      .where(isReversedSince(given('since')))
+      .where(isReversedSince(placeholder('since')))
       .prepare(),
     unclaimed: orm
       .select({ count: count(), firstAt: min(payments.firstSeenAt) })
@@ -89,7 +89,7 @@ function prepare(orm: Orm) {
         sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
           and ${addresses.storeId} is null and ${addresses.statusHash} is not null
           and ${payments.addressId} = ${addresses.id} and ${payments.state} <> 'dropped'
-          and ${payments.firstSeenAt} > ${given('since')}`,
+          and ${payments.firstSeenAt} > ${placeholder('since')}`,
       )
       .prepare(),
     fallen: orm

@@ -8,7 +8,7 @@ import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import {
   addresses,
   callbacks,
@@ -45,15 +45,15 @@ export interface DaySum {
   readonly valueSat: number;
 }
 
-export type PaymentDesk = ReturnType<typeof createPaymentDesk>;
+export type PaymentView = ReturnType<typeof createPaymentView>;
 
-export function createPaymentDesk(orm: Orm) {
+export function createPaymentView(orm: Orm) {
   const ofDay = orm
     .select({ valueSat: sql<number | null>`sum(${payments.valueSat})` })
     .from(payments)
     .where(
-      sql`${payments.firstSeenAt} >= ${given('since')}
-        and ${payments.firstSeenAt} < ${given('until')} and +${payments.state} <> 'dropped'`,
+      sql`${payments.firstSeenAt} >= ${placeholder('since')}
+        and ${payments.firstSeenAt} < ${placeholder('until')} and +${payments.state} <> 'dropped'`,
     )
     .prepare();
   return {

@@ -4,7 +4,7 @@
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses, isGivenOut, payments } from '../db/schema.ts';
 
 /** A payment with its address, and the store that the address was issued to. */
@@ -13,7 +13,7 @@ export type Receipt = ReturnType<Receipts['byTxid']>[number];
 export type Receipts = ReturnType<typeof createReceipts>;
 
 /** Payments of one address or transaction that are looked at. */
-const mostReceipts = 200;
+const maxReceipts = 200;
 
 export function createReceipts(orm: Orm) {
   const statements = prepare(orm);
@@ -31,8 +31,8 @@ export function createReceipts(orm: Orm) {
 }
 
 function prepare(orm: Orm) {
-  const isOf = eq(addresses.scripthash, given('scripthash'));
-  const isBy = eq(payments.txid, given('txid'));
+  const isOf = eq(addresses.scripthash, placeholder('scripthash'));
+  const isBy = eq(payments.txid, placeholder('txid'));
   const receipts = (condition: SQL | undefined) =>
     orm
       .select({
@@ -44,13 +44,13 @@ function prepare(orm: Orm) {
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .where(and(condition, isGivenOut))
       .orderBy(desc(payments.id))
-      .limit(mostReceipts)
+      .limit(maxReceipts)
       .prepare();
   return {
     byTxid: receipts(isBy),
-    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, given('storeId')))),
+    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, placeholder('storeId')))),
     byScripthash: receipts(isOf),
     byPlace: receipts(and(isOf, isBy)),
-    byId: receipts(eq(payments.id, given('paymentId'))),
+    byId: receipts(eq(payments.id, placeholder('paymentId'))),
   };
 }

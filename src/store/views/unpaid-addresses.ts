@@ -2,13 +2,13 @@
 
 import { and, count, desc, eq, lt, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses, payments, wallets } from '../db/schema.ts';
 import {
   type AddressPlace,
   addressPlace,
   external,
-  type Issued,
+  type IssuedAddress,
   issuedOf,
   onBranch,
 } from '../records/address-row.ts';
@@ -16,7 +16,7 @@ import type { Catalog } from '../records/catalog.ts';
 
 export interface UnpaidAddresses {
   /** The last one issued to the store, where nobody ever paid it, also not by what is gone, and it was issued after a time. */
-  unpaidSince(walletId: number, storeId: number, since: number): Issued | undefined;
+  unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
   /** How many of the wallet's newest addresses were given out since the last one that was paid. */
@@ -74,7 +74,7 @@ const prepareNewest = (orm: Orm) =>
       and(
         onBranch(),
         sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
-            where ${wallets.id} = ${given('walletId')})`,
+            where ${wallets.id} = ${placeholder('walletId')})`,
       ),
     )
     .orderBy(desc(addresses.derivationIndex))
@@ -88,9 +88,9 @@ const prepareLeftOut = (orm: Orm) =>
     .from(addresses)
     .where(
       and(
-        eq(addresses.walletId, given('walletId')),
+        eq(addresses.walletId, placeholder('walletId')),
         sql`${addresses.origin} in ('ahead', 'foreign')`,
-        lt(addresses.derivationIndex, given('nextIndex')),
+        lt(addresses.derivationIndex, placeholder('nextIndex')),
       ),
     )
     .prepare();
@@ -100,7 +100,7 @@ const prepareAnyPayment = (orm: Orm) =>
   orm
     .select({ id: payments.id })
     .from(payments)
-    .where(eq(payments.addressId, given('id')))
+    .where(eq(payments.addressId, placeholder('id')))
     .limit(1)
     .prepare();
 
@@ -109,7 +109,7 @@ const prepareAnyPayment = (orm: Orm) =>
  * also what makes it foreign, is one server's word, and must not silence a warning.
  */
 function prepareGaps(orm: Orm) {
-  const walletId = given('walletId');
+  const walletId = placeholder('walletId');
   const next = sql`(select next_index from wallets where id = ${walletId})`;
   const isGiven = sql`wallet_id = ${walletId} and branch = ${external}
     and derivation_index >= ${next} - ${gapsWithin} and derivation_index < ${next}`;

@@ -5,7 +5,7 @@ import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'dri
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
-import { given } from '../db/placeholder.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { addresses, isGivenOut, payments, wallets } from '../db/schema.ts';
 
 export interface Watched {
@@ -68,8 +68,8 @@ function prepare(orm: Orm) {
     statusHash: addresses.statusHash,
     issuedAt: addresses.issuedAt,
   };
-  const isBefore = lt(addresses.id, given('beforeId'));
-  const isRecent = gt(addresses.issuedAt, given('since'));
+  const isBefore = lt(addresses.id, placeholder('beforeId'));
+  const isRecent = gt(addresses.issuedAt, placeholder('since'));
   // As in the index, else SQLite does not use it.
   const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
   const page = (condition: SQL) =>
@@ -91,7 +91,7 @@ function prepare(orm: Orm) {
           isNotNull(wallets.scannedAt),
           eq(addresses.walletId, wallets.id),
           eq(addresses.origin, 'ahead'),
-          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${given('count')}`),
+          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${placeholder('count')}`),
         ),
       )
       .orderBy(desc(addresses.id))
@@ -109,7 +109,7 @@ function prepare(orm: Orm) {
       .where(
         and(
           isRecent,
-          sql`(${addresses.issuedAt}, ${addresses.id}) < (${given('issuedAt')}, ${given('id')})`,
+          sql`(${addresses.issuedAt}, ${addresses.id}) < (${placeholder('issuedAt')}, ${placeholder('id')})`,
         ),
       )
       .orderBy(desc(addresses.issuedAt), desc(addresses.id))
@@ -121,7 +121,7 @@ function prepare(orm: Orm) {
       // Named, because SQLite would rather collect and sort all of them by another one.
       .from(sql`${payments} indexed by payments_unsettled`)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(isUnsettled, lt(payments.addressId, given('beforeId'))))
+      .where(and(isUnsettled, lt(payments.addressId, placeholder('beforeId'))))
       .groupBy(payments.addressId)
       .orderBy(desc(payments.addressId))
       .limit(sql.placeholder('limit'))

@@ -25,9 +25,9 @@ import { allPages, backupFolder } from '../../../src/store/backup/backup.ts';
 import { checkFile } from '../../../src/store/backup/integrity-check.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../../../src/store/backup/restore.ts';
 import {
-  type Highwater,
+  type HighWaterMark,
   markPath,
-  openHighwater,
+  openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
 import { resumeCounters } from '../../../src/store/mark/resume.ts';
 import {
@@ -161,7 +161,7 @@ describe('restoring', () => {
     const { backup } = await backedUp(0, 0);
     const there = join(tempFolder(), 'paygate.db');
     writeFileSync(there, '');
-    const other = openHighwater(there, 'another');
+    const other = openHighWaterMark(there, 'another');
     other.begin([]);
     other.close();
     rmSync(there);
@@ -202,7 +202,7 @@ describe('restoring', () => {
   it('tells of the copy also where its first start was cut off', async () => {
     const { path, backup } = await backedUp(7);
     restoreFile(backup, path, 'before');
-    let mark: Highwater | undefined;
+    let mark: HighWaterMark | undefined;
     const store = await openTestStore({
       path,
       beforeCommit(raises) {
@@ -210,7 +210,7 @@ describe('restoring', () => {
         throw new Error('killed between the mark and its commit');
       },
     });
-    mark = openHighwater(path, store.instance);
+    mark = openHighWaterMark(path, store.instance);
     await expect(resumeCounters(store, mark, createTestWorld())).rejects.toThrow('killed');
     mark.close();
     await store.database.close();
@@ -226,14 +226,14 @@ describe('restoring', () => {
     aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}`);
     aged.close();
     const store = await openTestStore({ path });
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     mark.begin([]);
     mark.close();
     const { log, ...world } = createTestWorld();
     const info = () => {
       throw new Error('killed while it derives');
     };
-    const opened = openHighwater(path, 'test');
+    const opened = openHighWaterMark(path, 'test');
     const start = resumeCounters(store, opened, { ...world, log: { ...log, info } });
     await expect(start).rejects.toThrow('killed');
     opened.close();
@@ -477,7 +477,7 @@ describe('the word of the operator', () => {
     const there = join(tempFolder(), 'paygate.db');
     copyFileSync(path, there);
     await declare(there, declareMoved);
-    const known = openHighwater(there, 'test').reading?.raises;
+    const known = openHighWaterMark(there, 'test').reading?.raises;
     expect(known).toEqual([
       { wallet: markOf(), from: 3, to: 3 },
       { wallet: markOf(2), from: 4, to: 4 },
@@ -487,11 +487,11 @@ describe('the word of the operator', () => {
   it('that the file was moved: what its mark knows of a wallet that is not in it stays', async () => {
     const { path } = await backedUp(0);
     const lost = { wallet: markOf(2), from: 3, to: 4 };
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     await mark.raise([lost]);
     mark.close();
     await declare(path, declareMoved);
-    expect(openHighwater(path, 'test').reading?.raises).toContainEqual(lost);
+    expect(openHighWaterMark(path, 'test').reading?.raises).toContainEqual(lost);
   });
 
   it('that the file was moved is not believed of one that is older than its mark', async () => {

@@ -4,11 +4,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReady } from '../../../src/status/readiness.ts';
 import { DiskRefusal } from '../../../src/store/db/disk-refusal.ts';
-import { createRoom } from '../../../src/store/db/issuing-guard.ts';
+import { createIssuingGuard } from '../../../src/store/db/issuing-guard.ts';
 import {
-  type Highwater,
+  type HighWaterMark,
   markPath,
-  openHighwater,
+  openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
 import { cleanUp, connectionOf, countIssued } from '../../support/files.ts';
 import { openTestStore } from '../../support/store.ts';
@@ -17,17 +17,17 @@ afterEach(cleanUp);
 
 async function openShop() {
   let fault: NodeJS.ErrnoException | undefined;
-  let mark: Highwater | undefined;
+  let mark: HighWaterMark | undefined;
   const store = await openTestStore({
     beforeCommit(raises) {
       if (fault !== undefined) throw fault;
       return mark?.raise(raises);
     },
   });
-  mark = openHighwater(store.path, store.instance);
+  mark = openHighWaterMark(store.path, store.instance);
   await store.addWallet();
   await store.addStore();
-  const room = createRoom(store.database, store.addresses.isSetBack);
+  const room = createIssuingGuard(store.database, store.addresses.isSetBack);
   const ready = createReady({
     store,
     dispatcher: { stallReason: () => undefined },
@@ -119,7 +119,7 @@ describe('a mark that cannot be written', () => {
     rmSync(path);
     mkdirSync(`${path}.new`);
     const refusal = new DiskRefusal(shop.path);
-    const other = openHighwater(shop.path, shop.instance);
+    const other = openHighWaterMark(shop.path, shop.instance);
     try {
       other.raise([]);
     } catch (error) {

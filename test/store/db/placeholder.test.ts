@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import { afterEach, expect, test } from 'vitest';
 import { openSqlite } from '../../../src/store/db/driver.ts';
 import { ormOf } from '../../../src/store/db/orm.ts';
-import { given } from '../../../src/store/db/placeholder.ts';
+import { placeholder } from '../../../src/store/db/placeholder.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 
 const closings: (() => void)[] = [];
@@ -21,7 +21,7 @@ test('a placeholder has no part in the choice of a plan, so that SQLite compiles
   const query = openOrm()
     .select()
     .from(payments)
-    .where(eq(payments.addressId, given('id')));
+    .where(eq(payments.addressId, placeholder('id')));
   expect(query.toSQL().sql).toMatch(/= \+\?$/);
 });
 
@@ -34,7 +34,7 @@ test.each([
   [Buffer.from([0, 0xff]), 'blob'],
 ])('%j is given as it is', (value, type) => {
   const orm = openOrm();
-  const one = given('value');
+  const one = placeholder('value');
   const statement = orm
     .select({ value: sql`${one}`, type: sql`typeof(${one})` })
     .from(sql`(select 1)`)

@@ -23,9 +23,9 @@ import { minSkip } from '../../../src/domain/allocation.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
 import { mountPoints } from '../../../src/store/db/file-path.ts';
 import {
-  type Highwater,
+  type HighWaterMark,
   markPath,
-  openHighwater,
+  openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
 import { copiedAt } from '../../../src/store/records/settings.ts';
 import {
@@ -55,13 +55,13 @@ describe('the same file', () => {
   it('that has no wallet yet goes on beside the mark of another, and remembers that it knew nothing', async () => {
     const { path, instance, ...store } = await openTestStore();
     await store.database.close();
-    const other = openHighwater(path, 'another');
+    const other = openHighWaterMark(path, 'another');
     other.begin([]);
     other.close();
     const paygate = await run(path);
     expect(paygate.warnings).toEqual([]);
     await paygate.stop();
-    const mark = openHighwater(path, instance);
+    const mark = openHighWaterMark(path, instance);
     expect(mark.reading).toMatchObject({ sameDatabase: true, ofCopy: true });
     expect(mark.reading?.distrust).toBeUndefined();
     mark.close();
@@ -69,7 +69,7 @@ describe('the same file', () => {
 
   it('has its mark before its first wallet, whichever command makes it', async () => {
     const { path, instance, ...store } = await openTestStore();
-    const { reading } = openHighwater(path, instance);
+    const { reading } = openHighWaterMark(path, instance);
     expect(reading).toEqual({ sameDatabase: true, raises: [] });
     await store.addWallet();
     await store.addStore();
@@ -111,17 +111,17 @@ describe('the same file', () => {
     const path = await stoppedAfter(2);
     const beside = look(path, { readonly: true });
     const next = beside.prepare('SELECT next_index FROM wallets').pluck();
-    let mark: Highwater | undefined;
+    let mark: HighWaterMark | undefined;
     const seen: unknown[] = [];
     const store = await openTestStore({
       path,
       beforeCommit(raises) {
         const marked = mark?.raise(raises);
-        seen.push([openHighwater(path, 'test').reading?.raises, next.get()]);
+        seen.push([openHighWaterMark(path, 'test').reading?.raises, next.get()]);
         return marked;
       },
     });
-    mark = openHighwater(path, store.instance);
+    mark = openHighWaterMark(path, store.instance);
     await Promise.all([store.issue(), store.issue()]);
     expect(seen).toEqual([[[raise(2, 4)], 2]]);
     expect(next.get()).toBe(4);
@@ -130,9 +130,9 @@ describe('the same file', () => {
 
   it('issues nothing that the mark cannot remember, and goes on when it can', async () => {
     const path = await stoppedAfter(2);
-    let mark: Highwater | undefined;
+    let mark: HighWaterMark | undefined;
     const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
-    mark = openHighwater(path, store.instance);
+    mark = openHighWaterMark(path, store.instance);
     renameSync(dirname(markPath(path)), `${path}-away`);
     writeFileSync(dirname(markPath(path)), 'in the way');
     const tries = await Promise.allSettled([store.issue(), store.issue()]);
@@ -150,7 +150,7 @@ describe('the same file', () => {
 describe('P-17 a crash', () => {
   /** Leaves a mark as if the process had died between it and its commit. */
   async function crashBeforeCommit(path: string, from: number, to: number): Promise<void> {
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     await mark.raise([]);
     await mark.raise([raise(from, to)]);
     mark.close();
@@ -454,7 +454,7 @@ describe('P-17 a copy', () => {
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
     // The mark is made durable first, and the commit never came.
-    const mark = openHighwater(copy, 'test');
+    const mark = openHighWaterMark(copy, 'test');
     mark.raise([raise(3, 3 + minSkip)]);
     mark.close();
     expect(await goOn(copy, 1)).toEqual([3 + minSkip]);

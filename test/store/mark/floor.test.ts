@@ -5,7 +5,7 @@ import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
 import type { Raise } from '../../../src/domain/allocation.ts';
 import type { WriterOptions } from '../../../src/store/db/writer.ts';
-import { openHighwater } from '../../../src/store/mark/high-water-mark.ts';
+import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import { cleanUp } from '../../support/files.ts';
 import { run, stoppedAfter } from '../../support/running.ts';
 import { accountKey, markOf, now, openTestStore, type TestStore } from '../../support/store.ts';
@@ -81,13 +81,13 @@ describe('what a mark says of a wallet that the file does not know', () => {
   /** A stopped shop with one wallet, whose mark speaks of another one. */
   async function marked(): Promise<string> {
     const path = await stoppedAfter(1);
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     mark.raise([{ wallet: second, from: 4, to: floor }]);
     mark.close();
     return path;
   }
   const read = (path: string) => {
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     mark.close();
     return mark.reading?.raises.find(({ wallet }) => wallet === second);
   };
@@ -104,7 +104,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
 
   it('is raised once where the mark is not believed', async () => {
     const path = await marked();
-    const mark = openHighwater(path, 'test');
+    const mark = openHighWaterMark(path, 'test');
     mark.distrust();
     mark.close();
     for (let starts = 0; starts < 2; starts += 1) await (await run(path)).stop();

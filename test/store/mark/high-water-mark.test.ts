@@ -21,9 +21,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { MarkReading, Raise } from '../../../src/domain/allocation.ts';
 import { PaygateError } from '../../../src/lib/errors.ts';
 import {
-  type Highwater,
+  type HighWaterMark,
   markPath,
-  openHighwater,
+  openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
 import { asOrdinaryUser, cleanUp, tempFolder, whenOver } from '../../support/files.ts';
 import { withoutLastPosition } from '../../support/mark.ts';
@@ -46,8 +46,8 @@ function freshDatabase(): string {
   return path;
 }
 
-function open(path: string, name = instance): Highwater {
-  const mark = openHighwater(path, name);
+function open(path: string, name = instance): HighWaterMark {
+  const mark = openHighWaterMark(path, name);
   whenOver(() => mark.close());
   return mark;
 }
@@ -152,12 +152,12 @@ describe('a mark', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const path = freshDatabase();
-        let mark = openHighwater(path, instance);
+        let mark = openHighWaterMark(path, instance);
         const model = new Map<string, Raise>();
         for (const each of steps) {
           if (each === 'restart') {
             mark.close();
-            mark = openHighwater(path, instance);
+            mark = openHighWaterMark(path, instance);
             continue;
           }
           const raises = each.map(([wallet, from, to]) => raise(wallet, from, to));

@@ -5,7 +5,7 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { deriveAddress, firstAddresses } from '../../../src/bitcoin/keychain.ts';
 import { markName } from '../../../src/domain/allocation.ts';
-import { openHighwater } from '../../../src/store/mark/high-water-mark.ts';
+import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import {
   closeHouses,
   type House,
@@ -189,7 +189,7 @@ test.each([
   'a stop in the middle of a long skip, %s, is heard, and the next start goes on with it',
   async (_what, how) => {
     const { house } = await restored();
-    const mark = openHighwater(house.path, 'house');
+    const mark = openHighWaterMark(house.path, 'house');
     await mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
     mark.close();
     await house.start();

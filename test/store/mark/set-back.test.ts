@@ -20,7 +20,7 @@ import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { minSkip } from '../../../src/domain/allocation.ts';
 import { declareMoved, declareSetBack } from '../../../src/store/backup/restore.ts';
-import { markPath, openHighwater } from '../../../src/store/mark/high-water-mark.ts';
+import { markPath, openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../../src/store/mark/mark-position.ts';
 import { cleanUp, tempFolder, tempRoot, whenOver } from '../../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../../support/running.ts';
@@ -271,7 +271,7 @@ describe('a mark of an older version', () => {
     const guess = { wallet: markOf(2), from: 7, to: 9 };
     const guesses = [{ ...guess, guess: true }];
     changeFirstLine(path, (own) => ({ ...own, begunBlind: true, guesses }));
-    const { reading, close } = openHighwater(path, 'test');
+    const { reading, close } = openHighWaterMark(path, 'test');
     close();
     expect(reading).toMatchObject({ sameDatabase: true, ofCopy: true });
     expect(reading?.raises).toContainEqual(expect.objectContaining(guess));

@@ -3,7 +3,7 @@
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
-import type { Issued } from '../../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { createRebroadcast } from '../../../src/watcher/rebroadcast.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';
@@ -47,10 +47,10 @@ function withWitness(raw: Buffer, items: readonly (readonly number[] | Buffer)[]
 
 const output = { valueSat: 5_000, signalsRbf: false, coinbase: false };
 
-const seen = (shop: Shop, issued: Issued, all: readonly { txid: Txid; raw: Buffer }[]) =>
+const seen = (shop: Shop, issued: IssuedAddress, all: readonly { txid: Txid; raw: Buffer }[]) =>
   shop.observe(issued, { seen: all.map((each) => ({ ...each, block: null, output })) });
 
-const drop = (shop: Shop, issued: Issued, txid: Txid) =>
+const drop = (shop: Shop, issued: IssuedAddress, txid: Txid) =>
   shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: null }] });
 
 /** A payment comes so much later. */

@@ -7,7 +7,7 @@ import { eventId } from '../../../src/domain/callback.ts';
 import { depthOf } from '../../../src/domain/payment.ts';
 import type { Fate } from '../../../src/sandbox/chain/reorganise.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
-import type { Issued } from '../../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { writeHold } from '../../../src/store/records/hold-record.ts';
 import { chainOf, startTime } from '../../sandbox/support.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -267,7 +267,7 @@ describe('over any course of the chain', () => {
       const { id: walletId } = await store.addWallet({ key: accountKey(wallets), startIndex: 0 });
       const { id: storeId } = await store.addStore({ walletId, requiredConfirmations: 3 });
       const issued = [await store.issue(walletId, storeId), await store.issue(walletId, storeId)];
-      const at = (which: number): Issued => issued[which] ?? (issued[0] as Issued);
+      const at = (which: number): IssuedAddress => issued[which] ?? (issued[0] as IssuedAddress);
       for (const each of steps) {
         if (each.kind === 'pay') shop.chain.pay([{ address: at(each.to).address, valueSat }]);
         else if (each.kind === 'mine') shop.chain.mine(each.count);
@@ -307,7 +307,7 @@ describe('over any course of the chain', () => {
     return chain;
   }
 
-  function expectTruth(shop: Shop, issued: Issued, txid: Txid): void {
+  function expectTruth(shop: Shop, issued: IssuedAddress, txid: Txid): void {
     const payment = shop.payments(issued).find((each) => each.txid === txid);
     const height = shop.chain.heightOf(txid);
     const depth = height === undefined ? 0 : depthOf(height, shop.chain.tipHeight);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import { eventId } from '../../../src/domain/callback.ts';
 import { payments } from '../../../src/store/db/schema.ts';
-import type { Issued } from '../../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 import { now } from '../../support/store.ts';
@@ -29,7 +29,7 @@ async function paid(confirmations: number, reversalCallback = false) {
   return { shop, issued, txid };
 }
 
-const gone = (shop: Shop, issued: Issued, txid: Txid, by: Txid | null = null) =>
+const gone = (shop: Shop, issued: IssuedAddress, txid: Txid, by: Txid | null = null) =>
   shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: by }], statusHash: null });
 
 /** Takes the payment's blocks off, and the payment with them. */

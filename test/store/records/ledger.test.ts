@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
 import { addresses, callbacks, payments, stores } from '../../../src/store/db/schema.ts';
-import type { Issued } from '../../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { Ledger } from '../../../src/store/records/ledger.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop, shopOn } from '../../support/ledger.ts';
@@ -242,7 +242,7 @@ describe('payment, callback and status hash', () => {
 });
 
 describe('an address', () => {
-  const ahead = async (shop: Shop): Promise<Issued> => {
+  const ahead = async (shop: Shop): Promise<IssuedAddress> => {
     const [scripthash] = await shop.write((tx) => shop.addresses.deriveAhead(tx, 1, 1));
     const row = scripthash && shop.addresses.byScripthash(scripthash);
     if (!row) throw new Error('nothing was derived');

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { CallbackStatus } from '../../../src/domain/payment.ts';
 import { headers } from '../../../src/store/db/schema.ts';
-import type { ClaimedRow } from '../../../src/store/records/outbox.ts';
+import type { ClaimedRow } from '../../../src/store/records/callback-claims.ts';
 import type { CallbackRow } from '../../../src/store/views/callback-view.ts';
 import { type Owed, openOwed, withStatus } from '../../delivery/owed.ts';
 

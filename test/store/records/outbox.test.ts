@@ -4,12 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../../src/domain/callback.ts';
 import type { AttemptOutcome } from '../../../src/domain/retry.ts';
 import { callbacks, stores } from '../../../src/store/db/schema.ts';
-import {
-  type AttemptRecord,
-  type Claimed,
-  type ClaimedRow,
-  createOutbox,
-} from '../../../src/store/records/outbox.ts';
+import type { AttemptRecord } from '../../../src/store/records/attempts.ts';
+import type { ClaimedCallback, ClaimedRow } from '../../../src/store/records/callback-claims.ts';
+import { createOutbox } from '../../../src/store/records/outbox.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../../delivery/owed.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
 
@@ -45,7 +42,7 @@ function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
 
 const record = (
   { database, outbox }: Owed,
-  claimed: Claimed | undefined,
+  claimed: ClaimedCallback | undefined,
   outcome: AttemptOutcome,
   nextAttemptAt?: number,
   at = now,
@@ -212,7 +209,7 @@ describe('fairness between stores', () => {
     await owed.enqueue(now, ...callbacks);
     return owed;
   }
-  const storesOf = (claimed: Claimed[]) => claimed.map((each) => each.storeId);
+  const storesOf = (claimed: ClaimedCallback[]) => claimed.map((each) => each.storeId);
 
   it('gives none more than two at a time, over several claims', async () => {
     const owed = await backlog(2, 5);
@@ -251,7 +248,7 @@ describe('the callbacks of one address', () => {
     await owed.enqueue(now, first, second, third, other);
     return { owed, storeId, first, second, third, other };
   }
-  const ids = (claimed: Claimed[]) => claimed.map(({ callbackId }) => callbackId);
+  const ids = (claimed: ClaimedCallback[]) => claimed.map(({ callbackId }) => callbackId);
 
   it('P-67 are claimed one at a time, in the order of their events, beside those of others', async () => {
     const { owed } = await siblings();
@@ -295,7 +292,7 @@ describe('the callbacks of one address', () => {
     const again = owed.reopen();
     await again.database.write((tx) => again.outbox.releaseLeases(tx));
     const [first, other] = await claim(again);
-    expect(ids([first, other] as Claimed[])).toEqual([1, 4]);
+    expect(ids([first, other] as ClaimedCallback[])).toEqual([1, 4]);
     await record(again, first, 'delivered');
     await again.database.write((tx) => again.outbox.resend(tx, now + 1, 1));
     expect(ids(await claim(again, now + 1))).toEqual([1]);
@@ -395,7 +392,7 @@ describe('the order of one payment', () => {
       if (payments[0]) payments.push(owed.addPayment(stores[0], payments[0]));
       const busy = new Map<number, number>();
       const sent = new Map<number, number>();
-      let underWay: Claimed[] = [];
+      let underWay: ClaimedCallback[] = [];
       let [at, cycle] = [now, 0];
       for (const each of steps) {
         if ('payment' in each) {

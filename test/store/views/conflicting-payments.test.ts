@@ -2,8 +2,8 @@
 
 import { afterEach, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import type { Issued } from '../../../src/store/records/address-row.ts';
-import type { Seen } from '../../../src/store/records/ledger.ts';
+import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
+import type { SeenPayment } from '../../../src/store/records/ledger.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 
@@ -11,15 +11,15 @@ afterEach(cleanUp);
 
 const output = { valueSat: 5_000, signalsRbf: true, coinbase: false };
 
-const see = (shop: Shop, issued: Issued, txid: Txid, block: Seen['block'] = null) => {
+const see = (shop: Shop, issued: IssuedAddress, txid: Txid, block: SeenPayment['block'] = null) => {
   const raw = shop.chain.transaction(txid)?.raw ?? new Uint8Array();
   return shop.observe(issued, { seen: [{ txid, block, output, raw }], gone: [] });
 };
 
-const drop = (shop: Shop, issued: Issued, txid: Txid) =>
+const drop = (shop: Shop, issued: IssuedAddress, txid: Txid) =>
   shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: null }] });
 
-const replacedBy = (shop: Shop, issued: Issued) =>
+const replacedBy = (shop: Shop, issued: IssuedAddress) =>
   shop.payments(issued).map((payment) => payment.replacedBy);
 
 /** Two addresses, of two stores; a payment to the first one, and its replacement, which pays the second. */

@@ -31,7 +31,7 @@ async function paidAt(...times: number[]): Promise<TestStore> {
 }
 
 test('a span of time is paged without a gap, the newest first, also where a clock was set back', async () => {
-  const { paymentDesk } = await paidAt(10, 20, 20, 5, 20, 30, 40);
+  const { paymentView: paymentDesk } = await paidAt(10, 20, 20, 5, 20, 30, 40);
   for (const limit of [1, 2, 3, 100]) {
     const found: number[] = [];
     const span = { since: 10, until: 40, limit };
@@ -45,7 +45,7 @@ test('a span of time is paged without a gap, the newest first, also where a cloc
 });
 
 test('what was taken back is searched among what is gone, by an index, and is what is counted', async () => {
-  const { path, paymentDesk, database } = await paidAt(10, 20, 30, 40, 50);
+  const { path, paymentView: paymentDesk, database } = await paidAt(10, 20, 30, 40, 50);
   const { orm } = database;
   const change = (id: number, values: Partial<typeof payments.$inferInsert>): void =>
     void orm.update(payments).set(values).where(eq(payments.id, id)).run();
@@ -69,7 +69,7 @@ test('what was taken back is searched among what is gone, by an index, and is wh
 });
 
 test('days are summed each by itself, those without a payment left out', async () => {
-  const { paymentDesk } = await paidAt(dayMs - 1, dayMs, 2 * dayMs - 1, 4 * dayMs);
+  const { paymentView: paymentDesk } = await paidAt(dayMs - 1, dayMs, 2 * dayMs - 1, 4 * dayMs);
   expect(paymentDesk.receivedByDay(0, 4)).toEqual([
     { day: 0, valueSat: 1_000 },
     { day: 1, valueSat: 2_000 },

@@ -1,0 +1,42 @@
+// Conditions on callbacks that several statements share.
+
+import { desc, eq, type SQL, sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { callbacks, stores } from '../db/schema.ts';
+
+// SQLite uses a partial index only where the condition stands as in the index, not as a parameter.
+export const isOwed = sql`${callbacks.state} = 'owed'`;
+export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
+
+export const isCalled = sql`${stores.callbacksStopped} = 0`;
+
+/** Of a store that is called: nobody can do anything for the others. Not IN, which no larger index serves. */
+export const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
+  sql`${sql.raw(callback)}.store_id not in (select id from stores where callbacks_stopped = 1)`;
+
+/**
+ * What tells of a block waits while that is not on our chain: the reorganisation may take it back. Nor is a
+ * delivered one sent again while its payment is gone.
+ */
+export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
+  const of = sql.raw(callback);
+  return sql`(${of}.status < 1 or exists (select 1 from payments p
+      join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))
+    and (${of}.state <> 'delivered' or ${of}.status = -1 or exists (select 1 from payments p
+      where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
+};
+
+/** The newest callback of a payment, the only one that is told or sent again. */
+export const prepareNewest = (orm: Orm) =>
+  orm
+    .select({
+      id: callbacks.id,
+      version: callbacks.version,
+      state: callbacks.state,
+      confirmAt: callbacks.confirmAt,
+    })
+    .from(callbacks)
+    .where(eq(callbacks.paymentId, placeholder('paymentId')))
+    .orderBy(desc(callbacks.version))
+    .prepare();

@@ -1,0 +1,83 @@
+// How many callbacks wait or failed for good: reads alone, each bounded.
+
+import { asc, min, sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { callbacks, stores } from '../db/schema.ts';
+import { isCalled, isExhausted, isOfCalled } from '../records/callback-conditions.ts';
+
+/** Counting more would hold up everything else; nobody looks at them one by one. */
+export const maxCounted = 10_000;
+
+export interface CallbackCounts {
+  /** Of stores that are called: how many wait, and how many were given up on; of each at most `mostCounted`. */
+  counts(): { readonly owed: number; readonly exhausted: number };
+  /** The same, counted up to a bound at most; all others are done. */
+  depths(most: number): {
+    readonly owed: number;
+    readonly exhausted: number;
+    readonly done: number;
+  };
+  /** Where something is owed to, one URL a store. */
+  owing(): string[];
+  /** When the oldest of those was given up on, epoch milliseconds. */
+  exhaustedSince(): number | undefined;
+  /** How many wait for each store that is called back, at most `mostCounted`. */
+  owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
+}
+
+export function createCallbackCounts(orm: Orm): CallbackCounts {
+  const statements = prepare(orm);
+  return {
+    counts() {
+      const { owed = 0, exhausted = 0 } = statements.depths.get({ most: maxCounted }) ?? {};
+      return { owed, exhausted };
+    },
+    depths(most) {
+      const { owed = 0, exhausted = 0, newest } = statements.depths.get({ most }) ?? {};
+      // No row is ever deleted: the newest id is their number.
+      return { owed, exhausted, done: Math.max(0, (newest ?? 0) - owed - exhausted) };
+    },
+    owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
+    exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
+    owedByStore: () => statements.owedByStore.all({ most: maxCounted }),
+  };
+}
+
+function prepare(orm: Orm) {
+  return {
+    owing: orm
+      .select({ callbackUrl: stores.callbackUrl })
+      .from(stores)
+      .where(
+        sql`${isCalled} and exists (select 1 from callbacks d where d.store_id = stores.id
+          and d.state = 'owed')`,
+      )
+      .prepare(),
+    owedByStore: orm
+      .select({
+        callbackUrl: stores.callbackUrl,
+        owed: sql<number>`(select count(*) from (select 1 from callbacks d
+          where d.store_id = stores.id and d.state = 'owed' limit ${placeholder('most')}))`,
+      })
+      .from(stores)
+      .where(isCalled)
+      .orderBy(asc(stores.id))
+      .prepare(),
+    depths: orm
+      .select({
+        owed: sql<number>`(select count(*) from (select 1 from callbacks c
+          where c.state = 'owed' and ${isOfCalled('c')} limit ${placeholder('most')}))`,
+        exhausted: sql<number>`(select count(*) from (select 1 from callbacks c
+          where c.state = 'exhausted' and ${isOfCalled('c')} limit ${placeholder('most')}))`,
+        newest: sql<number | null>`(select max(id) from callbacks)`,
+      })
+      .from(sql`(select 1)`)
+      .prepare(),
+    exhaustedSince: orm
+      .select({ at: min(callbacks.settledAt) })
+      .from(callbacks)
+      .where(sql`${isExhausted} and ${isOfCalled('callbacks')}`)
+      .prepare(),
+  };
+}
