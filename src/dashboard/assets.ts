@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib';
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import { type Context, Hono } from 'hono';
 import { lazy } from '../lib/lazy.ts';
+import script from '../web/browser/page-refresh.client.js?raw';
 import style from './browser/dashboard-style.css?raw';
 import icon from './browser/icon.svg?raw';
-import script from './browser/page-refresh.client.js?raw';
 import { base } from './page.ts';
 
 interface Asset {

@@ -8,7 +8,7 @@ import { createAssets, sendIcon } from './assets.ts';
 import { createReceived } from './daily-sums.ts';
 import { createDoor, isSignedIn } from './guard.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
-import { createLive } from './page-events.ts';
+import { createPageEvents } from './page-events.ts';
 import { addressPage } from './pages/address-page.tsx';
 import { addressesPage } from './pages/addresses-page.tsx';
 import { auditPage } from './pages/audit-page.tsx';
@@ -79,11 +79,11 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     received: createReceived(options.store.paymentView, world),
     limits: createLimits({ password: passwordRate, code: codeRate }, () => world.monotonic()),
   };
-  const live = createLive();
+  const events = createPageEvents(parts);
   const app = new Hono();
   app.get('/', (context) => context.redirect(base, 302));
   app.get(iconPath, sendIcon);
   app.route(base, createAssets());
-  app.route(base, createDoor(parts, [...pages, ...options.extraPages, live.page]));
-  return { app, stop: live.stop, isSignedIn: (context) => isSignedIn(parts, context) };
+  app.route(base, createDoor(parts, [...pages, ...options.extraPages, events.page]));
+  return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };
 }

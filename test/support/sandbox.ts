@@ -125,7 +125,7 @@ async function* readEvents(chunks: AsyncIterable<string>): AsyncGenerator<string
     const whole = `${rest}${chunk}`.split('\n\n');
     rest = whole.pop() ?? '';
     for (const event of whole) {
-      const [, data] = /^event: change\ndata: (\d+)$/.exec(event) ?? [];
+      const [, data] = /^data: (changed)$/.exec(event) ?? [];
       if (data !== undefined) yield data;
     }
   }

@@ -53,7 +53,7 @@ function liveState(order: Order): Markup {
   const standing = standingOf(order);
   const payments = [...order.payments.values()].slice(-shownPayments);
   const told = table('Payments', ['Status', 'Value', 'Transaction'], payments.map(paymentRow));
-  return html`<section id="state" data-live aria-live="polite">
+  return html`<section id="state" data-live="/events" aria-live="polite">
     <div class="state ${standing.state}">
       <h2>${titles[standing.state]}</h2>
       <p>${explain(standing, order.totalSat)}</p>
@@ -68,7 +68,7 @@ const paymentUri = (address: string, valueSat: number): string =>
 
 /** Empty where nothing is missing: who reads an amount, or scans it, pays it. */
 const payWhere = (order: Order): Markup =>
-  html`<section id="pay" class="two" data-live>${payBox(order.address, standingOf(order))}</section>`;
+  html`<section id="pay" class="two" data-live="/events">${payBox(order.address, standingOf(order))}</section>`;
 
 function payBox(address: string, { missingSat, seenSat }: Standing): Markup | '' {
   if (missingSat === 0) return '';

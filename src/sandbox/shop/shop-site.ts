@@ -5,11 +5,11 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { httpStatusOf } from '../../web/error-body.ts';
+import { EventStreams } from '../../web/event-stream.ts';
 import type { Fetch } from '../../web/http-server.ts';
 import type { World } from '../../world/world.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import { mine, pay } from './chain-controls.ts';
-import { Changes } from './change-events.ts';
 import { lookForGone } from './gone-payments.ts';
 import type { PaygateClient } from './paygate-client.ts';
 import { addDoor } from './request-guard.ts';
@@ -20,7 +20,7 @@ import { rates, ratesPath } from './simulated-rates.ts';
 import { browserFiles } from './static-files.ts';
 
 export interface SiteOptions {
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'schedule' | 'log'>;
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'after' | 'schedule' | 'log'>;
   readonly chain: SimulatedChain;
   /** The Chain page of the dashboard. */
   readonly chainUrl: () => string;
@@ -36,12 +36,18 @@ export interface Site {
   end(): void;
 }
 
+/** Pages that may be open at the same time. */
+const maxStreams = 64;
 const everyTwoSeconds = '*/2 * * * * *';
 
 export function createSite({ world, chain, ...options }: SiteOptions): Site {
   const { paygate } = options;
   const orders = new Orders();
-  const changes = new Changes();
+  const changes = new EventStreams({
+    world,
+    maxStreams,
+    refusal: () => new PaygateError('unavailable', `${maxStreams} pages are open: close some`),
+  });
   const onChange = (): void => changes.announce();
   const play: Play = {
     pay: (fields) => pay(chain, fields),
@@ -50,10 +56,7 @@ export function createSite({ world, chain, ...options }: SiteOptions): Site {
   const app = new Hono();
   addDoor(app);
   app.route('/', createShop({ ...options, world, orders, play, onChange }));
-  app.get('/events', (context) =>
-    // A stream that nobody reads would never end.
-    context.req.method === 'GET' ? changes.stream(context) : context.body(null),
-  );
+  app.get('/events', (context) => changes.open(context));
   addFiles(app);
   app.notFound((context) => failure(context, new PaygateError('not_found', 'No such page')));
   app.onError((error, context) => {
@@ -68,7 +71,7 @@ export function createSite({ world, chain, ...options }: SiteOptions): Site {
     fetch: (request, env) => app.fetch(request, env),
     end() {
       cancel();
-      changes.end();
+      changes.stop();
     },
   };
 }

@@ -118,7 +118,7 @@ const cartPage = (orders: readonly Order[]): Markup => html`<h1>A small shop</h1
     )}
     <button>Order</button>
   </form>
-  <section id="orders" data-live>${orders.length > 0 ? orderList(orders) : ''}</section>`;
+  <section id="orders" data-live="/events">${orders.length > 0 ? orderList(orders) : ''}</section>`;
 
 const orderList = (orders: readonly Order[]): Markup => html`<h2>Orders</h2>
   ${table(

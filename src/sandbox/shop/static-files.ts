@@ -1,7 +1,7 @@
 // What the browser is given as files: the stylesheet (Pico CSS and our own look) and the one script.
 
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
-import script from './browser/shop-refresh.client.js?raw';
-import look from './browser/shop-style.css?raw';
+import script from '../../web/browser/page-refresh.client.js?raw';
+import style from './browser/shop-style.css?raw';
 
-export const browserFiles = { style: `${pico}\n${look}`, script } as const;
+export const browserFiles = { style: `${pico}\n${style}`, script } as const;

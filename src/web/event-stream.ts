@@ -1,0 +1,101 @@
+// Event streams that say only that something changed; the page then fetches itself again.
+// It bounds the number of streams, and ends those that are not read.
+// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+
+import type { Context } from 'hono';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import type { PaygateError } from '../lib/errors.ts';
+import type { World } from '../world/world.ts';
+
+export interface EventStreamOptions {
+  readonly world: Pick<World, 'after'>;
+  readonly maxStreams: number;
+  /** The error for one stream too many. */
+  readonly refusal: () => PaygateError;
+}
+
+/**
+ * Time between two heartbeats. They keep proxies from closing the connection. A stream whose reader
+ * has not taken a heartbeat when the next one is due is ended.
+ */
+const heartbeatMs = 12_500;
+
+/** A comment, which browsers ignore. */
+const heartbeat = ': beat\n\n';
+
+export class EventStreams {
+  readonly #options: EventStreamOptions;
+  /** Open streams, each with what announces a change to it. */
+  readonly #open = new Map<SSEStreamingApi, () => void>();
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+  }
+
+  /** Sends an event to every stream. Changes during a pending write are covered by that write. */
+  announce(): void {
+    for (const onChange of this.#open.values()) onChange();
+  }
+
+  /** Ends every stream. */
+  stop(): void {
+    for (const stream of this.#open.keys()) stream.abort();
+  }
+
+  /**
+   * @param isAllowed is asked before each event; false ends the stream. It must not throw.
+   * @throws PaygateError the refusal, when `maxStreams` are open
+   */
+  open(context: Context, isAllowed: () => boolean = () => true): Response {
+    // The body of a HEAD request would never be read, and never end.
+    if (context.req.method === 'HEAD') return context.body(null);
+    const { maxStreams, refusal } = this.#options;
+    if (this.#open.size >= maxStreams) throw refusal();
+    context.header('X-Accel-Buffering', 'no');
+    const response = streamSSE(context, (stream) => this.#serve(stream, isAllowed));
+    response.headers.set('Cache-Control', 'no-store');
+    return response;
+  }
+
+  async #serve(stream: SSEStreamingApi, isAllowed: () => boolean): Promise<void> {
+    const { after } = this.#options.world;
+    let isChanged = false;
+    let isHeartbeatDue = true;
+    let isWriting = false;
+    let wake = (): void => {};
+    const onHeartbeat = (): void => {
+      if (isWriting) {
+        stream.abort();
+        return;
+      }
+      cancel = after(heartbeatMs, onHeartbeat);
+      isHeartbeatDue = true;
+      wake();
+    };
+    let cancel = after(heartbeatMs, onHeartbeat);
+    this.#open.set(stream, () => {
+      isChanged = true;
+      wake();
+    });
+    stream.onAbort(() => {
+      this.#open.delete(stream);
+      cancel();
+      wake();
+    });
+    while (!stream.aborted) {
+      if (!isChanged && !isHeartbeatDue) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      } else if (!isAllowed()) stream.abort();
+      else {
+        isWriting = true;
+        await (isHeartbeatDue ? stream.write(heartbeat) : stream.writeSSE({ data: 'changed' }));
+        isWriting = false;
+        // The reader fetches the page after it took the event, so it sees changes until here.
+        if (isHeartbeatDue) isHeartbeatDue = false;
+        else isChanged = false;
+      }
+    }
+  }
+}
