@@ -3,43 +3,18 @@
 // was typed is looked through for private keys before any page sees it.
 
 import { timingSafeEqual } from 'node:crypto';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
-import { html } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
+import { interactivePageHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { giveVisitorCookie, newToken } from './dashboard-session.ts';
 import { base, formTokenOf, type Markup, type Page, type Parts, type Visit } from './page.ts';
 import { withQuery } from './pages/listing.tsx';
 import { errorPage, httpsPage } from './pages/refused-change.tsx';
 import { type Transport, transportOf } from './transport.ts';
-
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  // The base stylesheet brings its arrows and ticks as data.
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const headers: MiddlewareHandler = async (context, next) => {
-  await next();
-  const set = (name: string, value: string): void => context.header(name, value);
-  set('Content-Security-Policy', policy);
-  set('X-Content-Type-Options', 'nosniff');
-  set('X-Frame-Options', 'DENY');
-  // Not no-referrer: with that browsers send forms with "Origin: null".
-  set('Referrer-Policy', 'same-origin');
-  set('Cross-Origin-Opener-Policy', 'same-origin');
-  set('Cross-Origin-Resource-Policy', 'same-origin');
-  if (!context.res.headers.has('Cache-Control')) set('Cache-Control', 'no-store');
-};
 
 /** No page at all: for those who are signed in, so that nobody else learns which pages there are. */
 const nowhere: Page = {
@@ -51,7 +26,7 @@ const nowhere: Page = {
 
 export function createDoor(parts: Parts, pages: readonly Page[]): Hono {
   const door = new Hono();
-  door.use(headers);
+  door.use(interactivePageHeaders);
   for (const page of [...pages, nowhere]) {
     door.all(page.path, (context) => admit(parts, page, context));
   }
@@ -68,7 +43,7 @@ const send = async (
   context: Context,
   markup: Markup,
   status: ContentfulStatusCode = 200,
-): Promise<Response> => context.html(html`<!doctype html>${await markup}`, status);
+): Promise<Response> => context.html(markup, status);
 
 /** Whether a request that is for no page comes from somebody who is signed in: that is no use of the session. */
 export function isSignedIn(parts: Parts, context: Context): boolean {

@@ -1,9 +1,11 @@
 // What every page is made of: the frame with its navigation, forms that carry their token, and how times and
 // amounts are written. Text of strangers is only ever text here: JSX escapes it.
 
+import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { formatBitcoin, formatTime } from '../domain/format.ts';
 import { severalStoresAdvice } from '../domain/store-choice.ts';
+import { htmlDocument } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
 import { hasApp, isFresh } from './dashboard-session.ts';
 import { markOf } from './form-fields.ts';
@@ -24,20 +26,14 @@ interface FrameProps {
   readonly children?: Child;
 }
 
-const Frame = ({ title, children }: FrameProps) => (
-  <html lang="en">
-    <head>
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta name="color-scheme" content="light dark" />
-      <title>{`${title} – paygate`}</title>
-      <link rel="icon" href={assetPath('icon')} type="image/svg+xml" />
-      <link rel="stylesheet" href={assetPath('style')} />
-      <script type="module" src={assetPath('script')} />
-    </head>
-    <body>{children}</body>
-  </html>
-);
+const Frame = ({ title, children }: FrameProps) =>
+  htmlDocument({
+    title: `${title} – paygate`,
+    head: html`<link rel="icon" href="${assetPath('icon')}" type="image/svg+xml" />
+      <link rel="stylesheet" href="${assetPath('style')}" />
+      <script type="module" src="${assetPath('script')}"></script>`,
+    body: <>{children}</>,
+  });
 
 /** A page for those who are not signed in. */
 export const Narrow = ({ title, children }: FrameProps) => (

@@ -2,10 +2,12 @@
 // from anywhere else, in no frame. Dark where the reader's system is.
 
 import { createHash } from 'node:crypto';
-import type { Context, MiddlewareHandler } from 'hono';
+import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { lazy } from '../lib/lazy.ts';
+import { setTextPageHeaders } from './content-policy.ts';
 
 const style =
   ':root{color-scheme:light dark;--back:#fff;--text:#1f2733;--quiet:#f2f4f7;--link:#0172ad}' +
@@ -19,17 +21,8 @@ const style =
   'code{overflow-wrap:anywhere}td code{white-space:nowrap}.whole td code{white-space:normal}' +
   'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-left:.25rem solid #888;padding:.5rem 1rem}';
 
-/** Made with the first page: a hash at a start would load all of OpenSSL's. */
-const policy = lazy(() =>
-  [
-    "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    "img-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-);
+/** Computed with the first page, because the hash loads all of OpenSSL. */
+const styleHash = lazy(() => `sha256-${createHash('sha256').update(style).digest('base64')}`);
 
 export type Markup = ReturnType<typeof html>;
 
@@ -45,11 +38,26 @@ export interface PageOptions {
   readonly header?: Markup;
   readonly status?: ContentfulStatusCode;
 }
-/** Said before there is an answer: to change the headers of one costs as much as the rest of the request. */
-export const noSniff: MiddlewareHandler = (context, next) => {
-  context.header('X-Content-Type-Options', 'nosniff');
-  return next();
-};
+
+interface DocumentParts {
+  readonly title: string;
+  /** Icon, style and script. */
+  readonly head: Markup;
+  readonly body: Markup | HtmlEscapedString;
+}
+
+/** The frame of every HTML page that paygate sends. */
+export const htmlDocument = ({ title, head, body }: DocumentParts): Markup => html`<!doctype html>
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>${title}</title>
+      ${head}
+    </head>
+    <body>${body}</body>
+  </html>`;
 
 export function page(
   context: Context,
@@ -57,22 +65,12 @@ export function page(
   body: Markup,
   { header, status = 200 }: PageOptions = {},
 ): Response | Promise<Response> {
-  context.header('Content-Security-Policy', policy());
-  context.header('X-Content-Type-Options', 'nosniff');
-  context.header('Referrer-Policy', 'no-referrer');
-  const markup = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <link rel="icon" href="${iconPath}" type="image/svg+xml" />
-        <style>${raw(style)}</style>
-      </head>
-      <body>
-        ${header ?? ''}
-        <main>${body}</main>
-      </body>
-    </html>`;
+  setTextPageHeaders(context, styleHash());
+  const markup = htmlDocument({
+    title,
+    head: html`<link rel="icon" href="${iconPath}" type="image/svg+xml" />
+      <style>${raw(style)}</style>`,
+    body: html`${header ?? ''}<main>${body}</main>`,
+  });
   return context.html(markup, status);
 }

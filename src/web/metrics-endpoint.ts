@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import type { Metrics } from '../status/metrics.ts';
-import { noSniff } from './html-page.ts';
+import { noSniff } from './content-policy.ts';
 import type { Fetch } from './http-server.ts';
 
 export function createMetricsEndpoint(metrics: Pick<Metrics, 'contentType' | 'read'>): Fetch {

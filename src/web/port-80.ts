@@ -5,8 +5,8 @@
 
 import { type Context, Hono } from 'hono';
 import { isThisMachine } from '../domain/client-address.ts';
+import { noSniff } from './content-policy.ts';
 import { errorResponse } from './error-body.ts';
-import { noSniff } from './html-page.ts';
 import type { Fetch } from './http-server.ts';
 import { socketAddressOf } from './request-origin.ts';
 

@@ -5,30 +5,15 @@
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { PaygateError } from '../../lib/errors.ts';
+import { interactivePageHeaders } from '../../web/content-policy.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
 const loopbackHost = /^(127(\.\d{1,3}){3}|\[::1\]|localhost)(:\d{1,5})?$/i;
 
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "connect-src 'self'",
-  // Pico draws its arrows and ticks by data: images.
-  'img-src data:',
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 export function addDoor(app: Hono): void {
-  app.use(async (context, next) => {
-    context.header('Content-Security-Policy', policy);
-    context.header('X-Content-Type-Options', 'nosniff');
-    // Not no-referrer, under which a browser sends our own forms with "Origin: null".
-    context.header('Referrer-Policy', 'same-origin');
-    context.header('Cross-Origin-Resource-Policy', 'same-origin');
+  app.use(interactivePageHeaders);
+  app.use((context, next) => {
     checkRequest(context);
     return next();
   });

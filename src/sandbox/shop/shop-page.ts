@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import type { Markup } from '../../web/html-page.ts';
+import { htmlDocument, type Markup } from '../../web/html-page.ts';
 
 export interface PageOptions {
   readonly title: string;
@@ -18,30 +18,23 @@ export function page(context: Context, options: PageOptions): Response | Promise
     refreshSeconds === undefined
       ? ''
       : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`;
-  context.header('Cache-Control', 'no-store');
-  return context.html(html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title} · paygate sandbox</title>
-        <link rel="icon" href="data:," />
+  return context.html(
+    htmlDocument({
+      title: `${title} · paygate sandbox`,
+      head: html`<link rel="icon" href="data:," />
         <link rel="stylesheet" href="/style.css" />
-        <script src="/live.js" defer></script>
-        ${refresh}
-      </head>
-      <body>
-        <header>
+        <script type="module" src="/live.js"></script>
+        ${refresh}`,
+      body: html`<header>
           <nav aria-label="Sandbox">
             <ul><li><strong>paygate sandbox</strong></li></ul>
             <ul><li><a href="/">Shop</a></li></ul>
           </nav>
         </header>
         <main>${body}</main>
-        <footer><small>A simulated chain: nothing here has any value.</small></footer>
-      </body>
-    </html>`);
+        <footer><small>A simulated chain: nothing here has any value.</small></footer>`,
+    }),
+  );
 }
 
 /** A table that scrolls for itself where it is wider than the screen, by keyboard too. */
