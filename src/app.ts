@@ -18,12 +18,12 @@ import { version } from './lib/version.ts';
 import { Prices } from './price/prices.ts';
 import { ReceiptPricer } from './price/receipt-pricer.ts';
 import { builtInSources } from './price/sources.ts';
-import { AlarmBook } from './status/finding-history.ts';
-import { findAlarms, type Warner } from './status/findings.ts';
+import { FindingHistory } from './status/finding-history.ts';
+import { currentFindings, type FindingSource } from './status/findings.ts';
 import { createGapWarnings } from './status/gap-warnings.ts';
 import { createHealth, type HealthReport, hostWarnings } from './status/health.ts';
 import type { Metrics, MetricsParts } from './status/metrics.ts';
-import { createReady } from './status/readiness.ts';
+import { createReadiness } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
 import type { CopyCheck } from './store/backup/daily-check.ts';
 import { inspectFile, lockForServer } from './store/db/file-guards.ts';
@@ -217,7 +217,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const clocks = clocksOf(world);
   const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
   const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
-  const others: Warner[] = [
+  const sources: FindingSource[] = [
     { code: 'file-displaced', warnings: room.warnings },
     { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
     { code: 'database-damaged', warnings: snapshots.damage },
@@ -227,16 +227,16 @@ function join(parts: Parts, release: () => Promise<void>): App {
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
     { code: 'own-certificate', warnings: entrance.warnings },
   ];
-  const findingParts = { ...clocks, ...room, store, watcher, dispatcher, others };
+  const findingParts = { ...clocks, ...room, store, watcher, dispatcher, sources };
   const health = createHealth(findingParts);
-  const alarmBook = new AlarmBook({
+  const findingHistory = new FindingHistory({
     ...clocks,
     store,
     log: world.log,
-    find: () => findAlarms(findingParts, watcher.status()),
+    find: () => currentFindings(findingParts, watcher.status()),
   });
-  const ready = createReady({ store, dispatcher, watcher, ...room });
-  const dashboard = dashboardFor(parts, { health, alarmBook, sender, watcher, dispatcher });
+  const ready = createReadiness({ store, dispatcher, watcher, ...room });
+  const dashboard = dashboardFor(parts, { health, findingHistory, sender, watcher, dispatcher });
   const { app: pages, isSignedIn } = dashboard;
   const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages, isSignedIn });
   const cancels: Cancel[] = [];
@@ -260,7 +260,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
     // Servers take a while to answer: they are dialled before the rest is done.
     watcher.start();
     cancels.push(world.schedule(everyMinute, () => entrance.beat()));
-    cancels.push(world.schedule(everyMinute, () => void alarmBook.keep()));
+    cancels.push(world.schedule(everyMinute, () => void findingHistory.record()));
     tending = startMaintenance({ world, database, guard: room, snapshots, onOthers });
     cancels.push(...tending.cancels);
     await dispatcher.start();
@@ -350,7 +350,7 @@ const firstLink = async (
 ): Promise<string | undefined> =>
   store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
 
-interface Made extends Pick<DashboardOptions, 'health' | 'alarmBook' | 'sender'> {
+interface Made extends Pick<DashboardOptions, 'health' | 'findingHistory' | 'sender'> {
   readonly watcher: Watcher;
   readonly dispatcher: CallbackDispatcher;
 }

@@ -8,8 +8,8 @@ import { createSender } from '../delivery/sender.ts';
 import {
   type Check,
   type Checked,
+  type CheckResult,
   examine,
-  type Finding,
   fail,
   skip,
   warn,
@@ -97,7 +97,7 @@ async function serversOf(
   return running.electrum.servers.map(({ server }) => parseServerAddress(server));
 }
 
-function serverChecks(config: Config, opened: Store | Finding): Check[] {
+function serverChecks(config: Config, opened: Store | CheckResult): Check[] {
   const { electrum, proxy } = config;
   const name = networkOf(config, opened);
   if (name === undefined) {
@@ -110,13 +110,13 @@ function serverChecks(config: Config, opened: Store | Finding): Check[] {
 }
 
 /** Undefined where a file is there that does not tell it. */
-function networkOf({ network }: Config, opened: Store | Finding): NetworkName | undefined {
+function networkOf({ network }: Config, opened: Store | CheckResult): NetworkName | undefined {
   if (!('state' in opened)) return opened.network;
   return network ?? (opened.state === 'skip' ? defaultNetwork : undefined);
 }
 
 /** The file as every command opens it, unless that would change it; else what is to be said instead. */
-async function open(path: string): Promise<Store | Finding> {
+async function open(path: string): Promise<Store | CheckResult> {
   try {
     if (inspectFile(path) === 'absent') {
       return skip(`${path}: there is none yet; \`paygate serve\` makes it`);

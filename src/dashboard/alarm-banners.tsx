@@ -1,7 +1,7 @@
 // Alarms as banners: what happened, since when, what to do, and the page where that is done.
 
-import type { Alarm } from '../status/finding-history.ts';
-import type { AlarmCode } from '../status/findings.ts';
+import type { DatedFinding } from '../status/finding-history.ts';
+import type { FindingCode } from '../status/findings.ts';
 import { Form, Time } from './layout.tsx';
 import { base, type Visit } from './page.ts';
 
@@ -16,7 +16,7 @@ interface Advice {
 const servers = { path: '/servers', link: 'Servers' };
 const wait = 'Nothing, if it passes within minutes; else see under Servers what each of them says.';
 
-const advices: Readonly<Record<AlarmCode, Advice>> = {
+const advices: Readonly<Record<FindingCode, Advice>> = {
   'restored-database': {
     text: 'Set the gap limit of your own wallet as said, or it will not show every payment; add what is missing. Never run both copies.',
     path: '/addresses',
@@ -145,7 +145,7 @@ const advices: Readonly<Record<AlarmCode, Advice>> = {
 
 interface AlarmsProps {
   readonly visit: Visit;
-  readonly alarms: readonly Alarm[];
+  readonly alarms: readonly DatedFinding[];
 }
 
 export const Alarms = ({ visit, alarms }: AlarmsProps) =>
@@ -161,7 +161,7 @@ export const Alarms = ({ visit, alarms }: AlarmsProps) =>
 
 interface BannerProps {
   readonly visit: Visit;
-  readonly alarm: Alarm;
+  readonly alarm: DatedFinding;
 }
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

@@ -7,7 +7,7 @@ import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { Prices } from '../price/prices.ts';
-import type { AlarmBook } from '../status/finding-history.ts';
+import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Session } from '../store/records/admin.ts';
@@ -23,7 +23,7 @@ export interface DashboardOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
   readonly store: Store;
   readonly health: () => HealthReport;
-  readonly alarmBook: Pick<AlarmBook, 'alarms'>;
+  readonly findingHistory: Pick<FindingHistory, 'findings'>;
   readonly feed: Feed;
   /** Undefined where they are switched off. */
   readonly prices: Pick<Prices, 'price' | 'status'> | undefined;

@@ -7,7 +7,7 @@ import type { World } from '../world/world.ts';
 /** `warn` wants a look; `fail` keeps paygate from its work, or puts money or secrets at risk. */
 export type State = 'ok' | 'warn' | 'fail' | 'skip';
 
-export interface Finding {
+export interface CheckResult {
   readonly state: State;
   /** For a person: what was seen, and what to do about it. */
   readonly text: string;
@@ -16,17 +16,17 @@ export interface Finding {
 export interface Check {
   /** The same word for all checks of a kind, such as `electrum`. */
   readonly name: string;
-  readonly run: (signal: AbortSignal) => Finding | Promise<Finding>;
+  readonly run: (signal: AbortSignal) => CheckResult | Promise<CheckResult>;
 }
 
-export interface Checked extends Finding {
+export interface Checked extends CheckResult {
   readonly check: string;
 }
 
-export const ok = (text: string): Finding => ({ state: 'ok', text });
-export const warn = (text: string): Finding => ({ state: 'warn', text });
-export const fail = (text: string): Finding => ({ state: 'fail', text });
-export const skip = (text: string): Finding => ({ state: 'skip', text });
+export const ok = (text: string): CheckResult => ({ state: 'ok', text });
+export const warn = (text: string): CheckResult => ({ state: 'warn', text });
+export const fail = (text: string): CheckResult => ({ state: 'fail', text });
+export const skip = (text: string): CheckResult => ({ state: 'skip', text });
 
 /** For one check, whatever it waits for; what it opened ends with the signal. */
 const deadlineMs = 20_000;
@@ -40,9 +40,9 @@ export const examine = (
     checks.map(async ({ name, run }) => ({ check: name, ...(await inTime(world, run)) })),
   );
 
-async function inTime(world: Pick<World, 'after'>, run: Check['run']): Promise<Finding> {
+async function inTime(world: Pick<World, 'after'>, run: Check['run']): Promise<CheckResult> {
   const ending = new AbortController();
-  const late = Promise.withResolvers<Finding>();
+  const late = Promise.withResolvers<CheckResult>();
   const cancel = world.after(deadlineMs, () => {
     late.resolve(fail(`it was not done after ${deadlineMs / 1000} seconds`));
     ending.abort(new Error('the check took too long'));

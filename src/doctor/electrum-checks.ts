@@ -20,7 +20,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SocksProxy, World } from '../world/world.ts';
-import { type Check, type Checked, type Finding, fail, ok, warn } from './doctor-check.ts';
+import { type Check, type Checked, type CheckResult, fail, ok, warn } from './doctor-check.ts';
 
 export interface ElectrumParts {
   readonly world: World;
@@ -37,7 +37,7 @@ const name = 'electrum';
 interface Unresolvable {
   readonly isUnresolved?: boolean;
 }
-type ServerFinding = Finding & Unresolvable;
+type ServerFinding = CheckResult & Unresolvable;
 export type ServerChecked = Checked & Unresolvable;
 
 /** Payments that are looked through for one in a block. */
@@ -102,7 +102,10 @@ function describeTrust({ tls, insecure }: ServerAddress, trust: TlsIdentity | un
   return trust?.kind === 'valid' ? ', its certificate is valid' : ', its certificate is pinned';
 }
 
-async function ask({ world, network, store }: ElectrumParts, session: Session): Promise<Finding> {
+async function ask(
+  { world, network, store }: ElectrumParts,
+  session: Session,
+): Promise<CheckResult> {
   const { height, raw } = await session.subscribeHeaders();
   const tip = parseHeader(raw);
   if (!meetsTarget(tip)) return fail(`block ${height} has no work`);
@@ -154,7 +157,7 @@ async function proofOf(
   height: number,
   root: Uint8Array,
   paid: Known | undefined,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const refused: string[] = [];
   async function orRefused<T>(asked: Promise<T>): Promise<T | undefined> {
     try {
@@ -191,7 +194,7 @@ async function proofOf(
 }
 
 /** A server that cannot be reached or used, and what to do. */
-function failed(error: unknown, label: string): Finding {
+function failed(error: unknown, label: string): CheckResult {
   const request = error instanceof RequestError ? error.request : undefined;
   return fail(`${label}: ${reasonOf(error)}; ${requestAdvice(request)}`);
 }

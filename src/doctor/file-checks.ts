@@ -16,7 +16,7 @@ import { countersOf } from '../store/mark/resume.ts';
 import type { Store } from '../store/open-store.ts';
 import { freeBytesAt, minFreeBytes } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
-import { type Check, type Finding, fail, ok, skip, warn } from './doctor-check.ts';
+import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
 import { fileSystemCheck } from './file-system-check.ts';
 
 export interface FileParts {
@@ -62,7 +62,7 @@ export const closedChecks = (path: string, uid: number | undefined): Check[] => 
 
 const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`;
 
-function databaseCheck({ store: { database, network, catalog } }: FileParts): Finding {
+function databaseCheck({ store: { database, network, catalog } }: FileParts): CheckResult {
   const stores = catalog.stores().length;
   const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of log`;
   const text = `${database.path}: ${network}, ${stores} store(s), ${size}`;
@@ -72,7 +72,7 @@ function databaseCheck({ store: { database, network, catalog } }: FileParts): Fi
 }
 
 /** The mark is read first: what is issued meanwhile puts the counters further, never behind. */
-function markCheck({ store }: FileParts): Finding {
+function markCheck({ store }: FileParts): CheckResult {
   const mark = openHighWaterMark(store.database.path, store.instance);
   mark.close();
   const resumption = resume(countersOf(store), mark.reading);
@@ -89,7 +89,7 @@ function markCheck({ store }: FileParts): Finding {
   );
 }
 
-function diskCheck(place: Place): Finding {
+function diskCheck(place: Place): CheckResult {
   const free = place.freeBytes();
   const text = `${inMebibytes(free)} free beside the database`;
   if (free < minFreeBytes) {
@@ -112,7 +112,7 @@ function otherDiskOf(path: string): string | undefined {
   return statSync(there).dev === statSync(dirname(path)).dev ? undefined : there;
 }
 
-function permissionsCheck(path: string, uid: number | undefined): Finding {
+function permissionsCheck(path: string, uid: number | undefined): CheckResult {
   const folder = dirname(path);
   const secrets = [
     ...['', ...besideEnds, '.lock'].map((end) => `${path}${end}`),
@@ -146,7 +146,7 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-function clockCheck({ world, store, releasedAt }: FileParts): Finding {
+function clockCheck({ world, store, releasedAt }: FileParts): CheckResult {
   const now = world.now();
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
   const tip = store.headers.tip();
@@ -163,7 +163,7 @@ function clockCheck({ world, store, releasedAt }: FileParts): Finding {
     : ok(`${text}, not before block ${tip.height}`);
 }
 
-function walletsCheck({ store, walletGap, world }: FileParts): Finding {
+function walletsCheck({ store, walletGap, world }: FileParts): CheckResult {
   const wallets = store.catalog.wallets();
   const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
   const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
@@ -178,7 +178,7 @@ function walletsCheck({ store, walletGap, world }: FileParts): Finding {
 }
 
 /** Compared with the last change: what has not changed needs no new one. */
-function snapshotCheck({ world, store: { database } }: FileParts): Finding {
+function snapshotCheck({ world, store: { database } }: FileParts): CheckResult {
   const [latest = '', damaged = ''] = [latestName, damagedName].map((name) =>
     join(backupFolder(database.path), name),
   );

@@ -3,7 +3,7 @@
 
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Finding, ok, warn } from './doctor-check.ts';
+import { type CheckResult, ok, warn } from './doctor-check.ts';
 
 const onDisk = 'keep the database on a disk of this machine, as ext4, XFS or btrfs';
 const advice = {
@@ -39,11 +39,11 @@ const types: Readonly<Record<number, readonly [name: string, why: keyof typeof a
 };
 
 /** @param path of the database, whose folder is there */
-export const fileSystemCheck = (path: string): Finding =>
+export const fileSystemCheck = (path: string): CheckResult =>
   fileSystemFinding(dirname(path), statfsSync(dirname(path)).type);
 
 /** @param type as statfs says it, of which some kernels take the first bit for a sign */
-export function fileSystemFinding(folder: string, type: number): Finding {
+export function fileSystemFinding(folder: string, type: number): CheckResult {
   const found = types[type >>> 0];
   if (found === undefined)
     return ok('it is none that is known to lose or share the identity of files');

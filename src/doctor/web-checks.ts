@@ -9,7 +9,7 @@ import { dayMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
 import type { World } from '../world/world.ts';
-import { type Check, type Finding, fail, ok, skip, warn } from './doctor-check.ts';
+import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
 
 export interface WebParts {
   readonly world: Pick<World, 'connect' | 'now'>;
@@ -41,7 +41,7 @@ export function webChecks(parts: WebParts): Check[] {
   ];
 }
 
-async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding> {
+async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<CheckResult> {
   const { sender, listen, https } = parts;
   if (https) return skip('it speaks HTTPS: asked by the public URL, or by paygate health');
   const url = `http://${localAddressOf(listen)}`;
@@ -55,7 +55,7 @@ async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<Finding
 }
 
 /** By its name, as everybody comes: only from another network would a firewall be seen. */
-async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<Finding> {
+async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<CheckResult> {
   const { publicUrl, sender, network } = parts;
   if (publicUrl === undefined) return skip('none is set; shops need one (--public-url, --domain)');
   const { protocol, pathname } = new URL(publicUrl);
@@ -83,7 +83,11 @@ function strangerFault(answer: ProbeResult, network: string | undefined): string
     : 'a paygate of another network answers';
 }
 
-async function expiryOf({ world }: WebParts, url: string, signal: AbortSignal): Promise<Finding> {
+async function expiryOf(
+  { world }: WebParts,
+  url: string,
+  signal: AbortSignal,
+): Promise<CheckResult> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const target = { host, port: Number(port || 443), tls: true };
@@ -99,7 +103,7 @@ async function callbackCheck(
   { shopSender }: WebParts,
   store: StoreRow,
   signal: AbortSignal,
-): Promise<Finding> {
+): Promise<CheckResult> {
   const { id, callbackUrl, allowPrivateCallback, allowHttpCallback } = store;
   if (callbackUrl === '') return skip(`store ${id} has no Callback URL`);
   const allowed = { allowPrivateCallback, allowHttpCallback, ca: store.callbackCa ?? undefined };

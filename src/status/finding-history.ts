@@ -8,12 +8,12 @@ import { readAlarmTimes, writeAlarmTimes } from '../store/records/settings.ts';
 import type { Logger } from '../world/world.ts';
 import type { Finding } from './findings.ts';
 
-export interface Alarm extends Finding {
+export interface DatedFinding extends Finding {
   /** Epoch milliseconds. */
   readonly since: number;
 }
 
-export interface AlarmBookParts {
+export interface FindingHistoryParts {
   readonly store: Pick<Store, 'catalog' | 'database'>;
   readonly find: () => readonly Finding[];
   readonly log: Logger;
@@ -26,14 +26,14 @@ export interface AlarmBookParts {
 /** One that is back after less than this was never over: a server that hangs comes and goes. */
 const overAfterMs = 10 * 60_000;
 
-export class AlarmBook {
-  readonly #parts: AlarmBookParts;
+export class FindingHistory {
+  readonly #parts: FindingHistoryParts;
   /** By key: since when, and when it was seen last (monotonic). */
   readonly #seen = new Map<string, { readonly since: number; lastAt: number }>();
   /** As it stands in the file. */
   #kept: string;
 
-  constructor(parts: AlarmBookParts) {
+  constructor(parts: FindingHistoryParts) {
     this.#parts = parts;
     const times = readAlarmTimes(parts.store.catalog);
     const lastAt = parts.monotonic();
@@ -42,17 +42,17 @@ export class AlarmBook {
   }
 
   /** What is wrong now. */
-  alarms(): Alarm[] {
+  findings(): DatedFinding[] {
     return this.#parts.find().map((finding) => {
       return { ...finding, since: finding.since ?? this.#sinceOf(finding) };
     });
   }
 
   /** Looks, and writes down what is new or over. Never rejects. */
-  async keep(): Promise<void> {
+  async record(): Promise<void> {
     const { store, monotonic, log } = this.#parts;
     try {
-      this.alarms();
+      this.findings();
       const now = monotonic();
       for (const [key, { lastAt }] of this.#seen) {
         if (now - lastAt >= overAfterMs) this.#seen.delete(key);

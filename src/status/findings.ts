@@ -14,7 +14,7 @@ import { copyWarning, readUnmatched } from '../store/records/settings.ts';
 import { maxCounted } from '../store/views/callback-counts.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
-export type AlarmCode =
+export type FindingCode =
   | 'restored-database'
   | 'disk-low'
   | 'disk-refuses'
@@ -45,7 +45,7 @@ export type AlarmCode =
   | 'clock-wrong';
 
 export interface Finding {
-  readonly code: AlarmCode;
+  readonly code: FindingCode;
   /** What it is about, where there may be several: a server, a wallet. */
   readonly subject?: string;
   /** Whose callbacks it is about. */
@@ -61,8 +61,8 @@ export interface Finding {
 }
 
 /** What other rooms warn of. */
-export interface Warner {
-  readonly code: AlarmCode;
+export interface FindingSource {
+  readonly code: FindingCode;
   readonly warnings: () => readonly string[];
 }
 
@@ -72,7 +72,7 @@ export interface FindingParts {
   readonly hasRoom: () => boolean;
   /** That the disk refuses what is written. */
   readonly refused: () => string | undefined;
-  readonly others: readonly Warner[];
+  readonly sources: readonly FindingSource[];
   readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -95,7 +95,7 @@ export const textOf = ({ fact, hint = '', advice }: Finding): string =>
   fact + hint + (advice === undefined ? '' : `; ${advice}`);
 
 /** What is wrong now, in the order in which it is told. */
-export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[] {
+export function currentFindings(parts: FindingParts, status: WatcherStatus): Finding[] {
   const { store, hasRoom, now } = parts;
   const refused = parts.refused();
   const copy = copyWarning(store.catalog, now());
@@ -123,7 +123,7 @@ export function findAlarms(parts: FindingParts, status: WatcherStatus): Finding[
     ...unmatchedFindings(parts),
     ...doubtFindings(parts.store),
     ...foreignFindings(store, status),
-    ...parts.others.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
+    ...parts.sources.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
   ];
 }
 

@@ -13,14 +13,14 @@ export interface GapOptions {
 }
 
 /** How long the widest step of a wallet is remembered: thousands of its addresses are looked at for it. */
-const widestKeptMs = 600_000;
+const widestStepCachedMs = 600_000;
 /** The same for those since the last paid one, while no more are given out: strangers may ask for /healthz. */
-const unpaidKeptMs = 5_000;
+const unpaidRunCachedMs = 5_000;
 
 /** @returns the warnings of this moment */
 export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): () => string[] {
-  const widestOf = kept(widestKeptMs, monotonic, store.addresses.widestStep);
-  const unpaidOf = kept(unpaidKeptMs, monotonic, store.addresses.unpaidRun);
+  const widestOf = cached(widestStepCachedMs, monotonic, store.addresses.widestStep);
+  const unpaidOf = cached(unpaidRunCachedMs, monotonic, store.addresses.unpaidRun);
   return () =>
     store.catalog.wallets().flatMap(({ id, nextIndex }) => {
       const gaps = { unpaid: unpaidOf(id, nextIndex), widest: widestOf(id) };
@@ -38,7 +38,7 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
 }
 
 /** @returns what is found of a wallet, remembered for so long and as long as it is asked for at the same place */
-function kept(
+function cached(
   keptMs: number,
   monotonic: () => number,
   find: (walletId: number) => number,

@@ -6,7 +6,7 @@ import type { DownHost } from '../delivery/dispatcher.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';
-import { countText, type FindingParts, findAlarms, textOf } from './findings.ts';
+import { countText, currentFindings, type FindingParts, textOf } from './findings.ts';
 
 /** One Electrum server; times are Unix seconds. */
 export interface ServerHealth {
@@ -58,7 +58,7 @@ export function createHealth(parts: FindingParts): () => HealthReport {
     const watched = watcher.status();
     const { servers, server, caughtUp, tipHeight } = watched;
     const wallets = store.catalog.wallets();
-    const warnings = findAlarms(parts, watched).map(textOf);
+    const warnings = currentFindings(parts, watched).map(textOf);
     return {
       status: warnings.length === 0 ? 'ok' : 'degraded',
       warnings,

@@ -31,7 +31,7 @@ export interface MetricsParts {
 }
 
 /** Callbacks beyond so many are not counted at a scrape: that would hold up everything else. */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 const attemptSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** From a second to the end of the schedule, three days. */
 const deliverySeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600, 86_400, 259_200];
@@ -43,7 +43,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   watchCallbacks(registry, parts);
   const attempted = watchAttempts(registry);
   watchServers(registry, parts);
-  watchHouse(registry, parts);
+  watchDatabase(registry, parts);
   return {
     contentType: registry.contentType,
     read: () => registry.metrics(),
@@ -102,10 +102,10 @@ function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts)
     registry,
     {
       name: 'paygate_callbacks',
-      help: `Callbacks by state; owed and exhausted are counted up to ${mostCounted}, done are delivered, superseded or held.`,
+      help: `Callbacks by state; owed and exhausted are counted up to ${maxCounted}, done are delivered, superseded or held.`,
       label: 'state',
     },
-    () => Object.entries(store.outbox.depths(mostCounted)),
+    () => Object.entries(store.outbox.depths(maxCounted)),
   );
   gauge(registry, 'paygate_callbacks_in_flight', 'Callback requests that are on the wire.', () =>
     dispatcher.inFlight(),
@@ -173,7 +173,7 @@ function watchServers(registry: Registry, { watcher }: MetricsParts): void {
   );
 }
 
-function watchHouse(registry: Registry, { store, watcher, ready }: MetricsParts): void {
+function watchDatabase(registry: Registry, { store, watcher, ready }: MetricsParts): void {
   const { database } = store;
   labelled(
     registry,

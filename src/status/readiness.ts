@@ -12,7 +12,7 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
-export interface ReadyParts {
+export interface ReadinessParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly dispatcher: Pick<CallbackDispatcher, 'stallReason'>;
   /** What a server does not show or prove, though a history names it. */
@@ -26,7 +26,12 @@ export interface ReadyParts {
   readonly overwritten: () => string | undefined;
 }
 
-export function createReady({ store, dispatcher, watcher, ...room }: ReadyParts): () => Readiness {
+export function createReadiness({
+  store,
+  dispatcher,
+  watcher,
+  ...room
+}: ReadinessParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
     const trouble = dispatcher.stallReason();

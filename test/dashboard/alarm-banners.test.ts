@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
-import { AlarmBook } from '../../src/status/finding-history.ts';
+import { FindingHistory } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
 import { callbacks } from '../../src/store/db/schema.ts';
 import { cleanUp } from '../support/files.ts';
@@ -535,7 +535,7 @@ async function bookOf(found: Finding[]) {
   const world = createTestWorld();
   const book = () => {
     const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
-    return new AlarmBook({ ...clocks, store, log: world.log, find: () => found });
+    return new FindingHistory({ ...clocks, store, log: world.log, find: () => found });
   };
   return { store, world, book };
 }
@@ -547,18 +547,18 @@ test('an alarm that comes and goes keeps its time for ten minutes, and then begi
   const { world, book } = await bookOf(found);
   const kept = book();
   const begun = world.now();
-  await kept.keep();
+  await kept.record();
   found.pop();
   await world.advance(9 * minuteMs);
-  await kept.keep();
-  expect(kept.alarms()).toEqual([]);
+  await kept.record();
+  expect(kept.findings()).toEqual([]);
   found.push(full);
-  expect(kept.alarms()).toEqual([{ ...full, since: begun }]);
+  expect(kept.findings()).toEqual([{ ...full, since: begun }]);
   found.pop();
   await world.advance(10 * minuteMs);
-  await kept.keep();
+  await kept.record();
   found.push(full);
-  expect(kept.alarms()).toEqual([{ ...full, since: world.now() }]);
+  expect(kept.findings()).toEqual([{ ...full, since: world.now() }]);
 });
 
 test('alarms of one code are told apart, and written only when they change', async () => {
@@ -566,17 +566,17 @@ test('alarms of one code are told apart, and written only when they change', asy
   const found = [banned('tcp://a:1')];
   const { store, world, book } = await bookOf(found);
   const kept = book();
-  await kept.keep();
+  await kept.record();
   const begun = world.now();
   await world.advance(minuteMs);
   found.push(banned('tcp://b:1'));
-  await kept.keep();
+  await kept.record();
   const before = store.database.changes();
   await world.advance(minuteMs);
-  await kept.keep();
+  await kept.record();
   expect(store.database.changes()).toBe(before);
   const since = book()
-    .alarms()
+    .findings()
     .map((each) => each.since);
   expect(since).toEqual([begun, begun + minuteMs]);
 });

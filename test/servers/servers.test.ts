@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
-import { AlarmBook } from '../../src/status/finding-history.ts';
-import { findAlarms } from '../../src/status/findings.ts';
+import { FindingHistory } from '../../src/status/finding-history.ts';
+import { currentFindings } from '../../src/status/findings.ts';
 import { createHealth } from '../../src/status/health.ts';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { PaymentRow } from '../../src/store/records/payment-records.ts';
@@ -218,12 +218,17 @@ describe('P-165 a server on another branch', () => {
     const { watching } = await disagreeing();
     const { world, store, watcher, chains } = watching;
     const { refused } = store.database;
-    const quiet = { hasRoom: () => true, refused, others: [], dispatcher: { isDown: () => false } };
+    const quiet = {
+      hasRoom: () => true,
+      refused,
+      sources: [],
+      dispatcher: { isDown: () => false },
+    };
     const parts = { store, watcher, ...quiet, now: () => world.now() };
     const { now, monotonic, log } = world;
-    const find = () => findAlarms(parts, watcher.status());
-    const book = new AlarmBook({ store, find, now, monotonic, log });
-    const standing = () => book.alarms().find(({ code }) => code === 'promotion-held');
+    const find = () => currentFindings(parts, watcher.status());
+    const book = new FindingHistory({ store, find, now, monotonic, log });
+    const standing = () => book.findings().find(({ code }) => code === 'promotion-held');
     await minutes(watching, 32);
     const first = standing();
     expect(first).toMatchObject({ fact: expect.stringContaining('4 blocks back') });
@@ -478,7 +483,7 @@ test('P-171 a changed certificate is told of, with the command that accepts it',
     watcher,
     hasRoom: () => true,
     refused: store.database.refused,
-    others: [],
+    sources: [],
     dispatcher: { isDown: () => false },
     now: () => world.now(),
   });
@@ -494,7 +499,7 @@ test('a block that the disk refuses to keep is no fault of its server, and is ke
   const watching = await begin({ servers: 1 });
   const { store, watcher, world, chains } = watching;
   const { refused } = store.database;
-  const others = { hasRoom: () => true, refused, others: [], dispatcher: { isDown: () => false } };
+  const others = { hasRoom: () => true, refused, sources: [], dispatcher: { isDown: () => false } };
   const health = createHealth({ store, watcher, ...others, now: () => world.now() });
   const connection = connectionOf(store.database);
   const issued = await store.issue();

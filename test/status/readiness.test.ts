@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
-import { createReady } from '../../src/status/readiness.ts';
+import { createReadiness } from '../../src/status/readiness.ts';
 import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { startReceiver } from '../support/receiver.ts';
 
@@ -95,7 +95,7 @@ test('not on a full disk, nor while the queue fails', () => {
     watcher: { status: () => ({ failures: [] }) },
     dispatcher: { stallReason: () => 'the queue fails' },
   };
-  expect(createReady(parts)()).toEqual({
+  expect(createReadiness(parts)()).toEqual({
     ready: false,
     reasons: [
       'no address is issued: the disk is almost full',

@@ -30,7 +30,7 @@ function overview(visit: Visit) {
           <a href={welcomePath}>On with setting up</a>
         </p>
       ) : null}
-      <Alarms visit={visit} alarms={visit.parts.alarmBook.alarms()} />
+      <Alarms visit={visit} alarms={visit.parts.findingHistory.findings()} />
       <ReceivedChart sums={visit.parts.received()} now={visit.now} />
       <h2>Latest payments</h2>
       {rows.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={rows} />}

@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createReady } from '../../../src/status/readiness.ts';
+import { createReadiness } from '../../../src/status/readiness.ts';
 import { DiskRefusal } from '../../../src/store/db/disk-refusal.ts';
 import { createIssuingGuard } from '../../../src/store/db/issuing-guard.ts';
 import {
@@ -28,7 +28,7 @@ async function openShop() {
   await store.addWallet();
   await store.addStore();
   const room = createIssuingGuard(store.database, store.addresses.isSetBack);
-  const ready = createReady({
+  const ready = createReadiness({
     store,
     dispatcher: { stallReason: () => undefined },
     watcher: { status: () => ({ failures: [] }) },
