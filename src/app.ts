@@ -1,7 +1,7 @@
 // The composition root: every room is made and joined here, and nowhere else. The same one runs
 // under `paygate serve` and in the tests, which bring a World whose clock they move.
 
-import { createHttp, type ServerOptions } from './api/http-app.ts';
+import { createHttpApp, type HttpAppOptions } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
@@ -36,11 +36,11 @@ import { beginAt, followedNetwork } from './store/records/headers.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { logPayment } from './watcher/payment-log.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
-import { createFeed, type Feed } from './web/change-feed.ts';
+import { type ChangeFeed, createChangeFeed } from './web/change-feed.ts';
 import type { Fetch } from './web/http-server.ts';
-import { createEntrance, type Entrance } from './web/listeners.ts';
+import { createListeners, type Listeners } from './web/listeners.ts';
 import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
-import { createUnlisted } from './web/unlisted-proxies.ts';
+import { createUntrustedProxies, type UntrustedProxies } from './web/untrusted-proxies.ts';
 import { minFreeBytes } from './world/disk.ts';
 import type { Cancel, World } from './world/world.ts';
 
@@ -72,20 +72,20 @@ const everyMinute = '0 * * * * *';
 
 /** Opens the file. @throws PaygateError with one line for the person who starts paygate */
 export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
-  const entrance = createEntrance(config, world);
+  const entrance = createListeners(config, world);
   const prices = pricesFor(config, world);
   // Before a file is made, whose network is fixed, and that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
     serversFor(network.name, config);
-    await entrance.tryDoors([config.metricsListen ?? []].flat());
+    await entrance.tryPorts([config.metricsListen ?? []].flat());
   }
   const lock = lockForServer(config.db);
   let store: Store | undefined;
   let mark: HighWaterMark | undefined;
   let receiptPricer: ReceiptPricer | undefined;
   let floors: ReadonlyMap<string, number> = new Map();
-  const feed = createFeed((paymentId) => store?.receipts.byId(paymentId));
+  const feed = createChangeFeed((paymentId) => store?.receipts.byId(paymentId));
   const meter: Meter = { metrics: undefined };
   async function release(): Promise<void> {
     await store?.database.close();
@@ -103,11 +103,11 @@ export async function buildApp(config: Config, world: World, options: AppOptions
       floorOf: (wallet) => floors.get(wallet) ?? 0,
       onPayment(paymentId, move) {
         meter.metrics?.moved(move);
-        feed.changed(paymentId);
+        feed.paymentChanged(paymentId);
         logPayment(world.log, (id) => store?.receipts.byId(id), paymentId, move);
         receiptPricer?.wake();
       },
-      onTip: feed.stirred,
+      onTip: feed.pagesChanged,
       onFatal: options.onFatal,
       onUpdate: (versions) =>
         world.log.info(
@@ -120,7 +120,7 @@ export async function buildApp(config: Config, world: World, options: AppOptions
     mark = openHighWaterMark(config.db, store.instance);
     floors = await resumeCounters(store, mark, world);
     if (prices !== undefined) {
-      receiptPricer = new ReceiptPricer({ ...store, world, prices, onPriced: feed.stirred });
+      receiptPricer = new ReceiptPricer({ ...store, world, prices, onPriced: feed.pagesChanged });
     }
     const file = store;
     const { extraPages = [], checkCopy, releasedAt } = options;
@@ -157,13 +157,13 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
 interface Parts {
   readonly config: Config;
   readonly world: World;
-  readonly entrance: Entrance;
+  readonly entrance: Listeners;
   readonly store: Store;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly prices: Prices | undefined;
   readonly receiptPricer: ReceiptPricer | undefined;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   readonly extraPages: readonly ExtraPage[];
   readonly checkCopy: CopyCheck | undefined;
   readonly meter: Meter;
@@ -182,7 +182,7 @@ function joinRoad(parts: Parts) {
   const isClockWrong = oncePerTurn(() => parts.clockFault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
-    listeners: entrance.listeners,
+    listeners: entrance.addresses,
     proxy: config.proxy,
     isClockWrong,
   });
@@ -215,18 +215,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const room = createIssuingGuard(store.database, store.addresses.isSetBack);
   const snapshots = snapshotsFor(parts);
   const clocks = clocksOf(world);
-  const unlisted = createUnlisted({ ...clocks, ...apiSettings(config), log: world.log });
-  const gapWarnings = createGapWarnings({ ...clocks, ...apiSettings(config), store });
-  const sources: FindingSource[] = [
-    { code: 'file-displaced', warnings: room.warnings },
-    { code: 'clock-wrong', warnings: () => [parts.clockFault() ?? []].flat() },
-    { code: 'database-damaged', warnings: snapshots.damage },
-    { code: 'snapshot-failed', warnings: snapshots.warnings },
-    { code: 'wallet-gap', warnings: gapWarnings },
-    { code: 'unlisted-proxy', warnings: unlisted.warnings },
-    { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
-    { code: 'own-certificate', warnings: entrance.warnings },
-  ];
+  const untrustedProxies = untrustedProxiesOf(parts);
+  const sources = findingSourcesOf(parts, { room, snapshots, untrustedProxies, dispatcher });
   const findingParts = { ...clocks, ...room, store, watcher, dispatcher, sources };
   const health = createHealth(findingParts);
   const findingHistory = new FindingHistory({
@@ -238,7 +228,8 @@ function join(parts: Parts, release: () => Promise<void>): App {
   const ready = createReadiness({ store, dispatcher, watcher, ...room });
   const dashboard = dashboardFor(parts, { health, findingHistory, sender, watcher, dispatcher });
   const { app: pages, isSignedIn } = dashboard;
-  const fetch = fetchFor(parts, { health, ready, unlisted, watcher, room, pages, isSignedIn });
+  const served = { health, ready, untrustedProxies, watcher, room, pages, isSignedIn };
+  const fetch = fetchFor(parts, served);
   const cancels: Cancel[] = [];
   const { database } = store;
   const onOthers = () => {
@@ -255,11 +246,11 @@ function join(parts: Parts, release: () => Promise<void>): App {
     if (config.metricsListen !== undefined) {
       meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
       const fetch = createMetricsEndpoint(meter.metrics);
-      metricsPort = await entrance.openBeside(fetch, config.metricsListen);
+      metricsPort = await entrance.openExtra(fetch, config.metricsListen);
     }
     // Servers take a while to answer: they are dialled before the rest is done.
     watcher.start();
-    cancels.push(world.schedule(everyMinute, () => entrance.beat()));
+    cancels.push(world.schedule(everyMinute, () => entrance.pingSockets()));
     cancels.push(world.schedule(everyMinute, () => void findingHistory.record()));
     tending = startMaintenance({ world, database, guard: room, snapshots, onOthers });
     cancels.push(...tending.cancels);
@@ -299,6 +290,33 @@ function join(parts: Parts, release: () => Promise<void>): App {
   };
 }
 
+const untrustedProxiesOf = ({ config, world }: Parts): UntrustedProxies =>
+  createUntrustedProxies({ ...clocksOf(world), ...apiSettings(config), log: world.log });
+
+interface FindingModules {
+  readonly room: IssuingGuard;
+  readonly snapshots: Snapshots;
+  readonly untrustedProxies: UntrustedProxies;
+  readonly dispatcher: CallbackDispatcher;
+}
+
+function findingSourcesOf(
+  { config, world, entrance, store, clockFault }: Parts,
+  { room, snapshots, untrustedProxies, dispatcher }: FindingModules,
+): FindingSource[] {
+  const gapWarnings = createGapWarnings({ ...clocksOf(world), ...apiSettings(config), store });
+  return [
+    { code: 'file-displaced', warnings: room.warnings },
+    { code: 'clock-wrong', warnings: () => [clockFault() ?? []].flat() },
+    { code: 'database-damaged', warnings: snapshots.damage },
+    { code: 'snapshot-failed', warnings: snapshots.warnings },
+    { code: 'wallet-gap', warnings: gapWarnings },
+    { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
+    { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
+    { code: 'own-certificate', warnings: entrance.warnings },
+  ];
+}
+
 const snapshotsFor = ({ world, store, checkCopy }: Parts): Snapshots =>
   createSnapshots(store.database, {
     floorBytes: minFreeBytes,
@@ -313,14 +331,14 @@ async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
 }
 
 interface Served
-  extends Pick<ServerOptions, 'health' | 'ready' | 'unlisted' | 'pages' | 'isSignedIn'> {
+  extends Pick<HttpAppOptions, 'health' | 'ready' | 'untrustedProxies' | 'pages' | 'isSignedIn'> {
   readonly watcher: Watcher;
   readonly room: IssuingGuard;
 }
 
 const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
   const { watcher, room, ...made } = served;
-  return createHttp({
+  return createHttpApp({
     ...parts,
     ...made,
     ...clocksOf(world),

@@ -16,23 +16,23 @@ import { copiedAt, readUnmatched, writeUnmatched } from '../store/records/settin
 import type { ApiOptions } from './api-parts.ts';
 import { ownStores } from './store-list.ts';
 
-export interface Order {
+export interface AddressRequest {
   readonly key: Key;
   /** Of which store. */
-  readonly wish: StoreQuery;
+  readonly target: StoreQuery;
   /** The store's last address again, while nobody has paid it. */
   readonly reset: boolean;
   /** Makes two requests of a store one. */
   readonly idempotencyKey: string | undefined;
 }
 
-export type OrderOptions = Pick<
+export type AddressRequestOptions = Pick<
   ApiOptions,
   'store' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
 >;
 
 /** Those of one write, which holds the event loop for as long. */
-const mostTogether = 100;
+const maxBatchRequests = 100;
 
 /** The store that was chosen, and its wallet. */
 interface Place {
@@ -43,16 +43,18 @@ interface Place {
 type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
 
 interface Batch {
-  readonly orders: Order[];
+  readonly orders: AddressRequest[];
   readonly outcomes: Promise<readonly Outcome<IssuedAddress>[]>;
 }
 
 /** @returns what answers an order once its address is on the disk; it throws a PaygateError where none may be issued */
-export function createOrders(options: OrderOptions): (order: Order) => Promise<IssuedAddress> {
+export function createAddressIssuer(
+  options: AddressRequestOptions,
+): (order: AddressRequest) => Promise<IssuedAddress> {
   let batch: Batch | undefined;
 
   function open(): Batch {
-    const orders: Order[] = [];
+    const orders: AddressRequest[] = [];
     const close = (): void => {
       if (batch?.orders === orders) batch = undefined;
     };
@@ -72,7 +74,7 @@ export function createOrders(options: OrderOptions): (order: Order) => Promise<I
     batch ??= open();
     const { orders, outcomes } = batch;
     const at = orders.push(order) - 1;
-    if (orders.length === mostTogether) batch = undefined;
+    if (orders.length === maxBatchRequests) batch = undefined;
     const outcome = (await outcomes)[at] as Outcome<IssuedAddress>;
     if ('refusal' in outcome) throw outcome.refusal;
     return outcome.is;
@@ -80,16 +82,20 @@ export function createOrders(options: OrderOptions): (order: Order) => Promise<I
 }
 
 /** @throws what concerns all of them */
-function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome<IssuedAddress>[] {
+function serve(
+  options: AddressRequestOptions,
+  tx: Tx,
+  orders: readonly AddressRequest[],
+): Outcome<IssuedAddress>[] {
   const { store } = options;
   const now = options.now();
   const choices = lazy(() => store.catalog.choices());
-  const outcomes = new Map<Order, Outcome<IssuedAddress>>();
-  const plain = new Map<number, { readonly order: Order; readonly storeId: number }[]>();
+  const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
+  const plain = new Map<number, { readonly order: AddressRequest; readonly storeId: number }[]>();
   for (const order of orders) {
     const place = attempt(() => placeOf(store, order, choices));
     if ('refusal' in place) outcomes.set(order, place);
-    else if (isPlain(options, order)) {
+    else if (needsNoCheck(options, order)) {
       const { walletId, storeId } = place.is;
       const theirs = plain.get(walletId) ?? [];
       plain.set(walletId, theirs);
@@ -110,27 +116,35 @@ function serve(options: OrderOptions, tx: Tx, orders: readonly Order[]): Outcome
       outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as IssuedAddress });
     }
   }
-  keepUnmatched(
+  recordUnknownCallbackUrls(
     store,
     tx,
     now,
-    orders.filter((order) => isUnmatched(order, outcomes.get(order))),
+    orders.filter((order) => hasUnknownCallbackUrl(order, outcomes.get(order))),
   );
   return orders.map((order) => outcomes.get(order) as Outcome<IssuedAddress>);
 }
 
-const isUnmatched = ({ wish }: Order, outcome: Outcome<IssuedAddress> | undefined): boolean =>
+const hasUnknownCallbackUrl = (
+  { target: wish }: AddressRequest,
+  outcome: Outcome<IssuedAddress> | undefined,
+): boolean =>
   outcome !== undefined &&
   'refusal' in outcome &&
   outcome.refusal.number === 1003 &&
   !!wish.callback;
 
 /** Notes the Callback URLs that no store has, for the alarm that names them. */
-function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order[]): void {
-  const asked = orders.filter(({ wish }) => !containsPrivateMaterial(wish.callback ?? ''));
+function recordUnknownCallbackUrls(
+  store: Store,
+  tx: Tx,
+  now: number,
+  orders: readonly AddressRequest[],
+): void {
+  const asked = orders.filter(({ target: wish }) => !containsPrivateMaterial(wish.callback ?? ''));
   if (asked.length === 0) return;
   const noted = asked.reduce(
-    (list, { key, wish }) =>
+    (list, { key, target: wish }) =>
       addUnknownCallbackUrl(
         list,
         { wish: wish.callback ?? '', keyId: key.id, storeId: key.storeId },
@@ -142,7 +156,11 @@ function keepUnmatched(store: Store, tx: Tx, now: number, orders: readonly Order
 }
 
 /** Why a wallet that waits for its scan does so. */
-function withScanFault<T>({ store, scanFault }: OrderOptions, walletId: number, work: () => T): T {
+function withScanFault<T>(
+  { store, scanFault }: AddressRequestOptions,
+  walletId: number,
+  work: () => T,
+): T {
   try {
     return work();
   } catch (error) {
@@ -166,7 +184,11 @@ function attempt<T>(work: () => T): Outcome<T> {
   }
 }
 
-function placeOf(store: Store, { key, wish }: Order, choices: () => StoreChoice[]): Place {
+function placeOf(
+  store: Store,
+  { key, target: wish }: AddressRequest,
+  choices: () => StoreChoice[],
+): Place {
   const accountOf = (walletId: number | null) =>
     // Read only where it is asked for: this is done for each address.
     walletId === null || !wish.account ? null : store.catalog.wallet(walletId).account;
@@ -201,14 +223,16 @@ function candidatesFor(
 }
 
 /** Whatever the answer to another one is, this one gets a new address. */
-const isPlain = ({ refuseGap }: OrderOptions, { reset, idempotencyKey }: Order): boolean =>
-  refuseGap === undefined && !reset && idempotencyKey === undefined;
+const needsNoCheck = (
+  { refuseGap }: AddressRequestOptions,
+  { reset, idempotencyKey }: AddressRequest,
+): boolean => refuseGap === undefined && !reset && idempotencyKey === undefined;
 
 function serveApart(
-  options: OrderOptions,
+  options: AddressRequestOptions,
   tx: Tx,
   now: number,
-  { reset, idempotencyKey }: Order,
+  { reset, idempotencyKey }: AddressRequest,
   place: Place,
 ): IssuedAddress {
   const { addresses, idempotency } = options.store;
@@ -231,14 +255,17 @@ function serveApart(
 }
 
 /** The store's last address, where it is certain that nobody paid it and no copy handed it out. */
-function reusable(options: OrderOptions, { storeId, walletId }: Place): IssuedAddress | undefined {
+function reusable(
+  options: AddressRequestOptions,
+  { storeId, walletId }: Place,
+): IssuedAddress | undefined {
   const { store, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
   const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
   return last === undefined || isPending(last.scripthash) ? undefined : last;
 }
 
-function refuseGap({ store, refuseGap }: OrderOptions, walletId: number): void {
+function refuseGap({ store, refuseGap }: AddressRequestOptions, walletId: number): void {
   if (refuseGap === undefined || !store.addresses.isUnpaidFor(walletId, refuseGap)) return;
   throw new PaygateError(
     'conflict',

@@ -8,7 +8,7 @@ import type { Store } from '../store/open-store.ts';
 import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/request-limits.ts';
-import type { Unlisted } from '../web/unlisted-proxies.ts';
+import type { UntrustedProxies } from '../web/untrusted-proxies.ts';
 import type { Logger } from '../world/world.ts';
 
 export interface ApiOptions {
@@ -21,7 +21,7 @@ export interface ApiOptions {
   readonly rates: Rates;
   /** Whose `X-Forwarded-For` is believed. */
   readonly proxies: Proxies;
-  readonly unlisted: Unlisted;
+  readonly untrustedProxies: UntrustedProxies;
   /** What the merchant's own wallet is set to. */
   readonly walletGap: number;
   /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */

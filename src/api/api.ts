@@ -5,18 +5,18 @@ import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { lazy } from '../lib/lazy.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import { errorResponse } from '../web/error-body.ts';
-import type { Guarded } from '../web/lookup-limit.ts';
-import { createRefusals } from '../web/refused-requests.ts';
+import type { LimitedLookup } from '../web/lookup-limit.ts';
+import { createRefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { ApiOptions } from './api-parts.ts';
-import { type AuthParts, admit, authorise } from './authentication.ts';
+import { type AuthParts, authorise, limitOpenOperation } from './authentication.ts';
 import { balanceOperations } from './balance.ts';
 import { createTargets } from './balance-targets.ts';
 import { connectOperations } from './connect-plugin.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { openapiOf } from './openapi.ts';
-import { ask, type Operation } from './operation.ts';
+import { type Operation, readRequest } from './operation.ts';
 import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt-page.ts';
 import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
@@ -41,15 +41,15 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
 
 export interface Guards {
   readonly limits: Limits;
-  readonly guarded: Guarded;
+  readonly limitLookup: LimitedLookup;
 }
 
 export function createApi(
   options: ApiOptions,
   operations: readonly Operation[],
-  { limits, guarded }: Guards,
+  { limits, limitLookup }: Guards,
 ): Hono {
-  const refusals = createRefusals(options.log, options.monotonic);
+  const refusals = createRefusalLog(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
   const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
   const api = new Hono();
@@ -62,7 +62,7 @@ export function createApi(
   // Made when somebody asks: no start waits for it.
   const description = lazy(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
-  route('/tx', ['GET'], (context) => receiptPage(options.store, guarded, context));
+  route('/tx', ['GET'], (context) => receiptPage(options.store, limitLookup, context));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     route(path, operation.methods, (context) => serve(parts, operation, context));
@@ -74,7 +74,8 @@ export function createApi(
 }
 
 async function serve(
-  parts: AuthParts & Pick<ApiOptions, 'unlisted'> & { readonly refusedChanges: RefusedChanges },
+  parts: AuthParts &
+    Pick<ApiOptions, 'untrustedProxies'> & { readonly refusedChanges: RefusedChanges },
   operation: Operation,
   context: Context,
 ): Promise<Response> {
@@ -83,14 +84,14 @@ async function serve(
     return notAllowed(context, operation.methods);
   }
   if (operation.open) {
-    admit(parts, operation, context);
-    return context.json(await operation.run(await ask(operation, context)));
+    limitOpenOperation(parts, operation, context);
+    return context.json(await operation.run(await readRequest(operation, context)));
   }
   let key: Key | undefined;
   try {
     key = authorise(parts, operation, context);
-    parts.unlisted.note(context, true);
-    return context.json(await operation.run({ ...(await ask(operation, context)), key }));
+    parts.untrustedProxies.note(context, true);
+    return context.json(await operation.run({ ...(await readRequest(operation, context)), key }));
   } catch (error) {
     if (operation.writes)
       await parts.refusedChanges.note(operation, context, error, key === undefined);

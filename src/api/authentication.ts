@@ -7,16 +7,16 @@ import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/key-scope.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/records/api-keys.ts';
-import type { Refusals } from '../web/refused-requests.ts';
+import type { RefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
-import { addressOf } from '../web/request-origin.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import type { KeyedOperation, Operation } from './operation.ts';
 
 export interface AuthParts {
   readonly keys: Keys;
   readonly limits: Limits;
   readonly proxies: Proxies;
-  readonly refusals: Refusals;
+  readonly refusals: RefusalLog;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -46,12 +46,12 @@ function noteRefusal(
   context: Context,
   { key, error }: { readonly key: Key | undefined; readonly error: unknown },
 ): void {
-  const client = addressOf(context, proxies);
+  const client = clientAddressOf(context, proxies);
   if (key !== undefined) {
     refusals.note({ client, path, reason: reasonOf(error), key: key.id });
     return;
   }
-  const { text, apiKey } = shownBy(context);
+  const { text, apiKey } = presentedKey(context);
   const ended = apiKey === undefined ? undefined : keys.ended(apiKey);
   const what = ended === undefined ? 'an unknown key' : 'a key that has ended';
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
@@ -59,34 +59,35 @@ function noteRefusal(
 
 /** The valid key of a request, which may be refused all the same. */
 export function keyOf({ keys, now }: Pick<AuthParts, 'keys' | 'now'>, context: Context) {
-  const { apiKey } = shownBy(context);
+  const { apiKey } = presentedKey(context);
   return apiKey === undefined ? undefined : keys.find(apiKey, now());
 }
 
 /** Anybody may ask, as often as an address may. @throws PaygateError limited */
-export function admit(
+export function limitOpenOperation(
   { limits, proxies }: AuthParts,
   operation: Operation,
   context: Context,
 ): void {
   const limit = limitOf(operation, context);
-  if (limit !== undefined) limits.take(limit, networkPrefix64(addressOf(context, proxies)));
+  if (limit !== undefined) limits.take(limit, networkPrefix64(clientAddressOf(context, proxies)));
 }
 
 const limitOf = ({ limit }: Operation, context: Context) =>
   typeof limit === 'function' ? limit(context.req.query()) : limit;
 
 function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
-  const { text, apiKey } = shownBy(context);
+  const { text, apiKey } = presentedKey(context);
   const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
   if (key !== undefined) return key;
-  if (text !== undefined) limits.take('unknownKey', networkPrefix64(addressOf(context, proxies)));
+  if (text !== undefined)
+    limits.take('unknownKey', networkPrefix64(clientAddressOf(context, proxies)));
   context.header('WWW-Authenticate', 'Bearer');
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
 
 /** What a request shows as its key, and that as one of ours. */
-export function shownBy(context: Context) {
+export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };

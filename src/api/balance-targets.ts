@@ -11,14 +11,14 @@ import type { Key } from '../store/records/api-keys.ts';
 import type { WalletRow } from '../store/records/catalog.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import type { ApiOptions } from './api-parts.ts';
-import { isMute, walletsNamed } from './store-list.ts';
-import { comeBack, withTimeout } from './timeout.ts';
+import { isBareXpub, walletsNamed } from './store-list.ts';
+import { retryLaterError, withTimeout } from './timeout.ts';
 
-const mostTargets = 100;
+const maxTargets = 100;
 /** Readings that are under way; what comes beyond them is told to come back. */
-const mostReadings = 200;
+const maxReadings = 200;
 /** Of a key that is refused. */
-const shownOfKey = 12;
+const shownKeyLength = 12;
 
 export interface Targets {
   /**
@@ -52,8 +52,8 @@ export function splitTargets(text: string): string[] {
     else targets.push(`${targets.pop()}${part}`);
   }
   const named = targets.filter(Boolean);
-  if (named.length >= 1 && named.length <= mostTargets) return named;
-  throw new PaygateError('invalid', `addr: 1 to ${mostTargets} addresses or xpubs are expected`);
+  if (named.length >= 1 && named.length <= maxTargets) return named;
+  throw new PaygateError('invalid', `addr: 1 to ${maxTargets} addresses or xpubs are expected`);
 }
 
 export function createTargets(options: ApiOptions): Targets {
@@ -63,7 +63,7 @@ export function createTargets(options: ApiOptions): Targets {
   function start({ name, run }: Work): Reading {
     const running = readings.get(name);
     if (running !== undefined) return running;
-    if (readings.size >= mostReadings) throw comeBack();
+    if (readings.size >= maxReadings) throw retryLaterError();
     const reading = run().finally(() => readings.delete(name));
     readings.set(name, reading);
     // Its failure is told to whoever waits; nobody may be left.
@@ -108,8 +108,8 @@ function keyWork(options: ApiOptions, key: Key, target: string): Work {
       run: async () => (await Promise.all(works.map(({ run }) => run()))).flat(),
     };
   }
-  requireForeign(options, target.slice(0, shownOfKey));
-  if (isMute(target)) {
+  requireForeign(options, target.slice(0, shownKeyLength));
+  if (isBareXpub(target)) {
     throw new PaygateError(
       'invalid',
       'addr: an xpub alone does not say which addresses it makes; write it as ypub or zpub, or as a ' +

@@ -10,7 +10,7 @@ import { type Operation, operation } from './operation.ts';
 import { satoshis, unixTime } from './shared-schemas.ts';
 import { withTimeout } from './timeout.ts';
 
-const mostListed = 200;
+const maxListed = 200;
 
 const addr = z
   .string()
@@ -97,10 +97,10 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
       });
     }
   }
-  return [...merged.values()].sort((one, other) => placeOf(other) - placeOf(one));
+  return [...merged.values()].sort((one, other) => sortKeyOf(other) - sortKeyOf(one));
 }
 
-const placeOf = ({ height }: BalanceChange): number => height ?? Number.MAX_SAFE_INTEGER;
+const sortKeyOf = ({ height }: BalanceChange): number => height ?? Number.MAX_SAFE_INTEGER;
 
 const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
   operation({
@@ -118,8 +118,8 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
       const scripts = new Map(found.flat().map((script) => [script.address, script]));
       const all = merge(scripts.values());
       const unconfirmed = all.filter((each) => !isConfirmed(each, tipHeight));
-      const waiting = newestFirst(options, unconfirmed).slice(0, mostListed);
-      const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, mostListed);
+      const waiting = newestFirst(options, unconfirmed).slice(0, maxListed);
+      const history = all.filter((each) => isConfirmed(each, tipHeight)).slice(0, maxListed);
       const entries = Promise.all([
         Promise.all(waiting.map((each) => describeWaiting(options, each))),
         Promise.all(history.map((each) => describe(options, each))),

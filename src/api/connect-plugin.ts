@@ -15,7 +15,7 @@ import type { Tx } from '../store/db/writer.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { StoreChange, StoreRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, twinOf } from '../store/records/store-setup.ts';
-import { addressOf } from '../web/request-origin.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import {
@@ -50,7 +50,7 @@ async function write(
   { action, detail: given, apply }: Change,
 ): Promise<z.infer<typeof answer>> {
   const { store, now, proxies } = options;
-  const detail = { ...given, client: addressOf(context, proxies) };
+  const detail = { ...given, client: clientAddressOf(context, proxies) };
   const row = await store.database.write((tx) => {
     const before = store.catalog.stores();
     const row = apply(tx);

@@ -7,10 +7,10 @@ import { isSameAddress, isThisMachine } from '../domain/client-address.ts';
 import { isAllowed } from '../domain/key-scope.ts';
 import type { Store } from '../store/open-store.ts';
 import { forwardedHeaders } from '../web/request-origin.ts';
-import { shownBy } from './authentication.ts';
+import { presentedKey } from './authentication.ts';
 import { storesOf } from './store-list.ts';
 
-export interface InsiderParts {
+export interface DetailAccessParts {
   readonly store: Pick<Store, 'keys' | 'catalog'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface InsiderParts {
   readonly isSignedIn: (context: Context) => boolean;
 }
 
-export const isInsider = (parts: InsiderParts, context: Context): boolean =>
+export const maySeeDetails = (parts: DetailAccessParts, context: Context): boolean =>
   isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
 
 /** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
@@ -41,8 +41,8 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
 }
 
 /** A key of one store among several does not count: the details name all stores. */
-function hasKey({ store, now }: InsiderParts, context: Context): boolean {
-  const { apiKey } = shownBy(context);
+function hasKey({ store, now }: DetailAccessParts, context: Context): boolean {
+  const { apiKey } = presentedKey(context);
   const key = apiKey === undefined ? undefined : store.keys.find(apiKey, now());
   if (key === undefined || !isAllowed(key.scope, { method: 'GET', issues: false })) return false;
   return storesOf(store, key).length === store.catalog.stores().length;

@@ -8,25 +8,25 @@ import { PaygateError } from '../lib/errors.ts';
 import { type HealthReport, publicHealth } from '../status/health.ts';
 import type { Readiness } from '../status/readiness.ts';
 import { errorResponse, logFailure, respondTo } from '../web/error-body.ts';
-import { page, programmersLinks } from '../web/html-page.ts';
+import { docsNavigation, textPage } from '../web/html-page.ts';
 import type { Fetch } from '../web/http-server.ts';
-import { createGuesses } from '../web/lookup-limit.ts';
+import { createLookupLimit } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { httpsHostOf } from '../web/request-origin.ts';
 import { createApi, operationsOf } from './api.ts';
 import type { ApiOptions } from './api-parts.ts';
-import { type InsiderParts, isInsider } from './detail-access.ts';
+import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
 import { docsOf } from './openapi.ts';
-import { createLive, type LiveOptions } from './payment-socket.ts';
+import { createPaymentSockets, type PaymentSocketOptions } from './payment-socket.ts';
 import { quickstartOf } from './quickstart.ts';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
 
-export interface ServerOptions
+export interface HttpAppOptions
   extends ApiOptions,
-    Omit<LiveOptions, 'guarded'>,
-    Pick<InsiderParts, 'ownNames' | 'isSignedIn'> {
+    Omit<PaymentSocketOptions, 'limitLookup'>,
+    Pick<DetailAccessParts, 'ownNames' | 'isSignedIn'> {
   readonly health: () => HealthReport;
   readonly ready: () => Readiness;
   /** How the outside reaches us, where the operator has said so. */
@@ -35,11 +35,11 @@ export interface ServerOptions
   readonly pages: Hono;
 }
 
-export function createHttp(options: ServerOptions): Fetch {
+export function createHttpApp(options: HttpAppOptions): Fetch {
   // hono would try another before, in vain: it knows no /payments/export beside /payments/:id.
   const app = new Hono({ router: new TrieRouter() });
   app.use(async (context, next) => {
-    options.unlisted.note(context);
+    options.untrustedProxies.note(context);
     context.header('X-Content-Type-Options', 'nosniff');
     if (context.req.url.length > urlLimitBytes) {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
@@ -59,22 +59,22 @@ export function createHttp(options: ServerOptions): Fetch {
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
     const report = options.health();
-    return context.json(isInsider(options, context) ? report : publicHealth(report));
+    return context.json(maySeeDetails(options, context) ? report : publicHealth(report));
   });
   app.get('/readyz', (context) => {
     context.header('Cache-Control', 'no-store');
     const { ready, reasons } = options.ready();
-    const shown = isInsider(options, context) ? { ready, reasons } : { ready };
+    const shown = maySeeDetails(options, context) ? { ready, reasons } : { ready };
     return context.json(shown, ready ? 200 : 503);
   });
   const operations = operationsOf(options);
   const limits = createLimits(options.rates, options.monotonic);
-  const guarded = createGuesses({ ...options, limits });
-  app.route('/api', createApi(options, operations, { limits, guarded }));
-  app.route('/', createLive({ ...options, guarded }));
+  const limitLookup = createLookupLimit({ ...options, limits });
+  app.route('/api', createApi(options, operations, { limits, limitLookup }));
+  app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.pages);
   app.get('/docs', (context) =>
-    page(context, 'The API of paygate', docsOf(operations), { header: programmersLinks }),
+    textPage(context, 'The API of paygate', docsOf(operations), { header: docsNavigation }),
   );
   app.get('/docs/quickstart', (context) => {
     // It names the host that was asked for, and never plain HTTP where there is HTTPS: a key goes there.
@@ -82,8 +82,8 @@ export function createHttp(options: ServerOptions): Fetch {
     const { host, origin } = new URL(context.req.url);
     const httpsHost = httpsHostOf(context, options.proxies, host);
     const base = options.publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
-    return page(context, 'Take payments with paygate', quickstartOf(base), {
-      header: programmersLinks,
+    return textPage(context, 'Take payments with paygate', quickstartOf(base), {
+      header: docsNavigation,
     });
   });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));

@@ -4,12 +4,12 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { createOrders } from './address-requests.ts';
+import { createAddressIssuer } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import { bitcoin, unixTime } from './shared-schemas.ts';
 
-const longestIdempotencyKey = 255;
+const maxIdempotencyKeyBytes = 255;
 
 const query = z.object({
   match_callback: z
@@ -30,7 +30,7 @@ const headers = z.object({
   [idempotencyHeader]: z
     .string()
     .min(1)
-    .max(longestIdempotencyKey)
+    .max(maxIdempotencyKeyBytes)
     .optional()
     .describe('Within a day the same one gets the same address again; 1 to 255 bytes'),
 });
@@ -44,7 +44,7 @@ const answer = z.object({
 });
 
 export function newAddress(options: ApiOptions): Operation {
-  const issue = createOrders(options);
+  const issue = createAddressIssuer(options);
   return operation({
     methods: ['GET', 'POST'],
     path: '/new_address',
@@ -61,7 +61,7 @@ export function newAddress(options: ApiOptions): Operation {
         ...(isGiven(query.match_account) && { account: query.match_account }),
       };
       const reset = query.reset === '1';
-      const issued = await issue({ key, wish, reset, idempotencyKey });
+      const issued = await issue({ key, target: wish, reset, idempotencyKey });
       options.onIssued(issued);
       return {
         address: issued.address,
@@ -87,6 +87,6 @@ function idempotencyKeyOf(context: Context): string | undefined {
   if (success) return data[idempotencyHeader];
   throw new PaygateError(
     'invalid',
-    `An ${idempotencyHeader} has 1 to ${longestIdempotencyKey} bytes`,
+    `An ${idempotencyHeader} has 1 to ${maxIdempotencyKeyBytes} bytes`,
   );
 }

@@ -11,7 +11,7 @@ import type { Rates } from '../web/request-limits.ts';
 const none = z.object({});
 
 /** What was asked, read by the operation's own schemas. */
-export interface Asked<Params, Query, Body> {
+export interface RequestParts<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -41,8 +41,8 @@ type Description<
   /** An answer of 200. */
   readonly answer: Answer;
 } & (
-  | Keyed<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
-  | Open<Asked<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+  | Keyed<RequestParts<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
+  | Open<RequestParts<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
 );
 
 interface Keyed<Request, Answer> {
@@ -75,10 +75,10 @@ export const operation = <
 ): Operation => description;
 
 /** Reads a request by the operation's schemas. @throws PaygateError invalid */
-export async function ask(
+export async function readRequest(
   operation: Operation,
   context: Context,
-): Promise<Asked<unknown, unknown, unknown>> {
+): Promise<RequestParts<unknown, unknown, unknown>> {
   const { params, query, body } = operation;
   const isRead = body === undefined || ['GET', 'HEAD'].includes(context.req.method);
   const given = {
@@ -87,7 +87,7 @@ export async function ask(
     body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
   };
   // Before anything of it is kept, or named in an answer.
-  const texts = 'writes' in operation ? textsIn(given) : [];
+  const texts = 'writes' in operation ? stringsIn(given) : [];
   if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
   return {
     params: read(params, given.params),
@@ -98,7 +98,7 @@ export async function ask(
 }
 
 /** All that is text in a value, names as well. */
-function textsIn(value: unknown): string[] {
+function stringsIn(value: unknown): string[] {
   const left = [value];
   const texts: string[] = [];
   for (const each of left) {

@@ -19,53 +19,53 @@ import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-row.ts';
 import { statusOf } from '../store/views/confirmations.ts';
 import type { Receipt } from '../store/views/receipts.ts';
-import type { Feed } from '../web/change-feed.ts';
-import { asksForSocket } from '../web/http-server.ts';
-import type { Guarded } from '../web/lookup-limit.ts';
-import { addressOf } from '../web/request-origin.ts';
+import type { ChangeFeed } from '../web/change-feed.ts';
+import { isSocketUpgrade } from '../web/http-server.ts';
+import type { LimitedLookup } from '../web/lookup-limit.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 
-export interface LiveOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
-  readonly feed: Feed;
-  readonly guarded: Guarded;
+export interface PaymentSocketOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
+  readonly feed: ChangeFeed;
+  readonly limitLookup: LimitedLookup;
 }
 
 /** A socket, or one that is to be. */
-interface Place {
+interface SocketSlot {
   end(code: number, reason: string): void;
 }
 
 /** Sockets of one network prefix, and of all together. */
-const mostOfOne = 20;
-const mostOfAll = 300;
+const maxSocketsPerPrefix = 20;
+const maxSockets = 300;
 /** Bytes that may wait for a client that does not read. */
-const mostWaiting = 64 * 1024;
+const maxUnsentBytes = 64 * 1024;
 
-export function createLive(options: LiveOptions): Hono {
+export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   const live = new Hono();
   /** From the opening of each to its end, the newest last. */
-  const open = new Map<Place, ClientPrefixes>();
+  const open = new Map<SocketSlot, ClientPrefixes>();
   /** The socket to close so that one more can open; undefined while there is room. */
-  function leaverFor(place: Place, origin: ClientPrefixes): Place | undefined {
+  function leaverFor(place: SocketSlot, origin: ClientPrefixes): SocketSlot | undefined {
     const { prefix64 } = origin;
     const own = [...open.values()].filter((each) => each.prefix64 === prefix64);
-    if (own.length >= mostOfOne) return place;
-    return open.size < mostOfAll
+    if (own.length >= maxSocketsPerPrefix) return place;
+    return open.size < maxSockets
       ? undefined
       : connectionToClose(new Map([...open, [place, origin]]));
   }
 
   const upgrade = upgradeWebSocket((context) => {
-    const { store, feed, proxies, guarded } = options;
+    const { store, feed, proxies, limitLookup } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
     // What is thrown here is answered by HTTP.
-    if (incoming === undefined || !asksForSocket(incoming as IncomingMessage)) {
+    if (incoming === undefined || !isSocketUpgrade(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
     const text = context.req.param('addr') ?? '';
-    const row = guarded(context, '/payment', () => issuedAddress(store, text));
-    const origin = clientPrefixesOf(addressOf(context, proxies));
-    const newcomer: Place = { end: () => {} };
+    const row = limitLookup(context, '/payment', () => issuedAddress(store, text));
+    const origin = clientPrefixesOf(clientAddressOf(context, proxies));
+    const newcomer: SocketSlot = { end: () => {} };
     if (leaverFor(newcomer, origin) === newcomer) {
       throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
     }
@@ -73,7 +73,7 @@ export function createLive(options: LiveOptions): Hono {
     let end = (): void => {};
     return {
       onOpen(_event, socket) {
-        const place: Place = { end: (code, reason) => socket.close(code, reason) };
+        const place: SocketSlot = { end: (code, reason) => socket.close(code, reason) };
         // Others may have come in since the door was passed.
         const leaver = leaverFor(place, origin);
         leaver?.end(1013, 'too many connections');
@@ -82,7 +82,7 @@ export function createLive(options: LiveOptions): Hono {
         if (leaver !== undefined) open.delete(leaver);
         open.set(place, origin);
         const tell = (receipt: Receipt): void => {
-          if (isTold(receipt, sinceMs)) send(socket, store, receipt);
+          if (isShown(receipt, sinceMs)) send(socket, store, receipt);
         };
         const stop = feed.listen(row.address, tell);
         end = () => {
@@ -92,7 +92,7 @@ export function createLive(options: LiveOptions): Hono {
         };
         const latest = store.receipts
           .byScripthash(row.scripthash)
-          .find((receipt) => isTold(receipt, sinceMs));
+          .find((receipt) => isShown(receipt, sinceMs));
         if (latest !== undefined) tell(latest);
       },
       onClose: () => end(),
@@ -112,12 +112,12 @@ export function issuedAddress({ addresses, network }: Store, text: string): Addr
 }
 
 /** @param sinceMs payments seen before are those of another order */
-const isTold = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
+const isShown = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
   firstSeenAt >= sinceMs && state !== 'dropped';
 
 function send(socket: WSContext, store: Store, receipt: Receipt): void {
   const { bufferedAmount = 0 } = (socket.raw ?? {}) as { bufferedAmount?: number };
-  if (bufferedAmount > mostWaiting) {
+  if (bufferedAmount > maxUnsentBytes) {
     socket.close(1008, 'too slow');
     return;
   }

@@ -9,8 +9,8 @@ import type { Store } from '../store/open-store.ts';
 import { confirmationsOf, statusOf } from '../store/views/confirmations.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import { httpStatusOf } from '../web/error-body.ts';
-import { page } from '../web/html-page.ts';
-import type { Guarded } from '../web/lookup-limit.ts';
+import { textPage } from '../web/html-page.ts';
+import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { issuedAddress } from './payment-socket.ts';
 
 const words = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
@@ -27,19 +27,19 @@ const texts: Partial<Record<ErrorCode, string>> = { not_found: unknown, limited:
 /** Errors, too, are for people: customers follow the link. */
 export function receiptPage(
   store: Store,
-  guarded: Guarded,
+  limitLookup: LimitedLookup,
   context: Context,
 ): Response | Promise<Response> {
   context.header('Cache-Control', 'no-store');
   try {
-    const receipt = guarded(context, '/tx', () => receiptOf(store, context));
+    const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
     return shownPage(store, context, receipt);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     const { code, retryAfterSeconds } = error;
     if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
     const text = texts[code] ?? unnamed;
-    return page(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, {
+    return textPage(context, 'Payment', html`<h1>Payment</h1><p>${text}</p>`, {
       status: httpStatusOf(error),
     });
   }
@@ -57,7 +57,7 @@ function receiptOf(store: Store, context: Context): Receipt {
 
 function shownPage(store: Store, context: Context, receipt: Receipt): Response | Promise<Response> {
   const isDropped = receipt.state === 'dropped';
-  return page(
+  return textPage(
     context,
     'Payment',
     html`<h1>Payment</h1>

@@ -8,8 +8,8 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { isPluginOpen } from '../store/records/api-keys.ts';
 import { writeRefusedChange } from '../store/records/settings.ts';
 import { httpStatusOf } from '../web/error-body.ts';
-import { createRefusals } from '../web/refused-requests.ts';
-import { addressOf } from '../web/request-origin.ts';
+import { createRefusalLog } from '../web/refused-requests.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, keyOf } from './authentication.ts';
 import type { KeyedOperation } from './operation.ts';
@@ -34,8 +34,8 @@ export function createRefusedChanges(
 ): RefusedChanges {
   const { store, now, log, proxies } = parts;
   // Shares of their own: what was refused while no window was open takes none of them.
-  const logged = createRefusals(log, parts.monotonic);
-  const unlogged = createRefusals({ ...log, warn: () => {} }, parts.monotonic);
+  const logged = createRefusalLog(log, parts.monotonic);
+  const unlogged = createRefusalLog({ ...log, warn: () => {} }, parts.monotonic);
   return {
     async note({ path }, context, error, isLogged) {
       const key = keyOf(parts, context);
@@ -43,7 +43,7 @@ export function createRefusedChanges(
       if (key === undefined || !isRefusal) return;
       if (!store.keys.list(now()).some((each) => isPluginOpen(each, now()))) return;
       const reason = withoutUrls(error.message);
-      const client = addressOf(context, proxies);
+      const client = clientAddressOf(context, proxies);
       const { note } = isLogged ? unlogged : logged;
       if (!note({ client, path, reason, key: key.id })) return;
       try {

@@ -71,13 +71,13 @@ export function walletsOf(store: Store, key: Pick<Key, 'storeId'>): WalletRow[] 
 export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] {
   const own = walletsOf(store, key);
   const literal = own.filter(({ account }) => account === text);
-  if (literal.length > 0 || isMute(text)) return literal;
+  if (literal.length > 0 || isBareXpub(text)) return literal;
   const { descriptor } = parseWalletKey(text, { network: store.network, allowDepth: true });
   return own.filter((row) => row.descriptor === descriptor);
 }
 
 /** Whether a text is a key that does not say which kind of addresses it makes. */
-export const isMute = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
+export const isBareXpub = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
 
 /** @throws PaygateError not_found */
 export function walletOf(store: Store, key: Key, walletId: number): WalletRow {

@@ -7,7 +7,7 @@ import type { ApiOptions } from './api-parts.ts';
 const timeoutMs = 5_000;
 const retryAfterSeconds = 5;
 
-export const comeBack = (): PaygateError =>
+export const retryLaterError = (): PaygateError =>
   new PaygateError('unavailable', 'The chain is being searched for this; ask again in a moment', {
     retryAfterSeconds,
   });
@@ -15,7 +15,7 @@ export const comeBack = (): PaygateError =>
 /** @throws PaygateError unavailable once the work takes longer than a client waits */
 export function withTimeout<T>({ after }: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = after(timeoutMs, () => reject(comeBack()));
+    const cancel = after(timeoutMs, () => reject(retryLaterError()));
     work.then(resolve, reject).finally(cancel);
   });
 }

@@ -16,7 +16,7 @@ import { withTimeout } from './timeout.ts';
 
 const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
 /** Transactions that are fetched for what one spends. */
-const mostParents = 300;
+const maxParents = 300;
 
 const side = z.object({
   address: z.string().nullable().describe('null for a script that no address stands for'),
@@ -88,7 +88,7 @@ async function read({ store, reader }: ApiOptions, id: Txid) {
 /** The outputs that a transaction spends, in the order of its inputs. */
 async function spentBy(reader: ChainReader, { inputs }: Transaction): Promise<TxOutput[]> {
   const ids = [...new Set(inputs.map(({ txid }) => txid))];
-  if (ids.length > mostParents) {
+  if (ids.length > maxParents) {
     throw new PaygateError('invalid', 'This transaction spends from too many others to be shown');
   }
   const parents = new Map(

@@ -8,7 +8,7 @@ import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import { absoluteMs, type Operator, type Session } from '../store/records/admin.ts';
-import { addressOf } from '../web/request-origin.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import { base, field, type Visit } from './page.ts';
 import type { Trier } from './password.ts';
 
@@ -41,7 +41,8 @@ function give({ context, transport }: Visit, name: string, token: string): void 
 }
 
 /** The client address, for limits and logs. */
-export const clientOf = ({ context, parts }: Visit): string => addressOf(context, parts.proxies);
+export const clientOf = ({ context, parts }: Visit): string =>
+  clientAddressOf(context, parts.proxies);
 
 /**
  * @returns by what it was looked at

@@ -11,7 +11,7 @@ import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Session } from '../store/records/admin.ts';
-import type { Feed } from '../web/change-feed.ts';
+import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { World } from '../world/world.ts';
 import type { Received } from './daily-sums.ts';
@@ -24,7 +24,7 @@ export interface DashboardOptions {
   readonly store: Store;
   readonly health: () => HealthReport;
   readonly findingHistory: Pick<FindingHistory, 'findings'>;
-  readonly feed: Feed;
+  readonly feed: ChangeFeed;
   /** Undefined where they are switched off. */
   readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;

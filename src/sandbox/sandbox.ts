@@ -16,7 +16,7 @@ import { hourMs } from '../lib/time-units.ts';
 import { inspectFile } from '../store/db/file-guards.ts';
 import { openStore } from '../store/open-store.ts';
 import { setUpShop } from '../store/records/store-setup.ts';
-import { type Listening, listen } from '../web/http-server.ts';
+import { type HttpListener, listen } from '../web/http-server.ts';
 import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';
 import { SimulatedServer } from './electrum/simulated-server.ts';
@@ -96,7 +96,7 @@ async function start(
   const chainUrl = (): string => `${join().apiOrigin}${chainPath}`;
   const paygate = (): PaygateClient => join().client;
   const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
-  let shop: Listening | undefined;
+  let shop: HttpListener | undefined;
   // Before it listens: where the port is taken, the site must end too.
   whenOver(async () => {
     site.end();

@@ -3,35 +3,35 @@
 
 import type { Receipt } from '../store/views/receipts.ts';
 
-export type Listener = (receipt: Receipt) => void;
+export type ReceiptListener = (receipt: Receipt) => void;
 
-export interface Feed {
+export interface ChangeFeed {
   /** A payment is another than before, and that is on the disk. */
-  changed(paymentId: number): void;
+  paymentChanged(paymentId: number): void;
   /** What pages show of payments besides changed, and that is on the disk: a price, how deep they are. */
-  stirred(): void;
+  pagesChanged(): void;
   /** @returns ends it */
-  listen(address: string, listener: Listener): () => void;
+  listen(address: string, listener: ReceiptListener): () => void;
   /** To all of it. @returns ends it */
   listenToAll(listener: () => void): () => void;
 }
 
 /** @param read a payment out of the file, which is opened after the feed is made */
-export function createFeed(read: (paymentId: number) => Receipt | undefined): Feed {
-  const listeners = new Map<string, Set<Listener>>();
+export function createChangeFeed(read: (paymentId: number) => Receipt | undefined): ChangeFeed {
+  const listeners = new Map<string, Set<ReceiptListener>>();
   const listenersToAll = new Set<() => void>();
   function stirred(): void {
     for (const listener of listenersToAll) listener();
   }
   return {
-    changed(paymentId) {
+    paymentChanged(paymentId) {
       stirred();
       if (listeners.size === 0) return;
       const receipt = read(paymentId);
       if (receipt === undefined) return;
       for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
     },
-    stirred,
+    pagesChanged: stirred,
     listen(address, listener) {
       const waiting = listeners.get(address) ?? new Set();
       listeners.set(address, waiting);

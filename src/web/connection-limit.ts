@@ -9,7 +9,7 @@ import {
 } from '../domain/connection-eviction.ts';
 
 /** @param places for connections at once */
-export function boundCrowd(server: Server, places: number): void {
+export function limitConnections(server: Server, places: number): void {
   /** Whose each connection is, the newest last. */
   const crowd = new Map<Socket, ClientPrefixes>();
   server.on('connection', (socket: Socket) => {

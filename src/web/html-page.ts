@@ -30,11 +30,11 @@ export type Markup = ReturnType<typeof html>;
 export const iconPath = '/favicon.svg';
 
 /** The way between the pages for programmers, and to the dashboard. */
-export const programmersLinks: Markup = html`<header><nav aria-label="Pages">
+export const docsNavigation: Markup = html`<header><nav aria-label="Pages">
   <a href="/dashboard">paygate</a> <a href="/docs">API</a> <a href="/docs/quickstart">Quickstart</a>
 </nav></header>`;
 
-export interface PageOptions {
+export interface TextPageOptions {
   readonly header?: Markup;
   readonly status?: ContentfulStatusCode;
 }
@@ -59,11 +59,11 @@ export const htmlDocument = ({ title, head, body }: DocumentParts): Markup => ht
     <body>${body}</body>
   </html>`;
 
-export function page(
+export function textPage(
   context: Context,
   title: string,
   body: Markup,
-  { header, status = 200 }: PageOptions = {},
+  { header, status = 200 }: TextPageOptions = {},
 ): Response | Promise<Response> {
   setTextPageHeaders(context, styleHash());
   const markup = htmlDocument({

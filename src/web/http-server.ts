@@ -8,11 +8,11 @@ import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
-import { refusalOf } from './ambiguous-request.ts';
-import { boundCrowd } from './connection-limit.ts';
+import { limitConnections } from './connection-limit.ts';
+import { malformedRequestResponse } from './malformed-request.ts';
 
 /** Clients of the live socket have nothing to say. */
-const socketMessageBytes = 1024;
+const maxSocketMessageBytes = 1024;
 /** Said aloud because the environment can change the default. */
 const tlsOptions = {
   minVersion: 'TLSv1.2',
@@ -25,7 +25,7 @@ const tlsOptions = {
     'ECDHE+CHACHA20',
   ].join(':'),
 } as const;
-const places = 512;
+const defaultMaxConnections = 512;
 /** How long requests under way may take once the server stops. */
 const stopGraceMs = 5_000;
 
@@ -52,7 +52,7 @@ const defaultTimeouts: Timeouts = {
 export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
 /** Nothing else may leave HTTP. */
-export const asksForSocket = ({ method, url = '', headers }: IncomingMessage): boolean =>
+export const isSocketUpgrade = ({ method, url = '', headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.upgrade?.toLowerCase() === 'websocket' &&
   // The whole URL is as good (RFC 9112 section 3.2.2).
@@ -66,15 +66,15 @@ export interface Binding {
   readonly tls?: boolean;
   readonly timeouts?: Partial<Timeouts>;
   /** At once. */
-  readonly connections?: number;
+  readonly maxConnections?: number;
 }
 
-export interface Listening {
+export interface HttpListener {
   readonly port: number;
   /** New connections are shown this certificate (PEM); without one, HTTPS greets nobody. */
-  secure(pair: { readonly cert: string; readonly key: string }): void;
+  setCertificate(pair: { readonly cert: string; readonly key: string }): void;
   /** Once a minute: ends live sockets whose client has not answered since the last time. */
-  beat(): void;
+  pingSockets(): void;
   /** Takes no more connections, finishes the requests under way. */
   close(): Promise<void>;
 }
@@ -82,13 +82,19 @@ export interface Listening {
 /** @throws PaygateError unavailable when the address is taken or not ours */
 export async function listen(
   fetch: Fetch,
-  { host, port, tls = false, timeouts, connections = places }: Binding,
+  {
+    host,
+    port,
+    tls = false,
+    timeouts,
+    maxConnections: connections = defaultMaxConnections,
+  }: Binding,
   after: World['after'],
-): Promise<Listening> {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: socketMessageBytes });
+): Promise<HttpListener> {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxSocketMessageBytes });
   const limits = { ...defaultTimeouts, ...timeouts };
   const server = createAdaptorServer({
-    fetch: (request, env) => refusalOf(env) ?? fetch(request, env),
+    fetch: (request, env) => malformedRequestResponse(env) ?? fetch(request, env),
     // Of who names none, as HTTP/1.0 may and checks of load balancers do.
     hostname: 'localhost',
     websocket: { server: sockets as WebSocketServerLike },
@@ -99,21 +105,21 @@ export async function listen(
       connectionsCheckingInterval: limits.checkEveryMs,
       // What else is offered is answered as if it were not (RFC 9110 section 7.8): an offer that is taken up and not kept
       // leaves a socket that nobody looks after.
-      shouldUpgradeCallback: asksForSocket,
+      shouldUpgradeCallback: isSocketUpgrade,
       ...(tls && { handshakeTimeout: limits.handshakeMs, ...tlsOptions }),
     },
   }) as Server | HttpsServer;
-  boundCrowd(server, connections);
+  limitConnections(server, connections);
   server.timeout = limits.idleMs;
   const open = openSockets(server);
   await bind(server, { host, port });
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
-    secure({ cert, key }) {
+    setCertificate({ cert, key }) {
       if ('setSecureContext' in server) server.setSecureContext({ cert, key, ...tlsOptions });
     },
-    beat: createBeat(sockets),
+    pingSockets: createPing(sockets),
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets.clients) socket.close(1001, 'paygate stops');
@@ -164,7 +170,7 @@ function openSockets(server: Server | HttpsServer): ReadonlySet<Socket> {
 }
 
 /** Of each socket a pong is expected between two beats. */
-function createBeat({ clients }: WebSocketServer): () => void {
+function createPing({ clients }: WebSocketServer): () => void {
   const awaited = new WeakSet<WebSocket>();
   return () => {
     for (const socket of clients) {

@@ -12,48 +12,48 @@ import { createAcme } from '../tls/acme.ts';
 import type { CertificateSource } from '../tls/certificate.ts';
 import { certificateFiles } from '../tls/certificate-files.ts';
 import type { World } from '../world/world.ts';
-import { type Fetch, type Listening, listen, tryListening } from './http-server.ts';
-import { createRedirect } from './port-80.ts';
+import { type Fetch, type HttpListener, listen, tryListening } from './http-server.ts';
+import { createPort80 } from './port-80.ts';
 
-export interface EntranceOptions extends EndpointOptions {
+export interface ListenerOptions extends EndpointOptions {
   /** The database file: what is fetched is kept beside it. */
   readonly db: string;
 }
 
-export interface Entrance {
+export interface Listeners {
   /** @param beside of further doors @throws PaygateError unavailable where one of them could not be opened now */
-  tryDoors(beside: readonly ListenAddress[]): Promise<void>;
+  tryPorts(beside: readonly ListenAddress[]): Promise<void>;
   /** @returns the port of the main door. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
   /** One more door, without HTTPS. @returns its port */
-  openBeside(fetch: Fetch, at: ListenAddress): Promise<number>;
+  openExtra(fetch: Fetch, at: ListenAddress): Promise<number>;
   /** What callbacks must not be sent to. */
-  listeners(): ListenAddress[];
+  addresses(): ListenAddress[];
   /** Words for /healthz. */
   warnings(): string[];
   /** Once a minute. */
-  beat(): void;
+  pingSockets(): void;
   /** Takes no more connections, finishes the requests under way. */
   close(): Promise<void>;
 }
 
 /** @throws PaygateError invalid, before anything is opened or written */
-export function createEntrance(options: EntranceOptions, world: World): Entrance {
+export function createListeners(options: ListenerOptions, world: World): Listeners {
   const front = publicEndpointOf(options);
   const acme =
     front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
   const source: CertificateSource | undefined =
     front.kind === 'files' ? certificateFiles(front, world) : acme;
-  const doors: { readonly host: string; readonly listening: Listening }[] = [];
+  const doors: { readonly host: string; readonly listening: HttpListener }[] = [];
 
-  async function openDoor(fetch: Fetch, at: ListenAddress, tls: boolean): Promise<Listening> {
+  async function openDoor(fetch: Fetch, at: ListenAddress, tls: boolean): Promise<HttpListener> {
     const listening = await listen(fetch, { ...at, tls }, world.after);
     doors.push({ host: at.host, listening });
     return listening;
   }
 
   return {
-    async tryDoors(beside) {
+    async tryPorts(beside) {
       const ends: (() => Promise<unknown>)[] = [];
       try {
         // All of them at once: two may be told the same port.
@@ -66,22 +66,18 @@ export function createEntrance(options: EntranceOptions, world: World): Entrance
     async open(fetch) {
       const main = await openDoor(fetch, options.listen, source !== undefined);
       if (acme !== undefined && front.kind === 'acme') {
-        await openDoor(
-          createRedirect(front.domain, acme.challenge, fetch),
-          front.listenHttp,
-          false,
-        );
+        await openDoor(createPort80(front.domain, acme.challenge, fetch), front.listenHttp, false);
       }
       const first = source?.current();
-      if (first !== undefined) main.secure(first);
-      source?.start((certificate) => main.secure(certificate));
+      if (first !== undefined) main.setCertificate(first);
+      source?.start((certificate) => main.setCertificate(certificate));
       return main.port;
     },
-    openBeside: async (fetch, at) => (await openDoor(fetch, at, false)).port,
-    listeners: () => doors.map(({ host, listening }) => ({ host, port: listening.port })),
+    openExtra: async (fetch, at) => (await openDoor(fetch, at, false)).port,
+    addresses: () => doors.map(({ host, listening }) => ({ host, port: listening.port })),
     warnings: () => source?.warnings() ?? [],
-    beat() {
-      for (const { listening } of doors) listening.beat();
+    pingSockets() {
+      for (const { listening } of doors) listening.pingSockets();
     },
     async close() {
       source?.stop();

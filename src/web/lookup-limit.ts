@@ -6,24 +6,29 @@ import type { Context } from 'hono';
 import { networkPrefix48, type Proxies } from '../domain/client-address.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Logger } from '../world/world.ts';
-import { createRefusals } from './refused-requests.ts';
+import { createRefusalLog } from './refused-requests.ts';
 import type { Limits } from './request-limits.ts';
-import { addressOf } from './request-origin.ts';
+import { clientAddressOf } from './request-origin.ts';
 
 /** Does a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
-export type Guarded = <T>(context: Context, path: string, look: () => T) => T;
+export type LimitedLookup = <T>(context: Context, path: string, look: () => T) => T;
 
-interface GuessParts {
+interface LookupLimitParts {
   readonly limits: Limits;
   readonly proxies: Proxies;
   readonly log: Logger;
   readonly monotonic: () => number;
 }
 
-export function createGuesses({ limits, proxies, log, monotonic }: GuessParts): Guarded {
-  const refusals = createRefusals(log, monotonic);
+export function createLookupLimit({
+  limits,
+  proxies,
+  log,
+  monotonic,
+}: LookupLimitParts): LimitedLookup {
+  const refusals = createRefusalLog(log, monotonic);
   return (context, path, look) => {
-    const client = addressOf(context, proxies);
+    const client = clientAddressOf(context, proxies);
     const line = networkPrefix48(client);
     const note = (reason: string) => refusals.note({ client, path, reason, key: undefined });
     try {

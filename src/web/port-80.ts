@@ -14,7 +14,7 @@ import { socketAddressOf } from './request-origin.ts';
  * @param challenge what is to be answered for a token; undefined for one that nobody asked for
  * @param main what answers at the main door
  */
-export function createRedirect(
+export function createPort80(
   domain: string,
   challenge: (token: string) => string | undefined,
   main: Fetch,

@@ -13,13 +13,13 @@ export interface Refusal {
   readonly key: number | undefined;
 }
 
-export interface Refusals {
+export interface RefusalLog {
   /** @returns whether it is in the log */
   note(refusal: Refusal): boolean;
 }
 
 /** Of one key; all who show none that is or was ours count as one. */
-const inLog: Rate = { perMinute: 6, burst: 10 };
+const loggedRate: Rate = { perMinute: 6, burst: 10 };
 
 interface Share {
   readonly bucket: Bucket;
@@ -27,13 +27,13 @@ interface Share {
 }
 
 /** @param monotonic milliseconds */
-export function createRefusals(log: Logger, monotonic: () => number): Refusals {
+export function createRefusalLog(log: Logger, monotonic: () => number): RefusalLog {
   /** By key: as many as the operator ever made. */
   const shares = new Map<number | undefined, Share>();
   return {
     note({ key, ...refusal }) {
       const { bucket: before, unlogged = 0 } = shares.get(key) ?? {};
-      const { bucket, waitMs } = takeToken(inLog, before, monotonic());
+      const { bucket, waitMs } = takeToken(loggedRate, before, monotonic());
       shares.set(key, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
       if (waitMs > 0) return false;
       log.warn('a request was refused', {

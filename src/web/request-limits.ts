@@ -29,7 +29,7 @@ export interface Limits<Name extends string = keyof Rates> {
 }
 
 /** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
-const mostBuckets = 10_000;
+const maxBuckets = 10_000;
 
 /** @param monotonic milliseconds */
 export function createLimits<Name extends string>(
@@ -46,7 +46,7 @@ export function createLimits<Name extends string>(
       const now = monotonic();
       const { bucket, waitMs } = takeToken(rate, known.get(who), now);
       known.set(who, bucket);
-      if (known.size > mostBuckets) makeRoom(rate, known, now);
+      if (known.size > maxBuckets) evictBuckets(rate, known, now);
       if (waitMs > 0) throw limited(rate, waitMs);
     },
     require(name, who) {
@@ -58,10 +58,10 @@ export function createLimits<Name extends string>(
   };
 }
 
-function makeRoom(rate: Rate, buckets: Map<string | number, Bucket>, now: number): void {
+function evictBuckets(rate: Rate, buckets: Map<string | number, Bucket>, now: number): void {
   for (const [who, bucket] of buckets) if (isFull(rate, bucket, now)) buckets.delete(who);
   for (const who of buckets.keys()) {
-    if (buckets.size <= mostBuckets / 2) return;
+    if (buckets.size <= maxBuckets / 2) return;
     buckets.delete(who);
   }
 }

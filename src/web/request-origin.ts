@@ -11,7 +11,7 @@ export const forwardedHeaders = [
 ] as const;
 
 /** The client's address: the socket's, or what a proxy of ours says. */
-export function addressOf(context: Context, proxies: Proxies): string {
+export function clientAddressOf(context: Context, proxies: Proxies): string {
   const forwardedFor = context.req.header('X-Forwarded-For');
   return clientAddress(socketAddressOf(context), forwardedFor, proxies);
 }

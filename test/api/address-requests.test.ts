@@ -1,7 +1,7 @@
 // Requests for an address that arrive together share one write (api/address-requests.ts). What each is answered must not show it.
 
 import { afterEach, expect, test } from 'vitest';
-import { createOrders } from '../../src/api/address-requests.ts';
+import { createAddressIssuer } from '../../src/api/address-requests.ts';
 import { requireMerchantKey } from '../../src/store/records/api-keys.ts';
 import { cleanUp } from '../support/files.ts';
 import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
@@ -110,7 +110,7 @@ test('reset=1 gives no address that another request of the moment gets', async (
   }
   await store.write((tx) => store.keys.rotateMerchantKey(tx, 1, new Uint8Array(32), 0));
   const key = requireMerchantKey(store.keys, 1);
-  const order = createOrders({
+  const order = createAddressIssuer({
     store,
     now: () => 1,
     checkIssuing: () => {},
@@ -120,7 +120,7 @@ test('reset=1 gives no address that another request of the moment gets', async (
     refuseGap: undefined,
   });
   const ask = (callback: string, reset = false) =>
-    order({ key, wish: { callback }, reset, idempotencyKey: undefined });
+    order({ key, target: { callback }, reset, idempotencyKey: undefined });
   const first = await ask('first');
   const [other, again, fresh] = await Promise.all([
     ask('second'),

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { createRedirect } from '../../src/web/port-80.ts';
+import { createPort80 } from '../../src/web/port-80.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -264,7 +264,7 @@ describe('an authority that is down', () => {
     const answered = await fetch(`http://127.0.0.1:${httpPort}/healthz`);
     expect(await answered.json()).toMatchObject({ status: 'degraded' });
     // Somebody on another machine is led to HTTPS.
-    const redirect = createRedirect(
+    const redirect = createPort80(
       domain,
       () => undefined,
       () => new Response('told'),

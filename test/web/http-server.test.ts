@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Binding, type Listening, listen } from '../../src/web/http-server.ts';
+import { type Binding, type HttpListener, listen } from '../../src/web/http-server.ts';
 import { countIssued } from '../support/files.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 
@@ -17,10 +17,10 @@ afterEach(closeHouses);
 async function openDoor(
   answer = () => new Response('ok'),
   timeouts: Binding['timeouts'] = {},
-  connections?: number,
-): Promise<Listening> {
+  maxConnections?: number,
+): Promise<HttpListener> {
   const never = () => () => {};
-  const at = { host: '127.0.0.1', port: 0, ...(connections && { connections }) };
+  const at = { host: '127.0.0.1', port: 0, ...(maxConnections && { maxConnections }) };
   const door = await listen(answer, { ...at, timeouts }, never);
   closing.push(() => door.close());
   return door;

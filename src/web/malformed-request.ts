@@ -3,7 +3,7 @@
 import type { HttpBindings } from '@hono/node-server';
 
 /** @param env what the Node server knows of the connection @returns undefined for what can be read in one way alone */
-export function refusalOf(env: object | undefined): Response | undefined {
+export function malformedRequestResponse(env: object | undefined): Response | undefined {
   const { incoming } = (env ?? {}) as Partial<HttpBindings>;
   const message = incoming === undefined ? undefined : faultOf(incoming);
   if (message === undefined) return undefined;

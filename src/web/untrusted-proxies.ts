@@ -7,14 +7,14 @@ import { isLocalNetwork, isProxy, type Proxies } from '../domain/client-address.
 import type { Logger } from '../world/world.ts';
 import { socketAddressOf } from './request-origin.ts';
 
-export interface Unlisted {
+export interface UntrustedProxies {
   /** Looks at whom a request came from: a proxy is near, or brings requests with a key of ours. */
   note(context: Context, hasKey?: boolean): void;
   /** The warnings of this moment. */
   warnings(): string[];
 }
 
-export interface UnlistedOptions {
+export interface UntrustedProxyOptions {
   readonly proxies: Proxies;
   readonly log: Logger;
   /** Milliseconds of a clock that never runs backwards. */
@@ -23,9 +23,13 @@ export interface UnlistedOptions {
 
 /** How long a peer is spoken of after its last such request. */
 const shownMs = 3_600_000;
-const mostPeers = 5;
+const maxPeers = 5;
 
-export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Unlisted {
+export function createUntrustedProxies({
+  proxies,
+  log,
+  monotonic,
+}: UntrustedProxyOptions): UntrustedProxies {
   /** By address: when it came last. */
   const peers = new Map<string, number>();
   return {
@@ -34,7 +38,7 @@ export function createUnlisted({ proxies, log, monotonic }: UnlistedOptions): Un
       const peer = socketAddressOf(context);
       if (isProxy(peer, proxies) || !(hasKey || isLocalNetwork(peer))) return;
       const isNew = !peers.has(peer);
-      if (isNew && peers.size >= mostPeers) return;
+      if (isNew && peers.size >= maxPeers) return;
       peers.set(peer, monotonic());
       if (isNew) log.warn('X-Forwarded-For from a peer that is not a listed proxy', { peer });
     },
