@@ -1,6 +1,7 @@
-// Addresses for requests that arrive together. They share one write: the stores are read once, each wallet hands out
-// what comes next in one go, and whoever is refused is refused alone. Who asks for what was given before goes first, so
-// that it is given nothing that one beside it was.
+// Issues addresses for requests that arrive together, in one write. The write reads the stores
+// once, and issues the next addresses of each wallet at once. A refusal concerns its own request
+// only. Requests that may get an earlier address again are served first, so that no other request
+// of the write shares it.
 
 import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
 import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
@@ -18,11 +19,11 @@ import { ownStores } from './store-list.ts';
 
 export interface AddressRequest {
   readonly key: Key;
-  /** Of which store. */
+  /** Names the store. */
   readonly target: StoreQuery;
-  /** The store's last address again, while nobody has paid it. */
+  /** Asks for the store's last address again, while it is unpaid. */
   readonly reset: boolean;
-  /** Makes two requests of a store one. */
+  /** Requests of a store with the same key get the same address. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -31,10 +32,10 @@ export type AddressRequestOptions = Pick<
   'store' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
 >;
 
-/** Those of one write, which holds the event loop for as long. */
+/** Requests of one write, which blocks the event loop. */
 const maxBatchRequests = 100;
 
-/** The store that was chosen, and its wallet. */
+/** The chosen store and its wallet. */
 interface Place {
   readonly storeId: number;
   readonly walletId: number;
@@ -43,111 +44,114 @@ interface Place {
 type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
 
 interface Batch {
-  readonly orders: AddressRequest[];
+  readonly requests: AddressRequest[];
   readonly outcomes: Promise<readonly Outcome<IssuedAddress>[]>;
 }
 
-/** @returns what answers an order once its address is on the disk; it throws a PaygateError where none may be issued */
+/**
+ * Returns what issues an address; it resolves when the address is on the disk.
+ * It throws a PaygateError when no address may be issued.
+ */
 export function createAddressIssuer(
   options: AddressRequestOptions,
-): (order: AddressRequest) => Promise<IssuedAddress> {
+): (request: AddressRequest) => Promise<IssuedAddress> {
   let batch: Batch | undefined;
 
   function open(): Batch {
-    const orders: AddressRequest[] = [];
+    const requests: AddressRequest[] = [];
     const close = (): void => {
-      if (batch?.orders === orders) batch = undefined;
+      if (batch?.requests === requests) batch = undefined;
     };
     const outcomes = options.store.database
       .write((tx) => {
-        // Whoever comes from now on is served by the next write.
+        // Later requests are served by the next write.
         close();
-        return serve(options, tx, orders);
+        return serve(options, tx, requests);
       }, 'awaited')
-      // Also where nothing could be begun.
+      // Also when the write could not begin.
       .finally(close);
-    return { orders, outcomes };
+    return { requests, outcomes };
   }
 
-  return async (order) => {
+  return async (request) => {
     options.checkIssuing();
     batch ??= open();
-    const { orders, outcomes } = batch;
-    const at = orders.push(order) - 1;
-    if (orders.length === maxBatchRequests) batch = undefined;
+    const { requests, outcomes } = batch;
+    const at = requests.push(request) - 1;
+    if (requests.length === maxBatchRequests) batch = undefined;
     const outcome = (await outcomes)[at] as Outcome<IssuedAddress>;
     if ('refusal' in outcome) throw outcome.refusal;
     return outcome.is;
   };
 }
 
-/** @throws what concerns all of them */
+/** @throws an error that concerns the whole write */
 function serve(
   options: AddressRequestOptions,
   tx: Tx,
-  orders: readonly AddressRequest[],
+  requests: readonly AddressRequest[],
 ): Outcome<IssuedAddress>[] {
   const { store } = options;
   const now = options.now();
   const choices = lazy(() => store.catalog.choices());
   const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
-  const plain = new Map<number, { readonly order: AddressRequest; readonly storeId: number }[]>();
-  for (const order of orders) {
-    const place = attempt(() => placeOf(store, order, choices));
-    if ('refusal' in place) outcomes.set(order, place);
-    else if (needsNoCheck(options, order)) {
+  const plain = new Map<number, { readonly request: AddressRequest; readonly storeId: number }[]>();
+  for (const request of requests) {
+    const place = attempt(() => placeOf(store, request, choices));
+    if ('refusal' in place) outcomes.set(request, place);
+    else if (needsNoCheck(options, request)) {
       const { walletId, storeId } = place.is;
-      const theirs = plain.get(walletId) ?? [];
-      plain.set(walletId, theirs);
-      theirs.push({ order, storeId });
+      const own = plain.get(walletId) ?? [];
+      plain.set(walletId, own);
+      own.push({ request, storeId });
     } else {
-      const served = attempt(() => serveApart(options, tx, now, order, place.is));
-      outcomes.set(order, served);
+      const served = attempt(() => serveApart(options, tx, now, request, place.is));
+      outcomes.set(request, served);
     }
   }
-  for (const [walletId, theirs] of plain) {
-    const storeIds = theirs.map(({ storeId }) => storeId);
-    const handed = attempt(() =>
+  for (const [walletId, own] of plain) {
+    const storeIds = own.map(({ storeId }) => storeId);
+    const issued = attempt(() =>
       withScanFault(options, walletId, () =>
         store.addresses.issueEach(tx, now, walletId, storeIds, options.isPending),
       ),
     );
-    for (const [at, { order }] of theirs.entries()) {
-      outcomes.set(order, 'refusal' in handed ? handed : { is: handed.is[at] as IssuedAddress });
+    for (const [at, { request }] of own.entries()) {
+      outcomes.set(request, 'refusal' in issued ? issued : { is: issued.is[at] as IssuedAddress });
     }
   }
   recordUnknownCallbackUrls(
     store,
     tx,
     now,
-    orders.filter((order) => hasUnknownCallbackUrl(order, outcomes.get(order))),
+    requests.filter((request) => hasUnknownCallbackUrl(request, outcomes.get(request))),
   );
-  return orders.map((order) => outcomes.get(order) as Outcome<IssuedAddress>);
+  return requests.map((request) => outcomes.get(request) as Outcome<IssuedAddress>);
 }
 
 const hasUnknownCallbackUrl = (
-  { target: wish }: AddressRequest,
+  { target }: AddressRequest,
   outcome: Outcome<IssuedAddress> | undefined,
 ): boolean =>
   outcome !== undefined &&
   'refusal' in outcome &&
   outcome.refusal.number === 1003 &&
-  !!wish.callback;
+  !!target.callback;
 
-/** Notes the Callback URLs that no store has, for the alarm that names them. */
+/** Records Callback URLs that no store has, for the finding that names them. */
 function recordUnknownCallbackUrls(
   store: Store,
   tx: Tx,
   now: number,
-  orders: readonly AddressRequest[],
+  requests: readonly AddressRequest[],
 ): void {
-  const asked = orders.filter(({ target: wish }) => !containsPrivateMaterial(wish.callback ?? ''));
+  const asked = requests.filter(({ target }) => !containsPrivateMaterial(target.callback ?? ''));
   if (asked.length === 0) return;
   const noted = asked.reduce(
-    (list, { key, target: wish }) =>
+    (list, { key, target }) =>
       addUnknownCallbackUrl(
         list,
-        { wish: wish.callback ?? '', keyId: key.id, storeId: key.storeId },
+        { wish: target.callback ?? '', keyId: key.id, storeId: key.storeId },
         now,
       ),
     readUnmatched(store.catalog),
@@ -155,7 +159,7 @@ function recordUnknownCallbackUrls(
   writeUnmatched(tx, store.catalog, stillUnknown(noted, store.catalog.choices(), now));
 }
 
-/** Why a wallet that waits for its scan does so. */
+/** Adds to an error why the scan of the wallet failed. */
 function withScanFault<T>(
   { store, scanFault }: AddressRequestOptions,
   walletId: number,
@@ -174,7 +178,7 @@ function withScanFault<T>(
   }
 }
 
-/** A refusal is the affair of who is refused; whatever else fails is everybody's. */
+/** A PaygateError fails only its own request; any other error fails the write. */
 function attempt<T>(work: () => T): Outcome<T> {
   try {
     return { is: work() };
@@ -186,19 +190,19 @@ function attempt<T>(work: () => T): Outcome<T> {
 
 function placeOf(
   store: Store,
-  { key, target: wish }: AddressRequest,
+  { key, target }: AddressRequest,
   choices: () => StoreChoice[],
 ): Place {
   const accountOf = (walletId: number | null) =>
-    // Read only where it is asked for: this is done for each address.
-    walletId === null || !wish.account ? null : store.catalog.wallet(walletId).account;
-  const candidates = candidatesFor(store, key, wish, choices).map((each) => ({
+    // Read only when it is asked for, because this runs for each address.
+    walletId === null || !target.account ? null : store.catalog.wallet(walletId).account;
+  const candidates = candidatesFor(store, key, target, choices).map((each) => ({
     ...each,
     account: accountOf(each.walletId),
   }));
   const { walletId, ...chosen } = chooseStore(
     candidates,
-    { ...wish, hidesSecrets: key.scope !== 'payments' },
+    { ...target, hidesSecrets: key.scope !== 'payments' },
     () => removedStores(store, key),
   );
   if (walletId === null) throw noWalletError(chosen);
@@ -210,7 +214,7 @@ const removedStores = ({ catalog }: Store, key: Key) =>
     ({ archivedAt }) => archivedAt !== null,
   );
 
-/** Those that the whole callback URL names, which go before all others: a hundred need not be read for one. */
+/** Stores with exactly this callback URL, or else all stores. It avoids reading all for one. */
 function candidatesFor(
   { catalog }: Store,
   key: Key,
@@ -222,7 +226,7 @@ function candidatesFor(
   return named.length > 0 ? named : ownStores(choices(), key);
 }
 
-/** Whatever the answer to another one is, this one gets a new address. */
+/** Whether the request gets a new address regardless of the other requests. */
 const needsNoCheck = (
   { refuseGap }: AddressRequestOptions,
   { reset, idempotencyKey }: AddressRequest,
@@ -254,7 +258,7 @@ function serveApart(
   return issued;
 }
 
-/** The store's last address, where it is certain that nobody paid it and no copy handed it out. */
+/** The store's last address, if it is surely unpaid and was issued by no copy of the database. */
 function reusable(
   options: AddressRequestOptions,
   { storeId, walletId }: Place,

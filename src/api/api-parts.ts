@@ -1,4 +1,4 @@
-// What the API is given by the composition root.
+// What the composition root gives to the API.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
@@ -19,33 +19,33 @@ export interface ApiOptions {
   /** Milliseconds of a clock that never runs backwards. */
   readonly monotonic: () => number;
   readonly rates: Rates;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly proxies: Proxies;
   readonly untrustedProxies: UntrustedProxies;
-  /** What the merchant's own wallet is set to. */
+  /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
-  /** Unpaid addresses in a row after which a wallet's next one is refused; undefined: never. */
+  /** Unpaid addresses in a row after which the next one is refused; undefined: never refused. */
   readonly refuseGap: number | undefined;
-  /** Asks Electrum servers for what the file does not have. */
+  /** Asks Electrum servers for data that the database does not have. */
   readonly reader: ChainReader;
-  /** Undefined where they are switched off. */
+  /** Undefined when switched off. */
   readonly prices: Prices | undefined;
-  /** Whether balances of addresses that are not ours may be asked for. */
+  /** Whether balances of foreign addresses may be asked for. */
   readonly foreignBalances: boolean;
-  /** Runs once after a delay; the answer takes it back. */
+  /** Runs once after a delay. Returns what cancels it. */
   readonly after: (delayMs: number, run: () => void) => () => void;
-  /** What is known of the machine that sends callbacks. */
+  /** The addresses and the proxy of the machine that sends callbacks. */
   readonly surroundings: () => CallbackSender;
   /** For a store that a plugin adds. */
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */
   readonly checkIssuing: () => void;
-  /** Why the scan of a wallet has failed at its last try; undefined when it has not. */
+  /** Why the last attempt to scan a wallet failed; undefined when it did not. */
   readonly scanFault: () => string | undefined;
-  /** After the commit of an address that was issued. */
+  /** To call after the commit that issued an address. */
   readonly onIssued: (issued: IssuedAddress) => void;
-  /** Whether all addresses have been compared with a server: then an empty history is a fact. */
+  /** Whether all addresses were compared with a server. Only then an empty history is a fact. */
   readonly isCaughtUp: () => boolean;
-  /** Whether a server told of a history of this script that is not worked up yet: then it is not known whether it was paid. */
+  /** Whether a server notified a history of this script that is not processed: it may be paid. */
   readonly isPending: (scripthash: Scripthash) => boolean;
 }

@@ -1,5 +1,5 @@
-// The merchant API: the door of every operation (wire §§1-3). It asks who asks, reads what is asked by
-// the operation's own schemas, and maps errors; the operations know nothing of HTTP.
+// The merchant API: the routes of all operations (wire §§1-3). It authenticates a request, reads
+// it by the schemas of the operation, and maps errors. Operations know nothing of HTTP.
 
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { lazy } from '../lib/lazy.ts';
@@ -24,7 +24,7 @@ import { catalogOperations } from './store-list.ts';
 import { txDetail } from './tx-detail.ts';
 import { walletOperations } from './wallet-list.ts';
 
-/** Every operation there is, in the order of the documentation. */
+/** Every operation, in the order of the documentation. */
 export function operationsOf(options: ApiOptions): readonly Operation[] {
   const targets = createTargets(options);
   return [
@@ -53,13 +53,13 @@ export function createApi(
   const shared = { ...options, limits, refusals, keys: options.store.keys };
   const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
   const api = new Hono();
-  api.use(keepPrivate);
+  api.use(noStore);
   const allowed = new Map<string, string[]>();
   function route(path: string, methods: readonly string[], handler: Handler): void {
     allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
     api.on([...methods], path, handler);
   }
-  // Made when somebody asks: no start waits for it.
+  // Made at the first request, so that no start waits for it.
   const description = lazy(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
   route('/tx', ['GET'], (context) => receiptPage(options.store, limitLookup, context));
@@ -79,7 +79,7 @@ async function serve(
   operation: Operation,
   context: Context,
 ): Promise<Response> {
-  // Hono answers HEAD by a GET route, which would burn an address for nothing.
+  // Hono answers HEAD by the GET route, which would waste an address.
   if (context.req.method === 'HEAD' && 'issues' in operation) {
     return notAllowed(context, operation.methods);
   }
@@ -99,11 +99,8 @@ async function serve(
   }
 }
 
-/**
- * What is said to one shop is kept by nobody. Said before there is an answer: to change the headers of one
- * costs as much as the rest of the request.
- */
-const keepPrivate: MiddlewareHandler = (context, next) => {
+/** Forbids caches. Set before there is a response, because changing the headers of one is slow. */
+const noStore: MiddlewareHandler = (context, next) => {
   context.header('Cache-Control', 'no-store');
   return next();
 };

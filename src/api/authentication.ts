@@ -1,5 +1,5 @@
-// Who asks: the key of a request, and what it may do. A right key is always found, however many wrong
-// ones came from the same address before it.
+// Authentication: the key of a request, and whether it may call the operation. A valid key is
+// accepted regardless of how many wrong keys came from the same client.
 
 import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
@@ -21,7 +21,10 @@ export interface AuthParts {
   readonly now: () => number;
 }
 
-/** The key of a request, which may do this. @throws PaygateError unauthorized, forbidden, limited */
+/**
+ * Returns the key of a request, if it may call the operation.
+ * @throws PaygateError unauthorized, forbidden, limited
+ */
 export function authorise(parts: AuthParts, operation: KeyedOperation, context: Context): Key {
   let key: Key | undefined;
   try {
@@ -57,13 +60,13 @@ function noteRefusal(
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
 }
 
-/** The valid key of a request, which may be refused all the same. */
+/** The valid key of a request, which the operation may still refuse. */
 export function keyOf({ keys, now }: Pick<AuthParts, 'keys' | 'now'>, context: Context) {
   const { apiKey } = presentedKey(context);
   return apiKey === undefined ? undefined : keys.find(apiKey, now());
 }
 
-/** Anybody may ask, as often as an address may. @throws PaygateError limited */
+/** Limits an operation without a key by client. @throws PaygateError limited */
 export function limitOpenOperation(
   { limits, proxies }: AuthParts,
   operation: Operation,
@@ -86,7 +89,7 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
 
-/** What a request shows as its key, and that as one of ours. */
+/** The bearer token of a request, as text and, if it has the form of one, as an API key. */
 export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];

@@ -1,6 +1,7 @@
-// What a balance or a history is asked of: addresses, extended public keys and descriptors, those of the key that asks
-// or, where a setting allows it, of anybody (wire §2). Work is bounded: what takes longer than a client
-// waits goes on, and the client is told to come back.
+// The targets of a balance or a history: addresses, extended public keys and descriptors (wire
+// §2). They belong to the key of the request, unless a setting allows foreign ones. Work is
+// bounded: a reading that takes longer than the client waits goes on, and the client is asked to
+// repeat its request.
 
 import { addressToScript, scripthash, scriptToAddress } from '../bitcoin/address.ts';
 import { resemblesDescriptor } from '../bitcoin/descriptor.ts';
@@ -15,31 +16,31 @@ import { isBareXpub, walletsNamed } from './store-list.ts';
 import { retryLaterError, withTimeout } from './timeout.ts';
 
 const maxTargets = 100;
-/** Readings that are under way; what comes beyond them is told to come back. */
+/** In-flight readings; beyond that, the client is asked to repeat its request. */
 const maxReadings = 200;
-/** Of a key that is refused. */
+/** Characters of a refused extended key that an error shows. */
 const shownKeyLength = 12;
 
 export interface Targets {
   /**
-   * Reads each of those that are named, in their order.
-   * @throws PaygateError unavailable while it takes longer, forbidden for what is not the key's own
+   * Reads each target, in the given order.
+   * @throws PaygateError unavailable when it takes too long, forbidden for targets of other stores
    */
   read(named: readonly string[], key: Key): Promise<readonly (readonly ScriptMovements[])[]>;
-  /** The same of one wallet. @throws PaygateError unavailable */
+  /** Reads one wallet. @throws PaygateError unavailable */
   readWallet(row: WalletRow): Promise<readonly ScriptMovements[]>;
 }
 
 type Reading = Promise<readonly ScriptMovements[]>;
 
-/** How something is read, under a name that is the same for the same thing. */
+/** How a target is read. The same target has the same name. */
 interface Work {
   readonly name: string;
   readonly run: () => Reading;
 }
 
 /**
- * Split at white space, `+`, `%20` and commas, but not those between the keys of a descriptor.
+ * Splits at white space, `+`, `%20` and commas, except between the keys of a descriptor.
  * @throws PaygateError invalid
  */
 export function splitTargets(text: string): string[] {
@@ -59,14 +60,14 @@ export function splitTargets(text: string): string[] {
 export function createTargets(options: ApiOptions): Targets {
   const readings = new Map<string, Reading>();
 
-  /** One reading of the same thing at a time: who asks meanwhile shares it. */
+  /** Starts a reading; requests for the same target share it while it runs. */
   function start({ name, run }: Work): Reading {
     const running = readings.get(name);
     if (running !== undefined) return running;
     if (readings.size >= maxReadings) throw retryLaterError();
     const reading = run().finally(() => readings.delete(name));
     readings.set(name, reading);
-    // Its failure is told to whoever waits; nobody may be left.
+    // Waiting requests get the failure; without any, it must not be an unhandled rejection.
     reading.catch(() => {});
     return reading;
   }
@@ -91,7 +92,7 @@ function workFor(options: ApiOptions, key: Key, target: string): Work {
   const row = store.addresses.byScripthash(hash);
   const isOwn = row !== undefined && (key.storeId === null || row.storeId === key.storeId);
   if (!isOwn) requireForeign(options, target);
-  // As we write it, whatever the case in which it was asked for.
+  // In our own spelling, because bech32 may be given in capitals.
   const address = row?.address ?? scriptToAddress(script, networks[store.network]);
   return {
     name: address,

@@ -49,7 +49,7 @@ function namedIn(query: z.infer<typeof asked>, body: z.infer<typeof asked>): str
 
 const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tipHeight() ?? 0;
 
-/** What is on some scripts together, in satoshis. */
+/** The balance of some scripts together, in satoshis. */
 export function balanceOf(
   options: ApiOptions,
   scripts: readonly ScriptMovements[],
@@ -80,7 +80,7 @@ const balance = (options: ApiOptions, targets: Targets): Operation =>
     },
   });
 
-/** What one transaction did to all that was asked for. */
+/** The change that one transaction made to all targets together. */
 interface Merged extends BalanceChange {
   readonly addresses: Set<string>;
 }
@@ -114,7 +114,7 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     async run({ query, body, key }) {
       const found = await targets.read(namedIn(query, body), key);
       const tipHeight = tipHeightOf(options);
-      // An address and its wallet may both be named: it counts once.
+      // An address counts once, even if its wallet is named, too.
       const scripts = new Map(found.flat().map((script) => [script.address, script]));
       const all = merge(scripts.values());
       const unconfirmed = all.filter((each) => !isConfirmed(each, tipHeight));
@@ -129,10 +129,10 @@ const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
     },
   });
 
-/** What has less than 2 confirmations. */
+/** A transaction with less than 2 confirmations. */
 interface Waiting {
   readonly each: Merged;
-  /** Of what is in no block. */
+  /** Epoch milliseconds, for a transaction in no block. */
   readonly seenAt?: number;
 }
 
@@ -141,11 +141,11 @@ const describeWaiting = async (options: ApiOptions, { each, seenAt }: Waiting) =
   ...(await describe(options, each, seenAt)),
 });
 
-/** What paygate knows of no payment of is seen now. */
+/** When paygate first saw a payment of the transaction; now, if it has none. */
 const seenAt = ({ store, now }: ApiOptions, { txid }: Merged): number =>
   store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
 
-/** What is in no block, by when it was seen; the rest is in order. */
+/** Sorts transactions in no block by when they were seen; the others are in order already. */
 function newestFirst(options: ApiOptions, unconfirmed: readonly Merged[]): Waiting[] {
   const mempool = unconfirmed
     .filter(({ height }) => height === null)
@@ -155,7 +155,7 @@ function newestFirst(options: ApiOptions, unconfirmed: readonly Merged[]): Waiti
   return [...mempool, ...mined.map((each) => ({ each }))];
 }
 
-/** @param seenAt of what is in no block */
+/** @param seenAt epoch milliseconds, for a transaction in no block */
 async function describe({ reader }: ApiOptions, each: Merged, seenAt = 0) {
   const { txid, height, deltaSat, addresses } = each;
   return {

@@ -1,6 +1,6 @@
-// What a plugin may change while "Connect a plugin" is open for its key (wire §3): stores, their callback
-// URL, which of the wallets they use. Never a key of a wallet, never a setting. Each change is in the
-// audit log, in the same transaction.
+// Changes that a plugin may make while "Connect a plugin" is open for its key (wire §3): stores,
+// their callback URLs, and which wallets they use. It never changes an extended key or another
+// setting. Each change is in the audit log, in the same transaction.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
@@ -33,17 +33,17 @@ const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
 const answer = z.object({ data: storeAnswer });
 
-/** The key that changes something, and the request that it came by. */
+/** The key that makes a change, and its request. */
 type Writer = { readonly key: Key; readonly context: Context };
 
-/** One change of one store, with what the audit log says of it. */
+/** One change of one store, with its entry for the audit log. */
 interface Change {
   readonly action: string;
   readonly detail: Readonly<Record<string, unknown>>;
   readonly apply: (tx: Tx) => StoreRow;
 }
 
-/** @returns the store as it is then */
+/** Returns the store after the change. */
 async function write(
   options: ApiOptions,
   { key, context }: Writer,
@@ -54,7 +54,7 @@ async function write(
   const row = await store.database.write((tx) => {
     const before = store.catalog.stores();
     const row = apply(tx);
-    // Plugins send what they have, also where it is so already.
+    // Plugins also send values that are set already.
     if (before.some((each) => isDeepStrictEqual(each, row))) return row;
     store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
     return row;
@@ -62,7 +62,7 @@ async function write(
   return { data: describeStore(options, key, row) };
 }
 
-/** @throws PaygateError conflict; to a key of one store it names no other */
+/** @throws PaygateError conflict; a key of one store sees no name of another store */
 function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, before: StoreRow): void {
   if (key.storeId === null) requireOwnUrl(store.catalog, callbackUrl, before);
   else if (twinOf(store.catalog, callbackUrl, before) !== undefined) {
@@ -105,7 +105,7 @@ const changeStore = (
     },
   });
 
-/** A set-up that is repeated means the store that it has made: no `match_callback` would tell two apart. */
+/** The store of an earlier, equal set-up: `match_callback` could not distinguish two of them. */
 const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
   store.catalog.stores().find((row) => row.callbackUrl === callbackUrl);
 

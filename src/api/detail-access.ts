@@ -1,5 +1,6 @@
-// Decides which requests see the details of /healthz and /readyz: those from this machine, with a key that may read all
-// stores, or with a session of the dashboard. The details name hosts, stores, servers and certificates.
+// Decides which requests see the details of /healthz and /readyz, which name hosts, stores,
+// servers and certificates. They need to come from this machine, with a key that may read all
+// stores, or with a session of the dashboard.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -14,21 +15,22 @@ export interface DetailAccessParts {
   readonly store: Pick<Store, 'keys' | 'catalog'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Names of this machine beside its addresses: the host of `--listen`. */
+  /** Names of this machine besides its addresses: the host of `--listen`. */
   readonly ownNames: readonly string[];
-  /** Whether a request comes from somebody who is signed in at the dashboard. */
+  /** Whether a request has a session of the dashboard. */
   readonly isSignedIn: (context: Context) => boolean;
 }
 
 export const maySeeDetails = (parts: DetailAccessParts, context: Context): boolean =>
   isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
 
-/** Whether a program of this machine asks: no proxy for another client, no web page by DNS rebinding. */
+/** Whether a program of this machine asks: neither a proxy nor a web page by DNS rebinding. */
 function isLocal(context: Context, ownNames: readonly string[]): boolean {
   const { socket, httpVersion } = ((context.env ?? {}) as Partial<HttpBindings>).incoming ?? {};
   const { remoteAddress = '', localAddress = '' } = socket ?? {};
   if (forwardedHeaders.some((name) => context.req.header(name) !== undefined)) return false;
-  // nginx as it is delivered: no such header, and its own address as Host. Commands and curl speak 1.1.
+  // nginx by default sends no such header and its own address as Host, but speaks 1.0.
+  // Our commands and curl speak 1.1.
   if (httpVersion === '1.0') return false;
   // The kernel connects to an own address from that same address.
   if (!isThisMachine(remoteAddress) && !isSameAddress(remoteAddress, localAddress)) return false;

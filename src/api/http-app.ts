@@ -1,5 +1,6 @@
-// Everything that the HTTP server answers: the API, /healthz, the documentation, the pages, and an error body of one
-// shape for everything else. It bounds what a client can send before any route sees it (rules §6).
+// All routes of the HTTP server: the API, /healthz, /readyz, the documentation and the pages.
+// Everything else gets an error body. It limits the size of requests before any route sees them
+// (rules §6).
 
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -29,14 +30,14 @@ export interface HttpAppOptions
     Pick<DetailAccessParts, 'ownNames' | 'isSignedIn'> {
   readonly health: () => HealthReport;
   readonly ready: () => Readiness;
-  /** How the outside reaches us, where the operator has said so. */
+  /** The URL by which clients reach us, if the operator has set it. */
   readonly publicUrl: string | undefined;
-  /** Pages for people, each with its own door. */
+  /** The pages of the dashboard, with their own guard. */
   readonly pages: Hono;
 }
 
 export function createHttpApp(options: HttpAppOptions): Fetch {
-  // hono would try another before, in vain: it knows no /payments/export beside /payments/:id.
+  // Hono's default router tries one first that can't have /payments/export beside /payments/:id.
   const app = new Hono({ router: new TrieRouter() });
   app.use(async (context, next) => {
     options.untrustedProxies.note(context);
@@ -52,7 +53,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
     maxSize: bodyLimitBytes,
     onError: (context) => errorResponse(context, 413, 'The body is larger than 16 KiB'),
   });
-  // A GET has no body, and looking for one costs as much as the rest of the request.
+  // A GET has no body, and checking for one is slow.
   app.use((context, next) =>
     context.req.method === 'GET' || context.req.method === 'HEAD' ? next() : limited(context, next),
   );
@@ -77,7 +78,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
     textPage(context, 'The API of paygate', docsOf(operations), { header: docsNavigation }),
   );
   app.get('/docs/quickstart', (context) => {
-    // It names the host that was asked for, and never plain HTTP where there is HTTPS: a key goes there.
+    // It names the requested host, and prefers HTTPS, because readers send a key there.
     context.header('Cache-Control', 'no-store');
     const { host, origin } = new URL(context.req.url);
     const httpsHost = httpsHostOf(context, options.proxies, host);
@@ -94,7 +95,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   return app.fetch;
 }
 
-/** Whoever names the whole URL may name a user in it (RFC 9110 section 4.2.4): no body could be read of such a request. */
+/** Refuses a user in the URL (RFC 9110 section 4.2.4): the body of such a request is unreadable. */
 function refuseUser({ req }: Context): void {
   if (!/^https?:\/\/[^/?#]*@/i.test(req.url)) return;
   throw new PaygateError(
@@ -103,7 +104,7 @@ function refuseUser({ req }: Context): void {
   );
 }
 
-/** A parameter given twice means two things: neither is guessed. */
+/** Refuses a parameter that is given twice, because it is ambiguous. */
 function refuseRepeated({ req }: Context): void {
   for (const [name, values] of Object.entries(req.queries())) {
     if (values.length > 1) {

@@ -1,4 +1,4 @@
-// `merchant/tx` (wire §2): what became of a payment, out of the file alone.
+// `merchant/tx` (wire §2): the state of payments, from the database alone.
 
 import { z } from 'zod';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
@@ -42,14 +42,14 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
     run({ query, key }) {
       const all = receiptsOf(store, query, key);
       const txs = all.map((each) => describe(store, each));
-      // What is gone is paid by nobody: it stands on top only where nothing else has come.
+      // A dropped payment is on top only when there is no other.
       const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
       if (top === undefined) throw unknown();
       return { ...top, txs };
     },
   });
 
-/** Those that a key is for. @throws PaygateError invalid when neither is given */
+/** Receipts that the key may see. @throws PaygateError invalid when neither is given */
 function receiptsOf(
   { receipts, network }: Store,
   { txid, addr }: { readonly txid?: string | undefined; readonly addr?: string | undefined },

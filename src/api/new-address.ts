@@ -1,4 +1,4 @@
-// `new_address` (wire §2): an address for one order, for the store that the request means.
+// `new_address` (wire §2): a new address for one order of a store.
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -56,12 +56,12 @@ export function newAddress(options: ApiOptions): Operation {
     answer,
     async run({ query, key, context }) {
       const idempotencyKey = idempotencyKeyOf(context);
-      const wish = {
+      const target = {
         ...(isGiven(query.match_callback) && { callback: query.match_callback }),
         ...(isGiven(query.match_account) && { account: query.match_account }),
       };
       const reset = query.reset === '1';
-      const issued = await issue({ key, target: wish, reset, idempotencyKey });
+      const issued = await issue({ key, target, reset, idempotencyKey });
       options.onIssued(issued);
       return {
         address: issued.address,
@@ -78,11 +78,11 @@ export function newAddress(options: ApiOptions): Operation {
 const isGiven = (text: string | undefined): text is string => text !== undefined && /\S/.test(text);
 
 function idempotencyKeyOf(context: Context): string | undefined {
-  // A letter a byte, whatever it was meant to be.
+  // The header has one character for each byte, in any encoding.
   const text = context.req.header(idempotencyHeader);
   if (text === undefined) return undefined;
   const { success, data } = headers.safeParse({ [idempotencyHeader]: text });
-  // It is kept in the file for a day.
+  // The database stores it for a day.
   if (success && containsPrivateMaterial(text)) rejectPrivateMaterial(text);
   if (success) return data[idempotencyHeader];
   throw new PaygateError(

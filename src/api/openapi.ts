@@ -1,5 +1,5 @@
-// The API described for programs (OpenAPI 3.1) and for people, out of the operations themselves: the
-// schemas here are those that read a request, so that neither description can fall behind.
+// The description of the API for programs (OpenAPI 3.1) and for people. It is made from the
+// operations and the schemas that read requests, so that it can not be outdated.
 // https://spec.openapis.org/oas/v3.1.1
 
 import { html } from 'hono/html';
@@ -23,9 +23,9 @@ const error = z.object({
 
 const refusals: Readonly<Record<string, string>> = {
   400: 'What was asked cannot be',
-  401: 'No key, or one that is none',
+  401: 'Missing or invalid API key',
   403: 'The key may not do this',
-  404: 'Nothing is known of it',
+  404: 'Not found',
   409: 'Not now: the gap limit is reached, or another store has this callback URL',
   413: 'The body is larger than 16 KiB',
   414: 'The URL is longer than 8 KiB',
@@ -33,10 +33,10 @@ const refusals: Readonly<Record<string, string>> = {
   500: 'A bug; the log of paygate says more',
   503: 'Not now; Retry-After says how long to wait',
 };
-/** Of those that pass by themselves. */
+/** Headers of refusals that are temporary. */
 const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
 const passing = ['429', '503'];
-/** Of who has a key; who is given an address or changes a store; who may have a body: whoever does not only read. */
+/** Refusals of operations with a key, of those that issue or change, and of those with a body. */
 const ofKeys = ['401', '403'];
 const ofChanges = ['409'];
 const ofBodies = ['413'];
@@ -44,18 +44,18 @@ const ofBodies = ['413'];
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
   const { $schema, ...rest } = z.toJSONSchema(schema, {
     io,
-    // A literal is a number there, of which generators of clients make a float of 32 bits.
+    // Generators of clients make a 32-bit float of a literal of the type number.
     override: ({ jsonSchema }) => {
       const values = jsonSchema.enum ?? [jsonSchema.const];
       if (values.every(Number.isInteger)) jsonSchema.type = 'integer';
-      // A closed answer would forbid each new field to clients that were made before it.
+      // Without this, older clients would refuse answers with new fields.
       delete jsonSchema.additionalProperties;
     },
   });
   return rest;
 };
 
-/** What a client calls an operation: `getNewAddress`. */
+/** The name of an operation for clients, such as `getNewAddress`. */
 const nameOf = ({ path }: Operation, method: Method): string =>
   [method.toLowerCase(), ...path.matchAll(/[a-z0-9]+/g)]
     .map(String)

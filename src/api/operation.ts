@@ -1,5 +1,5 @@
-// One operation of the API as a value: what it takes, what it answers, who may call it. The router, the
-// documentation and the tests read the same value, so that none of them can differ from the others.
+// One operation of the API as a value: its parameters, its answer, and who may call it. Router,
+// documentation and tests read the same value, so that they can not differ.
 
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import type { Rates } from '../web/request-limits.ts';
 
 const none = z.object({});
 
-/** What was asked, read by the operation's own schemas. */
+/** The parts of a request, read by the schemas of the operation. */
 export interface RequestParts<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
@@ -28,17 +28,17 @@ type Description<
   /** Below `/api`, with `{name}` for a parameter. */
   readonly path: string;
   readonly summary: string;
-  /** Counted by key, or by address where none is needed. */
+  /** Counted by key, or by client for an operation without a key. */
   readonly limit?:
     | keyof Rates
     | ((query: Readonly<Record<string, string>>) => keyof Rates | undefined);
   readonly params?: Params;
   readonly query?: Query;
-  /** Those that the operation reads by itself. */
+  /** Headers that the operation reads by itself. */
   readonly headers?: z.ZodObject;
-  /** JSON, whatever its Content-Type says. */
+  /** JSON, regardless of its Content-Type. */
   readonly body?: Body;
-  /** An answer of 200. */
+  /** The body of a 200. */
   readonly answer: Answer;
 } & (
   | Keyed<RequestParts<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
@@ -47,7 +47,7 @@ type Description<
 
 interface Keyed<Request, Answer> {
   readonly open?: undefined;
-  /** It hands out an address. */
+  /** It issues an address. */
   readonly issues?: true;
   /** It changes a store: only in the "Connect a plugin" window. */
   readonly writes?: true;
@@ -60,7 +60,7 @@ interface Open<Request, Answer> {
   run(asked: Request): Answer | Promise<Answer>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: which schemas an operation has is its own affair.
+// biome-ignore lint/suspicious/noExplicitAny: each operation has schemas of its own.
 export type Operation = Description<any, any, any, any>;
 export type KeyedOperation = Extract<Operation, { readonly open?: undefined }>;
 
@@ -86,7 +86,7 @@ export async function readRequest(
     query: context.req.query(),
     body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
   };
-  // Before anything of it is kept, or named in an answer.
+  // Checked before any of it is stored or repeated in a response.
   const texts = 'writes' in operation ? stringsIn(given) : [];
   if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
   return {
@@ -97,7 +97,7 @@ export async function readRequest(
   };
 }
 
-/** All that is text in a value, names as well. */
+/** All strings in a value, including names. */
 function stringsIn(value: unknown): string[] {
   const left = [value];
   const texts: string[] = [];
@@ -122,7 +122,7 @@ function read(schema: z.ZodObject | undefined, given: unknown): unknown {
   throw new PaygateError('invalid', `${where ? `${where}: ` : ''}${issue?.message}`);
 }
 
-/** Bytes of another encoding would be kept as other characters than were meant (RFC 8259 section 8.1). */
+/** Refuses other encodings, which would be stored as wrong characters (RFC 8259 section 8.1). */
 function utf8Of(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -131,7 +131,7 @@ function utf8Of(bytes: ArrayBuffer): string {
   }
 }
 
-/** A body that is none is an empty one: clients post without any. */
+/** A missing body is an empty object, because clients post without one. */
 function jsonOf(text: string): unknown {
   if (text.trim() === '') return {};
   try {

@@ -1,7 +1,7 @@
-// The live socket `/payment/{addr}` (wire §3): a customer's page hears of the payment to the address it
-// shows. Any page may open it, since whoever knows an address may see what the chain says of it; only
-// addresses that customers hold are answered for, and one client has a bounded number of sockets. When all are taken,
-// the newest socket of the line with most of them gives way, as for connections (domain/connection-eviction).
+// The live socket `/payment/{addr}` (wire §3), which notifies a page of a customer of payments to
+// its address. Any web page may open it. Only issued addresses are served. The number of sockets
+// is limited by client and in total. At the total limit, a new socket replaces the newest socket
+// of the network prefix with the most sockets (domain/connection-eviction).
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
@@ -30,23 +30,23 @@ export interface PaymentSocketOptions extends Pick<ApiOptions, 'store' | 'proxie
   readonly limitLookup: LimitedLookup;
 }
 
-/** A socket, or one that is to be. */
+/** A socket, or a request for one. */
 interface SocketSlot {
   end(code: number, reason: string): void;
 }
 
-/** Sockets of one network prefix, and of all together. */
+/** Sockets of one network prefix, and in total. */
 const maxSocketsPerPrefix = 20;
 const maxSockets = 300;
-/** Bytes that may wait for a client that does not read. */
+/** Bytes that may wait for a client that does not read, before its socket is closed. */
 const maxUnsentBytes = 64 * 1024;
 
 export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   const live = new Hono();
-  /** From the opening of each to its end, the newest last. */
+  /** The open sockets, the newest last. */
   const open = new Map<SocketSlot, ClientPrefixes>();
-  /** The socket to close so that one more can open; undefined while there is room. */
-  function leaverFor(place: SocketSlot, origin: ClientPrefixes): SocketSlot | undefined {
+  /** The socket to close so that one more can open; undefined below the limits. */
+  function socketToClose(place: SocketSlot, origin: ClientPrefixes): SocketSlot | undefined {
     const { prefix64 } = origin;
     const own = [...open.values()].filter((each) => each.prefix64 === prefix64);
     if (own.length >= maxSocketsPerPrefix) return place;
@@ -58,15 +58,15 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   const upgrade = upgradeWebSocket((context) => {
     const { store, feed, proxies, limitLookup } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-    // What is thrown here is answered by HTTP.
+    // An error that is thrown here becomes an HTTP response.
     if (incoming === undefined || !isSocketUpgrade(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
     const text = context.req.param('addr') ?? '';
     const row = limitLookup(context, '/payment', () => issuedAddress(store, text));
     const origin = clientPrefixesOf(clientAddressOf(context, proxies));
-    const newcomer: SocketSlot = { end: () => {} };
-    if (leaverFor(newcomer, origin) === newcomer) {
+    const candidate: SocketSlot = { end: () => {} };
+    if (socketToClose(candidate, origin) === candidate) {
       throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
     }
     const sinceMs = Number(context.req.query('timestamp') ?? 0) * 1000 || 0;
@@ -74,17 +74,17 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
     return {
       onOpen(_event, socket) {
         const place: SocketSlot = { end: (code, reason) => socket.close(code, reason) };
-        // Others may have come in since the door was passed.
-        const leaver = leaverFor(place, origin);
-        leaver?.end(1013, 'too many connections');
-        if (leaver === place) return;
-        // Its place is free at once: it may take a while to say that it is closed.
-        if (leaver !== undefined) open.delete(leaver);
+        // Others may have opened since the request was accepted.
+        const closing = socketToClose(place, origin);
+        closing?.end(1013, 'too many connections');
+        if (closing === place) return;
+        // It is forgotten at once, because its close event may come much later.
+        if (closing !== undefined) open.delete(closing);
         open.set(place, origin);
-        const tell = (receipt: Receipt): void => {
+        const sendIfShown = (receipt: Receipt): void => {
           if (isShown(receipt, sinceMs)) send(socket, store, receipt);
         };
-        const stop = feed.listen(row.address, tell);
+        const stop = feed.listen(row.address, sendIfShown);
         end = () => {
           end = () => {};
           stop();
@@ -93,7 +93,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
         const latest = store.receipts
           .byScripthash(row.scripthash)
           .find((receipt) => isShown(receipt, sinceMs));
-        if (latest !== undefined) tell(latest);
+        if (latest !== undefined) sendIfShown(latest);
       },
       onClose: () => end(),
       onError: () => end(),
@@ -103,7 +103,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   return live;
 }
 
-/** @throws PaygateError not_found for what customers do not hold */
+/** @throws PaygateError not_found for an address that was not issued */
 export function issuedAddress({ addresses, network }: Store, text: string): AddressPlace {
   const script = addressToScript(text, networks[network]);
   const row = addresses.byScripthash(scripthash(script));
@@ -111,7 +111,7 @@ export function issuedAddress({ addresses, network }: Store, text: string): Addr
   throw new PaygateError('not_found', 'This address was not issued here');
 }
 
-/** @param sinceMs payments seen before are those of another order */
+/** @param sinceMs earlier payments belong to another order */
 const isShown = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
   firstSeenAt >= sinceMs && state !== 'dropped';
 

@@ -1,4 +1,4 @@
-// `price` and `currencies` (wire §3): without a key, in the shapes that shops have relied on for years.
+// `price` and `currencies` (wire §3), without a key, in the shapes that shops rely on.
 
 import { z } from 'zod';
 import { PaygateError } from '../lib/errors.ts';

@@ -1,14 +1,14 @@
-// The page that leads a programmer from an API key to a shop that takes payments. The receivers on it are
-// those of docs/callbacks.md, which tests run; nothing of them is written here.
+// The quickstart page, which guides a programmer from an API key to a shop that takes payments.
+// Its receivers come from docs/callbacks.md, where tests run them.
 
 import { html } from 'hono/html';
 import callbacksPage from '../../docs/callbacks.md?raw';
 import type { Markup } from '../web/html-page.ts';
 
 interface Receiver {
-  /** As people call the language. */
+  /** The name of the language. */
   readonly name: string;
-  /** Where its parts come from in a request; code in backticks. */
+  /** How the receiver reads a request; code in backticks. */
   readonly note: string;
   readonly code: string;
 }

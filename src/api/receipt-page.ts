@@ -1,4 +1,5 @@
-// The receipt page `tx?txid=&addr=` (wire §3), for whoever has both: what a payment came to.
+// The receipt page `tx?txid=&addr=` (wire §3): the state of one payment, for clients that know
+// both.
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -13,7 +14,7 @@ import { textPage } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { issuedAddress } from './payment-socket.ts';
 
-const words = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
+const stateTexts = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
 
 const unknown =
   'No such payment is known here. If it was made a moment ago, load this page again in a minute.';
@@ -24,7 +25,7 @@ const tooMany =
   'From where you are, too many payments were asked for that are not known here. Load this page again in a minute.';
 const texts: Partial<Record<ErrorCode, string>> = { not_found: unknown, limited: tooMany };
 
-/** Errors, too, are for people: customers follow the link. */
+/** Errors are pages, too, because customers follow the link. */
 export function receiptPage(
   store: Store,
   limitLookup: LimitedLookup,
@@ -63,7 +64,7 @@ function shownPage(store: Store, context: Context, receipt: Receipt): Response |
     html`<h1>Payment</h1>
       <table class="whole">
         <tr><th>Amount</th><td>${formatBitcoin(receipt.valueSat)} BTC</td></tr>
-        <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : words[statusOf(store, receipt)]}</td></tr>
+        <tr><th>State</th><td>${isDropped ? 'gone: it is in no block' : stateTexts[statusOf(store, receipt)]}</td></tr>
         <tr><th>Confirmations</th><td>${confirmationsOf(store, receipt)}</td></tr>
         <tr><th>First seen</th><td>${formatTime(receipt.firstSeenAt)}</td></tr>
         <tr><th>Address</th><td><code>${receipt.address}</code></td></tr>

@@ -1,5 +1,6 @@
-// Changes of a store that were refused while "Connect a plugin" is open: a plugin shows its user little or nothing of the
-// reason. They are in the log, and the dashboard shows the last one. Never a secret of a Callback URL.
+// Records refused changes of stores while "Connect a plugin" is open, because plugins hardly show
+// the reason. They are logged, and the dashboard shows the last one. A secret of a Callback URL is
+// never recorded.
 
 import type { Context } from 'hono';
 import { redactUrl } from '../domain/callback.ts';
@@ -16,7 +17,7 @@ import type { KeyedOperation } from './operation.ts';
 
 export interface RefusedChanges {
   /**
-   * Resolves once it is kept, where it is to be. Never rejects.
+   * Resolves when it is stored. Never rejects.
    * @param isLogged whether the log has it already
    */
   note(
@@ -33,7 +34,7 @@ export function createRefusedChanges(
   parts: AuthParts & Pick<ApiOptions, 'store' | 'log' | 'monotonic'>,
 ): RefusedChanges {
   const { store, now, log, proxies } = parts;
-  // Shares of their own: what was refused while no window was open takes none of them.
+  // Limits of their own, so that refusals while no window was open use up none of them.
   const logged = createRefusalLog(log, parts.monotonic);
   const unlogged = createRefusalLog({ ...log, warn: () => {} }, parts.monotonic);
   return {
@@ -56,7 +57,7 @@ export function createRefusedChanges(
   };
 }
 
-/** A proposed URL repeats the secret of the one that was sent; only its sender sees it. */
+/** Removes proposed URLs, which repeat the secret of the sent URL, and redacts all others. */
 const withoutUrls = (message: string): string =>
   plainText(
     message

@@ -1,4 +1,4 @@
-// Pieces that the operations' schemas share.
+// Schemas that several operations share.
 
 import { z } from 'zod';
 

@@ -1,4 +1,5 @@
-// Stores, and which wallets they have, as plugins read them (wire §3). A key sees what it is for, and nothing else.
+// Stores and their wallets, as plugins read them (wire §3). A key sees its own stores and nothing
+// else.
 
 import { z } from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
@@ -12,7 +13,7 @@ import { type Operation, operation } from './operation.ts';
 import { bitcoin } from './shared-schemas.ts';
 
 const notAnId = 'a whole number above 0 is expected';
-/** In a path it is text, and some clients write it as text in a body, too. */
+/** A path has it as text, and some clients send it as text in a body, too. */
 export const id = z.preprocess(
   (given) => (typeof given === 'string' && /^[1-9]\d{0,14}$/.test(given) ? Number(given) : given),
   z.int(notAnId).min(1, notAnId).max(999_999_999_999_999, notAnId),
@@ -39,7 +40,7 @@ export const storeAnswer = z.object({
 
 export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
-/** Those of some stores that a key is for. */
+/** The given stores that a key is for. */
 export const ownStores = <T extends Pick<StoreRow, 'id'>>(
   stores: readonly T[],
   { storeId }: Pick<Key, 'storeId'>,
@@ -51,22 +52,22 @@ export const storesOf = (
   key: Pick<Key, 'storeId'>,
 ): StoreRow[] => ownStores(catalog.stores(), key);
 
-/** @throws PaygateError not_found also for a store that the key is not for */
+/** @throws PaygateError not_found, also for a store of other keys */
 export function storeOf(store: Store, key: Key, storeId: number): StoreRow {
   const row = storesOf(store, key).find((each) => each.id === storeId);
   if (row === undefined) throw new PaygateError('not_found', `There is no store ${storeId}`);
   return row;
 }
 
-/** The wallets that a key is for: all of them, or that of its store. */
+/** The wallets that a key is for: all, or the one of its store. */
 export function walletsOf(store: Store, key: Pick<Key, 'storeId'>): WalletRow[] {
   const own = new Set(storesOf(store, key).map(({ walletId }) => walletId));
   return store.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
 }
 
 /**
- * Those of a key's wallets that a text means: their account as it was given, or the same key written in
- * another way. Several may have one account, with other kinds of addresses.
+ * The wallets of a key with an extended key, as it was given or in another notation. Several may
+ * have the same one, with other types of addresses.
  */
 export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] {
   const own = walletsOf(store, key);
@@ -76,7 +77,7 @@ export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] 
   return own.filter((row) => row.descriptor === descriptor);
 }
 
-/** Whether a text is a key that does not say which kind of addresses it makes. */
+/** Whether a text is an extended key that does not name its type of addresses. */
 export const isBareXpub = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
 
 /** @throws PaygateError not_found */
@@ -95,7 +96,7 @@ export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: Wa
   gap_limit: refuseGap ?? walletGap,
 });
 
-/** The Callback URL as a key may know it: its secrets let anybody tell a shop of payments. */
+/** The Callback URL as a key may see it. With its secrets, anybody could forge callbacks. */
 const callbackUrlFor = ({ scope }: Pick<Key, 'scope'>, { callbackUrl }: StoreRow): string =>
   scope === 'payments' ? callbackUrl : redactUrl(callbackUrl);
 

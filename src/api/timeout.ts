@@ -1,5 +1,5 @@
-// How long a client waits for what a server has to be asked for. The work goes on, so that the answer is
-// there, or nearer, when the client comes back.
+// Limits how long a client waits for work that needs an Electrum server. The work goes on, so that
+// a repeated request finds its result, or finds it nearer.
 
 import { PaygateError } from '../lib/errors.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -12,7 +12,7 @@ export const retryLaterError = (): PaygateError =>
     retryAfterSeconds,
   });
 
-/** @throws PaygateError unavailable once the work takes longer than a client waits */
+/** @throws PaygateError unavailable when the work takes longer than the timeout */
 export function withTimeout<T>({ after }: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = after(timeoutMs, () => reject(retryLaterError()));

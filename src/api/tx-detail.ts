@@ -1,4 +1,4 @@
-// `tx_detail` (wire §3): a transaction that paid one of the key's stores, with what it spends and pays.
+// `tx_detail` (wire §3): a transaction that paid a store of the key, with its inputs and outputs.
 
 import { z } from 'zod';
 import { scriptToAddress } from '../bitcoin/address.ts';
@@ -15,7 +15,7 @@ import { satoshis, txid, unixTime } from './shared-schemas.ts';
 import { withTimeout } from './timeout.ts';
 
 const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
-/** Transactions that are fetched for what one spends. */
+/** Previous transactions that are fetched for one transaction. */
 const maxParents = 300;
 
 const side = z.object({
@@ -55,7 +55,7 @@ export const txDetail = (options: ApiOptions): Operation =>
       );
       const total = (outputs: readonly TxOutput[]): number =>
         outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
-      // To several stores, which may ask for other depths: as far as all of it has come.
+      // Its stores may require different confirmations: the lowest status counts.
       const counted = isGone ? receipts : receipts.filter(({ state }) => state !== 'dropped');
       const status = Math.min(...counted.map((each) => statusOf(store, each))) as 0 | 1 | 2;
       return {
@@ -72,13 +72,13 @@ export const txDetail = (options: ApiOptions): Operation =>
   });
 
 /**
- * Its bytes are kept for two weeks, and no server need have it any more, nor what it spent, which may be gone as well: there is
- * nothing to come back for.
+ * The database stores the bytes for two weeks. After that, servers may have neither the transaction
+ * nor those it spent, so that a repeated request would not help.
  */
 const forgotten = (): PaygateError =>
   new PaygateError('not_found', 'This transaction is gone: nothing more is known of it');
 
-/** A transaction with what it spends. */
+/** A transaction with the outputs that it spends. */
 async function read({ store, reader }: ApiOptions, id: Txid) {
   const raw = store.ledger.rawOf(id);
   const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);

@@ -1,5 +1,5 @@
-// Wallets as plugins read them (wire §3): what they derive from, how far they are, and one's balance where
-// that is asked for. What a key may see is catalog.ts's to say.
+// Wallets as plugins read them (wire §3): their extended key, next index and, on request, their
+// balance. store-list.ts decides which wallets a key sees.
 
 import { z } from 'zod';
 import type { WalletRow } from '../store/records/catalog.ts';

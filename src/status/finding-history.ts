@@ -1,6 +1,6 @@
-// Since when each alarm stands. Where the file tells of it by itself (a payment that was taken back, a callback
-// that was given up) that is its time; of all others the book remembers when they were first seen, and is
-// kept in the settings, so that neither a reload nor a restart makes an old trouble new.
+// Since when each finding lasts. A finding that has a time in the database keeps that time. For
+// all others, the history records when they were first seen, and stores that in the settings. A
+// reload or a restart therefore never makes an old finding new.
 
 import { reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
@@ -23,32 +23,32 @@ export interface FindingHistoryParts {
   readonly monotonic: () => number;
 }
 
-/** One that is back after less than this was never over: a server that hangs comes and goes. */
+/** A finding that returns within this time never ended: a server that hangs comes and goes. */
 const overAfterMs = 10 * 60_000;
 
 export class FindingHistory {
   readonly #parts: FindingHistoryParts;
-  /** By key: since when, and when it was seen last (monotonic). */
+  /** By key: its start (epoch ms), and when it was last seen (monotonic ms). */
   readonly #seen = new Map<string, { readonly since: number; lastAt: number }>();
-  /** As it stands in the file. */
-  #kept: string;
+  /** The JSON that the settings hold. */
+  #stored: string;
 
   constructor(parts: FindingHistoryParts) {
     this.#parts = parts;
     const times = readAlarmTimes(parts.store.catalog);
     const lastAt = parts.monotonic();
     for (const [key, since] of Object.entries(times)) this.#seen.set(key, { since, lastAt });
-    this.#kept = JSON.stringify(times);
+    this.#stored = JSON.stringify(times);
   }
 
-  /** What is wrong now. */
+  /** The findings of this moment. */
   findings(): DatedFinding[] {
     return this.#parts.find().map((finding) => {
       return { ...finding, since: finding.since ?? this.#sinceOf(finding) };
     });
   }
 
-  /** Looks, and writes down what is new or over. Never rejects. */
+  /** Finds again, and stores which findings are new or over. Never rejects. */
   async record(): Promise<void> {
     const { store, monotonic, log } = this.#parts;
     try {
@@ -59,9 +59,9 @@ export class FindingHistory {
       }
       const times = Object.fromEntries([...this.#seen].map(([key, { since }]) => [key, since]));
       const text = JSON.stringify(times);
-      if (text === this.#kept) return;
+      if (text === this.#stored) return;
       await store.database.write((tx) => writeAlarmTimes(tx, store.catalog, times));
-      this.#kept = text;
+      this.#stored = text;
     } catch (error) {
       log.warn('the times of alarms could not be kept', { reason: reasonOf(error) });
     }

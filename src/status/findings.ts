@@ -1,6 +1,6 @@
-// What is wrong at this moment, each under a code that stays the same: `/healthz` gives the text to people and
-// to their monitoring, the dashboard says beside it since when and what to do. It finds out nothing by itself and
-// keeps nothing (finding-history.ts).
+// What is wrong at this moment. Each finding has a code that never changes. `/healthz` shows the
+// text to people and to their monitoring; the dashboard adds since when, and what to do. This file
+// detects nothing by itself and stores nothing (finding-history.ts).
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
@@ -46,21 +46,21 @@ export type FindingCode =
 
 export interface Finding {
   readonly code: FindingCode;
-  /** What it is about, where there may be several: a server, a wallet. */
+  /** The server, wallet or store that it concerns, for codes that may occur several times. */
   readonly subject?: string;
-  /** Whose callbacks it is about. */
+  /** The store whose callbacks it concerns. */
   readonly storeId?: number;
-  /** Where the file tells by itself, epoch milliseconds. */
+  /** Its start, if the database has it, in epoch milliseconds. */
   readonly since?: number | undefined;
   /** What happened. */
   readonly fact: string;
-  /** What to do, for those who have no dashboard before them; follows the fact. */
+  /** What to do, for readers outside of the dashboard; it is appended to the fact. */
   readonly hint?: string;
-  /** What to do, where it is more than the dashboard knows by the code; behind the hint elsewhere. */
+  /** What to do, when the code alone does not say it; it is appended to the hint. */
   readonly advice?: string;
 }
 
-/** What other rooms warn of. */
+/** Findings of another module, as texts. */
 export interface FindingSource {
   readonly code: FindingCode;
   readonly warnings: () => readonly string[];
@@ -70,7 +70,7 @@ export interface FindingParts {
   readonly store: Store;
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
-  /** That the disk refuses what is written. */
+  /** Why the disk refuses writes; undefined while it takes them. */
   readonly refused: () => string | undefined;
   readonly sources: readonly FindingSource[];
   readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
@@ -78,23 +78,23 @@ export interface FindingParts {
   readonly now: () => number;
 }
 
-/** How long a payment that was taken back is spoken of. */
+/** How long a reversed payment is reported. */
 export const reversedShownMs = 7 * dayMs;
-/** And one that no shop was told of. */
+/** How long a payment that belongs to no store is reported. */
 const unclaimedShownMs = 30 * dayMs;
 
-/** A shop that fails for less is being restarted, or its callbacks have had too few tries. */
-const refusedShownAfterMs = 15 * minuteMs;
-const refusedShownAfter = 5;
+/** A shop that fails for less time, or fewer attempts, may only be restarting. */
+const minRefusedMs = 15 * minuteMs;
+const minRefusedAttempts = 5;
 
-/** A number of callbacks, which is counted no further than this. */
+/** A number of callbacks as text; counting stops at the maximum. */
 export const countText = (count: number): string =>
   count < maxCounted ? String(count) : `${maxCounted} or more`;
 
 export const textOf = ({ fact, hint = '', advice }: Finding): string =>
   fact + hint + (advice === undefined ? '' : `; ${advice}`);
 
-/** What is wrong now, in the order in which it is told. */
+/** The findings of this moment, in the order in which they are shown. */
 export function currentFindings(parts: FindingParts, status: WatcherStatus): Finding[] {
   const { store, hasRoom, now } = parts;
   const refused = parts.refused();
@@ -113,14 +113,14 @@ export function currentFindings(parts: FindingParts, status: WatcherStatus): Fin
           },
         ]),
     ...(refused === undefined ? [] : [{ ...refusal, fact: refused }]),
-    // What could not be written down is no fault of a server.
+    // While writes fail, a failed request is no fault of a server.
     ...serverFindings(
       refused === undefined ? status : { ...status, failures: [], refusedSubscriptions: undefined },
     ),
     ...scanFindings(store, status),
     ...paymentFindings(parts),
     ...refusalFindings(parts),
-    ...unmatchedFindings(parts),
+    ...unknownUrlFindings(parts),
     ...doubtFindings(parts.store),
     ...foreignFindings(store, status),
     ...parts.sources.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
@@ -133,7 +133,7 @@ const refusal = {
 } as const;
 
 function serverFindings(status: WatcherStatus): Finding[] {
-  const { servers, server, caughtUp, catchUpFault, holdReasons: held } = status;
+  const { servers, server, caughtUp, catchUpFault, holdReasons } = status;
   const found: Finding[] = [];
   if (server === undefined) {
     found.push({ code: 'no-server', fact: disconnected(servers, catchUpFault), hint: otherServer });
@@ -147,20 +147,17 @@ function serverFindings(status: WatcherStatus): Finding[] {
     found.push(...trustFindings(servers, server));
   }
   found.push(...servers.flatMap(findingsOf));
-  for (const { server, text } of held) {
+  for (const { server, text } of holdReasons) {
     const fact = `no payment is promoted to 2, ${server}: ${text}`;
-    // Not the text: it tells of a depth that grows with each block, and the trouble is the same.
-    found.push({ code: 'promotion-held', subject: server, fact, hint: heldAdvice });
+    // The text names a depth that grows with each block, but the finding stays the same.
+    found.push({ code: 'promotion-held', subject: server, fact, hint: holdAdvice });
   }
   return [...found, ...stuckFindings(status)];
 }
 
-/** What a server refuses, or does not answer. */
-function stuckFindings({
-  failures: troubles,
-  refusedSubscriptions: untold,
-}: WatcherStatus): Finding[] {
-  const found = troubles.map(({ server, request, scripts, unshown, reason }): Finding => {
+/** Requests that a server refuses or does not answer. */
+function stuckFindings({ failures, refusedSubscriptions }: WatcherStatus): Finding[] {
+  const found = failures.map(({ server, request, scripts, unshown, reason }): Finding => {
     const named = unshown === 0 ? '' : `, of ${unshown} of them a transaction that is named`;
     return {
       code: 'addresses-stuck',
@@ -171,36 +168,34 @@ function stuckFindings({
       advice: requestAdvice(request),
     };
   });
-  if (untold === undefined) return found;
-  const { server, scripts, reason } = untold;
+  if (refusedSubscriptions === undefined) return found;
+  const { server, scripts, reason } = refusedSubscriptions;
   const fact = `${server}: ${scripts} address(es) could not be subscribed and are looked at by the minute: ${reason}`;
   const subject = `${server} subscriptions`;
   return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
 }
 
-/** What a history names and no server shows or proves: the shop can't be told of it. */
-export function unshownIn({
-  failures: troubles,
-}: Pick<WatcherStatus, 'failures'>): string | undefined {
-  const found = troubles.find(({ unshown }) => unshown > 0);
+/** A transaction that a history names, but no server shows or proves: it gets no callback. */
+export function unshownIn({ failures }: Pick<WatcherStatus, 'failures'>): string | undefined {
+  const found = failures.find(({ unshown }) => unshown > 0);
   return found && `${found.server}: ${found.reason}`;
 }
 
 const otherServer = '; repair it, or name another server with --electrum';
 
-function scanFindings({ catalog }: Store, { walletFault: careFault }: WatcherStatus): Finding[] {
+function scanFindings({ catalog }: Store, { walletFault: scanFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
   if (scanning === 0) return [];
   const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
-  const hint = careFault === undefined ? '' : `; the last try failed: ${careFault}`;
+  const hint = scanFault === undefined ? '' : `; the last try failed: ${scanFault}`;
   return [{ code: 'wallet-scan', fact, hint }];
 }
 
-const heldAdvice =
+const holdAdvice =
   '; see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +
   '`paygate servers follow` accepts a deep branch';
 
-/** Who checks the server in use. */
+/** Whether a second server checks the server in use. */
 function trustFindings(servers: readonly ServerStatus[], server: string): Finding[] {
   const code = 'reduced-trust';
   const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
@@ -280,13 +275,13 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
   return found;
 }
 
-/** A shop that is reached and takes nothing: a plugin that is gone, a login wall, an expired certificate. */
+/** Reachable shops that refuse callbacks: plugin removed, login wall, expired certificate. */
 const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
   store.outbox
     .failingShops()
     .filter(({ since, attempts, callbackUrl }) => {
-      const isLong = attempts >= refusedShownAfter && now() - since >= refusedShownAfterMs;
-      // Of a host that can't be reached another room warns.
+      const isLong = attempts >= minRefusedAttempts && now() - since >= minRefusedMs;
+      // An unreachable host has its own finding, `shop-unreachable`.
       return isLong && !dispatcher.isDown(callbackUrl);
     })
     .map(({ storeId, name, since, attempts, reason }) => ({
@@ -302,11 +297,11 @@ const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
         `\`paygate callbacks resend-failed --store ${storeId}\``,
     }));
 
-/** A shop whose customers get no address: its Callback URL is not the one of a store. */
-const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
-  const told = readUnmatched(catalog);
-  const standing = told.length === 0 ? [] : stillUnknown(told, catalog.choices(), now());
-  return standing.map(({ wish, storeId, since, count }) => ({
+/** Shops whose customers get no address, because no store has their Callback URL. */
+const unknownUrlFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
+  const recorded = readUnmatched(catalog);
+  const unknown = recorded.length === 0 ? [] : stillUnknown(recorded, catalog.choices(), now());
+  return unknown.map(({ wish, storeId, since, count }) => ({
     code: 'unknown-callback-url',
     subject: formatUnknownCallbackUrl(wish),
     since,
@@ -318,7 +313,8 @@ const unmatchedFindings = ({ store: { catalog }, now }: FindingParts): Finding[]
       `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
   }));
 };
-/** A shop that answers 200 to what it does not take. */
+
+/** Shops that answer 200 although they did not accept the callback. */
 const doubtFindings = ({ outbox }: Store): Finding[] =>
   outbox.doubtfulAnswers().map(({ storeId, name, since, answers, says }) => ({
     code: 'shop-doubtful',
@@ -331,21 +327,18 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
     hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
   }));
 
-/** Somebody else gives out addresses of the same key, or a server says so. */
-const foreignFindings = (
-  { addressView: addressDesk }: Store,
-  { soleReporters: claimants }: WatcherStatus,
-): Finding[] =>
-  addressDesk.foreignUses().map(({ walletId, count, claimed }) => {
-    const server = claimants.get(walletId) ?? 'one server';
-    const alone =
+/** Another program issues addresses of the same key, or a server claims so. */
+const foreignFindings = ({ addressView }: Store, { soleReporters }: WatcherStatus): Finding[] =>
+  addressView.foreignUses().map(({ walletId, count, claimed }) => {
+    const server = soleReporters.get(walletId) ?? 'one server';
+    const unconfirmed =
       claimed === 0
         ? ''
         : ` (${claimed} of them by the word of ${server} alone, which no second server and no block confirms)`;
     return {
       code: 'foreign-use',
       subject: `wallet ${walletId}`,
-      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not given out yet${alone}`,
+      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not given out yet${unconfirmed}`,
       hint:
         '. Another program uses this key: give each its own account, or customers may pay to the same ' +
         `address. If no other program does, ${claimed === 0 ? 'servers lied' : `${server} lies`}: name other servers in ` +
@@ -357,14 +350,14 @@ function disconnected(servers: readonly ServerStatus[], catchUpFault: string | u
   if (servers.every(({ isUnresolved }) => isUnresolved)) {
     return offlineText(servers.length);
   }
-  const told = servers.some(({ lastError }) => lastError) ? faults(servers) : catchUpFault;
-  return `no Electrum server is connected: ${told ?? 'none has answered yet'}`;
+  const fault = servers.some(({ lastError }) => lastError) ? faults(servers) : catchUpFault;
+  return `no Electrum server is connected: ${fault ?? 'none has answered yet'}`;
 }
 
-/** Why servers are not connected, of the first three. */
+/** Why servers are not connected; names the first three. */
 function faults(servers: readonly ServerStatus[]): string {
-  const told = servers.flatMap(({ label, lastError }) =>
+  const faults = servers.flatMap(({ label, lastError }) =>
     lastError ? [`${label}: ${lastError}`] : [],
   );
-  return told.slice(0, 3).join('; ');
+  return faults.slice(0, 3).join('; ');
 }

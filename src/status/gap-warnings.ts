@@ -1,23 +1,24 @@
-// Says when the merchant's own wallet stops looking before the last address that paygate gave out: money
-// would arrive, be told, and not be seen there (rules §4). It refuses nothing.
+// Warns when the merchant's own wallet stops looking before the last address that paygate issued.
+// Money would arrive and call back, but the wallet would not show it (rules §4). It refuses
+// nothing.
 
 import { gapLimitNeeded } from '../domain/allocation.ts';
 import type { Store } from '../store/open-store.ts';
 
 export interface GapOptions {
   readonly store: Pick<Store, 'catalog' | 'addresses'>;
-  /** What the merchant's own wallet is set to. */
+  /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
   /** Milliseconds of a clock that never runs backwards. */
   readonly monotonic: () => number;
 }
 
-/** How long the widest step of a wallet is remembered: thousands of its addresses are looked at for it. */
+/** The widest step is cached, because thousands of addresses are read for it. */
 const widestStepCachedMs = 600_000;
-/** The same for those since the last paid one, while no more are given out: strangers may ask for /healthz. */
+/** The unpaid run is cached until the next address is issued: anybody may ask for /healthz. */
 const unpaidRunCachedMs = 5_000;
 
-/** @returns the warnings of this moment */
+/** Returns the warnings of this moment. */
 export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): () => string[] {
   const widestOf = cached(widestStepCachedMs, monotonic, store.addresses.widestStep);
   const unpaidOf = cached(unpaidRunCachedMs, monotonic, store.addresses.unpaidRun);
@@ -37,9 +38,9 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
     });
 }
 
-/** @returns what is found of a wallet, remembered for so long and as long as it is asked for at the same place */
+/** Caches a number of each wallet for a time, or until `place` differs. */
 function cached(
-  keptMs: number,
+  maxAgeMs: number,
   monotonic: () => number,
   find: (walletId: number) => number,
 ): (walletId: number, place?: number) => number {
@@ -52,7 +53,7 @@ function cached(
   return (walletId, place = 0) => {
     const at = monotonic();
     const last = known.get(walletId);
-    if (last?.place === place && at - last.at < keptMs) return last.found;
+    if (last?.place === place && at - last.at < maxAgeMs) return last.found;
     const found = find(walletId);
     known.set(walletId, { place, at, found });
     return found;

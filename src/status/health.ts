@@ -1,5 +1,5 @@
-// What /healthz says: whether all is well, and if not, each reason in words an operator can act on. Strangers see
-// the status without the reasons (http/insider).
+// The report of /healthz: whether all is well, and if not, each finding as a text that an operator
+// can act on. Other clients see the status only (api/detail-access.ts).
 
 import { createHash } from 'node:crypto';
 import type { DownHost } from '../delivery/dispatcher.ts';
@@ -18,13 +18,13 @@ export interface ServerHealth {
   readonly latency_ms?: number;
   readonly connected_since?: number;
   readonly certificate?: 'valid' | 'pinned';
-  /** It shows another certificate than the known one, which only a person can accept. */
+  /** It shows another certificate than the known one; only a person can accept it. */
   readonly certificate_refused?: true;
-  /** SHA-256 of the refused one, where it can be accepted. */
+  /** SHA-256 of the refused certificate, if it can be accepted. */
   readonly certificate_shown?: string;
   /** SHA-256 of the pinned certificate. */
   readonly pin?: string;
-  /** Why it is not counted on though it is connected. */
+  /** Why it is not trusted although it is connected. */
   readonly doubt?: string;
   readonly banned_until?: number;
   readonly ban_reason?: string;
@@ -36,7 +36,7 @@ export interface HealthReport {
   readonly warnings: readonly string[];
   readonly version: string;
   readonly network: string;
-  /** Tells one database from another; a copy has that of its original. */
+  /** Identifies the database; a copy has the same value as its original. */
   readonly database: string;
   readonly electrum: {
     readonly server: string | null;
@@ -45,11 +45,11 @@ export interface HealthReport {
     readonly servers: readonly ServerHealth[];
   };
   readonly wallets: { readonly total: number; readonly scanning: number };
-  /** Of each at most 10,000. */
+  /** Each number is at most 10,000. */
   readonly callbacks: { readonly owed: number; readonly exhausted: number };
 }
 
-/** What anybody may know: enough for a monitor, and to tell paygates of two networks apart. */
+/** The part for everybody: enough for a monitor, and to distinguish networks. */
 export const publicHealth = ({ status, network }: HealthReport) => ({ status, network });
 
 export function createHealth(parts: FindingParts): () => HealthReport {
@@ -80,11 +80,11 @@ export function createHealth(parts: FindingParts): () => HealthReport {
   };
 }
 
-/** 16 hexadecimal digits made from the secret random name that a database gets when it is made. */
+/** 16 hexadecimal digits, hashed from the secret random name that each new database gets. */
 export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
   createHash('sha256').update(instance).digest('hex').slice(0, 16);
 
-/** A shop whose server cannot be reached keeps its callbacks waiting. */
+/** One text for each host that cannot be reached, whose callbacks wait. */
 export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
   hosts.map(
     ({ host, waiting }) =>

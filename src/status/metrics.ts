@@ -1,6 +1,6 @@
-// What /metrics says, for Prometheus, on a door of its own. A scrape scans no table: payments are counted
-// once at the start and then by each commit, callbacks by indexes and to a bound, the rest is in memory.
-// No label names an address, a shop or a secret; an Electrum server is host:port.
+// The metrics of /metrics, for Prometheus, on a listener of their own. A scrape scans no table:
+// payments are counted once at the start and then at each commit, callbacks by index and up to a
+// bound. No label names an address, a shop or a secret; an Electrum server is host:port.
 // https://prometheus.io/docs/practices/naming/
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -17,9 +17,9 @@ export interface Metrics {
   readonly contentType: string;
   /** All figures in the text format of Prometheus. */
   read(): Promise<string>;
-  /** A payment is in another state than before, and that is on the disk. */
+  /** To call after the commit that changed the state of a payment. */
   moved(move: PaymentMove): void;
-  /** An attempt was recorded. */
+  /** To call after an attempt was recorded. */
   attempted(report: AttemptReport): void;
 }
 
@@ -30,7 +30,7 @@ export interface MetricsParts {
   readonly ready: () => Readiness;
 }
 
-/** Callbacks beyond so many are not counted at a scrape: that would hold up everything else. */
+/** A scrape counts callbacks up to this number, because counting all would block other requests. */
 const maxCounted = 100_000;
 const attemptSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** From a second to the end of the schedule, three days. */
@@ -64,7 +64,7 @@ function gauge(registry: Registry, name: string, help: string, read: () => numbe
   });
 }
 
-/** The same with one label. */
+/** A gauge with one label. */
 function labelled(
   registry: Registry,
   what: { readonly name: string; readonly help: string; readonly label: string },
@@ -76,7 +76,7 @@ function labelled(
     labelNames: [label],
     registers: [registry],
     collect() {
-      // What is gone is not shown with its last value for ever.
+      // Without this, a label that is gone would keep its last value.
       this.reset();
       for (const [value, number] of read()) this.set({ [label]: value }, number);
     },

@@ -1,5 +1,5 @@
-// What /readyz says: whether paygate can do what it is there for, to give out addresses and to tell shops.
-// What an operator should look at, but what hinders neither, is for /healthz (health.ts).
+// The report of /readyz: whether paygate can do its work, which is to issue addresses and to send
+// callbacks. A finding that hinders neither is for /healthz only (health.ts).
 
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { Catalog } from '../store/records/catalog.ts';
@@ -8,21 +8,21 @@ import { unshownIn } from './findings.ts';
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Empty when it is. */
+  /** Empty when ready. */
   readonly reasons: readonly string[];
 }
 
 export interface ReadinessParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly dispatcher: Pick<CallbackDispatcher, 'stallReason'>;
-  /** What a server does not show or prove, though a history names it. */
+  /** Reports transactions that a history names, but no server shows or proves. */
   readonly watcher: { readonly status: () => Pick<WatcherStatus, 'failures'> };
   readonly hasRoom: () => boolean;
-  /** That the disk refuses what is written. */
+  /** Why the disk refuses writes; undefined while it takes them. */
   readonly refused: () => string | undefined;
-  /** That the database file is not in its place. */
+  /** Why the database file is not in its place; undefined while it is. */
   readonly displaced: () => string | undefined;
-  /** That an older copy was put over it. */
+  /** Whether an older copy replaced the database, as a text. */
   readonly overwritten: () => string | undefined;
 }
 
@@ -30,19 +30,19 @@ export function createReadiness({
   store,
   dispatcher,
   watcher,
-  ...room
+  ...disk
 }: ReadinessParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
     const trouble = dispatcher.stallReason();
     const unshown = unshownIn(watcher.status());
-    const lost = room.displaced() ?? room.overwritten();
-    const refused = room.refused();
+    const lost = disk.displaced() ?? disk.overwritten();
+    const refused = disk.refused();
     const reasons = [
-      ...(room.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
+      ...(disk.hasRoom() ? [] : ['no address is issued: the disk is almost full']),
       ...(lost === undefined ? [] : [`no address is issued: ${lost}`]),
       ...(refused === undefined ? [] : [`no address is issued: ${refused}`]),
-      // One that was just added must not take the others' shops along.
+      // One new wallet must not make the other shops unready.
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']
         : []),

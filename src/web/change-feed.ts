@@ -1,44 +1,45 @@
-// Who waits for news, of one address or of anything: from a commit to the sockets and the dashboard's pages, in this
-// process alone. It polls nothing and keeps nothing.
+// Announces committed changes to listeners in this process: of the payments of one address, or of
+// anything. Live sockets and the pages of the dashboard listen. It polls nothing and stores
+// nothing.
 
 import type { Receipt } from '../store/views/receipts.ts';
 
 export type ReceiptListener = (receipt: Receipt) => void;
 
 export interface ChangeFeed {
-  /** A payment is another than before, and that is on the disk. */
+  /** To call after the commit that changed a payment. */
   paymentChanged(paymentId: number): void;
-  /** What pages show of payments besides changed, and that is on the disk: a price, how deep they are. */
+  /** To call after a commit that changed only what pages show: a price, confirmations. */
   pagesChanged(): void;
-  /** @returns ends it */
+  /** Returns what ends it. */
   listen(address: string, listener: ReceiptListener): () => void;
-  /** To all of it. @returns ends it */
+  /** Listens to every change. Returns what ends it. */
   listenToAll(listener: () => void): () => void;
 }
 
-/** @param read a payment out of the file, which is opened after the feed is made */
+/** @param read returns a payment from the database, which may be opened later than the feed */
 export function createChangeFeed(read: (paymentId: number) => Receipt | undefined): ChangeFeed {
   const listeners = new Map<string, Set<ReceiptListener>>();
   const listenersToAll = new Set<() => void>();
-  function stirred(): void {
+  function pagesChanged(): void {
     for (const listener of listenersToAll) listener();
   }
   return {
     paymentChanged(paymentId) {
-      stirred();
+      pagesChanged();
       if (listeners.size === 0) return;
       const receipt = read(paymentId);
       if (receipt === undefined) return;
       for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
     },
-    pagesChanged: stirred,
+    pagesChanged,
     listen(address, listener) {
-      const waiting = listeners.get(address) ?? new Set();
-      listeners.set(address, waiting);
-      waiting.add(listener);
+      const own = listeners.get(address) ?? new Set();
+      listeners.set(address, own);
+      own.add(listener);
       return () => {
-        waiting.delete(listener);
-        if (waiting.size === 0) listeners.delete(address);
+        own.delete(listener);
+        if (own.size === 0) listeners.delete(address);
       };
     },
     listenToAll(listener) {

@@ -1,5 +1,6 @@
-// How many connections a door has at once. Where all places are taken, whoever has fewer of them comes in for
-// the newest connection of who has most: nobody keeps all others out alone.
+// Limits the number of connections to a server. At the limit, a new connection replaces the newest
+// connection of the client with the most connections. One client alone therefore can't keep all
+// others out.
 
 import type { Server, Socket } from 'node:net';
 import {
@@ -8,17 +9,16 @@ import {
   connectionToClose,
 } from '../domain/connection-eviction.ts';
 
-/** @param places for connections at once */
-export function limitConnections(server: Server, places: number): void {
-  /** Whose each connection is, the newest last. */
-  const crowd = new Map<Socket, ClientPrefixes>();
+export function limitConnections(server: Server, maxConnections: number): void {
+  /** The client of each connection, the newest last. */
+  const connections = new Map<Socket, ClientPrefixes>();
   server.on('connection', (socket: Socket) => {
-    crowd.set(socket, clientPrefixesOf(socket.remoteAddress ?? ''));
-    socket.once('close', () => crowd.delete(socket));
-    if (crowd.size <= places) return;
-    const leaver = connectionToClose(crowd) ?? socket;
-    // Its place is free at once, and it says that it is closed a moment later.
-    crowd.delete(leaver);
-    leaver.destroy();
+    connections.set(socket, clientPrefixesOf(socket.remoteAddress ?? ''));
+    socket.once('close', () => connections.delete(socket));
+    if (connections.size <= maxConnections) return;
+    const closing = connectionToClose(connections) ?? socket;
+    // It is forgotten at once, because its close event comes later.
+    connections.delete(closing);
+    closing.destroy();
   });
 }

@@ -1,5 +1,5 @@
-// Content security policies and the other headers that isolate a page. Each kind of page has an entry
-// that names what it needs; everything else is forbidden.
+// Content security policies and the other headers that isolate a page. Each kind of page has an
+// entry that names what it needs; everything else is forbidden.
 // Source: https://www.w3.org/TR/CSP3/
 
 import type { Context, MiddlewareHandler } from 'hono';
@@ -52,7 +52,7 @@ const interactiveHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Sets the headers of interactive pages on every response. Pages are not cached unless they say so. */
+/** Sets the headers of interactive pages, and no-store on a response without Cache-Control. */
 export const interactivePageHeaders: MiddlewareHandler = async (context, next) => {
   await next();
   for (const [name, value] of Object.entries(interactiveHeaders)) context.header(name, value);

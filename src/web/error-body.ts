@@ -1,5 +1,5 @@
-// Errors on the wire (wire §1): the HTTP status says the class, the body says it again with a
-// number that clients branch on and a message that says what to do.
+// Error responses (wire §1). The HTTP status gives the class. The body repeats it, with a number
+// that clients branch on, and a message that says what to do.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -22,7 +22,7 @@ export const httpStatusOf = ({ code }: PaygateError): ContentfulStatusCode => st
 
 const defaultRetryAfterSeconds = 5;
 
-/** `number` is what clients branch on; without one it is the status. */
+/** @param number clients branch on it; by default it is the status */
 export function errorResponse(
   context: Context,
   status: ContentfulStatusCode,
@@ -33,14 +33,14 @@ export function errorResponse(
   return context.json({ status, message, error: { code: number, message } }, status);
 }
 
-/** Logs a bug of ours. That a client breaks off what it says is none: strangers do it as often as they like. */
+/** Logs an unexpected error, unless the client aborted its request: that is no bug of ours. */
 export function logFailure(log: Logger, context: Context, message: string, error: unknown): void {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
   if (error === incoming?.errored) return;
   log.error(message, { path: context.req.path, reason: reasonOf(error) });
 }
 
-/** Anything but a PaygateError is a bug of ours, whose text is not for strangers. */
+/** The text of anything but a PaygateError is not shown, because it is a bug of ours. */
 export function respondTo(context: Context, error: unknown): Response {
   if (!(error instanceof PaygateError) || error.code === 'internal') {
     return errorResponse(context, 500, 'Internal error; the log of paygate says more');

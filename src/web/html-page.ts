@@ -1,5 +1,6 @@
-// A page for people: plain HTML, everything escaped, one style that the policy names by its hash, nothing
-// from anywhere else, in no frame. Dark where the reader's system is.
+// HTML pages: the document frame of every page, and the pages of text outside of the dashboard. A
+// page of text has one inline style, loads nothing from other sites, and follows the dark mode of
+// the reader.
 
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
@@ -26,10 +27,10 @@ const styleHash = lazy(() => `sha256-${createHash('sha256').update(style).digest
 
 export type Markup = ReturnType<typeof html>;
 
-/** Path of the icon for pages outside of the dashboard. */
+/** Path of the icon for text pages. */
 export const iconPath = '/favicon.svg';
 
-/** The way between the pages for programmers, and to the dashboard. */
+/** Navigation between the pages for programmers, and to the dashboard. */
 export const docsNavigation: Markup = html`<header><nav aria-label="Pages">
   <a href="/dashboard">paygate</a> <a href="/docs">API</a> <a href="/docs/quickstart">Quickstart</a>
 </nav></header>`;

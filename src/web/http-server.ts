@@ -1,5 +1,5 @@
-// The HTTP server: listens with or without TLS, bounds connections and how long a client may take, and stops in
-// order. It knows no route.
+// The HTTP server: listens with or without TLS, limits connections and the time of each client,
+// and stops in order. It knows no route.
 
 import type { IncomingMessage, Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
@@ -11,12 +11,13 @@ import type { World } from '../world/world.ts';
 import { limitConnections } from './connection-limit.ts';
 import { malformedRequestResponse } from './malformed-request.ts';
 
-/** Clients of the live socket have nothing to say. */
+/** Clients of the live socket send no messages. */
 const maxSocketMessageBytes = 1024;
-/** Said aloud because the environment can change the default. */
+/** Explicit, because the environment can change the default. */
 const tlsOptions = {
   minVersion: 'TLSv1.2',
-  // Forward secrecy and authenticated encryption alone. Suites of TLS 1.3 are named too: without them Node leaves it out.
+  // Only suites with forward secrecy and authenticated encryption.
+  // Node disables TLS 1.3 unless its suites are named too.
   ciphers: [
     'TLS_AES_128_GCM_SHA256',
     'TLS_AES_256_GCM_SHA384',
@@ -26,17 +27,20 @@ const tlsOptions = {
   ].join(':'),
 } as const;
 const defaultMaxConnections = 512;
-/** How long requests under way may take once the server stops. */
+/** Time for in-flight requests once the server stops. */
 const stopGraceMs = 5_000;
 
-/** How long a client may take. */
+/** Maximum times of a client. */
 interface Timeouts {
   readonly handshakeMs: number;
   readonly headersMs: number;
   readonly requestMs: number;
-  /** Without a byte either way; what is streamed beats more often. With TLS, megabytes in one piece count as none. */
+  /**
+   * Without a byte in either direction; event streams send heartbeats more often. With TLS, one
+   * write of megabytes counts as no byte.
+   */
   readonly idleMs: number;
-  /** How often the headers and the requests under way are looked at. */
+  /** Interval of the checks of `headersMs` and `requestMs`. */
   readonly checkEveryMs: number;
 }
 
@@ -48,54 +52,47 @@ const defaultTimeouts: Timeouts = {
   checkEveryMs: 1_000,
 };
 
-/** `env` is what the Node server knows of the connection. */
+/** `env` is the Node server's view of the connection. */
 export type Fetch = (request: Request, env?: object) => Response | Promise<Response>;
 
-/** Nothing else may leave HTTP. */
+/** Whether a request may be upgraded to a WebSocket; no other protocol is accepted. */
 export const isSocketUpgrade = ({ method, url = '', headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.upgrade?.toLowerCase() === 'websocket' &&
-  // The whole URL is as good (RFC 9112 section 3.2.2).
+  // The absolute form is valid, too (RFC 9112 section 3.2.2).
   URL.parse(url, 'http://localhost')?.pathname.startsWith('/payment/') === true;
 
 export interface Binding {
-  /** `*` for every address of this machine. */
+  /** `*` listens on every address of this machine. */
   readonly host: string;
   readonly port: number;
-  /** HTTPS, with the pair that `secure` hands over. */
+  /** HTTPS, with the certificate of `setCertificate`. */
   readonly tls?: boolean;
   readonly timeouts?: Partial<Timeouts>;
-  /** At once. */
   readonly maxConnections?: number;
 }
 
 export interface HttpListener {
   readonly port: number;
-  /** New connections are shown this certificate (PEM); without one, HTTPS greets nobody. */
+  /** The certificate (PEM) for new connections; without one, TLS handshakes fail. */
   setCertificate(pair: { readonly cert: string; readonly key: string }): void;
-  /** Once a minute: ends live sockets whose client has not answered since the last time. */
+  /** To call once a minute: ends live sockets whose client has not answered the last ping. */
   pingSockets(): void;
-  /** Takes no more connections, finishes the requests under way. */
+  /** Accepts no more connections and finishes in-flight requests. */
   close(): Promise<void>;
 }
 
-/** @throws PaygateError unavailable when the address is taken or not ours */
+/** @throws PaygateError unavailable when the address is in use or not of this machine */
 export async function listen(
   fetch: Fetch,
-  {
-    host,
-    port,
-    tls = false,
-    timeouts,
-    maxConnections: connections = defaultMaxConnections,
-  }: Binding,
+  { host, port, tls = false, timeouts, maxConnections = defaultMaxConnections }: Binding,
   after: World['after'],
 ): Promise<HttpListener> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxSocketMessageBytes });
   const limits = { ...defaultTimeouts, ...timeouts };
   const server = createAdaptorServer({
     fetch: (request, env) => malformedRequestResponse(env) ?? fetch(request, env),
-    // Of who names none, as HTTP/1.0 may and checks of load balancers do.
+    // For requests without a Host, such as HTTP/1.0 checks of load balancers.
     hostname: 'localhost',
     websocket: { server: sockets as WebSocketServerLike },
     ...(tls && { createServer: createHttpsServer }),
@@ -103,13 +100,13 @@ export async function listen(
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: limits.checkEveryMs,
-      // What else is offered is answered as if it were not (RFC 9110 section 7.8): an offer that is taken up and not kept
-      // leaves a socket that nobody looks after.
+      // Other upgrade requests are ignored (RFC 9110 section 7.8). An upgrade without a handler
+      // would leave an open socket without a timeout.
       shouldUpgradeCallback: isSocketUpgrade,
       ...(tls && { handshakeTimeout: limits.handshakeMs, ...tlsOptions }),
     },
   }) as Server | HttpsServer;
-  limitConnections(server, connections);
+  limitConnections(server, maxConnections);
   server.timeout = limits.idleMs;
   const open = openSockets(server);
   await bind(server, { host, port });
@@ -136,8 +133,8 @@ export async function listen(
 }
 
 /**
- * Listens for nobody. @returns what ends that
- * @throws PaygateError unavailable where nobody could listen now
+ * Listens, and closes each connection. Returns what ends that.
+ * @throws PaygateError unavailable when the port can not be used now
  */
 export async function tryListening(at: Binding): Promise<() => Promise<unknown>> {
   const server = createServer((socket) => socket.destroy());
@@ -156,7 +153,7 @@ function bind(server: PlainServer, { host, port }: Binding): Promise<void> {
   });
 }
 
-/** Also what is none of HTTP's any more, or not yet; whoever has been answered for good does not stay. */
+/** Every open socket, before, during and after HTTP. A socket that is finished is destroyed. */
 function openSockets(server: Server | HttpsServer): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   const add = (socket: Socket): void => {
@@ -169,7 +166,7 @@ function openSockets(server: Server | HttpsServer): ReadonlySet<Socket> {
   return open;
 }
 
-/** Of each socket a pong is expected between two beats. */
+/** Ends each socket that sent no pong between two pings. */
 function createPing({ clients }: WebSocketServer): () => void {
   const awaited = new WeakSet<WebSocket>();
   return () => {

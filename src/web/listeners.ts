@@ -1,5 +1,6 @@
-// Where paygate listens, as the options say (domain/public-endpoint.ts): one door with or without HTTPS, whose
-// certificate may change under way, and beside it port 80 where certificates are fetched.
+// The listeners that the options ask for (domain/public-endpoint.ts). The main one has HTTPS or
+// not, and its certificate may change at runtime. Port 80 is open when certificates are fetched by
+// ACME.
 
 import { dirname, join } from 'node:path';
 import {
@@ -16,24 +17,28 @@ import { type Fetch, type HttpListener, listen, tryListening } from './http-serv
 import { createPort80 } from './port-80.ts';
 
 export interface ListenerOptions extends EndpointOptions {
-  /** The database file: what is fetched is kept beside it. */
+  /** The database file; fetched certificates are stored beside it. */
   readonly db: string;
 }
 
 export interface Listeners {
-  /** @param beside of further doors @throws PaygateError unavailable where one of them could not be opened now */
-  tryPorts(beside: readonly ListenAddress[]): Promise<void>;
-  /** @returns the port of the main door. @throws PaygateError unavailable */
+  /**
+   * Listens on each port for a moment.
+   * @param extra addresses of further listeners
+   * @throws PaygateError unavailable when one of them can not be used now
+   */
+  tryPorts(extra: readonly ListenAddress[]): Promise<void>;
+  /** Returns the port of the main listener. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
-  /** One more door, without HTTPS. @returns its port */
+  /** Opens one more listener, without HTTPS. Returns its port. */
   openExtra(fetch: Fetch, at: ListenAddress): Promise<number>;
-  /** What callbacks must not be sent to. */
+  /** Addresses that callbacks must not be sent to. */
   addresses(): ListenAddress[];
-  /** Words for /healthz. */
+  /** Texts for /healthz. */
   warnings(): string[];
-  /** Once a minute. */
+  /** To call once a minute. */
   pingSockets(): void;
-  /** Takes no more connections, finishes the requests under way. */
+  /** Accepts no more connections and finishes in-flight requests. */
   close(): Promise<void>;
 }
 
@@ -44,44 +49,52 @@ export function createListeners(options: ListenerOptions, world: World): Listene
     front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
   const source: CertificateSource | undefined =
     front.kind === 'files' ? certificateFiles(front, world) : acme;
-  const doors: { readonly host: string; readonly listening: HttpListener }[] = [];
+  const opened: { readonly host: string; readonly listening: HttpListener }[] = [];
 
-  async function openDoor(fetch: Fetch, at: ListenAddress, tls: boolean): Promise<HttpListener> {
+  async function openListener(
+    fetch: Fetch,
+    at: ListenAddress,
+    tls: boolean,
+  ): Promise<HttpListener> {
     const listening = await listen(fetch, { ...at, tls }, world.after);
-    doors.push({ host: at.host, listening });
+    opened.push({ host: at.host, listening });
     return listening;
   }
 
   return {
-    async tryPorts(beside) {
+    async tryPorts(extra) {
       const ends: (() => Promise<unknown>)[] = [];
       try {
-        // All of them at once: two may be told the same port.
-        for (const at of [...listenAddressesOf(options), ...beside])
+        // All at the same time, because two options may name the same port.
+        for (const at of [...listenAddressesOf(options), ...extra])
           ends.push(await tryListening(at));
       } finally {
         for (const end of ends) await end();
       }
     },
     async open(fetch) {
-      const main = await openDoor(fetch, options.listen, source !== undefined);
+      const main = await openListener(fetch, options.listen, source !== undefined);
       if (acme !== undefined && front.kind === 'acme') {
-        await openDoor(createPort80(front.domain, acme.challenge, fetch), front.listenHttp, false);
+        await openListener(
+          createPort80(front.domain, acme.challenge, fetch),
+          front.listenHttp,
+          false,
+        );
       }
       const first = source?.current();
       if (first !== undefined) main.setCertificate(first);
       source?.start((certificate) => main.setCertificate(certificate));
       return main.port;
     },
-    openExtra: async (fetch, at) => (await openDoor(fetch, at, false)).port,
-    addresses: () => doors.map(({ host, listening }) => ({ host, port: listening.port })),
+    openExtra: async (fetch, at) => (await openListener(fetch, at, false)).port,
+    addresses: () => opened.map(({ host, listening }) => ({ host, port: listening.port })),
     warnings: () => source?.warnings() ?? [],
     pingSockets() {
-      for (const { listening } of doors) listening.pingSockets();
+      for (const { listening } of opened) listening.pingSockets();
     },
     async close() {
       source?.stop();
-      await Promise.all(doors.map(({ listening }) => listening.close()));
+      await Promise.all(opened.map(({ listening }) => listening.close()));
     },
   };
 }

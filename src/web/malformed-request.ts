@@ -1,8 +1,12 @@
-// Refuses requests that a proxy and paygate may read in two ways: the proxy's rule for one page would let another through.
+// Refuses requests that a proxy and paygate may read in two ways. Otherwise the rule of a proxy
+// for one page would let through another.
 
 import type { HttpBindings } from '@hono/node-server';
 
-/** @param env what the Node server knows of the connection @returns undefined for what can be read in one way alone */
+/**
+ * Returns the refusal, or undefined for a request that can be read in one way only.
+ * @param env the Node server's view of the connection
+ */
 export function malformedRequestResponse(env: object | undefined): Response | undefined {
   const { incoming } = (env ?? {}) as Partial<HttpBindings>;
   const message = incoming === undefined ? undefined : faultOf(incoming);
@@ -12,7 +16,10 @@ export function malformedRequestResponse(env: object | undefined): Response | un
   return Response.json(body, { status: 400, headers });
 }
 
-/** `.` and `..`, which URLs leave out, also where they are written `%2e` (https://url.spec.whatwg.org/#double-dot-path-segment). */
+/**
+ * The segments `.` and `..`, also written as `%2e`. URLs resolve them.
+ * Source: https://url.spec.whatwg.org/#double-dot-path-segment
+ */
 const dots = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 function faultOf({ url = '', rawHeaders }: HttpBindings['incoming']): string | undefined {

@@ -1,7 +1,7 @@
-// What answers on port 80 where paygate fetches its own certificates: the authority's question whether the
-// name is ours (RFC 8555 section 8.3), and for everybody else the way to HTTPS. It never repeats the
-// Host that it was asked by, and does no request of the API: its key has been seen on the way. This machine alone may
-// ask how paygate is.
+// Port 80, open when paygate fetches its own certificates. It answers the challenge of the
+// authority (RFC 8555 section 8.3) and redirects all else to HTTPS. It never repeats the Host of a
+// request. It serves no API request, because the key was readable on the way. Only this machine
+// may ask for /healthz.
 
 import { type Context, Hono } from 'hono';
 import { isThisMachine } from '../domain/client-address.ts';
@@ -11,8 +11,8 @@ import type { Fetch } from './http-server.ts';
 import { socketAddressOf } from './request-origin.ts';
 
 /**
- * @param challenge what is to be answered for a token; undefined for one that nobody asked for
- * @param main what answers at the main door
+ * @param challenge returns the response to a token; undefined for an unknown token
+ * @param main the handler of the main listener
  */
 export function createPort80(
   domain: string,
@@ -21,7 +21,7 @@ export function createPort80(
 ): Fetch {
   const app = new Hono();
   app.use(noSniff);
-  const lead = (context: Context): Response => {
+  const redirect = (context: Context): Response => {
     const { pathname, search } = new URL(context.req.url);
     return context.redirect(`https://${domain}${pathname}${search}`, 308);
   };
@@ -31,14 +31,14 @@ export function createPort80(
       ? errorResponse(context, 404, 'There is nothing at this path')
       : context.body(answer, 200, { 'Content-Type': 'application/octet-stream' });
   });
-  // Who asks on this machine hears why there is no certificate yet, also while the main door can greet nobody.
+  // Programs of this machine see why there is no certificate, while HTTPS does not work yet.
   app.get('/healthz', (context) =>
     isThisMachine(socketAddressOf(context))
       ? main(context.req.raw, context.env as object)
-      : lead(context),
+      : redirect(context),
   );
-  // The receipt is a page for customers.
-  app.get('/api/tx', lead);
+  // The receipt is a page for customers, without a key.
+  app.get('/api/tx', redirect);
   app.all('/api/*', (context) =>
     errorResponse(
       context,
@@ -46,7 +46,7 @@ export function createPort80(
       `Ask https://${domain}. A key that came here was readable on the way: replace it`,
     ),
   );
-  app.on(['GET', 'HEAD'], '*', lead);
+  app.on(['GET', 'HEAD'], '*', redirect);
   app.notFound((context) => errorResponse(context, 403, `Ask https://${domain}`));
   return (request, env) => app.fetch(request, env);
 }

@@ -1,24 +1,25 @@
-// Requests that were refused for who asked: a shop whose key has ended is found by them, and a stranger who guesses. A few
-// a minute are in the log, for strangers send them by thousands; they crowd out no shop's.
+// Logs refused requests, so that the operator finds shops with an ended key and clients that probe
+// keys. Only a few a minute are logged for each key, because strangers may send thousands.
+// Requests without a valid key never use up the share of a shop.
 
 import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
 import type { Logger } from '../world/world.ts';
 
 export interface Refusal {
   readonly client: string;
-  /** The operation's own: what was sent may hold a secret. */
+  /** The path of the operation, because the request's own path may contain a secret. */
   readonly path: string;
   readonly reason: string;
-  /** The id of a key that is valid, or was. */
+  /** The id of a key that is or was valid. */
   readonly key: number | undefined;
 }
 
 export interface RefusalLog {
-  /** @returns whether it is in the log */
+  /** Returns whether it was logged. */
   note(refusal: Refusal): boolean;
 }
 
-/** Of one key; all who show none that is or was ours count as one. */
+/** For one key. All requests without a known key share one bucket. */
 const loggedRate: Rate = { perMinute: 6, burst: 10 };
 
 interface Share {
@@ -28,7 +29,7 @@ interface Share {
 
 /** @param monotonic milliseconds */
 export function createRefusalLog(log: Logger, monotonic: () => number): RefusalLog {
-  /** By key: as many as the operator ever made. */
+  /** By key; the operator has made all of them. */
   const shares = new Map<number | undefined, Share>();
   return {
     note({ key, ...refusal }) {

@@ -1,34 +1,34 @@
-// How often a key or an address may ask: one bucket each, in memory, forgotten when it is full.
+// Rate limits by key or by client: one bucket for each, in memory, evicted when it is full.
 
 import { type Bucket, isFull, type Rate, takeToken } from '../domain/rate-limit.ts';
 import { PaygateError } from '../lib/errors.ts';
 
 /** Undefined means no limit. */
 export interface Rates {
-  /** Of one key. */
+  /** Rate for one key. */
   readonly newAddress: Rate | undefined;
-  /** Of one key. */
+  /** Rate for one key. */
   readonly balance: Rate | undefined;
-  /** Of one key. */
+  /** Rate for one key. */
   readonly searchHistory: Rate | undefined;
-  /** Of one address. */
+  /** Rate for one client. */
   readonly price: Rate | undefined;
-  /** Of one address, for requests with a key that is none. */
+  /** Rate for one client, for requests with an invalid key. */
   readonly unknownKey: Rate | undefined;
-  /** Rate for one client line, for questions about addresses and payments that are not ours. */
+  /** Rate for one client, for lookups of addresses and payments that are not ours. */
   readonly unknownAddress: Rate | undefined;
   /** Rate for one key, for changes of stores. */
   readonly write: Rate | undefined;
 }
 
 export interface Limits<Name extends string = keyof Rates> {
-  /** @throws PaygateError limited, saying how long to wait */
+  /** @throws PaygateError limited, with the time to wait */
   take(rate: Name, who: string | number): void;
-  /** Takes nothing. @throws PaygateError limited where `take` would */
+  /** Like `take`, but takes no token. @throws PaygateError limited */
   require(rate: Name, who: string | number): void;
 }
 
-/** Buckets kept of one limit; beyond them the full ones go, and then the oldest. */
+/** Buckets of one limit; beyond that, full buckets are evicted first, then the oldest. */
 const maxBuckets = 10_000;
 
 /** @param monotonic milliseconds */

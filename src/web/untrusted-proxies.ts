@@ -1,6 +1,7 @@
-// Peers that speak for others without being listed in `--trusted-proxy`: mostly a proxy that was put in
-// front and never named, behind which all clients count as one. What they say is not believed and not kept. The header alone
-// is no sign of one: programs that search the internet send it to everybody.
+// Peers that forward requests without being listed in `--trusted-proxy`. Mostly a proxy was set up
+// and never listed, and all clients behind it count as one. Their headers are not trusted and not
+// stored. The header alone is no evidence of a proxy, because internet scanners send it to
+// everybody.
 
 import type { Context } from 'hono';
 import { isLocalNetwork, isProxy, type Proxies } from '../domain/client-address.ts';
@@ -8,7 +9,7 @@ import type { Logger } from '../world/world.ts';
 import { socketAddressOf } from './request-origin.ts';
 
 export interface UntrustedProxies {
-  /** Looks at whom a request came from: a proxy is near, or brings requests with a key of ours. */
+  /** Notes a forwarded request from the local network, or with a valid key. */
   note(context: Context, hasKey?: boolean): void;
   /** The warnings of this moment. */
   warnings(): string[];
@@ -21,7 +22,7 @@ export interface UntrustedProxyOptions {
   readonly monotonic: () => number;
 }
 
-/** How long a peer is spoken of after its last such request. */
+/** How long a peer is reported after its last such request. */
 const shownMs = 3_600_000;
 const maxPeers = 5;
 
@@ -30,7 +31,7 @@ export function createUntrustedProxies({
   log,
   monotonic,
 }: UntrustedProxyOptions): UntrustedProxies {
-  /** By address: when it came last. */
+  /** By address: the time of its last request (monotonic ms). */
   const peers = new Map<string, number>();
   return {
     note(context, hasKey = false) {
