@@ -1,4 +1,5 @@
-// Requests for an address that arrive together share one write (api/address-requests.ts). What each is answered must not show it.
+// Requests for an address that arrive together share one write (api/address-requests.ts). No
+// response may depend on that.
 
 import { afterEach, expect, test } from 'vitest';
 import { createAddressIssuer } from '../../src/api/address-requests.ts';
@@ -19,7 +20,7 @@ const askTogether = (house: House, asked: readonly (readonly [string, string?])[
     ),
   );
 
-/** Rows that were issued, by their index. */
+/** Issued rows, by index. */
 const issuedRows = (house: House) =>
   house.withStore(async ({ database }) =>
     (

@@ -1,4 +1,4 @@
-// `balance`, `searchhistory` and `tx_detail` (wire §§2-3), against a chain on which the wallet also spends.
+// `balance`, `searchhistory` and `tx_detail` (wire §§2-3), with a wallet that also spends.
 
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
@@ -107,7 +107,7 @@ test('P-34 used addresses from before paygate and beyond its own are found up to
 
 test('P-34 also among those that are derived in reserve, of which no server was asked yet', async () => {
   const house = await openReady({ store: { startIndex: 100 } });
-  // Right after a start it is not quiet yet.
+  // Right after a start it is still busy.
   await house.world.advance(100);
   await house.settle();
   expect(await house.withStore(async ({ addresses }) => addresses.derivedUntil(1))).toBe(200);
@@ -170,7 +170,7 @@ test('P-33 100 addresses in one request, by GET and by POST, each paid or not', 
   const house = await openReady();
   const issued: string[] = [];
   while (issued.length < 100) issued.push(await house.newAddress());
-  // So many in a row are watched when the row is over.
+  // This many addresses in a row are watched after the last one.
   await house.world.advance(1_000);
   house.chain.pay(issued.slice(0, 50).map((address) => ({ address, valueSat: 1_000 })));
   await house.settle();
@@ -401,7 +401,7 @@ test('P-39 a payment counts as confirmed by its proof, not by the height that a 
   const address = await house.newAddress();
   house.pay(address, 50_000);
   await house.settle();
-  // It says nothing of the payment's block, but tells of it where it is asked.
+  // It does not notify the block of the payment, but answers requests for it.
   const when = (method: string) => method === 'blockchain.scripthash.subscribe';
   house.server.inject({ kind: 'stopNotifications', when });
   house.chain.mine(3);
@@ -514,7 +514,7 @@ test('tx_detail: nor for one that is gone with what it spent', async () => {
   await house.outlastSilence();
   const known = await house.ask(`/api/merchant/tx?txid=${txid}`);
   expect(known.body).toMatchObject({ dropped: true });
-  // To a paygate that has not asked for it before.
+  // A paygate that has not asked for it before.
   await house.stop();
   await house.start();
   await untilReady(house);

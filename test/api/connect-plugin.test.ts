@@ -328,7 +328,7 @@ test('no store takes the callback URL of another, and a key of one store hears o
   ]);
   const update = post({ callback: taken, xpub: key.account });
   expect((await house.ask('/api/update_callback', update)).status).toBe(409);
-  // Plugins send what they have, also where a file holds twins of an earlier day.
+  // Plugins also send values that are set already, even if a database holds two equal stores.
   await house.addStore({ name: 'Twin', callbackUrl });
   const same = post({ http_callback: callbackUrl, name: 'Renamed' });
   expect((await house.ask('/api/v2/stores/2', same)).status).toBe(200);
@@ -338,7 +338,7 @@ test('no store takes the callback URL of another, and a key of one store hears o
   expect(alone.body.message).not.toContain('Shop');
 });
 
-/** The lines of the log about changes that were refused. */
+/** The log entries of refused changes. */
 const refusals = (house: House) =>
   house.world.logs
     .filter(({ message }) => message === 'a request was refused')
@@ -404,7 +404,7 @@ test('without an open window, or without a valid key, nothing is kept', async ()
   await allowPlugin(house);
   await house.ask('/api/v2/stores/1', { ...body, ...as('pgk_wrong') });
   expect(await kept(house)).toBeUndefined();
-  // The window is open for another key: the plugin has not the one that was chosen.
+  // The window is open for another key than that of the plugin.
   const other = await addKey(house, 1, 'payments');
   await house.ask('/api/v2/stores/1', { ...body, ...as(other) });
   expect(await kept(house)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });

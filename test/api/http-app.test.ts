@@ -1,4 +1,4 @@
-// The door as a stranger, a client with a bug and a shop find it (wire §1).
+// The routes of the server for strangers, for clients with a bug, and for shops (wire §1).
 
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -19,7 +19,7 @@ import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeHouses);
 
-/** Every error has the same shape: the status twice, the message twice. */
+/** Every error has the same shape, with status and message twice. */
 function expectError({ status, body, headers }: Reply, wanted: number, code = wanted): void {
   expect(status).toBe(wanted);
   expect(body).toEqual({
@@ -273,7 +273,7 @@ describe('who is no stranger is told why', () => {
   const trusted = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
   const degraded = { status: 'degraded', network: 'regtest' };
 
-  /** A house in which something is wrong: its shop cannot be reached. */
+  /** An app with a finding: its shop cannot be reached. */
   async function openDegraded(config: HouseOptions['config'] = {}): Promise<House> {
     const house = await openReady({ config });
     await house.receiver.close();
@@ -315,7 +315,7 @@ describe('who is no stranger is told why', () => {
     const { cookie } = await signedIn(house, { headers: https, origin });
     expect(isWhole(await told(house, '/healthz', { ...https, Cookie: cookie }))).toBe(true);
     expect(await told(house, '/healthz', { ...https, Cookie: `${cookie}x` })).toEqual(degraded);
-    // The words are of all stores: a key of one of several is not told.
+    // The details name all stores, so a key of one of several does not see them.
     await house.addStore({ name: 'Second', callbackUrl: 'http://127.0.0.1:1/second' });
     expect(await told(house, '/healthz', by(reading))).toEqual(degraded);
     expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
@@ -342,7 +342,7 @@ describe('who is no stranger is told why', () => {
       ['127.0.0.1', '127.0.0.1', '127.0.0.1:8080'],
       ['::1', '::1', '[::1]:8080'],
       ['::ffff:127.0.0.1', '::ffff:127.0.0.1', 'localhost'],
-      // As commands ask where --listen names one address.
+      // Commands ask so when --listen names one address.
       ['192.0.2.7', '192.0.2.7', '192.0.2.7:8080'],
       ['::ffff:192.0.2.7', '::ffff:192.0.2.7', '192.0.2.7:8080'],
     ];
@@ -351,12 +351,12 @@ describe('who is no stranger is told why', () => {
       ['192.0.2.8', '192.0.2.7', '192.0.2.7:8080'],
       ['192.0.2.8', '192.0.2.7', '127.0.0.1'],
       ['192.0.2.8', '192.0.2.7', 'pay.example.com', { encrypted: true }],
-      // What forwards connections as they are, and a page whose name was made to lead here.
+      // A forwarder of TCP connections, and a page by DNS rebinding.
       ['127.0.0.1', '127.0.0.1', 'pay.example.com', { encrypted: true }],
       ['127.0.0.1', '127.0.0.1', 'evil.example'],
     ];
     for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
-    // As nginx asks where no header is set in its configuration.
+    // nginx asks so when its configuration sets no header.
     const asked = `GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:${house.port}\r\nConnection: close\r\n\r\n`;
     const socket = connect(house.port, '127.0.0.1', () => socket.write(asked));
     const heard = await text(socket);

@@ -53,7 +53,7 @@ test('a store finds its own among more payments of one transaction than are show
     const other = await house.newAddress('?match_callback=second.example');
     outputs.push({ address: other, valueSat: 2_000 });
   }
-  // What is asked for in a rush is watched within a second.
+  // Addresses that are requested quickly are watched within a second.
   await house.world.advance(2_000);
   const txid = house.chain.pay(outputs);
   await house.settle();
@@ -139,7 +139,7 @@ test('a payment whose block has left the chain has no confirmations, whatever is
   await house.settle();
   house.chain.mine(3);
   await house.settle();
-  // Only after half a minute it is certain that nobody names it.
+  // Only after half a minute it is certain that no server reports it.
   expect(await confirmations()).toBe(0);
   const visitor = await signedIn(house);
   const rows = (await visitor.get('/dashboard/payments/export')).text.split('\r\n');

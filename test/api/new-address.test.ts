@@ -1,5 +1,5 @@
-// `new_address` as wire §2 has it, beyond what every request has in common: the same address again where
-// that is asked for and safe, the store that a key is for, limits.
+// `new_address` (wire §2), beyond the rules of every operation: a repeated address when that is
+// requested and safe, the store of a key, limits.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -179,7 +179,7 @@ test('P-11 a store without a wallet says what is missing', async () => {
   const { status, body } = await house.ask('/api/new_address');
   expect(status).toBe(400);
   expect(body.error.code).toBe(1001);
-  // Not by `store add`: that makes a second store, and none of the two can be chosen then.
+  // Not by `store add`, because with a second store a request must name one.
   expect(body.message).toContain('give it one in the dashboard, or with `paygate store wallet ');
   expect(body.message).not.toContain('add an xpub');
 });

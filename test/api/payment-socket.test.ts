@@ -1,4 +1,4 @@
-// The live socket as a shop's page uses it (wire §3).
+// The live socket for the page of a shop (wire §3).
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -112,7 +112,7 @@ test('P-03 P-43 only addresses that were issued are answered for', async () => {
   expect(await refusal(house, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
   expect(await refusal(house, stranger)).toBe(404);
-  // Watched ahead, and given to nobody.
+  // Watched ahead, and never issued.
   const [, next = ''] = firstAddresses(merchantKey(), 2);
   expect(await refusal(house, next)).toBe(404);
   expect(await refusal(house, `${await house.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
@@ -191,7 +191,7 @@ describe('who asks about addresses that are not ours', () => {
     const txid = house.pay(address, 1_000);
     await house.settle();
     const statuses: number[] = [];
-    // All of a /48 count as one.
+    // All addresses of a /48 count as one client.
     for (const [index, stranger] of strangers.entries()) {
       statuses.push(await refusal(house, stranger, from(`2001:db8:7:${index}::1`)));
     }

@@ -1,4 +1,5 @@
-// The prices that shops ask for (wire §3): no key, fixed shapes, and nothing asked of anybody before.
+// The prices for shops (wire §3): no key, fixed shapes, and no request to a source before the
+// first one.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
@@ -13,14 +14,14 @@ afterEach(async () => {
   for (const source of sources.splice(0)) await source.close();
 });
 
-/** A house whose prices come from three local sources alone. */
+/** An app with three local price sources. */
 async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
   for (let count = 0; count < 3; count += 1) sources.push(await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
   return openHouse({ config: { price: 'own', priceSource, ...config } });
 }
 
-/** The house asks with its key where no other is given. */
+/** Without the key that `house.ask` sends by default. */
 const withoutKey = { headers: { Authorization: '' } };
 const rates = { status: 200, body: JSON.stringify({ USD: 67866.85, CHF: '60000.125' }) };
 
@@ -47,7 +48,7 @@ test('P-44 the shapes of the wire, without a key', async () => {
   });
   expect(await ask('/api/price')).toMatchObject({ status: 400, body: { status: 400 } });
   expect((await ask('/api/price?currency=USD&currency=CHF')).status).toBe(400);
-  // What is not a price still asks for a key.
+  // Other operations still need a key.
   expect((await ask('/api/new_address')).status).toBe(401);
 });
 

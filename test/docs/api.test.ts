@@ -1,6 +1,6 @@
-// docs/api.md, run: each curl of it is sent to paygate, in order, and must be answered as is printed
-// there. A comment `<!-- … -->` beside an example says what happens before it. With
-// PAYGATE_WRITE_DOCS=1 the answers are written instead of compared.
+// Runs docs/api.md: sends each curl to paygate, in order, and compares the answer with the printed
+// one. A comment `<!-- … -->` beside an example says what happens before it. PAYGATE_WRITE_DOCS=1
+// writes the answers instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-/** What the prices of the page come from. */
+/** The source of the prices on the page. */
 const sources: Receiver[] = [];
 afterEach(async () => {
   await closeHouses();
@@ -18,7 +18,7 @@ afterEach(async () => {
 const file = new URL('../../docs/api.md', import.meta.url);
 const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
 
-/** What the examples speak of, under the names that they have in the text. */
+/** The values of the examples, by their names in the text. */
 type Names = Map<string, string>;
 
 const steps: Readonly<Record<string, (house: House, names: Names) => Promise<void>>> = {

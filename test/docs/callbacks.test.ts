@@ -1,4 +1,4 @@
-// The receivers and vectors that docs/callbacks.md gives to merchants, run as they stand there.
+// Runs the receivers and vectors that docs/callbacks.md gives to merchants.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ interface Vector {
 
 const vectors: readonly Vector[] = JSON.parse(codeOf('json'));
 
-/** One request to judge, and whether it is genuine. */
+/** One request, and whether it is genuine. */
 type Case = readonly [{ [name: string]: string | number | null }, boolean];
 
 const cases: readonly Case[] = vectors.flatMap(({ secrets, signature, ...vector }) =>
@@ -46,7 +46,7 @@ const cases: readonly Case[] = vectors.flatMap(({ secrets, signature, ...vector 
       { signature: signature.replaceAll('v1,', 'v2,') },
       { signature: 'v1,é' },
       { signature: '' },
-      // Headers that are not there.
+      // Missing headers.
       { signature: null },
       { timestamp: null },
       { id: null },
@@ -79,7 +79,7 @@ describe('the vectors', () => {
 const payment = (status: number, value: number, txid: string, addr = 'bc1qours') =>
   `secret=tulip&status=${status}&addr=${addr}&value=${value}&txid=${txid}`;
 
-/** Callbacks to a shop with one order of 25000 sat, in order, what to answer, and whether the order is paid then. */
+/** Callbacks for one order of 25000 sat, each with its answer and whether the order is paid. */
 const story: readonly (readonly [query: string, answer: number, isPaid: boolean])[] = [
   [payment(0, 25_000, testTxid, 'bc1qnobody'), 200, false],
   [payment(0, 25_000, 'aa', 'bc1qother'), 404, false],
@@ -94,7 +94,7 @@ const story: readonly (readonly [query: string, answer: number, isPaid: boolean]
   [payment(-1, 20_000, 'aa'), 200, false],
 ];
 
-/** Each program reads cases and story from a file and prints what it makes of them, as JSON. */
+/** Each program reads cases and story from a file and prints its results as JSON. */
 const receivers = {
   node: {
     language: 'js',

@@ -1,5 +1,5 @@
-// Each command that the documentation names exists, with each option that stands beside it; and each shop
-// plugin has its section.
+// Each command that the documentation names exists, with each option beside it. Each shop plugin
+// has its section.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -34,13 +34,13 @@ const commands: readonly Command[] = [
 const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));
 const pages = ['README.md', ...documents.map((name) => `docs/${name}`)];
 const names = commands.map((command) => command.name()).join('|');
-/** Up to the end of the code or the line, with its continued lines; a comment is none of it. */
+/** The command up to the end of its code, with continued lines and without a comment. */
 const mentioned = new RegExp(
   `(?:paygate |\`)((?:${names})(?![\\w/.-])(?:\\\\\n|[^\`#\n()])*)`,
   'g',
 );
 
-/** The command that words name, and what follows them. */
+/** The command that the words begin with, and the remaining words. */
 function find(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
   let command = commands.find((each) => each.name() === words[0]);
   let rest = words.slice(1);

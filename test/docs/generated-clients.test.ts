@@ -1,5 +1,5 @@
-// What generators of clients make of the description: an integer of what is whole, a name for each operation, room for
-// fields of later versions.
+// What generators of clients make of the description: integers of whole numbers, a name for each
+// operation, and models that accept fields of later versions.
 
 import { afterEach, expect, test } from 'vitest';
 import { closeHouses, openHouse } from '../support/house.ts';
@@ -7,13 +7,13 @@ import { type Document, schemasIn } from '../support/openapi.ts';
 
 afterEach(closeHouses);
 
-// A generator makes a float of a number, and of an id that may be text as well what nobody can pass.
+// A generator makes a float of a number, and an unusable type of an id that may be text, too.
 test('what is whole is documented as an integer, an id as nothing else, up to the longest that is read', async () => {
   const house = await openHouse({});
   const headers = { Authorization: `Bearer ${house.apiKey}` };
   const { paths } = (await house.ask('/api/openapi.json')).body;
   const numbers = schemasIn(paths).filter(({ type }) => [type].flat().includes('number'));
-  // The price alone, whose cents a float of 32 bits does not hold.
+  // Only the price, because a 32-bit float does not represent its cents.
   expect(numbers).toEqual([{ type: ['number', 'null'], format: 'double' }]);
   const whole = { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 };
   expect(paths['/v2/stores/{id}'].get.parameters[0]).toMatchObject({ name: 'id', schema: whole });
@@ -41,7 +41,7 @@ test('what is whole is documented as an integer, an id as nothing else, up to th
   }
 });
 
-// A client that is made of a closed answer refuses it as soon as a later version adds a field.
+// A client of a closed schema refuses an answer as soon as a later version adds a field.
 test('no answer is documented as closed', async () => {
   const house = await openHouse({});
   const schemas = schemasIn((await house.ask('/api/openapi.json')).body);

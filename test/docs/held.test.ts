@@ -1,5 +1,5 @@
-// Each promise that a document makes has an id (`P-17`), and titles of the tests that hold it begin
-// with that id. Ids are held in both directions: none without a test, none without a document.
+// Each promise that a document makes has an id (`P-17`), and titles of its tests begin with that
+// id. Both directions are checked: no id without a test, no id without a document.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

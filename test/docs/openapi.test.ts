@@ -1,5 +1,6 @@
-// The document and the code are one: every documented operation is called, and its answer must have the
-// documented shape; every key is tried on every operation; the pages for people hold nothing foreign.
+// The description and the code agree. Every documented operation is called, and its answer must
+// have the documented shape. Every key is tried on every operation. The text pages load nothing
+// foreign.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -19,7 +20,7 @@ afterEach(async () => {
 });
 
 let house: House;
-/** Of store 1, paid. */
+/** An address of store 1 that is paid. */
 let address: string;
 let txid: string;
 
@@ -45,7 +46,7 @@ interface Sample {
   readonly body?: unknown;
   /** It needs no key. */
   readonly open?: true;
-  /** What an unprivileged look at store 1 answers to a key of store 2. */
+  /** The status for a key of store 2, when the call is about store 1. */
   readonly other: number;
 }
 
@@ -219,7 +220,7 @@ test('what a body has to hold is documented as required', async () => {
     const { schema } = methods.post?.requestBody?.content['application/json'] ?? {};
     const sample = calls[`POST ${path}`];
     if (schema === undefined || sample === undefined) continue;
-    // What may stand in the URL instead.
+    // Parameters that the URL may have instead.
     const elsewhere = methods.post.parameters.map((each: Document) => each.name);
     const names = Object.keys(sample.body as object).filter((name) => !elsewhere.includes(name));
     for (const name of names) {
@@ -329,7 +330,7 @@ test('P-42 the receipt shows a payment to who has both, escaped, and nothing els
     const refused = await pageOf(`/api/tx${query}`);
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.text).not.toContain('<script>');
-    // Customers see it: a page with words, not an error for programs.
+    // Customers see it, so it is a page, not an error for programs.
     expect(refused.text).toContain('<h1>Payment</h1>');
     expect(refused.text).not.toContain('{"status"');
     expect(refused.policy).toContain("default-src 'none'");

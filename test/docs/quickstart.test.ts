@@ -1,4 +1,4 @@
-// The page that leads a programmer to a shop that takes payments: what stands on it can be copied as it is.
+// The quickstart page: its examples work exactly as they are printed.
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';

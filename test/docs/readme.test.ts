@@ -1,5 +1,5 @@
-// The steps of README's "The main job", as they stand there and in that order, against `paygate sandbox`, with the line
-// that it prints. Only ports are others, since those may be taken.
+// Runs the steps of "The main job" in README, in order, against `paygate sandbox`. Only ports
+// differ, because those of the text may be in use.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const [shopSteps = '', storeSteps = ''] = [...mainJob.matchAll(/```sh\n(.*?)```/
   ([, code]) => code ?? '',
 );
 
-/** The folder of a reader: `./paygate` is there, as `npm run sandbox` has made it. */
+/** The folder of a reader, with `./paygate` as `npm run sandbox` makes it. */
 function readersFolder(): string {
   const folder = tempFolder();
   writeFileSync(
@@ -43,7 +43,7 @@ function start(folder: string, command: string, args: readonly string[]) {
   });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   whenOver(async () => {
-    // The shell and what it has started.
+    // The shell and the processes that it started.
     if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
     await ended;
   });
@@ -56,7 +56,7 @@ function start(folder: string, command: string, args: readonly string[]) {
   return {
     ended,
     printed: () => printed,
-    /** The first match in what it prints. */
+    /** The first match in its output. */
     until: (form: RegExp) =>
       new Promise<RegExpExecArray>((resolve, reject) => {
         const look = (): void => {

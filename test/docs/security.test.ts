@@ -1,5 +1,6 @@
-// docs/security.md names the file that holds a statement, or the id of a test (`S-12`), with which its
-// title begins. Files must exist. Ids are checked in both directions, as those of promises are.
+// docs/security.md names the file that holds a statement, or the id of a test (`S-12`), with which
+// its title begins. Files must exist. Ids are checked in both directions, as those of promises
+// are.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What /healthz warns of beside the servers: wallets whose gap limit is reached, shops that cannot be
-// reached, a proxy that nobody named. Each warning says what to do, and goes when it is done.
+// Findings of /healthz besides the servers: wallets whose gap limit is reached, shops that cannot
+// be reached, a proxy that is not listed. Each text says what to do, and ends when it is done.
 
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
@@ -22,7 +22,7 @@ async function issue(house: House, count: number): Promise<string[]> {
 async function pay(house: House, address = ''): Promise<void> {
   house.pay(address, 5_000);
   await house.settle();
-  // What was looked up of all addresses is remembered for ten minutes.
+  // The lookup of all addresses is cached for ten minutes.
   await house.world.advance(10 * minuteMs);
   await house.settle();
 }
@@ -37,7 +37,7 @@ test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until on
   expect(warnings(house)).toEqual([
     "wallet 1 has given out 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
   ]);
-  // It warns, and goes on selling.
+  // It warns, and goes on issuing.
   issued.push(...(await issue(house, 6)));
   expect(warnings(house).join()).toContain('21 addresses since the last paid one');
   expect(warnings(house).join()).toContain('--wallet-gap 60');

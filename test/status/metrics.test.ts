@@ -1,5 +1,5 @@
-// /metrics on its own door: the figures follow payments and callbacks, no label gives anything away, and a
-// scrape of a large file scans no table.
+// /metrics on its own listener. The figures follow payments and callbacks, and no label reveals
+// anything. A scrape of a large database scans no table.
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ test('payments and callbacks by state, latency, servers, the loop and the memory
   expect(value(mined, 'paygate_callback_delivery_seconds_bucket{le="1"}')).toBe(1);
   expect(value(mined, 'paygate_callback_delivery_seconds_bucket{le="10"}')).toBe(2);
 
-  // What a start counts is what the commits have counted.
+  // A start counts the same as the commits did.
   await house.stop();
   await house.start();
   const again = await scrape(house);

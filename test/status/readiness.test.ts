@@ -1,4 +1,4 @@
-// What /readyz answers: 503 while no address can be given out, or no callback leaves, and why.
+// /readyz: 503 with the reason while no address can be issued, or no callback is sent.
 
 import { afterEach, expect, test } from 'vitest';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
@@ -18,7 +18,7 @@ async function readiness(house: House) {
 }
 
 test('not before a wallet is scanned; one that waits does not hold up another', async () => {
-  // Nobody answers there.
+  // No server listens there.
   const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
   const house = await openHouse({ config: { electrum } });
   expect(await readiness(house)).toEqual({
@@ -65,7 +65,7 @@ test('not while a server does not show the transaction that a history names', as
   const address = await house.newAddress();
   house.pay(address, 5_000);
   await house.settle();
-  // It may be shown a moment later.
+  // It may appear a moment later.
   expect(await readiness(house)).toEqual(ready);
   await house.world.advance(minuteMs);
   await house.settle();

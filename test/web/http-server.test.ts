@@ -1,4 +1,5 @@
-// What strangers may do at the door: offer another protocol, be slow, never read, stay when it closes.
+// Clients that misbehave: they offer another protocol, are slow, never read, or stay when the
+// server closes.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -13,20 +14,20 @@ afterEach(async () => {
 });
 afterEach(closeHouses);
 
-/** A door that nothing hurries: what is under way has as long as it likes when it closes. */
-async function openDoor(
+/** A listener without deadlines: in-flight requests have unlimited time when it closes. */
+async function openListener(
   answer = () => new Response('ok'),
   timeouts: Binding['timeouts'] = {},
   maxConnections?: number,
 ): Promise<HttpListener> {
   const never = () => () => {};
   const at = { host: '127.0.0.1', port: 0, ...(maxConnections && { maxConnections }) };
-  const door = await listen(answer, { ...at, timeouts }, never);
-  closing.push(() => door.close());
-  return door;
+  const listener = await listen(answer, { ...at, timeouts }, never);
+  closing.push(() => listener.close());
+  return listener;
 }
 
-/** Of another client each time that the address is another one of this machine. */
+/** Connects; each local address counts as another client. */
 async function come(port: number, localAddress: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
   socket.on('error', () => {});
@@ -44,7 +45,7 @@ function isServed(socket: Socket): Promise<boolean> {
   });
 }
 
-/** Does not hang up when it is hung up on. */
+/** Connects, and stays open when the server ends its side. */
 async function visit(port: number, ...lines: string[]): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
@@ -56,7 +57,7 @@ async function visit(port: number, ...lines: string[]): Promise<Socket> {
 
 const offer = (protocol: string) => ['Connection: Upgrade', `Upgrade: ${protocol}`];
 
-/** The first that comes. */
+/** The first bytes of the response. */
 async function heard(socket: Socket): Promise<string> {
   const [data] = await once(socket, 'data');
   return String(data);
@@ -69,7 +70,7 @@ describe('an offer to speak', () => {
     ['websocket', '/'],
     ['', '/payment/nobody'],
   ])('"%s" at %s is answered as if it were none', async (protocol, path) => {
-    const { port } = await openDoor();
+    const { port } = await openListener();
     const socket = await visit(port, `GET ${path} HTTP/1.1`, ...offer(protocol));
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -77,11 +78,11 @@ describe('an offer to speak', () => {
   });
 
   it('WebSocket that is refused does not keep the door open', async () => {
-    const door = await openDoor(() => new Response('no', { status: 404 }));
+    const listener = await openListener(() => new Response('no', { status: 404 }));
     const path = '/payment/nobody';
-    const socket = await visit(door.port, `GET ${path} HTTP/1.1`, ...offer('websocket'));
+    const socket = await visit(listener.port, `GET ${path} HTTP/1.1`, ...offer('websocket'));
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
-    await door.close();
+    await listener.close();
   });
 
   it.each(['HEAD', 'DELETE', 'GET'])(
@@ -99,7 +100,7 @@ describe('an offer to speak', () => {
 });
 
 describe('a client that names no host', () => {
-  // So ask the health checks of load balancers; a host is asked for since HTTP/1.1 (RFC 9112 section 3.2).
+  // Health checks of load balancers ask so. HTTP/1.1 requires a host (RFC 9112 section 3.2).
   it('is answered in HTTP/1.0', async () => {
     const house = await openHouse();
     await untilReady(house);
@@ -120,7 +121,7 @@ describe('a client that names no host', () => {
 
 describe('a client is let go', () => {
   it('that does not end its headers', async () => {
-    const { port } = await openDoor(undefined, { headersMs: 50, checkEveryMs: 10 });
+    const { port } = await openListener(undefined, { headersMs: 50, checkEveryMs: 10 });
     const socket = connect(port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET / HTTP/1.1\r\n');
@@ -129,12 +130,12 @@ describe('a client is let go', () => {
   });
 
   it('that asks and does not read', async () => {
-    const door = await openDoor(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
-    const socket = await visit(door.port, 'GET / HTTP/1.1');
+    const listener = await openListener(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
+    const socket = await visit(listener.port, 'GET / HTTP/1.1');
     socket.pause();
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
-    // It closes when nobody is connected.
-    await door.close();
+    // It closes when no client is connected.
+    await listener.close();
   });
 });
 
@@ -173,7 +174,7 @@ describe('a user in the whole URL of a request', () => {
 
 describe('where all places are taken', () => {
   it('S-29 a client comes in for the newest connection of who has most', async () => {
-    const { port } = await openDoor(undefined, {}, 4);
+    const { port } = await openListener(undefined, {}, 4);
     const first = await come(port, '127.0.0.2');
     const greedy = [];
     for (let count = 0; count < 3; count += 1) greedy.push(await come(port, '127.0.0.3'));
@@ -185,7 +186,7 @@ describe('where all places are taken', () => {
   });
 
   it('who has most gets no further one, nor does anybody where all have as many', async () => {
-    const { port } = await openDoor(undefined, {}, 3);
+    const { port } = await openListener(undefined, {}, 3);
     const greedy = [];
     for (let count = 0; count < 4; count += 1) greedy.push(await come(port, '127.0.0.3'));
     const served = [];
@@ -198,7 +199,7 @@ describe('where all places are taken', () => {
   });
 
   it('a place is free again when its client has gone', async () => {
-    const { port } = await openDoor(undefined, {}, 1);
+    const { port } = await openListener(undefined, {}, 1);
     for (let count = 0; count < 3; count += 1) {
       const socket = await come(port, '127.0.0.2');
       expect(await isServed(socket)).toBe(true);
@@ -208,7 +209,7 @@ describe('where all places are taken', () => {
   });
 
   it('a crowd that comes at once gets as many places as there are', async () => {
-    const { port } = await openDoor(undefined, {}, 5);
+    const { port } = await openListener(undefined, {}, 5);
     const crowd = await Promise.all(Array.from({ length: 40 }, () => come(port, '127.0.0.3')));
     const served = await Promise.all(crowd.map(isServed));
     expect(served.filter(Boolean)).toHaveLength(5);
