@@ -6,7 +6,7 @@ import { defaultNetwork, type Network, type NetworkName, networks } from './bitc
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import type { DashboardOptions, ExtraPage } from './dashboard/page.ts';
-import { makeLink } from './dashboard/sign-in-link.ts';
+import { createSignInLink } from './dashboard/sign-in-link.ts';
 import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
@@ -366,7 +366,7 @@ const firstLink = async (
   world: World,
   origin: string,
 ): Promise<string | undefined> =>
-  store.admin.operator() === undefined ? makeLink(store, world, origin) : undefined;
+  store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined;
 
 interface Made extends Pick<DashboardOptions, 'health' | 'findingHistory' | 'sender'> {
   readonly watcher: Watcher;
@@ -383,10 +383,10 @@ const dashboardFor = (
     proxies: config.trustedProxy,
     publicUrl: config.publicUrl,
     walletGap: config.walletGap,
-    surroundings: () => surroundingsOf(config, parts.world),
-    onCatalog: () => watcher.catalogChanged(),
-    onServers: () => watcher.serversChanged(),
-    onCallbacks: () => dispatcher.retry(),
+    callbackSender: () => surroundingsOf(config, parts.world),
+    onCatalogChange: () => watcher.catalogChanged(),
+    onServerChange: () => watcher.serversChanged(),
+    onCallbacksDue: () => dispatcher.retry(),
   });
 
 const surroundingsOf = ({ proxy }: Config, world: World) => ({

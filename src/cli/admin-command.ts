@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
-import { linkMinutes, makeLink } from '../dashboard/sign-in-link.ts';
+import { createSignInLink, signInLinkMinutes } from '../dashboard/sign-in-link.ts';
 import { baseUrlOf, hostAndPort, listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { fingerprintOf } from '../status/health.ts';
@@ -48,10 +48,10 @@ export function adminCommand(): Command {
         const { listen, publicUrl, domain } = given;
         const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
         await lookWhoAnswers(store, config);
-        const url = await makeLink(store, world, baseUrlOf(config, config.listen.port));
+        const url = await createSignInLink(store, world, baseUrlOf(config, config.listen.port));
         await store.database.write((tx) => noteChange(store, tx, 'admin.link'));
-        print(given, { url, minutes: linkMinutes }, () => {
-          return `${url}\nIt is good for ${linkMinutes} minutes, and once. Who opens it sets the password.`;
+        print(given, { url, minutes: signInLinkMinutes }, () => {
+          return `${url}\nIt is good for ${signInLinkMinutes} minutes, and once. Who opens it sets the password.`;
         });
       }),
     );

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { type App, buildApp } from '../app.ts';
 import { type Config, readConfig, unknownVariables } from '../config.ts';
-import { linkMinutes } from '../dashboard/sign-in-link.ts';
+import { signInLinkMinutes } from '../dashboard/sign-in-link.ts';
 import { baseUrlOf } from '../domain/public-endpoint.ts';
 import { releasedAt, version } from '../lib/version.ts';
 import { useFailure } from '../store/db/database.ts';
@@ -52,7 +52,7 @@ It prints the API key with which your shop asks for an address:
 }
 
 const inviteTo = (link: string, another: string): string => `\
-Open this link, once and within ${linkMinutes} minutes, to set the password of the dashboard:
+Open this link, once and within ${signInLinkMinutes} minutes, to set the password of the dashboard:
 
   ${link}
 

@@ -3,7 +3,7 @@
 import type { DatedFinding } from '../status/finding-history.ts';
 import type { FindingCode } from '../status/findings.ts';
 import { Form, Time } from './layout.tsx';
-import { base, type Visit } from './page.ts';
+import { base, type PageRequest } from './page.ts';
 
 interface Advice {
   readonly text: string;
@@ -144,29 +144,29 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
 };
 
 interface AlarmsProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly alarms: readonly DatedFinding[];
 }
 
-export const Alarms = ({ visit, alarms }: AlarmsProps) =>
+export const Alarms = ({ request, alarms }: AlarmsProps) =>
   alarms.length === 0 ? (
     <p class="note">All is well.</p>
   ) : (
     <section aria-label="Alarms">
       {alarms.map((alarm) => (
-        <Banner visit={visit} alarm={alarm} />
+        <Banner request={request} alarm={alarm} />
       ))}
     </section>
   );
 
 interface BannerProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly alarm: DatedFinding;
 }
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-const Banner = ({ visit, alarm: { code, fact, since, storeId, advice } }: BannerProps) => {
+const Banner = ({ request, alarm: { code, fact, since, storeId, advice } }: BannerProps) => {
   const { text, path, link } = advices[code];
   const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
   return (
@@ -179,7 +179,7 @@ const Banner = ({ visit, alarm: { code, fact, since, storeId, advice } }: Banner
         <a href={to}>{link}</a>
       </p>
       {code === 'restored-database' ? (
-        <Form visit={visit} does="dismiss-restored" button="I have done this" />
+        <Form request={request} action="dismiss-restored" button="I have done this" />
       ) : null}
     </div>
   );

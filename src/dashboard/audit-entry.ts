@@ -2,16 +2,16 @@
 
 import type { Tx } from '../store/db/writer.ts';
 import { clientOf } from './dashboard-session.ts';
-import type { Visit } from './page.ts';
+import type { PageRequest } from './page.ts';
 
-export function note(
-  visit: Visit,
+export function recordAudit(
+  request: PageRequest,
   tx: Tx,
   action: string,
   detail: Readonly<Record<string, unknown>> = {},
   storeId: number | null = null,
 ): void {
-  const { parts, now } = visit;
-  const known = { ...detail, client: clientOf(visit) };
-  parts.store.audit.note(tx, now, { keyId: null, storeId, action, detail: known });
+  const { parts, now } = request;
+  const entry = { ...detail, client: clientOf(request) };
+  parts.store.audit.note(tx, now, { keyId: null, storeId, action, detail: entry });
 }

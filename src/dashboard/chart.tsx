@@ -8,18 +8,18 @@ import { chartDays } from './daily-sums.ts';
 
 const width = 600;
 const height = 120;
-const step = width / chartDays;
+const dayWidth = width / chartDays;
 
-interface ChartProps {
+interface ReceivedChartProps {
   readonly sums: readonly DaySum[];
   readonly now: number;
 }
 
-export function ReceivedChart({ sums, now }: ChartProps) {
+export function ReceivedChart({ sums, now }: ReceivedChartProps) {
   const today = Math.floor(now / dayMs);
   const byDay = new Map(sums.map(({ day, valueSat }) => [day, valueSat]));
   const days = Array.from({ length: chartDays }, (_, place) => today - chartDays + 1 + place);
-  const most = Math.max(1, ...byDay.values());
+  const maxSat = Math.max(1, ...byDay.values());
   const total = sums.reduce((sum, { valueSat }) => sum + valueSat, 0);
   return (
     <figure>
@@ -32,10 +32,15 @@ export function ReceivedChart({ sums, now }: ChartProps) {
       >
         {days.map((day, place) => {
           const valueSat = byDay.get(day) ?? 0;
-          const tall = Math.round((valueSat / most) * (height - 2));
+          const barHeight = Math.round((valueSat / maxSat) * (height - 2));
           return (
-            <rect x={place * step + 1} y={height - 1 - tall} width={step - 2} height={tall + 1}>
-              <title>{`${nameOf(day)}: ${formatBitcoin(valueSat)} BTC`}</title>
+            <rect
+              x={place * dayWidth + 1}
+              y={height - 1 - barHeight}
+              width={dayWidth - 2}
+              height={barHeight + 1}
+            >
+              <title>{`${dateOf(day)}: ${formatBitcoin(valueSat)} BTC`}</title>
             </rect>
           );
         })}
@@ -47,4 +52,4 @@ export function ReceivedChart({ sums, now }: ChartProps) {
   );
 }
 
-const nameOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);

@@ -6,22 +6,22 @@ import type { DaySum, PaymentView } from '../store/views/payment-view.ts';
 import type { World } from '../world/world.ts';
 
 export const chartDays = 30;
-const keptMs = 600_000;
+const cacheMs = 600_000;
 
 /** By day, those without a payment left out. */
-export type Received = () => readonly DaySum[];
+export type DailySums = () => readonly DaySum[];
 
-export function createReceived(
-  desk: PaymentView,
+export function createDailySums(
+  view: PaymentView,
   { now, monotonic }: Pick<World, 'now' | 'monotonic'>,
-): Received {
-  let kept: { readonly today: number; readonly at: number; readonly sums: DaySum[] } | undefined;
+): DailySums {
+  let cached: { readonly today: number; readonly at: number; readonly sums: DaySum[] } | undefined;
   return () => {
     const today = Math.floor(now() / dayMs);
     const at = monotonic();
-    if (kept === undefined || kept.today !== today || at - kept.at >= keptMs) {
-      kept = { today, at, sums: desk.receivedByDay(today - chartDays + 1, today) };
+    if (cached === undefined || cached.today !== today || at - cached.at >= cacheMs) {
+      cached = { today, at, sums: view.receivedByDay(today - chartDays + 1, today) };
     }
-    return [...kept.sums, ...desk.receivedByDay(today, today + 1)];
+    return [...cached.sums, ...view.receivedByDay(today, today + 1)];
   };
 }

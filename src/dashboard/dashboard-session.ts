@@ -9,28 +9,32 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import { absoluteMs, type Operator, type Session } from '../store/records/admin.ts';
 import { clientAddressOf } from '../web/request-origin.ts';
-import { base, field, type Visit } from './page.ts';
-import type { Trier } from './password.ts';
+import { base, field, type PageRequest } from './page.ts';
+import type { PasswordClient } from './password.ts';
 
 /** How long a typed password is fresh. */
-const freshMs = 5 * 60_000;
+const passwordConfirmationMs = 5 * 60_000;
 const tokenBytes = 32;
-const agentLength = 200;
+const maxAgentLength = 200;
 
-export const newToken = ({ parts }: Pick<Visit, 'parts'>): string =>
+export const newToken = ({ parts }: Pick<PageRequest, 'parts'>): string =>
   Buffer.from(parts.world.randomBytes(tokenBytes)).toString('base64url');
 
-export const giveCookie = (visit: Visit, token: string): void =>
-  give(visit, visit.transport.cookieName, token);
+export const setSessionCookie = (request: PageRequest, token: string): void =>
+  setDashboardCookie(request, request.transport.cookieName, token);
 
 /**
  * What forms of open pages are bound to. Never in the place of a session's: that does not come along with a link
  * from another site (SameSite), and such a link would sign out.
  */
-export const giveVisitorCookie = (visit: Visit): void =>
-  give(visit, visit.transport.visitorName, visit.token);
+export const setVisitorCookie = (request: PageRequest): void =>
+  setDashboardCookie(request, request.transport.visitorCookieName, request.token);
 
-function give({ context, transport }: Visit, name: string, token: string): void {
+function setDashboardCookie(
+  { context, transport }: PageRequest,
+  name: string,
+  token: string,
+): void {
   setCookie(context, name, token, {
     path: '/',
     httpOnly: true,
@@ -41,163 +45,169 @@ function give({ context, transport }: Visit, name: string, token: string): void 
 }
 
 /** The client address, for limits and logs. */
-export const clientOf = ({ context, parts }: Visit): string =>
+export const clientOf = ({ context, parts }: PageRequest): string =>
   clientAddressOf(context, parts.proxies);
 
 /**
  * @returns by what it was looked at
  * @throws PaygateError limited, unauthorized for a wrong password or code
  */
-async function checkSignIn(visit: Visit): Promise<Operator> {
-  const operator = visit.parts.store.admin.operator();
-  if (operator === undefined) throw wrong();
-  if (!(await isPassword(visit))) throw wrong();
+async function checkCredentials(request: PageRequest): Promise<Operator> {
+  const operator = request.parts.store.admin.operator();
+  if (operator === undefined) throw wrongCredentials();
+  if (!(await isPasswordRight(request))) throw wrongCredentials();
   const { totpSecret, totpStep } = operator;
   // Counted together: a client that comes so far has the password, and may come from anywhere.
-  const who = trierOf(visit).isKnown ? 'known' : 'strangers';
-  if (totpSecret !== null) await takeCode(visit, who, totpSecret, totpStep);
+  const who = passwordClientOf(request).isKnown ? 'known' : 'strangers';
+  if (totpSecret !== null) await useCode(request, who, totpSecret, totpStep);
   return operator;
 }
 
-const wrong = (): PaygateError =>
+const wrongCredentials = (): PaygateError =>
   new PaygateError('unauthorized', 'That is not right. Is the keyboard in the right language?');
 
 /** Whether the field `password` holds it. @throws PaygateError limited */
-async function isPassword(visit: Visit): Promise<boolean> {
-  const { parts, form } = visit;
-  const trier = trierOf(visit);
-  parts.limits.take('password', trier.line);
+async function isPasswordRight(request: PageRequest): Promise<boolean> {
+  const { parts, form } = request;
+  const trier = passwordClientOf(request);
+  parts.limits.take('password', trier.network);
   const { passwordHash = '' } = parts.store.admin.operator() ?? {};
   return parts.passwords.verify(form.get('password') ?? '', passwordHash, trier);
 }
 
-function trierOf(visit: Visit): Trier {
-  const line = networkPrefix48(clientOf(visit));
-  const { admin } = visit.parts.store;
+function passwordClientOf(request: PageRequest): PasswordClient {
+  const line = networkPrefix48(clientOf(request));
+  const { admin } = request.parts.store;
   const isKnown =
-    visit.session !== undefined ||
+    request.session !== undefined ||
     admin.sessionClients().some((each) => networkPrefix48(each) === line);
-  return { line, isKnown };
+  return { network: line, isKnown };
 }
 
 /** @param who counts as one @throws PaygateError limited, unauthorized */
-async function takeCode(visit: Visit, who: string, secret: string, after: number): Promise<void> {
-  const { admin, database } = visit.parts.store;
-  visit.parts.limits.take('code', who);
-  const step = matchingStep(secret, field(visit, 'code'), visit.now, after);
+async function useCode(
+  request: PageRequest,
+  who: string,
+  secret: string,
+  after: number,
+): Promise<void> {
+  const { admin, database } = request.parts.store;
+  request.parts.limits.take('code', who);
+  const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
   if (!taken)
     throw new PaygateError('unauthorized', 'This code is not right, or was used already.');
 }
 
 /** Begins a session in the transaction of what allowed it; the cookie is given after the commit. */
-export function beginSession(tx: Tx, visit: Visit): string {
-  const { admin } = visit.parts.store;
-  const token = newToken(visit);
-  if (visit.session !== undefined) admin.end(tx, visit.session.id);
-  const agent = (visit.context.req.header('User-Agent') ?? '').slice(0, agentLength);
-  admin.begin(tx, visit.now, { token, agent, client: clientOf(visit) });
+export function beginSession(tx: Tx, request: PageRequest): string {
+  const { admin } = request.parts.store;
+  const token = newToken(request);
+  if (request.session !== undefined) admin.end(tx, request.session.id);
+  const agent = (request.context.req.header('User-Agent') ?? '').slice(0, maxAgentLength);
+  admin.begin(tx, request.now, { token, agent, client: clientOf(request) });
   return token;
 }
 
 /** What comes too often is not looked at, and strangers send it by thousands. */
-function logRefusal(visit: Visit, error: unknown): void {
+function logRefusedSignIn(request: PageRequest, error: unknown): void {
   if (error instanceof PaygateError && error.code === 'limited') return;
-  const fields = { client: clientOf(visit), reason: reasonOf(error) };
-  visit.parts.world.log.warn('sign-in refused', fields);
+  const fields = { client: clientOf(request), reason: reasonOf(error) };
+  request.parts.world.log.warn('sign-in refused', fields);
 }
 
-export async function signIn(visit: Visit): Promise<void> {
-  const { log } = visit.parts.world;
-  const { admin, database } = visit.parts.store;
-  const client = clientOf(visit);
+export async function signIn(request: PageRequest): Promise<void> {
+  const { log } = request.parts.world;
+  const { admin, database } = request.parts.store;
+  const client = clientOf(request);
   let token: string;
   try {
-    const { passwordHash, totpSecret } = await checkSignIn(visit);
+    const { passwordHash, totpSecret } = await checkCredentials(request);
     token = await database.write((tx) => {
       const now = admin.operator();
       // Looked at while another one was set, which signs out whoever had it, or while a code was not asked for yet.
-      if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret) throw wrong();
-      return beginSession(tx, visit);
+      if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret)
+        throw wrongCredentials();
+      return beginSession(tx, request);
     });
   } catch (error) {
-    logRefusal(visit, error);
+    logRefusedSignIn(request, error);
     throw error;
   }
   log.info('signed in', { client });
-  giveCookie(visit, token);
-  await renewHash(visit);
+  setSessionCookie(request, token);
+  await rehashPassword(request);
 }
 
 /** Hashes the password that was right anew: an earlier hash takes four times as much memory with each try. */
-async function renewHash({ parts, form }: Visit): Promise<void> {
+async function rehashPassword({ parts, form }: PageRequest): Promise<void> {
   const { admin, database } = parts.store;
   const { passwordHash = '' } = admin.operator() ?? {};
-  const renewed = parts.passwords.renew(form.get('password') ?? '', passwordHash);
+  const renewed = parts.passwords.rehash(form.get('password') ?? '', passwordHash);
   // If too many hashes wait, the next sign-in does it.
   const better = await renewed.catch(() => undefined);
   if (better !== undefined) await database.write((tx) => admin.renewHash(tx, passwordHash, better));
 }
 
-export async function signOut(visit: Visit): Promise<void> {
-  const { admin, database } = visit.parts.store;
-  const { id } = signedIn(visit);
+export async function signOut(request: PageRequest): Promise<void> {
+  const { admin, database } = request.parts.store;
+  const { id } = signedIn(request);
   await database.write((tx) => admin.end(tx, id));
-  const { cookieName: name, secure } = visit.transport;
-  deleteCookie(visit.context, name, { path: '/', secure });
+  const { cookieName: name, secure } = request.transport;
+  deleteCookie(request.context, name, { path: '/', secure });
 }
 
 /** The session of a page that is not open. */
-export function signedIn({ session }: Visit): Session {
+export function signedIn({ session }: PageRequest): Session {
   if (session === undefined) throw new PaygateError('unauthorized', 'Sign in first');
   return session;
 }
 
 /** Whether the password was typed a moment ago, and a code where there is an app. */
-export const isFresh = ({ session, now }: Visit): boolean =>
+export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
   session !== undefined &&
-  now - session.confirmedAt <= freshMs &&
+  now - session.confirmedAt <= passwordConfirmationMs &&
   session.confirmedAt <= now + maxSetBackMs;
 
-export const hasApp = ({ parts }: Visit): boolean =>
+export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
   Boolean(parts.store.admin.operator()?.totpSecret);
 
 /**
  * Before what could do harm.
  * @throws PaygateError forbidden, limited, unauthorized for a wrong code, and for who was signed out meanwhile
  */
-export async function requireFresh(visit: Visit): Promise<void> {
-  if (isFresh(visit)) return;
-  const isWithApp = hasApp(visit);
-  if (!visit.form.get('password') || (isWithApp && field(visit, 'code') === '')) {
+export async function requireRecentPassword(request: PageRequest): Promise<void> {
+  if (isPasswordRecent(request)) return;
+  const isWithApp = hasAuthenticator(request);
+  if (!request.form.get('password') || (isWithApp && field(request, 'code') === '')) {
     const what = isWithApp ? ', and a code of your authenticator app,' : '';
     throw new PaygateError('forbidden', `Type your password again${what} for this.`);
   }
   try {
-    await checkAgain(visit);
+    await checkPasswordAgain(request);
   } catch (error) {
-    logRefusal(visit, error);
+    logRefusedSignIn(request, error);
     throw error;
   }
-  await visit.parts.store.database.write((tx) => confirmSession(tx, visit));
+  await request.parts.store.database.write((tx) => confirmSession(tx, request));
 }
 
-async function checkAgain(visit: Visit): Promise<void> {
-  if (!(await isPassword(visit))) {
+async function checkPasswordAgain(request: PageRequest): Promise<void> {
+  if (!(await isPasswordRight(request))) {
     throw new PaygateError('forbidden', 'This is not your password.');
   }
-  const { totpSecret = null, totpStep = 0 } = visit.parts.store.admin.operator() ?? {};
+  const { totpSecret = null, totpStep = 0 } = request.parts.store.admin.operator() ?? {};
   if (totpSecret === null) return;
   // Counted by session: a thief of one must not use up the tries of signing in.
-  await takeCode(visit, `session ${signedIn(visit).id}`, totpSecret, totpStep);
+  await useCode(request, `session ${signedIn(request).id}`, totpSecret, totpStep);
 }
 
 /** In the transaction of what took its time. @throws PaygateError unauthorized for who was signed out meanwhile */
-export function confirmSession(tx: Tx, visit: Visit): void {
-  if (visit.parts.store.admin.confirm(tx, visit.now, signedIn(visit))) return;
+export function confirmSession(tx: Tx, request: PageRequest): void {
+  if (request.parts.store.admin.confirm(tx, request.now, signedIn(request))) return;
   throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
 }
 
 /** Where somebody wanted to go before signing in: a page of ours, or the first one. */
-export const wantedPage = (text: string | undefined): string =>
+export const pageAfterSignIn = (text: string | undefined): string =>
   text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;

@@ -1,12 +1,12 @@
-// The dashboard as the composition root mounts it: every page there is, behind its door.
+// The dashboard as the composition root mounts it: every page there is, behind its app.
 
 import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/rate-limit.ts';
 import { iconPath } from '../web/html-page.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { createAssets, sendIcon } from './assets.ts';
-import { createReceived } from './daily-sums.ts';
-import { createDoor, isSignedIn } from './guard.ts';
+import { createDailySums } from './daily-sums.ts';
+import { createGuardedPages, isSignedIn } from './guard.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
 import { createPageEvents } from './page-events.ts';
 import { addressPage } from './pages/address-page.tsx';
@@ -76,7 +76,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const parts = {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
-    received: createReceived(options.store.paymentView, world),
+    dailySums: createDailySums(options.store.paymentView, world),
     limits: createLimits({ password: passwordRate, code: codeRate }, () => world.monotonic()),
   };
   const events = createPageEvents(parts);
@@ -84,6 +84,6 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   app.get('/', (context) => context.redirect(base, 302));
   app.get(iconPath, sendIcon);
   app.route(base, createAssets());
-  app.route(base, createDoor(parts, [...pages, ...options.extraPages, events.page]));
+  app.route(base, createGuardedPages(parts, [...pages, ...options.extraPages, events.page]));
   return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };
 }

@@ -4,17 +4,17 @@ import { worthOf } from '../domain/currency.ts';
 import { receiptPriceMs } from '../store/records/receipt-prices.ts';
 import type { PaymentEntry } from '../store/views/payment-view.ts';
 
-type Priced = Pick<PaymentEntry, 'valueSat' | 'currency' | 'priceCents' | 'firstSeenAt'>;
+type PricedPayment = Pick<PaymentEntry, 'valueSat' | 'currency' | 'priceCents' | 'firstSeenAt'>;
 
 /** Such as `12.34`; undefined without a price. */
-export const worthIn = ({ valueSat, currency, priceCents }: Priced): string | undefined =>
+export const worthIn = ({ valueSat, currency, priceCents }: PricedPayment): string | undefined =>
   currency === null || priceCents === null ? undefined : worthOf(valueSat, priceCents, currency);
 
 /** Of one bitcoin, such as `61234.50`. */
 export const priceText = (priceCents: number): string => (priceCents / 100).toFixed(2);
 
 /** Such as `12.34 EUR`, or that there is no price; undefined for a payment of a store without a currency. */
-export function worthText(row: Priced, now: number): string | undefined {
+export function worthText(row: PricedPayment, now: number): string | undefined {
   if (row.currency === null) return undefined;
   const worth = worthIn(row);
   if (worth !== undefined) return `${worth} ${row.currency}`;
@@ -23,7 +23,7 @@ export function worthText(row: Priced, now: number): string | undefined {
     : `no price in ${row.currency} could be had`;
 }
 
-export const Worth = ({ row, now }: { readonly row: Priced; readonly now: number }) => {
+export const Worth = ({ row, now }: { readonly row: PricedPayment; readonly now: number }) => {
   const text = worthText(row, now);
   return text === undefined ? null : (
     <>

@@ -3,28 +3,25 @@
 import { createHash } from 'node:crypto';
 import { satPerBitcoin } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { field, type Visit } from './page.ts';
+import { field, type PageRequest } from './page.ts';
 
-type Sent = Pick<Visit, 'form'>;
+type SentForm = Pick<PageRequest, 'form'>;
 
 /** @param label what the page calls the field, where its name says little. @throws PaygateError invalid */
 export function wholeNumber(
-  visit: Sent,
+  request: SentForm,
   name: string,
-  least: number,
-  most: number,
+  min: number,
+  max: number,
   label = name,
 ): number {
-  const text = field(visit, name);
+  const text = field(request, name);
   const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
-  throw new PaygateError(
-    'invalid',
-    `${label}: a whole number from ${least} to ${most} is expected.`,
-  );
+  if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+  throw new PaygateError('invalid', `${label}: a whole number from ${min} to ${max} is expected.`);
 }
 
-export const isOn = ({ form }: Sent, name: string): boolean => form.get(name) === 'on';
+export const isOn = ({ form }: SentForm, name: string): boolean => form.get(name) === 'on';
 
 /**
  * Satoshis of an amount as people write it, such as 0.05.
@@ -38,16 +35,20 @@ export function parseBitcoin(text: string, label: string): number {
 }
 
 /** One of the values that a choice offers. @throws PaygateError invalid */
-export function choice<T extends string>(visit: Sent, name: string, values: readonly T[]): T {
-  const found = values.find((value) => value === field(visit, name));
+export function choiceValue<T extends string>(
+  request: SentForm,
+  name: string,
+  values: readonly T[],
+): T {
+  const found = values.find((value) => value === field(request, name));
   if (found !== undefined) return found;
   throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
 }
 
 /** What a form was made from, which it brings back in its field `before`. */
-export const markOf = (value: unknown): string =>
+export const versionOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 
 /** Whether somebody was quicker: another page, a plugin, or the same form sent before. */
-export const isOvertaken = ({ form }: Sent, value: unknown): boolean =>
-  form.has('before') && form.get('before') !== markOf(value);
+export const isOutdated = ({ form }: SentForm, value: unknown): boolean =>
+  form.has('before') && form.get('before') !== versionOf(value);

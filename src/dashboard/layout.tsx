@@ -7,9 +7,9 @@ import { formatBitcoin, formatTime } from '../domain/format.ts';
 import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { htmlDocument } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
-import { hasApp, isFresh } from './dashboard-session.ts';
-import { markOf } from './form-fields.ts';
-import { base, formTokenOf, type Visit } from './page.ts';
+import { hasAuthenticator, isPasswordRecent } from './dashboard-session.ts';
+import { versionOf } from './form-fields.ts';
+import { base, formTokenOf, type PageRequest } from './page.ts';
 
 const sections = [
   ['', 'Overview'],
@@ -36,7 +36,7 @@ const Frame = ({ title, children }: FrameProps) =>
   });
 
 /** A page for those who are not signed in. */
-export const Narrow = ({ title, children }: FrameProps) => (
+export const NarrowPage = ({ title, children }: FrameProps) => (
   <Frame title={title}>
     <main class="narrow">
       <p class="mark">paygate</p>
@@ -47,14 +47,14 @@ export const Narrow = ({ title, children }: FrameProps) => (
 );
 
 interface LayoutProps extends FrameProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   /** Whether the script fetches it anew when a payment changes. */
   readonly live?: boolean;
   /** Whether the script fetches it anew each few seconds. */
   readonly poll?: boolean;
 }
 
-export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
+export const Layout = ({ request, title, live, poll, children }: LayoutProps) => (
   <Frame title={title}>
     <a class="skip" href="#main">
       Skip to the content
@@ -65,9 +65,9 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
           paygate
         </a>
         <ul>
-          {[...sections, ...extraSections(visit)].map(([path, name]) => (
+          {[...sections, ...extraSections(request)].map(([path, name]) => (
             <li>
-              <a href={base + path} aria-current={isIn(visit, path) ? 'page' : undefined}>
+              <a href={base + path} aria-current={isIn(request, path) ? 'page' : undefined}>
                 {name}
               </a>
             </li>
@@ -81,29 +81,29 @@ export const Layout = ({ visit, title, live, poll, children }: LayoutProps) => (
       data-poll={poll ? '3000' : undefined}
     >
       <h1>{title}</h1>
-      <Problem visit={visit} />
+      <ProblemNote request={request} />
       {children}
     </main>
   </Frame>
 );
 
-const extraSections = ({ parts }: Visit): (readonly [path: string, name: string])[] =>
+const extraSections = ({ parts }: PageRequest): (readonly [path: string, name: string])[] =>
   parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
-function isIn({ url }: Visit, path: string): boolean {
+function isIn({ url }: PageRequest, path: string): boolean {
   const here = url.split('?')[0] ?? '';
   const there = base + path;
   return path === '' ? here === there : here === there || here.startsWith(`${there}/`);
 }
 
-export const Problem = ({ visit: { problem } }: { readonly visit: Visit }) =>
+export const ProblemNote = ({ request: { problem } }: { readonly request: PageRequest }) =>
   problem === undefined ? null : (
     <p role="alert" class="problem">
       {problem}
     </p>
   );
 
-const notes: ReadonlyMap<string, string> = new Map(
+const doneTexts: ReadonlyMap<string, string> = new Map(
   Object.entries({
     added: 'The store is added. Send a test callback to see whether your shop understands it.',
     'added-beside': `The store is added. ${severalStoresAdvice} Send a test callback to see whether your shop understands it.`,
@@ -122,8 +122,8 @@ const notes: ReadonlyMap<string, string> = new Map(
 );
 
 /** What the form before has done. */
-export const Note = ({ visit: { context, problem } }: { readonly visit: Visit }) => {
-  const text = notes.get(context.req.query('done') ?? '');
+export const DoneNote = ({ request: { context, problem } }: { readonly request: PageRequest }) => {
+  const text = doneTexts.get(context.req.query('done') ?? '');
   const [index] = /^\d{1,2}$/.exec(context.req.query('index') ?? '') ?? [];
   return text === undefined || problem !== undefined ? null : (
     <p role="status" class="note">
@@ -136,25 +136,33 @@ export const Note = ({ visit: { context, problem } }: { readonly visit: Visit })
 };
 
 interface FormProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   /** Which action of the page it asks for. */
-  readonly does: string;
+  readonly action: string;
   /** Without it, buttons are among the children. */
   readonly button?: string;
   /** The button of something that can't be taken back. */
-  readonly grave?: boolean;
+  readonly isDangerous?: boolean;
   /** Asks for the password again where it was not typed a moment ago. */
-  readonly confirm?: boolean;
+  readonly needsPassword?: boolean;
   readonly label?: string;
   readonly children?: Child;
 }
 
-export const Form = ({ visit, does, button, grave, confirm, label, children }: FormProps) => (
-  <form method="post" action={visit.url} aria-label={label}>
-    <input type="hidden" name="token" value={formTokenOf(visit)} />
+export const Form = ({
+  request,
+  action: does,
+  button,
+  isDangerous: grave,
+  needsPassword: confirm,
+  label,
+  children,
+}: FormProps) => (
+  <form method="post" action={request.url} aria-label={label}>
+    <input type="hidden" name="token" value={formTokenOf(request)} />
     <input type="hidden" name="do" value={does} />
     {children}
-    {confirm && !isFresh(visit) ? <PasswordAgain visit={visit} /> : null}
+    {confirm && !isPasswordRecent(request) ? <PasswordAgain request={request} /> : null}
     {button === undefined ? null : (
       <button type="submit" class={grave ? 'grave' : undefined}>
         {button}
@@ -163,13 +171,13 @@ export const Form = ({ visit, does, button, grave, confirm, label, children }: F
   </form>
 );
 
-const PasswordAgain = ({ visit }: { readonly visit: Visit }) => (
+const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
   <>
     <label>
       Your password, once more
       <input type="password" name="password" autocomplete="current-password" required />
     </label>
-    {hasApp(visit) ? <CodeField /> : null}
+    {hasAuthenticator(request) ? <CodeField /> : null}
   </>
 );
 
@@ -181,7 +189,7 @@ export const CodeField = () => (
 );
 
 interface FieldProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly name: string;
   readonly label: string;
   readonly value?: string | number | undefined;
@@ -193,14 +201,14 @@ interface FieldProps {
 
 /** A line of text; after a refusal it holds what was typed. */
 export const Field = (props: FieldProps) => {
-  const { visit, name, label, value, help, type = 'text', required = true, attributes } = props;
+  const { request, name, label, value, help, type = 'text', required = true, attributes } = props;
   return (
     <label>
       {label}
       <input
         type={type}
         name={name}
-        value={visit.form.get(name) ?? value}
+        value={request.form.get(name) ?? value}
         required={required}
         {...attributes}
       />
@@ -210,43 +218,43 @@ export const Field = (props: FieldProps) => {
 };
 
 interface SwitchProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   /** The form that it is in. */
-  readonly does: string;
+  readonly form: string;
   readonly name: string;
   readonly label: string;
   readonly on: boolean;
 }
 
 /** Whether this form was sent: of a switch that is off nothing else comes. */
-const isSent = ({ form }: Visit, does: string): boolean => form.get('do') === does;
+const isFormSent = ({ form }: PageRequest, does: string): boolean => form.get('do') === does;
 
 /** After a refusal it stands as it was sent. */
-export const Switch = ({ visit, does, name, label, on }: SwitchProps) => (
+export const Switch = ({ request, form: does, name, label, on }: SwitchProps) => (
   <label>
     <input
       type="checkbox"
       name={name}
       value="on"
-      checked={isSent(visit, does) ? visit.form.get(name) === 'on' : on}
+      checked={isFormSent(request, does) ? request.form.get(name) === 'on' : on}
     />
     {label}
   </label>
 );
 
-interface BeforeProps {
-  readonly visit: Visit;
+interface FormVersionProps {
+  readonly request: PageRequest;
   /** The form that it is in. */
-  readonly does: string;
+  readonly form: string;
   readonly value: unknown;
 }
 
 /** What the form is made from; after a refusal still what it was made from at first. */
-export const Before = ({ visit, does, value }: BeforeProps) => (
+export const FormVersion = ({ request, form: does, value }: FormVersionProps) => (
   <input
     type="hidden"
     name="before"
-    value={(isSent(visit, does) && visit.form.get('before')) || markOf(value)}
+    value={(isFormSent(request, does) && request.form.get('before')) || versionOf(value)}
   />
 );
 
@@ -272,11 +280,15 @@ export const Select = ({ name, label, options, chosen }: SelectProps) => (
 );
 
 /** After a refusal a choice stands as it was sent: the first one may be more than was meant. */
-export const sentChoice = (visit: Visit, does: string, name: string): string | undefined =>
-  isSent(visit, does) ? (visit.form.get(name) ?? undefined) : undefined;
+export const chosenBefore = (
+  request: PageRequest,
+  does: string,
+  name: string,
+): string | undefined =>
+  isFormSent(request, does) ? (request.form.get(name) ?? undefined) : undefined;
 
 /** A table that may be wider than the screen; it is scrolled by keyboard, too. */
-export const Table = ({ label, heads, onPhone, children }: TableProps) => (
+export const Table = ({ label, heads, phoneColumns: onPhone, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
     <table class={onPhone === undefined ? undefined : `first-${onPhone}`}>
       <thead>
@@ -296,7 +308,7 @@ interface TableProps {
   /** One a column. */
   readonly heads: readonly Child[];
   /** How many of the first columns a narrow screen shows; all of them without it. */
-  readonly onPhone?: 2 | 3 | 4;
+  readonly phoneColumns?: 2 | 3 | 4;
   /** The rows. */
   readonly children?: Child;
 }

@@ -4,7 +4,7 @@
 import { PaygateError } from '../lib/errors.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { signedIn } from './dashboard-session.ts';
-import type { Page, Parts, Visit } from './page.ts';
+import type { DashboardParts, Page, PageRequest } from './page.ts';
 
 /** Streams of all sessions together: there is one operator. */
 const maxStreams = 30;
@@ -15,7 +15,7 @@ export interface PageEvents {
   stop(): void;
 }
 
-export function createPageEvents({ world, feed, extraPages }: Parts): PageEvents {
+export function createPageEvents({ world, feed, extraPages }: DashboardParts): PageEvents {
   const streams = new EventStreams({
     world,
     maxStreams,
@@ -32,7 +32,7 @@ export function createPageEvents({ world, feed, extraPages }: Parts): PageEvents
       path: '/live',
       // Browsers open a stream again by themselves, and can't set a header that says so.
       unattended: true,
-      show: (visit) => streams.open(visit.context, () => isStillSignedIn(visit)),
+      show: (request) => streams.open(request.context, () => isStillSignedIn(request)),
     },
     stop() {
       for (const stop of stops) stop();
@@ -42,10 +42,10 @@ export function createPageEvents({ world, feed, extraPages }: Parts): PageEvents
 }
 
 /** False also when the session can't be read. */
-function isStillSignedIn(visit: Visit): boolean {
-  const { store, world } = visit.parts;
+function isStillSignedIn(request: PageRequest): boolean {
+  const { store, world } = request.parts;
   try {
-    return store.admin.session(world.now(), visit.token)?.id === signedIn(visit).id;
+    return store.admin.session(world.now(), request.token)?.id === signedIn(request).id;
   } catch {
     return false;
   }

@@ -14,7 +14,7 @@ import type { Session } from '../store/records/admin.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { World } from '../world/world.ts';
-import type { Received } from './daily-sums.ts';
+import type { DailySums } from './daily-sums.ts';
 import type { Passwords } from './password.ts';
 import type { Transport } from './transport.ts';
 
@@ -37,23 +37,23 @@ export interface DashboardOptions {
   /** What shows that the clock of the machine is wrong; undefined while nothing does. */
   readonly clockFault: () => string | undefined;
   /** What is known of the machine that sends callbacks. */
-  readonly surroundings: () => CallbackSender;
+  readonly callbackSender: () => CallbackSender;
   /** After a commit that changed stores or wallets. */
-  readonly onCatalog: () => void;
+  readonly onCatalogChange: () => void;
   /** After a commit that forgot what was learnt of a server. */
-  readonly onServers: () => void;
+  readonly onServerChange: () => void;
   /** After a commit that made callbacks due. */
-  readonly onCallbacks: () => void;
+  readonly onCallbacksDue: () => void;
 }
 
-export interface Parts extends DashboardOptions {
+export interface DashboardParts extends DashboardOptions {
   readonly passwords: Passwords;
   readonly limits: Limits<'password' | 'code'>;
-  readonly received: Received;
+  readonly dailySums: DailySums;
 }
 
-export interface Visit {
-  readonly parts: Parts;
+export interface PageRequest {
+  readonly parts: DashboardParts;
   readonly context: Context;
   readonly transport: Transport;
   /** Path and query, as forms come back to. */
@@ -71,12 +71,12 @@ export interface Visit {
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 /** `to`: the page to look at next; `show`: something that is shown this once; `send`: a file. */
-export type Outcome =
+export type ActionResult =
   | { readonly to: string }
   | { readonly show: Markup }
   | { readonly send: Response };
 
-export type Action = (visit: Visit) => Promise<Outcome>;
+export type FormAction = (request: PageRequest) => Promise<ActionResult>;
 
 export interface Page {
   /** Below `/dashboard`. */
@@ -85,9 +85,9 @@ export interface Page {
   readonly open?: true;
   /** Scripts alone ask for it: no sign that somebody is there. */
   readonly unattended?: true;
-  readonly show: (visit: Visit) => Markup | Response | Promise<Response>;
+  readonly show: (request: PageRequest) => Markup | Response | Promise<Response>;
   /** What its forms do, by the name in their field `do`. */
-  readonly actions?: Readonly<Record<string, Action>>;
+  readonly actions?: Readonly<Record<string, FormAction>>;
 }
 
 /** A page that whoever builds the app gives to the dashboard. */
@@ -101,15 +101,15 @@ export interface ExtraPage extends Page {
 export const base = '/dashboard';
 
 /** What each form must bring; only who holds the cookie can know it. */
-export const formTokenOf = ({ token }: Pick<Visit, 'token'>): string =>
+export const formTokenOf = ({ token }: Pick<PageRequest, 'token'>): string =>
   createHash('sha256').update(`form ${token}`).digest('base64url');
 
 /** A number in the page's own address. */
-export function idIn({ context }: Visit): number {
+export function idIn({ context }: PageRequest): number {
   const text = context.req.param('id') ?? '';
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
 }
 
 /** A field of the form, without white space around it. */
-export const field = ({ form }: Pick<Visit, 'form'>, name: string): string =>
+export const field = ({ form }: Pick<PageRequest, 'form'>, name: string): string =>
   (form.get(name) ?? '').trim();

@@ -5,7 +5,7 @@ import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
 
 /** Patterns are looked for in so many characters: the time grows faster than their number. */
-const lookedAt = 128;
+const maxCheckedLength = 128;
 
 /**
  * @param words that are guessed first
@@ -13,5 +13,5 @@ const lookedAt = 128;
  */
 export function guessesLog10(password: string, words: readonly string[]): number {
   const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
-  return zxcvbn.check(password.slice(0, lookedAt), [...words]).guessesLog10;
+  return zxcvbn.check(password.slice(0, maxCheckedLength), [...words]).guessesLog10;
 }

@@ -9,13 +9,13 @@ import { base } from './page.ts';
 
 const tokenBytes = 32;
 /** How long one is good for. */
-export const linkMinutes = linkMs / minuteMs;
+export const signInLinkMinutes = linkMs / minuteMs;
 
 /**
  * Makes a link; the one before is not valid any more.
  * @param origin under which the dashboard is reached
  */
-export async function makeLink(
+export async function createSignInLink(
   { admin, database }: Pick<Store, 'admin' | 'database'>,
   { now, randomBytes }: Pick<World, 'now' | 'randomBytes'>,
   origin: string,

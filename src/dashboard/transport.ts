@@ -14,7 +14,7 @@ export interface Transport {
   /** Of a session. */
   readonly cookieName: string;
   /** Of who is looking at a page that is open. */
-  readonly visitorName: string;
+  readonly visitorCookieName: string;
 }
 
 export interface TransportOptions {
@@ -29,28 +29,28 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   const socketAddress = incoming?.socket?.remoteAddress ?? '';
   const header = (name: string): string | undefined => context.req.header(name);
   const host = header('Host') ?? '';
-  const secureAs = (shown: string): Transport => {
+  const secureTransport = (shown: string): Transport => {
     // Proxies write the port that a browser leaves out: `pay.example.com:443`.
     const urls = [`https://${shown}`, options.publicUrl ?? ''];
     const origins = urls.flatMap((url) => URL.parse(url)?.origin ?? []);
-    return { secure: true, origins, ...cookies('__Host-paygate') };
+    return { secure: true, origins, ...cookieNames('__Host-paygate') };
   };
   const httpsHost = httpsHostOf(context, options.proxies, host);
-  if (httpsHost !== undefined) return secureAs(httpsHost);
+  if (httpsHost !== undefined) return secureTransport(httpsHost);
   // Somebody stands between, and the way to him is unknown.
   if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
   if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
-    return secureAs(host);
+    return secureTransport(host);
   }
   if (!isThisMachine(socketAddress)) return undefined;
   const { hostname, port } = hostOf(host);
   // Any other name may be a stranger's, made to lead here.
   if (hostname !== 'localhost' && !isThisMachine(hostname)) return undefined;
   // Cookies know no ports: two paygates on one machine must not share one.
-  return { secure: false, origins: [`http://${host}`], ...cookies(`paygate-${port}`) };
+  return { secure: false, origins: [`http://${host}`], ...cookieNames(`paygate-${port}`) };
 }
 
-const cookies = (name: string) => ({ cookieName: name, visitorName: `${name}-visitor` });
+const cookieNames = (name: string) => ({ cookieName: name, visitorCookieName: `${name}-visitor` });
 
 function hostOf(host: string): { readonly hostname: string; readonly port: string } {
   const [, name = '', port = '80'] =

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
-import { makeLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import {
   accessibilityFaults,
@@ -348,7 +348,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const watched = await openPage(browser, { javaScriptEnabled });
       const { page } = watched;
       await page.goto(
-        await house.withStore((store) => makeLink(store, house.world, originOf(house))),
+        await house.withStore((store) => createSignInLink(store, house.world, originOf(house))),
       );
       await page.getByLabel('New password').fill(password);
       await page.getByLabel('The same again').fill(password);

@@ -7,7 +7,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
-import { makeLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/db/schema.ts';
@@ -29,7 +29,7 @@ const shut = pages
 
 const link = (house: House): Promise<string> =>
   house.withStore(async (store) => {
-    const url = await makeLink(store, house.world, '');
+    const url = await createSignInLink(store, house.world, '');
     return url;
   });
 

@@ -1,9 +1,9 @@
 import { randomBytes, scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createPasswords, type Trier } from '../../src/dashboard/password.ts';
+import { createPasswords, type PasswordClient } from '../../src/dashboard/password.ts';
 import { cheapHash } from '../support/visitor.ts';
 
-const one: Trier = { line: 'one', isKnown: false };
+const one: PasswordClient = { network: 'one', isKnown: false };
 
 const passwords = () => createPasswords((length) => randomBytes(length));
 
@@ -17,7 +17,7 @@ test('a password is known again by its hash alone, whose cost is that of scrypt 
 });
 
 test('a hash that takes more memory than those of today is made anew, and no other', async () => {
-  const { hash, renew, verify } = passwords();
+  const { hash, rehash: renew, verify } = passwords();
   const salt = Buffer.alloc(16, 7);
   const made = scryptSync('a lamp, two owls', salt, 32, {
     N: 2 ** 17,
@@ -70,7 +70,7 @@ test('strangers fill six places and no more; those who were in before have two b
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
   const tryOf = (line: number, isKnown = false) =>
-    verify('fifteen letters', stored, { line: String(line), isKnown });
+    verify('fifteen letters', stored, { network: String(line), isKnown });
   const strangers = Array.from({ length: 6 }, (_, line) => tryOf(line));
   await expect(tryOf(7)).rejects.toThrow('Too many');
   const known = [tryOf(8, true), tryOf(9, true)];
@@ -83,7 +83,7 @@ test('a line has two of the places, however often it tries, and others the rest'
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
   const tries = Array.from({ length: 10 }, () => verify('wrong', stored, one));
-  const other = verify('fifteen letters', stored, { ...one, line: 'other' });
+  const other = verify('fifteen letters', stored, { ...one, network: 'other' });
   const made = await Promise.allSettled(tries);
   expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   expect(await other).toBe(true);

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { makeLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { runCli } from '../support/cli.ts';
 import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { password, signedIn, visitorOf } from '../support/visitor.ts';
@@ -18,7 +18,7 @@ test('says what is done and what comes next, and is gone once a shop has answere
   const house = await openHouse();
   await untilReady(house);
   const visitor = visitorOf(house);
-  const path = await house.withStore((store) => makeLink(store, house.world, ''));
+  const path = await house.withStore((store) => createSignInLink(store, house.world, ''));
   const fields = { 'password-new': password, 'password-again': password };
   const entered = await visitor.submit(path, 'enter', fields);
   expect(entered.to).toBe(`${home}/welcome`);

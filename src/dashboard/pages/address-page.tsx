@@ -1,21 +1,24 @@
 // One address: its QR code (BIP21) and the payments to it.
 
 import { Layout, Time } from '../layout.tsx';
-import { base, idIn, type Page, type Visit } from '../page.ts';
+import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { QrCode } from '../qr.tsx';
 import { PaymentTable } from './payments-page.tsx';
 
 /** Payments to one address that are shown; the list of payments has all. */
-const mostShown = 50;
+const maxPayments = 50;
 
-export const addressPage: Page = { path: '/addresses/:id', show: (visit) => addressMarkup(visit) };
+export const addressPage: Page = {
+  path: '/addresses/:id',
+  show: (request) => addressMarkup(request),
+};
 
-function addressMarkup(visit: Visit) {
-  const { addressView: addressDesk, paymentView: paymentDesk } = visit.parts.store;
-  const row = addressDesk.address(idIn(visit));
-  const payments = paymentDesk.list({ scripthash: row.scripthash, limit: mostShown });
+function addressMarkup(request: PageRequest) {
+  const { addressView, paymentView } = request.parts.store;
+  const row = addressView.address(idIn(request));
+  const payments = paymentView.list({ scripthash: row.scripthash, limit: maxPayments });
   return (
-    <Layout visit={visit} title="Address" live>
+    <Layout request={request} title="Address" live>
       <p>
         <code>{row.address}</code>
       </p>
@@ -37,7 +40,11 @@ function addressMarkup(visit: Visit) {
         </dd>
       </dl>
       <h2>Payments</h2>
-      {payments.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={payments} />}
+      {payments.length === 0 ? (
+        <p>None yet.</p>
+      ) : (
+        <PaymentTable request={request} rows={payments} />
+      )}
     </Layout>
   );
 }

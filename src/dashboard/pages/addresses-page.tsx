@@ -7,37 +7,40 @@ import {
   maxRowsRead,
 } from '../../store/views/address-view.ts';
 import { Layout, Table, Time } from '../layout.tsx';
-import { base, type Page, type Visit } from '../page.ts';
+import { base, type Page, type PageRequest } from '../page.ts';
 import {
-  asked,
-  askedChoice,
-  askedNumber,
-  askedStore,
-  Choice,
-  Filters,
+  FilterForm,
+  FilterSelect,
   Pager,
-  rowsRead,
-  rowsShown,
-  StoreChoice,
+  queryChoice,
+  queryNumber,
+  queryStore,
+  queryText,
+  rowsOfPage,
+  rowsPerQuery,
+  StoreFilter,
 } from './listing.tsx';
 import { searchOf } from './payments-page.tsx';
 
 const here = `${base}/addresses`;
 
-export const addressesPage: Page = { path: '/addresses', show: (visit) => addressesMarkup(visit) };
+export const addressesPage: Page = {
+  path: '/addresses',
+  show: (request) => addressesMarkup(request),
+};
 
-function addressesMarkup(visit: Visit) {
-  const { rows, goesOnAt } = pageOf(visit);
+function addressesMarkup(request: PageRequest) {
+  const { rows, goesOnAt } = addressPageOf(request);
   return (
-    <Layout visit={visit} title="Addresses">
-      <Gaps visit={visit} />
-      <Filters path={here}>
+    <Layout request={request} title="Addresses">
+      <WalletGaps request={request} />
+      <FilterForm path={here}>
         <label>
           Address
-          <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
         </label>
-        <Choice
-          visit={visit}
+        <FilterSelect
+          request={request}
           name="state"
           label="Show"
           options={[
@@ -45,9 +48,9 @@ function addressesMarkup(visit: Visit) {
             ['unpaid', 'unpaid'],
           ]}
         />
-        <StoreChoice visit={visit} none />
-      </Filters>
-      {rows.length > 0 ? <AddressTable rows={rowsShown(rows)} /> : null}
+        <StoreFilter request={request} offersNone />
+      </FilterForm>
+      {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
       {goesOnAt !== undefined ? (
         <p>
           {maxRowsRead.toLocaleString('en')} addresses were looked at: there may be more such ones
@@ -56,27 +59,27 @@ function addressesMarkup(visit: Visit) {
       ) : rows.length === 0 ? (
         <p>There is no such address.</p>
       ) : null}
-      <Pager visit={visit} rows={rows} goesOnAt={goesOnAt} />
+      <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
     </Layout>
   );
 }
 
-function pageOf(visit: Visit): AddressPage {
-  const state = askedChoice(visit, 'state', ['paid', 'unpaid']);
+function addressPageOf(request: PageRequest): AddressPage {
+  const state = queryChoice(request, 'state', ['paid', 'unpaid']);
   const filter = {
-    storeId: askedStore(visit),
+    storeId: queryStore(request),
     ...(state !== undefined && { paid: state === 'paid' }),
-    beforeId: askedNumber(visit, 'before'),
-    limit: rowsRead,
+    beforeId: queryNumber(request, 'before'),
+    limit: rowsPerQuery,
   };
-  const search = searchOf(visit);
+  const search = searchOf(request);
   const isNone = search === undefined || search.txid !== undefined;
   return isNone
     ? { rows: [], goesOnAt: undefined }
-    : visit.parts.store.addressView.list({ ...filter, ...search });
+    : request.parts.store.addressView.list({ ...filter, ...search });
 }
 
-const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
+const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) => (
   <ul class="plain">
     {parts.store.catalog.wallets().map(({ id }) => {
       const unpaid = parts.store.addresses.unpaidRun(id);
@@ -94,7 +97,11 @@ const Gaps = ({ visit: { parts } }: { readonly visit: Visit }) => (
 );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table label="Addresses" heads={['Address', 'Paid', 'Given out', 'Store', 'Place']} onPhone={2}>
+  <Table
+    label="Addresses"
+    heads={['Address', 'Paid', 'Given out', 'Store', 'Place']}
+    phoneColumns={2}
+  >
     {rows.map((row) => (
       <tr>
         <td>

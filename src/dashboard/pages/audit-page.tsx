@@ -2,17 +2,17 @@
 
 import { actorOf } from '../../store/records/audit.ts';
 import { Layout, Table, Time } from '../layout.tsx';
-import type { Page, Visit } from '../page.ts';
-import { askedNumber, Pager, rowsRead, rowsShown } from './listing.tsx';
+import type { Page, PageRequest } from '../page.ts';
+import { Pager, queryNumber, rowsOfPage, rowsPerQuery } from './listing.tsx';
 
-export const auditPage: Page = { path: '/settings/audit', show: (visit) => auditLog(visit) };
+export const auditPage: Page = { path: '/settings/audit', show: (request) => auditMarkup(request) };
 
-function auditLog(visit: Visit) {
-  const rows = visit.parts.store.audit.list(rowsRead, askedNumber(visit, 'before'));
+function auditMarkup(request: PageRequest) {
+  const rows = request.parts.store.audit.list(rowsPerQuery, queryNumber(request, 'before'));
   return (
-    <Layout visit={visit} title="Changes">
+    <Layout request={request} title="Changes">
       <Table label="Changes" heads={['When', 'Who', 'What', 'Store', 'Values']}>
-        {rowsShown(rows).map((row) => (
+        {rowsOfPage(rows).map((row) => (
           <tr>
             <td>
               <Time at={row.at} />
@@ -26,7 +26,7 @@ function auditLog(visit: Visit) {
           </tr>
         ))}
       </Table>
-      <Pager visit={visit} rows={rows} />
+      <Pager request={request} rows={rows} />
     </Layout>
   );
 }

@@ -3,22 +3,22 @@
 
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup/backup.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { Form, Layout, Select, sentChoice, Time } from '../layout.tsx';
-import { field, type Outcome, type Page, type Visit } from '../page.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { chosenBefore, Form, Layout, Select, Time } from '../layout.tsx';
+import { type ActionResult, field, type Page, type PageRequest } from '../page.ts';
 
 export const backupsPage: Page = {
   path: '/settings/backups',
-  show: (visit) => backups(visit),
+  show: (request) => backupsMarkup(request),
   actions: { download },
 };
 
-function backups(visit: Visit) {
-  const files = listBackups(visit.parts.store.database.path);
+function backupsMarkup(request: PageRequest) {
+  const files = listBackups(request.parts.store.database.path);
   const [newest] = files;
   return (
-    <Layout visit={visit} title="Backups">
+    <Layout request={request} title="Backups">
       {newest === undefined ? (
         <p class="alarm">
           There is none yet. paygate takes one by itself soon after something changed.
@@ -29,12 +29,12 @@ function backups(visit: Visit) {
             The newest was written at <Time at={newest.at} />. Whoever has a copy has the keys of
             your shops: keep it like one.
           </p>
-          <Form visit={visit} does="download" button="Download" confirm>
+          <Form request={request} action="download" button="Download" needsPassword>
             <Select
               name="file"
               label="Copy"
               options={files.map(({ name, bytes }) => [name, `${name}, ${sizeOf(bytes)}`] as const)}
-              chosen={sentChoice(visit, 'download', 'file')}
+              chosen={chosenBefore(request, 'download', 'file')}
             />
           </Form>
         </>
@@ -48,11 +48,11 @@ function backups(visit: Visit) {
 
 const sizeOf = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
-async function download(visit: Visit): Promise<Outcome> {
-  const name = field(visit, 'file');
-  await requireFresh(visit);
-  const { database } = visit.parts.store;
-  await database.write((tx) => note(visit, tx, 'backup.download', { file: name }));
+async function download(request: PageRequest): Promise<ActionResult> {
+  const name = field(request, 'file');
+  await requireRecentPassword(request);
+  const { database } = request.parts.store;
+  await database.write((tx) => recordAudit(request, tx, 'backup.download', { file: name }));
   const { stream, bytes } = readBackup(database.path, name);
   return {
     send: new Response(Readable.toWeb(stream) as ReadableStream, {

@@ -3,28 +3,28 @@
 import { redactedTarget } from '../../domain/callback.ts';
 import { formatDoubt } from '../../domain/callback-answer.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
-import { note } from '../audit-entry.ts';
-import { Form, Layout, Note, Time } from '../layout.tsx';
-import { base, idIn, type Outcome, type Page, type Visit } from '../page.ts';
-import { stateOf } from './callbacks-page.tsx';
+import { recordAudit } from '../audit-entry.ts';
+import { DoneNote, Form, Layout, Time } from '../layout.tsx';
+import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
+import { deliveryState } from './callbacks-page.tsx';
 
 export const callbackPage: Page = {
   path: '/callbacks/:id',
-  show: (visit) => callback(visit),
+  show: (request) => callbackMarkup(request),
   actions: { resend },
 };
 
-function callback(visit: Visit) {
-  const { outbox, catalog } = visit.parts.store;
-  const row = outbox.callback(idIn(visit));
+function callbackMarkup(request: PageRequest) {
+  const { outbox, catalog } = request.parts.store;
+  const row = outbox.callback(idIn(request));
   const store = catalog.store(row.storeId);
   const { callbackUrl, name, callbacksStopped } = store;
   return (
-    <Layout visit={visit} title={`Callback ${row.id}`}>
-      <Note visit={visit} />
+    <Layout request={request} title={`Callback ${row.id}`}>
+      <DoneNote request={request} />
       <dl class="facts">
         <dt>State</dt>
-        <dd>{stateOf(row.state, store)}</dd>
+        <dd>{deliveryState(row.state, store)}</dd>
         <dt>Request</dt>
         <dd>
           <code>GET {redactedTarget(callbackUrl, row.query)}</code>
@@ -64,18 +64,18 @@ function callback(visit: Visit) {
           </>
         )}
       </dl>
-      <Form visit={visit} does="resend" button="Send it again now" />
-      <Attempts made={row.attemptCount} rows={outbox.attempts(row.id)} />
+      <Form request={request} action="resend" button="Send it again now" />
+      <Attempts total={row.attemptCount} rows={outbox.attempts(row.id)} />
     </Layout>
   );
 }
 
 interface AttemptsProps {
-  readonly made: number;
+  readonly total: number;
   readonly rows: readonly AttemptRow[];
 }
 
-const Attempts = ({ made, rows }: AttemptsProps) => (
+const Attempts = ({ total: made, rows }: AttemptsProps) => (
   <section aria-labelledby="attempts">
     <h2 id="attempts">Attempts</h2>
     {made > rows.length ? <p>{made - rows.length} of them are too old to be shown.</p> : null}
@@ -110,13 +110,13 @@ const Attempts = ({ made, rows }: AttemptsProps) => (
   </section>
 );
 
-async function resend(visit: Visit): Promise<Outcome> {
-  const id = idIn(visit);
-  const { outbox, database } = visit.parts.store;
+async function resend(request: PageRequest): Promise<ActionResult> {
+  const id = idIn(request);
+  const { outbox, database } = request.parts.store;
   await database.write((tx) => {
-    outbox.resend(tx, visit.now, id);
-    note(visit, tx, 'callback.resend', { ids: [id] });
+    outbox.resend(tx, request.now, id);
+    recordAudit(request, tx, 'callback.resend', { ids: [id] });
   });
-  visit.parts.onCallbacks();
+  request.parts.onCallbacksDue();
   return { to: `${base}/callbacks/${id}?done=resent` };
 }

@@ -5,26 +5,26 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { CallbackState } from '../../store/db/schema.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/views/callback-view.ts';
-import { note } from '../audit-entry.ts';
+import { recordAudit } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { Form, Layout, Note, Select, Table, Time } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import {
-  asked,
-  askedChoice,
-  askedNumber,
-  Choice,
-  Filters,
+  FilterForm,
+  FilterSelect,
   Pager,
-  rowsRead,
-  rowsShown,
-  StoreChoice,
+  queryChoice,
+  queryNumber,
+  queryText,
+  rowsOfPage,
+  rowsPerQuery,
+  StoreFilter,
   withQuery,
 } from './listing.tsx';
 
 const here = `${base}/callbacks`;
 
-const callbackStates: Readonly<Record<CallbackState, string>> = {
+const stateTexts: Readonly<Record<CallbackState, string>> = {
   owed: 'owed',
   held: 'held back, its payment is gone',
   delivered: 'delivered',
@@ -33,68 +33,68 @@ const callbackStates: Readonly<Record<CallbackState, string>> = {
 };
 
 /** The same of one, whose store may be called no more. */
-export const stateOf = (state: CallbackState, { callbacksStopped }: StoreRow): string =>
+export const deliveryState = (state: CallbackState, { callbacksStopped }: StoreRow): string =>
   callbacksStopped && state === 'owed'
     ? 'not sent: the callbacks of its store were stopped'
-    : callbackStates[state];
+    : stateTexts[state];
 
 const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
 
 export const callbacksPage: Page = {
   path: '/callbacks',
-  show: (visit) => callbacks(visit),
+  show: (request) => callbacksMarkup(request),
   actions: {
     resend: resendChosen,
-    'resend-failed': (visit) => resendAll(visit, 'failed'),
-    'resend-doubtful': (visit) => resendAll(visit, 'doubtful'),
+    'resend-failed': (request) => resendAll(request, 'failed'),
+    'resend-doubtful': (request) => resendAll(request, 'doubtful'),
   },
 };
 
-function callbacks(visit: Visit) {
-  const filter = filterOf(visit);
-  const rows = visit.parts.store.outbox.list(filter);
+function callbacksMarkup(request: PageRequest) {
+  const filter = filterOf(request);
+  const rows = request.parts.store.outbox.list(filter);
   return (
-    <Layout visit={visit} title="Callbacks">
-      <Note visit={visit} />
-      <Filters path={here}>
-        <Choice
-          visit={visit}
+    <Layout request={request} title="Callbacks">
+      <DoneNote request={request} />
+      <FilterForm path={here}>
+        <FilterSelect
+          request={request}
           name="state"
           label="State"
-          options={filters.map((state) => [state, nameOf(state)] as const)}
+          options={filters.map((state) => [state, filterText(state)] as const)}
         />
-        <StoreChoice visit={visit} />
-      </Filters>
+        <StoreFilter request={request} />
+      </FilterForm>
       {rows.length === 0 ? (
         <p>There is no such callback.</p>
       ) : (
-        <Form visit={visit} does="resend" button="Send the chosen ones again">
-          <CallbackTable rows={rowsShown(rows)} />
+        <Form request={request} action="resend" button="Send the chosen ones again">
+          <CallbackTable rows={rowsOfPage(rows)} />
         </Form>
       )}
-      <Pager visit={visit} rows={rows} />
-      <Failed visit={visit} />
+      <Pager request={request} rows={rows} />
+      <ResendAll request={request} />
     </Layout>
   );
 }
 
-const nameOf = (state: (typeof filters)[number]): string =>
-  state === 'flagged' ? 'delivered, but the answer is doubtful' : callbackStates[state];
+const filterText = (state: (typeof filters)[number]): string =>
+  state === 'flagged' ? 'delivered, but the answer is doubtful' : stateTexts[state];
 
-function filterOf(visit: Visit): CallbackFilter {
-  const state = askedChoice(visit, 'state', filters);
+function filterOf(request: PageRequest): CallbackFilter {
+  const state = queryChoice(request, 'state', filters);
   return {
-    storeId: askedNumber(visit, 'store'),
+    storeId: queryNumber(request, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
-    beforeId: askedNumber(visit, 'before'),
-    limit: rowsRead,
+    beforeId: queryNumber(request, 'before'),
+    limit: rowsPerQuery,
   };
 }
 
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   <Table
     label="Callbacks"
-    onPhone={4}
+    phoneColumns={4}
     heads={[
       <span class="hidden">Choose</span>,
       'Made',
@@ -121,9 +121,9 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
           </a>
         </td>
         <td>{row.status}</td>
-        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{callbackStates[row.state]}</td>
+        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{stateTexts[row.state]}</td>
         <td>{row.attemptCount}</td>
-        <td>{lastAnswer(row)}</td>
+        <td>{LastResponse(row)}</td>
         <td>
           <code>{row.address}</code>
         </td>
@@ -132,9 +132,9 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   </Table>
 );
 
-const lastAnswer = (row: CallbackRow) => (
+const LastResponse = (row: CallbackRow) => (
   <>
-    {wordsOf(row)}
+    {responseText(row)}
     {row.confirmAt === null ? null : (
       <>
         ; sent again <Time at={row.confirmAt} />
@@ -143,14 +143,14 @@ const lastAnswer = (row: CallbackRow) => (
   </>
 );
 
-function wordsOf({ reason, doubt, outcome }: CallbackRow): string {
+function responseText({ reason, doubt, outcome }: CallbackRow): string {
   if (doubt !== null) return `delivered, but the answer ${formatDoubt(doubt)}`;
   return reason ?? outcome ?? '';
 }
 
-const Failed = ({ visit }: { readonly visit: Visit }) => {
+const ResendAll = ({ request }: { readonly request: PageRequest }) => {
   // One that was removed may still be called; it stands behind the others.
-  const rows = visit.parts.store.catalog
+  const rows = request.parts.store.catalog
     .stores({ archived: true })
     .filter(({ callbacksStopped }) => !callbacksStopped)
     .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
@@ -158,57 +158,60 @@ const Failed = ({ visit }: { readonly visit: Visit }) => {
     <section aria-labelledby="failed">
       <h2 id="failed">Send all failed ones again</h2>
       <p>Those that were given up, and those that wait after a failure.</p>
-      <Form visit={visit} does="resend-failed" button="Send them">
-        <OfStore visit={visit} rows={rows} />
+      <Form request={request} action="resend-failed" button="Send them">
+        <StoreField request={request} rows={rows} />
       </Form>
       <h2>Send all doubtful ones again</h2>
       <p>Those that were delivered, but whose last answer is doubtful.</p>
-      <Form visit={visit} does="resend-doubtful" button="Send them">
-        <OfStore visit={visit} rows={rows} />
+      <Form request={request} action="resend-doubtful" button="Send them">
+        <StoreField request={request} rows={rows} />
       </Form>
     </section>
   );
 };
 
-interface OfStoreProps {
-  readonly visit: Visit;
+interface StoreFieldProps {
+  readonly request: PageRequest;
   readonly rows: readonly StoreRow[];
 }
 
-const OfStore = ({ visit, rows }: OfStoreProps) => (
+const StoreField = ({ request, rows }: StoreFieldProps) => (
   <Select
     name="store"
     label="Of the store"
     options={rows.map(
       ({ id, name, archivedAt }) => [id, archivedAt === null ? name : `${name} (removed)`] as const,
     )}
-    chosen={asked(visit, 'store')}
+    chosen={queryText(request, 'store')}
   />
 );
 
-async function resendChosen(visit: Visit): Promise<Outcome> {
-  const ids = visit.form.getAll('id').map(Number);
+async function resendChosen(request: PageRequest): Promise<ActionResult> {
+  const ids = request.form.getAll('id').map(Number);
   if (ids.length === 0 || !ids.every(Number.isSafeInteger)) {
     throw new PaygateError('invalid', 'Choose which ones.');
   }
-  const { outbox, database } = visit.parts.store;
+  const { outbox, database } = request.parts.store;
   await database.write((tx) => {
-    for (const id of ids) outbox.resend(tx, visit.now, id);
-    note(visit, tx, 'callback.resend', { ids });
+    for (const id of ids) outbox.resend(tx, request.now, id);
+    recordAudit(request, tx, 'callback.resend', { ids });
   });
-  visit.parts.onCallbacks();
-  return { to: withQuery(visit, { done: 'resent' }) };
+  request.parts.onCallbacksDue();
+  return { to: withQuery(request, { done: 'resent' }) };
 }
 
-async function resendAll(visit: Visit, which: 'failed' | 'doubtful'): Promise<Outcome> {
-  const storeId = wholeNumber(visit, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const { outbox, database } = visit.parts.store;
+async function resendAll(
+  request: PageRequest,
+  which: 'failed' | 'doubtful',
+): Promise<ActionResult> {
+  const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
+  const { outbox, database } = request.parts.store;
   const resend = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
   const count = await database.write((tx) => {
-    const resent = resend(tx, visit.now, storeId, 0);
-    note(visit, tx, `callback.resend-${which}`, { count: resent }, storeId);
+    const resent = resend(tx, request.now, storeId, 0);
+    recordAudit(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
-  visit.parts.onCallbacks();
-  return { to: withQuery(visit, { done: count === 0 ? `none-${which}` : 'resent' }) };
+  request.parts.onCallbacksDue();
+  return { to: withQuery(request, { done: count === 0 ? `none-${which}` : 'resent' }) };
 }

@@ -1,20 +1,20 @@
 // The API key of all stores, masked until it is asked for.
 
 import { merchantKeyText } from '../../store/records/api-keys.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
 import { Form } from '../layout.tsx';
-import type { Visit } from '../page.ts';
+import type { PageRequest } from '../page.ts';
 
-interface Props {
-  readonly visit: Visit;
+interface MerchantKeyProps {
+  readonly request: PageRequest;
   readonly apiKey: string;
   /** Whether it was asked for. */
   readonly shown: boolean;
 }
 
 /** For a page that has the action `reveal-key`. */
-export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
+export const MerchantKey = ({ request, apiKey, shown }: MerchantKeyProps) => (
   <>
     <p>
       <code id="merchant-key">{shown ? apiKey : masked(apiKey)}</code>
@@ -24,7 +24,7 @@ export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
         Copy the key
       </button>
     ) : (
-      <Form visit={visit} does="reveal-key" button="Show the key" confirm />
+      <Form request={request} action="reveal-key" button="Show the key" needsPassword />
     )}
   </>
 );
@@ -32,8 +32,8 @@ export const MerchantKey = ({ visit, apiKey, shown }: Props) => (
 const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 
 /** To somebody who has just typed the password; the log of changes keeps that it was shown. */
-export async function revealKey(visit: Visit): Promise<void> {
-  await requireFresh(visit);
-  merchantKeyText(visit.parts.store.keys);
-  await visit.parts.store.database.write((tx) => note(visit, tx, 'key.reveal'));
+export async function revealKey(request: PageRequest): Promise<void> {
+  await requireRecentPassword(request);
+  merchantKeyText(request.parts.store.keys);
+  await request.parts.store.database.write((tx) => recordAudit(request, tx, 'key.reveal'));
 }

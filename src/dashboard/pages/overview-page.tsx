@@ -4,42 +4,42 @@ import { countText } from '../../status/findings.ts';
 import type { HealthReport } from '../../status/health.ts';
 import { dismissCopy } from '../../store/records/settings.ts';
 import { Alarms } from '../alarm-banners.tsx';
-import { note } from '../audit-entry.ts';
+import { recordAudit } from '../audit-entry.ts';
 import { ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { PaymentTable } from './payments-page.tsx';
-import { isUnfinished, welcomePath } from './welcome-page.tsx';
+import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
 
-const latest = 10;
+const maxPayments = 10;
 
 export const overviewPage: Page = {
   path: '/',
-  show: (visit) => overview(visit),
+  show: (request) => overviewMarkup(request),
   actions: { 'dismiss-restored': dismissRestored },
 };
 
-function overview(visit: Visit) {
-  const { paymentView: paymentDesk } = visit.parts.store;
-  const health = visit.parts.health();
-  const rows = paymentDesk.list({ limit: latest });
+function overviewMarkup(request: PageRequest) {
+  const { paymentView } = request.parts.store;
+  const health = request.parts.health();
+  const rows = paymentView.list({ limit: maxPayments });
   return (
-    <Layout visit={visit} title="Overview" live>
-      {isUnfinished(visit) ? (
+    <Layout request={request} title="Overview" live>
+      {isSetupUnfinished(request) ? (
         <p class="note">
           <a href={welcomePath}>On with setting up</a>
         </p>
       ) : null}
-      <Alarms visit={visit} alarms={visit.parts.findingHistory.findings()} />
-      <ReceivedChart sums={visit.parts.received()} now={visit.now} />
+      <Alarms request={request} alarms={request.parts.findingHistory.findings()} />
+      <ReceivedChart sums={request.parts.dailySums()} now={request.now} />
       <h2>Latest payments</h2>
-      {rows.length === 0 ? <p>None yet.</p> : <PaymentTable visit={visit} rows={rows} />}
-      <Standing health={health} />
+      {rows.length === 0 ? <p>None yet.</p> : <PaymentTable request={request} rows={rows} />}
+      <StatusFacts health={health} />
     </Layout>
   );
 }
 
-const Standing = ({
+const StatusFacts = ({
   health: { network, electrum, callbacks },
 }: {
   readonly health: HealthReport;
@@ -58,11 +58,11 @@ const Standing = ({
   </dl>
 );
 
-async function dismissRestored(visit: Visit): Promise<Outcome> {
-  const { catalog, database } = visit.parts.store;
+async function dismissRestored(request: PageRequest): Promise<ActionResult> {
+  const { catalog, database } = request.parts.store;
   await database.write((tx) => {
     dismissCopy(tx, catalog);
-    note(visit, tx, 'alarm.dismiss', { alarm: 'restored-database' });
+    recordAudit(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });
   });
   return { to: base };
 }

@@ -7,41 +7,44 @@ import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
 import { priceText, worthText } from '../fiat-worth.tsx';
 import { Amount, Layout, Time } from '../layout.tsx';
-import { base, idIn, type Page, type Visit } from '../page.ts';
-import { stateOf } from './callbacks-page.tsx';
-import { shownState } from './payments-page.tsx';
+import { base, idIn, type Page, type PageRequest } from '../page.ts';
+import { deliveryState } from './callbacks-page.tsx';
+import { paymentState } from './payments-page.tsx';
 
 /** Confirmations that the time line shows one by one. */
-const mostShown = 12;
+const maxConfirmationEvents = 12;
 
-export const paymentPage: Page = { path: '/payments/:id', show: (visit) => payment(visit) };
+export const paymentPage: Page = {
+  path: '/payments/:id',
+  show: (request) => paymentMarkup(request),
+};
 
-function payment(visit: Visit) {
-  const { store } = visit.parts;
-  const row = store.paymentView.payment(idIn(visit));
+function paymentMarkup(request: PageRequest) {
+  const { store } = request.parts;
+  const row = store.paymentView.payment(idIn(request));
   return (
-    <Layout visit={visit} title="Payment" live>
-      <Facts store={store} row={row} now={visit.now} />
+    <Layout request={request} title="Payment" live>
+      <Facts store={store} row={row} now={request.now} />
       <Proof store={store} row={row} />
       <h2>How it went</h2>
       <ol class="plain">
-        {eventsOf(store, row).map(({ at, text }) => (
+        {timelineOf(store, row).map(({ at, text }) => (
           <li>
             <Time at={at} />: {text}
           </li>
         ))}
       </ol>
-      <Told store={store} row={row} />
+      <WebhookAttempts store={store} row={row} />
     </Layout>
   );
 }
 
-interface Props {
+interface PaymentProps {
   readonly store: Store;
   readonly row: PaymentEntry;
 }
 
-const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
+const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => (
   <dl class="facts">
     <dt>Amount</dt>
     <dd>
@@ -49,7 +52,7 @@ const Facts = ({ store, row, now }: Props & { readonly now: number }) => (
     </dd>
     <WorthFact row={row} now={now} />
     <dt>State</dt>
-    <dd>{shownState(store, row).text}</dd>
+    <dd>{paymentState(store, row).text}</dd>
     <dt>Confirmations</dt>
     <dd>
       {confirmationsOf(store, row)}
@@ -115,7 +118,7 @@ function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): 
   return `, of ${requiredConfirmationsFor(policy, valueSat)} that the store asks for`;
 }
 
-function Proof({ store, row }: Props) {
+function Proof({ store, row }: PaymentProps) {
   const { height, blockHash, state } = row;
   if (state === 'dropped') return null;
   if (height === null || blockHash === null) {
@@ -140,22 +143,22 @@ function Proof({ store, row }: Props) {
   );
 }
 
-interface Happening {
+interface TimelineEvent {
   readonly at: number;
   readonly text: string;
 }
 
 /** What is known of its course, in order: times of blocks are those that they claim. */
-function eventsOf(store: Store, row: PaymentEntry): Happening[] {
-  const told = store.paymentView.callbacksOf(row.id);
-  const takenBack = told.filter((each, place) => {
-    const before = told[place - 1];
+function timelineOf(store: Store, row: PaymentEntry): TimelineEvent[] {
+  const callbacks = store.paymentView.callbacksOf(row.id);
+  const reversals = callbacks.filter((each, place) => {
+    const before = callbacks[place - 1];
     return before !== undefined && each.status < before.status;
   });
   const seen = { at: row.firstSeenAt, text: 'seen for the first time' };
-  const later: Happening[] = [
-    ...confirmationsIn(store, row),
-    ...takenBack.map(({ createdAt }) => ({
+  const later: TimelineEvent[] = [
+    ...confirmationEvents(store, row),
+    ...reversals.map(({ createdAt }) => ({
       at: createdAt,
       text: 'taken back: its block left the best chain',
     })),
@@ -168,10 +171,10 @@ function eventsOf(store: Store, row: PaymentEntry): Happening[] {
   return [seen, ...later.sort((first, second) => first.at - second.at)];
 }
 
-function confirmationsIn(store: Store, row: PaymentEntry): Happening[] {
+function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
   const { height } = row;
   if (height === null) return [];
-  const count = Math.min(confirmationsOf(store, row), mostShown);
+  const count = Math.min(confirmationsOf(store, row), maxConfirmationEvents);
   return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
     const header = store.headers.bestAt(height + place);
     if (header === undefined) return [];
@@ -181,7 +184,7 @@ function confirmationsIn(store: Store, row: PaymentEntry): Happening[] {
 }
 
 /** Why the shop was told nothing. */
-function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) {
     return 'Nothing: nobody knows which store gave its address out. Mark its order as paid by hand.';
   }
@@ -191,21 +194,21 @@ function silenceOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): str
     : 'Nothing yet.';
 }
 
-function Told({ store, row }: Props) {
-  const { catalog, paymentView: paymentDesk } = store;
-  const rows = paymentDesk.callbacksOf(row.id);
+function WebhookAttempts({ store, row }: PaymentProps) {
+  const { catalog, paymentView } = store;
+  const rows = paymentView.callbacksOf(row.id);
   return (
     <>
       <h2>What the shop was told</h2>
       {rows.length === 0 ? (
-        <p>{silenceOf(store, row)}</p>
+        <p>{noCallbackReason(store, row)}</p>
       ) : (
         <ul class="plain">
           {rows.map((each) => (
             <li>
               <Time at={each.createdAt} />:{' '}
               <a href={`${base}/callbacks/${each.id}`}>
-                status {each.status}, {stateOf(each.state, catalog.store(each.storeId))}
+                status {each.status}, {deliveryState(each.state, catalog.store(each.storeId))}
               </a>
               , {each.attemptCount} attempt(s)
             </li>

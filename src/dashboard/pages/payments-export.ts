@@ -7,14 +7,14 @@ import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
 import { priceText, worthIn } from '../fiat-worth.tsx';
-import type { Page, Visit } from '../page.ts';
+import type { Page, PageRequest } from '../page.ts';
 import { filterOf, searchOf } from './payments-page.tsx';
 
 /** Excel takes a table for the code page of its machine without it; what reads CSV by program skips it as utf-8-sig. */
 const byteOrderMark = '\ufeff';
 /** Few enough that nothing else waits for long. */
-const rowsAtOnce = 100;
-const head = [
+const rowsPerQuery = 100;
+const columns = [
   'id',
   'first_seen',
   'store',
@@ -32,8 +32,8 @@ const head = [
 
 export const paymentsExportPage: Page = {
   path: '/payments/export',
-  show: (visit) =>
-    new Response(linesFor(visit), {
+  show: (request) =>
+    new Response(csvStream(request), {
       headers: {
         'Content-Type': 'text/csv; charset=utf-8',
         'Content-Disposition': 'attachment; filename="payments.csv"',
@@ -41,14 +41,14 @@ export const paymentsExportPage: Page = {
     }),
 };
 
-function linesFor(visit: Visit): ReadableStream<Uint8Array> {
-  const { store } = visit.parts;
-  const filter = filterOf(visit);
-  const search = searchOf(visit);
+function csvStream(request: PageRequest): ReadableStream<Uint8Array> {
+  const { store } = request.parts;
+  const filter = filterOf(request);
+  const search = searchOf(request);
   const encoder = new TextEncoder();
   let beforeId: number | undefined;
   return new ReadableStream({
-    start: (controller) => controller.enqueue(encoder.encode(byteOrderMark + line(head))),
+    start: (controller) => controller.enqueue(encoder.encode(byteOrderMark + csvRow(columns))),
     // Called when the reader has room: a slow one holds nothing but the page that it reads.
     async pull(controller) {
       // A reader that is quick would have all of them in one turn of the event loop, and nobody else anything.
@@ -56,11 +56,11 @@ function linesFor(visit: Visit): ReadableStream<Uint8Array> {
       const rows =
         search === undefined
           ? []
-          : store.paymentView.list({ ...filter, ...search, beforeId, limit: rowsAtOnce });
+          : store.paymentView.list({ ...filter, ...search, beforeId, limit: rowsPerQuery });
       beforeId = rows.at(-1)?.id;
-      const text = rows.map((row) => line(cellsOf(store, row))).join('');
+      const text = rows.map((row) => csvRow(cellsOf(store, row))).join('');
       if (rows.length > 0) controller.enqueue(encoder.encode(text));
-      if (rows.length < rowsAtOnce) controller.close();
+      if (rows.length < rowsPerQuery) controller.close();
     },
   });
 }
@@ -81,12 +81,12 @@ const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
   row.priceCents === null ? null : priceText(row.priceCents),
 ];
 
-const formula = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
+const formulaStart = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
 
-const line = (cells: readonly unknown[]): string => `${cells.map(cell).join(',')}\r\n`;
+const csvRow = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
-function cell(value: unknown): string {
+function csvCell(value: unknown): string {
   const text = value === null ? '' : String(value);
-  const inert = text.replace(formula, "$1'");
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  const escaped = text.replace(formulaStart, "$1'");
+  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
 }

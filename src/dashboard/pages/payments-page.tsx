@@ -11,25 +11,25 @@ import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/views/payment-view.ts';
 import { Worth } from '../fiat-worth.tsx';
 import { Amount, Layout, Table, Time } from '../layout.tsx';
-import { base, type Page, type Visit } from '../page.ts';
+import { base, type Page, type PageRequest } from '../page.ts';
 import {
-  asked,
-  askedChoice,
-  askedDay,
-  askedNumber,
-  askedStore,
-  Choice,
-  Filters,
+  FilterForm,
+  FilterSelect,
   Pager,
-  rowsRead,
-  rowsShown,
-  StoreChoice,
+  queryChoice,
+  queryDay,
+  queryNumber,
+  queryStore,
+  queryText,
+  rowsOfPage,
+  rowsPerQuery,
+  StoreFilter,
   withQuery,
 } from './listing.tsx';
 
 const here = `${base}/payments`;
 
-const stateNames: Readonly<Record<PaymentState, string>> = {
+const stateTexts: Readonly<Record<PaymentState, string>> = {
   unconfirmed: 'seen, in no block yet',
   confirming: 'in a block, not final yet',
   confirmed: 'final',
@@ -39,46 +39,50 @@ const stateNames: Readonly<Record<PaymentState, string>> = {
 
 /** Those of the alarm, which speaks of them for as long. */
 const reversed = 'reversed';
-const takenBack = 'taken back after 1 or 2 was told';
+const reversedText = 'taken back after 1 or 2 was told';
 const stateOptions = [
-  ...(Object.entries(stateNames) as [PaymentState, string][]),
-  [reversed, `${takenBack}, in the last 7 days`] as const,
+  ...(Object.entries(stateTexts) as [PaymentState, string][]),
+  [reversed, `${reversedText}, in the last 7 days`] as const,
 ];
 const states = stateOptions.map(([state]) => state);
 
-export const paymentsPage: Page = { path: '/payments', show: (visit) => payments(visit) };
+export const paymentsPage: Page = { path: '/payments', show: (request) => paymentsMarkup(request) };
 
-function payments(visit: Visit) {
-  const search = searchOf(visit);
-  const filter = { ...filterOf(visit), beforeId: askedNumber(visit, 'before'), limit: rowsRead };
+function paymentsMarkup(request: PageRequest) {
+  const search = searchOf(request);
+  const filter = {
+    ...filterOf(request),
+    beforeId: queryNumber(request, 'before'),
+    limit: rowsPerQuery,
+  };
   const rows =
-    search === undefined ? [] : visit.parts.store.paymentView.list({ ...filter, ...search });
+    search === undefined ? [] : request.parts.store.paymentView.list({ ...filter, ...search });
   return (
-    <Layout visit={visit} title="Payments" live={asked(visit, 'before') === undefined}>
-      <Filters path={here}>
+    <Layout request={request} title="Payments" live={queryText(request, 'before') === undefined}>
+      <FilterForm path={here}>
         <label>
           Address or transaction
-          <input type="search" name="q" value={asked(visit, 'q')} spellcheck={false} />
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
         </label>
-        <StoreChoice visit={visit} none />
-        <Choice visit={visit} name="state" label="State" options={stateOptions} />
+        <StoreFilter request={request} offersNone />
+        <FilterSelect request={request} name="state" label="State" options={stateOptions} />
         <label>
           From
-          <input type="date" name="from" value={asked(visit, 'from')} />
+          <input type="date" name="from" value={queryText(request, 'from')} />
         </label>
         <label>
           To
-          <input type="date" name="to" value={asked(visit, 'to')} />
+          <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
-      </Filters>
+      </FilterForm>
       {rows.length === 0 ? (
         <p>There is no such payment.</p>
       ) : (
-        <PaymentTable visit={visit} rows={rowsShown(rows)} />
+        <PaymentTable request={request} rows={rowsOfPage(rows)} />
       )}
-      <Pager visit={visit} rows={rows} />
+      <Pager request={request} rows={rows} />
       <p>
-        <a href={withQuery(visit, { before: undefined }, `${here}/export`)} download>
+        <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
           All of these as a table (CSV)
         </a>
       </p>
@@ -87,41 +91,41 @@ function payments(visit: Visit) {
 }
 
 /** All but what is searched for by itself. @throws PaygateError invalid */
-export function filterOf(visit: Visit): Omit<PaymentFilter, 'limit'> {
-  const to = askedDay(visit, 'to');
-  const state = askedChoice(visit, 'state', states);
+export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
+  const to = queryDay(request, 'to');
+  const state = queryChoice(request, 'state', states);
   return {
-    storeId: askedStore(visit),
-    ...(state === reversed ? { reversedSince: visit.now - reversedShownMs } : { state }),
-    since: askedDay(visit, 'from'),
+    storeId: queryStore(request),
+    ...(state === reversed ? { reversedSince: request.now - reversedShownMs } : { state }),
+    since: queryDay(request, 'from'),
     until: to === undefined ? undefined : to + dayMs,
   };
 }
 
 /** What the search field names; undefined for what can be no payment of ours. */
 export function searchOf(
-  visit: Visit,
+  request: PageRequest,
 ): { readonly scripthash?: Scripthash; readonly txid?: Txid } | undefined {
-  const text = asked(visit, 'q');
+  const text = queryText(request, 'q');
   if (text === undefined) return {};
   if (/^[0-9a-f]{64}$/i.test(text)) return { txid: text.toLowerCase() as Txid };
   try {
-    return { scripthash: scripthash(addressToScript(text, networks[visit.parts.store.network])) };
+    return { scripthash: scripthash(addressToScript(text, networks[request.parts.store.network])) };
   } catch {
     return undefined;
   }
 }
 
-interface TableProps {
-  readonly visit: Visit;
+interface PaymentTableProps {
+  readonly request: PageRequest;
   readonly rows: readonly PaymentEntry[];
 }
 
-export const PaymentTable = ({ visit, rows }: TableProps) => (
+export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
   <Table
     label="Payments"
     heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}
-    onPhone={3}
+    phoneColumns={3}
   >
     {rows.map((row) => (
       <tr>
@@ -132,10 +136,10 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
         </td>
         <td>
           <Amount sat={row.valueSat} />
-          <Worth row={row} now={visit.now} />
+          <Worth row={row} now={request.now} />
         </td>
-        <State store={visit.parts.store} row={row} />
-        <td>{confirmationsOf(visit.parts.store, row)}</td>
+        <StateCell store={request.parts.store} row={row} />
+        <td>{confirmationsOf(request.parts.store, row)}</td>
         <td>{row.storeName}</td>
         <td>
           <code>{row.address}</code>
@@ -145,26 +149,26 @@ export const PaymentTable = ({ visit, rows }: TableProps) => (
   </Table>
 );
 
-function State({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) {
-  const { text, tone } = shownState(store, row);
+function StateCell({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) {
+  const { text, tone } = paymentState(store, row);
   return <td class={tone}>{text}</td>;
 }
 
 /** As people are told of it: where its block was reorganised away, its state stays as it was until it is known what became of it. */
-export function shownState(store: Store, row: PaymentEntry) {
+export function paymentState(store: Store, row: PaymentEntry) {
   return hasLeft(store, row)
     ? { text: 'its block has left the chain: looked for anew', tone: 'warn' }
-    : { text: nameOf(row), tone: classOf(row.state) };
+    : { text: stateText(row), tone: toneOf(row.state) };
 }
 
 /** What is gone by how much the merchant must know of it: goods may have left for what was told as 1 or 2. */
-function nameOf(row: PaymentEntry): string {
-  if (row.state !== 'dropped') return stateNames[row.state];
-  if (hasHadBlockStatus(row)) return takenBack;
-  return row.replacedBy === null ? stateNames.dropped : 'replaced by another transaction';
+function stateText(row: PaymentEntry): string {
+  if (row.state !== 'dropped') return stateTexts[row.state];
+  if (hasHadBlockStatus(row)) return reversedText;
+  return row.replacedBy === null ? stateTexts.dropped : 'replaced by another transaction';
 }
 
-function classOf(state: PaymentState): string | undefined {
+function toneOf(state: PaymentState): string | undefined {
   if (state === 'dropped') return 'bad';
   return state === 'confirmed' || state === 'settled' ? 'good' : undefined;
 }

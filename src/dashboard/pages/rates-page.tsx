@@ -4,20 +4,20 @@ import { parseCurrency } from '../../domain/currency.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { SourcePrice, SourceStatus } from '../../price/prices.ts';
 import { Field, Form, Layout, Table, Time } from '../layout.tsx';
-import { base, field, type Outcome, type Page, type Visit } from '../page.ts';
+import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/settings/rates`;
 
 export const ratesPage: Page = {
   path: '/settings/rates',
-  show: (visit) => rates(visit),
-  actions: { ask },
+  show: (request) => ratesMarkup(request),
+  actions: { ask: requestPrices },
 };
 
-function rates(visit: Visit) {
-  const { prices } = visit.parts;
+function ratesMarkup(request: PageRequest) {
+  const { prices } = request.parts;
   return (
-    <Layout visit={visit} title="Rates">
+    <Layout request={request} title="Rates">
       {prices === undefined ? (
         <p>
           Prices are switched off (--price off): no source is asked, and payments are kept without
@@ -31,12 +31,12 @@ function rates(visit: Visit) {
             minute.
           </p>
           <SourceTable sources={prices.status()} />
-          <Form visit={visit} does="ask" button="Ask them now" label="Ask the sources">
+          <Form request={request} action="ask" button="Ask them now" label="Ask the sources">
             <Field
-              visit={visit}
+              request={request}
               name="currency"
               label="Currency"
-              value={firstCurrency(visit)}
+              value={firstCurrency(request)}
               attributes={{ maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' }}
             />
           </Form>
@@ -47,7 +47,7 @@ function rates(visit: Visit) {
 }
 
 /** That of a store, where one has any. */
-const firstCurrency = ({ parts }: Visit): string =>
+const firstCurrency = ({ parts }: PageRequest): string =>
   parts.store.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
 
 const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
@@ -76,22 +76,22 @@ const PriceRow = ({
     <td>{source}</td>
     <td>{latest.currency}</td>
     <td>{latest.price === undefined ? '–' : latest.price.toFixed(2)}</td>
-    <td class={latest.fault === undefined ? undefined : 'bad'}>{whyNot(latest)}</td>
+    <td class={latest.fault === undefined ? undefined : 'bad'}>{faultText(latest)}</td>
     <td>
       <Time at={latest.at} />
     </td>
   </tr>
 );
 
-function whyNot({ price, fault }: SourcePrice): string {
+function faultText({ price, fault }: SourcePrice): string {
   if (fault !== undefined) return fault;
   return price === undefined ? 'does not have this currency' : '';
 }
 
 /** What came of it stands in the table. */
-async function ask(visit: Visit): Promise<Outcome> {
-  const currency = parseCurrency(field(visit, 'currency'));
-  const { prices } = visit.parts;
+async function requestPrices(request: PageRequest): Promise<ActionResult> {
+  const currency = parseCurrency(field(request, 'currency'));
+  const { prices } = request.parts;
   if (prices === undefined) throw new PaygateError('conflict', 'Prices are switched off.');
   await prices.price(currency).catch((error: unknown) => {
     if (!(error instanceof PaygateError) || error.code !== 'unavailable') throw error;

@@ -1,21 +1,21 @@
 // Pages for those who may not see another one: an error, and plain HTTP that others could listen on.
 
-import { Narrow } from '../layout.tsx';
+import { NarrowPage } from '../layout.tsx';
 import { base } from '../page.ts';
 
 export const errorPage = (message: string) => (
-  <Narrow title="Not possible">
+  <NarrowPage title="Not possible">
     <p role="alert" class="problem">
       {message}
     </p>
     <p>
       <a href={base}>To the dashboard</a>
     </p>
-  </Narrow>
+  </NarrowPage>
 );
 
 export const httpsPage = () => (
-  <Narrow title="This connection is not private">
+  <NarrowPage title="This connection is not private">
     <p>
       Whoever listens on the way here could read your password, so the dashboard is not shown over
       plain HTTP. There are two ways to it:
@@ -43,5 +43,5 @@ export const httpsPage = () => (
     <pre>
       <code>paygate serve --trusted-proxy 127.0.0.1 --public-url https://pay.example.com</code>
     </pre>
-  </Narrow>
+  </NarrowPage>
 );

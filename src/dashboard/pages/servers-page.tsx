@@ -3,42 +3,42 @@
 import { PaygateError } from '../../lib/errors.ts';
 import type { ServerHealth } from '../../status/health.ts';
 import { acceptBranch, readHold } from '../../store/records/hold-record.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { Form, Layout, Note, Time } from '../layout.tsx';
-import { base, field, type Outcome, type Page, type Visit } from '../page.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { DoneNote, Form, Layout, Time } from '../layout.tsx';
+import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/servers`;
 
 export const serversPage: Page = {
   path: '/servers',
-  show: (visit) => serversMarkup(visit),
-  actions: { accept, 'lift-ban': liftBan, follow },
+  show: (request) => serversMarkup(request),
+  actions: { accept: acceptCertificate, 'lift-ban': liftBan, follow: followBranch },
 };
 
-function serversMarkup(visit: Visit) {
-  const { electrum } = visit.parts.health();
+function serversMarkup(request: PageRequest) {
+  const { electrum } = request.parts.health();
   return (
-    <Layout visit={visit} title="Servers" poll>
-      <Note visit={visit} />
+    <Layout request={request} title="Servers" poll>
+      <DoneNote request={request} />
       <p>
         {electrum.server === null ? 'No server is connected.' : `${electrum.server} is in use.`}{' '}
         {electrum.caught_up ? 'Every address has been compared with it.' : 'Still catching up.'}
       </p>
       {electrum.servers.map((server) => (
-        <Server visit={visit} server={server} />
+        <Server request={request} server={server} />
       ))}
-      <Branches visit={visit} />
+      <DeepBranches request={request} />
     </Layout>
   );
 }
 
 interface ServerProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly server: ServerHealth;
 }
 
-const Server = ({ visit, server }: ServerProps) => (
+const Server = ({ request, server }: ServerProps) => (
   <section aria-label={server.server}>
     <h2>{server.server}</h2>
     <dl class="facts">
@@ -58,15 +58,15 @@ const Server = ({ visit, server }: ServerProps) => (
       )}
     </dl>
     {server.banned_until === undefined ? null : (
-      <Form visit={visit} does="lift-ban" button="Lift the ban" grave confirm>
+      <Form request={request} action="lift-ban" button="Lift the ban" isDangerous needsPassword>
         <input type="hidden" name="server" value={server.server} />
       </Form>
     )}
-    {server.certificate_refused ? <Refused visit={visit} server={server} /> : null}
+    {server.certificate_refused ? <ChangedCertificate request={request} server={server} /> : null}
   </section>
 );
 
-const Refused = ({ visit, server }: ServerProps) => (
+const ChangedCertificate = ({ request, server }: ServerProps) => (
   <>
     <p class="alarm">
       It shows another certificate than before, so it is not used.{' '}
@@ -76,11 +76,11 @@ const Refused = ({ visit, server }: ServerProps) => (
     </p>
     {server.certificate_shown === undefined ? null : (
       <Form
-        visit={visit}
-        does="accept"
+        request={request}
+        action="accept"
         button="Accept the certificate that it shows now"
-        grave
-        confirm
+        isDangerous
+        needsPassword
       >
         <input type="hidden" name="server" value={server.server} />
         <input type="hidden" name="sha256" value={server.certificate_shown} />
@@ -105,66 +105,66 @@ function factsOf(server: ServerHealth): [string, string | number][] {
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
 
-const Branches = ({ visit }: { readonly visit: Visit }) => {
-  const deep = readHold(visit.parts.store.catalog).filter(({ deepTip }) => deepTip !== undefined);
+const DeepBranches = ({ request }: { readonly request: PageRequest }) => {
+  const deep = readHold(request.parts.store.catalog).filter(({ deepTip }) => deepTip !== undefined);
   return deep.map(({ server, text }) => (
     <section aria-label={`Branch of ${server}`}>
       <p class="alarm">
         {server}: {text}. Follow it only if your own node or an explorer is on it, too.
       </p>
-      <Form visit={visit} does="follow" button="Follow this branch" grave confirm>
+      <Form request={request} action="follow" button="Follow this branch" isDangerous needsPassword>
         <input type="hidden" name="server" value={server} />
       </Form>
     </section>
   ));
 };
 
-async function accept(visit: Visit): Promise<Outcome> {
-  const label = field(visit, 'server');
-  const sha256 = field(visit, 'sha256');
+async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
+  const label = field(request, 'server');
+  const sha256 = field(request, 'sha256');
   if (!/^[0-9a-f]{64}$/.test(sha256)) {
     throw new PaygateError('invalid', 'Which certificate is meant? Load the page anew.');
   }
-  await requireFresh(visit);
-  const { servers, database } = visit.parts.store;
-  const fault = visit.parts.clockFault();
+  await requireRecentPassword(request);
+  const { servers, database } = request.parts.store;
+  const fault = request.parts.clockFault();
   if (fault !== undefined)
     throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
   await database.write((tx) => {
-    if (!servers.accept(tx, label, sha256, visit.now)) {
+    if (!servers.accept(tx, label, sha256, request.now)) {
       throw new PaygateError('not_found', 'No certificate of this server is remembered.');
     }
-    note(visit, tx, 'server.accept', { server: label, sha256 });
+    recordAudit(request, tx, 'server.accept', { server: label, sha256 });
   });
-  visit.parts.onServers();
+  request.parts.onServerChange();
   return { to: `${here}?done=accepted` };
 }
 
-async function liftBan(visit: Visit): Promise<Outcome> {
-  const label = field(visit, 'server');
-  await requireFresh(visit);
-  const { servers, database } = visit.parts.store;
+async function liftBan(request: PageRequest): Promise<ActionResult> {
+  const label = field(request, 'server');
+  await requireRecentPassword(request);
+  const { servers, database } = request.parts.store;
   await database.write((tx) => {
     if (!servers.liftBan(tx, label)) {
       throw new PaygateError('not_found', 'This server is not banned.');
     }
-    note(visit, tx, 'server.lift_ban', { server: label });
+    recordAudit(request, tx, 'server.lift_ban', { server: label });
   });
-  visit.parts.onServers();
+  request.parts.onServerChange();
   return { to: `${here}?done=lifted` };
 }
 
-async function follow(visit: Visit): Promise<Outcome> {
-  const label = field(visit, 'server');
-  await requireFresh(visit);
-  const { catalog, database } = visit.parts.store;
+async function followBranch(request: PageRequest): Promise<ActionResult> {
+  const label = field(request, 'server');
+  await requireRecentPassword(request);
+  const { catalog, database } = request.parts.store;
   const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
   if (deepTip === undefined) {
     throw new PaygateError('not_found', 'This server follows no such branch any more.');
   }
   await database.write((tx) => {
     acceptBranch(tx, catalog, deepTip);
-    note(visit, tx, 'branch.follow', { server: label, block: deepTip });
+    recordAudit(request, tx, 'branch.follow', { server: label, block: deepTip });
   });
   return { to: `${here}?done=followed` };
 }

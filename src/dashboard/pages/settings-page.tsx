@@ -2,49 +2,49 @@
 
 import { version } from '../../lib/version.ts';
 import type { Session } from '../../store/records/admin.ts';
-import { note } from '../audit-entry.ts';
+import { recordAudit } from '../audit-entry.ts';
 import {
   beginSession,
   confirmSession,
-  giveCookie,
-  requireFresh,
+  requireRecentPassword,
+  setSessionCookie,
   signedIn,
 } from '../dashboard-session.ts';
 import { Form, Layout, Time } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
-import { Authenticator, beginTotp, endTotp, finishTotp } from './totp-page.tsx';
+import { Authenticator, beginEnrolment, disableTotp, finishEnrolment } from './totp-page.tsx';
 
 const here = `${base}/settings`;
 
 export const settingsPage: Page = {
   path: '/settings',
-  show: (visit) => settings(visit),
+  show: (request) => settingsMarkup(request),
   actions: {
     'change-password': changePassword,
-    'begin-totp': beginTotp,
-    'finish-totp': finishTotp,
-    'end-totp': endTotp,
+    'begin-totp': beginEnrolment,
+    'finish-totp': finishEnrolment,
+    'end-totp': disableTotp,
     'end-others': endOthers,
   },
 };
 
-const settings = (visit: Visit) => (
-  <Layout visit={visit} title="Settings">
+const settingsMarkup = (request: PageRequest) => (
+  <Layout request={request} title="Settings">
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
       <p>A new one signs everybody else out.</p>
-      <Form visit={visit} does="change-password" button="Change the password" confirm>
+      <Form request={request} action="change-password" button="Change the password" needsPassword>
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <NewPasswordFields />
       </Form>
     </section>
-    <Authenticator visit={visit} />
-    <Sessions visit={visit} />
+    <Authenticator request={request} />
+    <Sessions request={request} />
     <section aria-labelledby="about">
       <h2 id="about">About</h2>
       <p>
-        paygate {version} on {visit.parts.store.network}.{' '}
+        paygate {version} on {request.parts.store.network}.{' '}
         <a href={`${here}/audit`}>What was changed here and through the API</a>.{' '}
         <a href={`${here}/rates`}>Rates</a>. <a href={`${here}/backups`}>Backups</a>
       </p>
@@ -55,22 +55,28 @@ const settings = (visit: Visit) => (
   </Layout>
 );
 
-const Sessions = ({ visit }: { readonly visit: Visit }) => (
+const Sessions = ({ request }: { readonly request: PageRequest }) => (
   <section aria-labelledby="sessions">
     <h2 id="sessions">Signed in</h2>
     <ul class="plain">
-      {visit.parts.store.admin.sessions(visit.now).map((session) => (
+      {request.parts.store.admin.sessions(request.now).map((session) => (
         <li>
-          <SessionLine visit={visit} session={session} />
+          <SessionEntry request={request} session={session} />
         </li>
       ))}
     </ul>
-    <Form visit={visit} does="end-others" button="Sign all others out" />
+    <Form request={request} action="end-others" button="Sign all others out" />
   </section>
 );
 
-const SessionLine = ({ visit, session }: { readonly visit: Visit; readonly session: Session }) => {
-  const isOwn = session.id === visit.session?.id;
+const SessionEntry = ({
+  request,
+  session,
+}: {
+  readonly request: PageRequest;
+  readonly session: Session;
+}) => {
+  const isOwn = session.id === request.session?.id;
   return (
     <p>
       <strong>{session.client}</strong> since <Time at={session.createdAt} />
@@ -81,24 +87,24 @@ const SessionLine = ({ visit, session }: { readonly visit: Visit; readonly sessi
   );
 };
 
-async function changePassword(visit: Visit): Promise<Outcome> {
-  const password = newPasswordIn(visit);
-  await requireFresh(visit);
-  const { admin, database } = visit.parts.store;
-  const hash = await hashOf(visit, password);
+async function changePassword(request: PageRequest): Promise<ActionResult> {
+  const password = newPasswordIn(request);
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.store;
+  const hash = await hashOf(request, password);
   const token = await database.write((tx) => {
     // A new password, or who signed all others out, may have ended the session while the hash was made.
-    confirmSession(tx, visit);
-    admin.setPassword(tx, visit.now, hash);
-    note(visit, tx, 'password.set');
-    return beginSession(tx, { ...visit, session: undefined });
+    confirmSession(tx, request);
+    admin.setPassword(tx, request.now, hash);
+    recordAudit(request, tx, 'password.set');
+    return beginSession(tx, { ...request, session: undefined });
   });
-  giveCookie(visit, token);
+  setSessionCookie(request, token);
   return { to: here };
 }
 
-async function endOthers(visit: Visit): Promise<Outcome> {
-  const { admin, database } = visit.parts.store;
-  await database.write((tx) => admin.endOthers(tx, signedIn(visit).id));
+async function endOthers(request: PageRequest): Promise<ActionResult> {
+  const { admin, database } = request.parts.store;
+  await database.write((tx) => admin.endOthers(tx, signedIn(request).id));
   return { to: here };
 }

@@ -2,10 +2,10 @@
 
 import type { Child } from 'hono/jsx';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import { Narrow } from '../layout.tsx';
+import { NarrowPage } from '../layout.tsx';
 import { base } from '../page.ts';
 
-interface Props {
+interface SecretPageProps {
   readonly title: string;
   readonly secret: string;
   readonly row: StoreRow;
@@ -13,8 +13,8 @@ interface Props {
   readonly children: Child;
 }
 
-export const ShownSecret = ({ title, secret, row, children }: Props) => (
-  <Narrow title={title}>
+export const SecretPage = ({ title, secret, row, children }: SecretPageProps) => (
+  <NarrowPage title={title}>
     <p>{children}</p>
     <p>
       <code id="secret">{secret}</code>
@@ -25,5 +25,5 @@ export const ShownSecret = ({ title, secret, row, children }: Props) => (
     <p>
       <a href={`${base}/stores/${row.id}`}>Back to the store</a>
     </p>
-  </Narrow>
+  </NarrowPage>
 );

@@ -1,22 +1,22 @@
 // Signing in, and out.
 
-import { signIn, signOut, wantedPage } from '../dashboard-session.ts';
-import { CodeField, Form, Narrow, Problem } from '../layout.tsx';
-import { base, type Page, type Visit } from '../page.ts';
+import { pageAfterSignIn, signIn, signOut } from '../dashboard-session.ts';
+import { CodeField, Form, NarrowPage, ProblemNote } from '../layout.tsx';
+import { base, type Page, type PageRequest } from '../page.ts';
 
 export const signInPage: Page = {
   path: '/sign-in',
   open: true,
-  show: (visit) => signInMarkup(visit),
+  show: (request) => signInMarkup(request),
   actions: {
-    'sign-in': async (visit) => {
-      await signIn(visit);
-      return { to: wantedPage(visit.context.req.query('next')) };
+    'sign-in': async (request) => {
+      await signIn(request);
+      return { to: pageAfterSignIn(request.context.req.query('next')) };
     },
   },
 };
 
-const Late = () => (
+const SessionEnded = () => (
   <p role="alert" class="problem">
     What you have sent was not done: your session was over. Sign in, and you come back to the page
     that it was sent from.
@@ -24,7 +24,7 @@ const Late = () => (
 );
 
 /** Not as they are: anybody may see this, and where the database lies is not for everybody. */
-const withOptions =
+const optionsText =
   'with the --db and --listen, --domain or --public-url that serve has (without --db, in the folder of serve)';
 
 /** What prints another link, on a page that anybody may see. */
@@ -34,31 +34,31 @@ export const LinkCommand = () => (
       <code>paygate admin link</code>
     </pre>
     <p>
-      <small>{withOptions}</small>
+      <small>{optionsText}</small>
     </p>
   </>
 );
 
-function signInMarkup(visit: Visit) {
-  const operator = visit.parts.store.admin.operator();
+function signInMarkup(request: PageRequest) {
+  const operator = request.parts.store.admin.operator();
   if (operator === undefined) {
     return (
-      <Narrow title="Welcome">
+      <NarrowPage title="Welcome">
         <p>
           No password is set yet. paygate has printed a link for that when it started; on its
           machine, this prints another one:
         </p>
         <LinkCommand />
-      </Narrow>
+      </NarrowPage>
     );
   }
   return (
-    <Narrow title="Sign in">
-      <Problem visit={visit} />
-      {visit.problem === undefined && visit.context.req.query('late') !== undefined ? (
-        <Late />
+    <NarrowPage title="Sign in">
+      <ProblemNote request={request} />
+      {request.problem === undefined && request.context.req.query('late') !== undefined ? (
+        <SessionEnded />
       ) : null}
-      <Form visit={visit} does="sign-in" button="Sign in">
+      <Form request={request} action="sign-in" button="Sign in">
         {/* For password managers, which want a name to go with it. */}
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <label>
@@ -75,27 +75,27 @@ function signInMarkup(visit: Visit) {
       </Form>
       <p>
         <small>
-          Forgotten? On the machine of paygate, <code>paygate admin link</code>, {withOptions},
+          Forgotten? On the machine of paygate, <code>paygate admin link</code>, {optionsText},
           prints a link that sets a new one.
         </small>
       </p>
-    </Narrow>
+    </NarrowPage>
   );
 }
 
 export const signOutPage: Page = {
   path: '/sign-out',
-  show: (visit) => (
-    <Narrow title="Sign out">
-      <Form visit={visit} does="sign-out" button="Sign out" />
+  show: (request) => (
+    <NarrowPage title="Sign out">
+      <Form request={request} action="sign-out" button="Sign out" />
       <p>
         <a href={base}>Stay</a>
       </p>
-    </Narrow>
+    </NarrowPage>
   ),
   actions: {
-    'sign-out': async (visit) => {
-      await signOut(visit);
+    'sign-out': async (request) => {
+      await signOut(request);
       return { to: `${base}/sign-in` };
     },
   },

@@ -17,32 +17,36 @@ import {
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
 import { Field, Switch } from '../layout.tsx';
-import { field, type Visit } from '../page.ts';
+import { field, type PageRequest } from '../page.ts';
 
 /** How many bands the form offers; the command line takes more. */
 const minBandRows = 2;
 const secretBytes = 18;
-const larger = storeSettings.confirmationBands.label;
+const bandsLabel = storeSettings.confirmationBands.label;
 /** Every store has these; the others are in a part of the form that opens. */
-const first: readonly (keyof StoreSettings)[] = ['name', 'callbackUrl', 'requiredConfirmations'];
+const mainSettings: readonly (keyof StoreSettings)[] = [
+  'name',
+  'callbackUrl',
+  'requiredConfirmations',
+];
 
-interface Props {
-  readonly visit: Visit;
+interface StoreFieldsProps {
+  readonly request: PageRequest;
   /** The form that they are in. */
-  readonly does: string;
+  readonly form: string;
   readonly row?: StoreRow;
 }
 
-export const StoreFields = (props: Props) => (
+export const StoreFields = (props: StoreFieldsProps) => (
   <>
-    {first.map((name) => (
+    {mainSettings.map((name) => (
       <SettingField {...props} name={name} />
     ))}
     {/* A refused value, or the switch that allows it, may be in this part. */}
-    <details open={props.row !== undefined || props.visit.problem !== undefined}>
+    <details open={props.row !== undefined || props.request.problem !== undefined}>
       <summary>More confirmations for large amounts, and what else is special</summary>
       {storeSettingNames
-        .filter((name) => !first.includes(name))
+        .filter((name) => !mainSettings.includes(name))
         .map((name) => (
           <SettingField {...props} name={name} />
         ))}
@@ -50,22 +54,29 @@ export const StoreFields = (props: Props) => (
   </>
 );
 
-function SettingField({ visit, does, row, name }: Props & { readonly name: keyof StoreSettings }) {
+function SettingField({
+  request,
+  form: does,
+  row,
+  name,
+}: StoreFieldsProps & { readonly name: keyof StoreSettings }) {
   const setting: StoreSetting = storeSettings[name];
   const value = row?.[name] ?? undefined;
   const { field: fieldName, label } = setting;
-  if (setting.kind === 'bands') return <Bands row={row} visit={visit} />;
+  if (setting.kind === 'bands') return <Bands row={row} request={request} />;
   if (setting.kind === 'switch') {
-    return <Switch visit={visit} does={does} name={fieldName} label={label} on={value === true} />;
+    return (
+      <Switch request={request} form={does} name={fieldName} label={label} on={value === true} />
+    );
   }
-  const hint = name === 'callbackUrl' ? urlHint(visit, row) : setting.hint;
+  const hint = name === 'callbackUrl' ? urlHint(request, row) : setting.hint;
   const isOptional = setting.kind === 'amount' || (setting.kind === 'text' && setting.isOptional);
   return (
     <Field
-      visit={visit}
+      request={request}
       name={fieldName}
       label={label}
-      value={shown(setting, value)}
+      value={shownValue(setting, value)}
       {...(hint !== undefined && { help: hint })}
       required={!isOptional}
       attributes={attributesOf(name, setting)}
@@ -73,7 +84,7 @@ function SettingField({ visit, does, row, name }: Props & { readonly name: keyof
   );
 }
 
-function shown(setting: StoreSetting, value: unknown): string | number | undefined {
+function shownValue(setting: StoreSetting, value: unknown): string | number | undefined {
   if (setting.kind === 'count') return (value as number | undefined) ?? setting.default;
   if (setting.kind === 'amount') return value ? formatBitcoin(value as number) : undefined;
   return value as string | undefined;
@@ -87,15 +98,21 @@ function attributesOf(name: keyof StoreSettings, setting: StoreSetting) {
   return { maxlength: setting.kind === 'text' ? (setting.maxLength ?? 0) : 0 };
 }
 
-const urlHint = (visit: Visit, row: StoreRow | undefined): string =>
+const urlHint = (request: PageRequest, row: StoreRow | undefined): string =>
   'Where your shop receives callbacks, such as ' +
-  `https://shop.example/callback?secret=${row === undefined ? secretFor(visit) : '…'}`;
+  `https://shop.example/callback?secret=${row === undefined ? secretFor(request) : '…'}`;
 
 /** Ready to be used: whoever does not know it can't pretend to be paygate. */
-const secretFor = ({ parts }: Visit): string =>
+const secretFor = ({ parts }: PageRequest): string =>
   Buffer.from(parts.world.randomBytes(secretBytes)).toString('base64url');
 
-const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow | undefined }) => {
+const Bands = ({
+  row,
+  request,
+}: {
+  readonly request: PageRequest;
+  readonly row: StoreRow | undefined;
+}) => {
   const bands = row === undefined ? [] : readBands(row.confirmationBands);
   const rows = Math.max(minBandRows, bands.length + 1);
   return (
@@ -104,7 +121,7 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
       {Array.from({ length: rows }, (_, place) => (
         <div class="row">
           <Field
-            visit={visit}
+            request={request}
             name={`above-${place}`}
             label="Above (BTC)"
             value={aboveOf(bands[place])}
@@ -112,7 +129,7 @@ const Bands = ({ row, visit }: { readonly visit: Visit; readonly row: StoreRow |
             attributes={{ inputmode: 'decimal' }}
           />
           <Field
-            visit={visit}
+            request={request}
             name={`depth-${place}`}
             label="Confirmations"
             value={bands[place]?.confirmations}
@@ -129,32 +146,33 @@ const aboveOf = (band: Band | undefined): string | undefined =>
   band === undefined ? undefined : formatBitcoin(band.aboveSat);
 
 /** @param before undefined for a new store. @throws PaygateError invalid */
-export function storeSettingsIn(visit: Visit, before?: StoreRow): StoreSettings {
-  const values = storeSettingNames.map((name) => [name, valueIn(visit, storeSettings[name])]);
+export function storeSettingsIn(request: PageRequest, before?: StoreRow): StoreSettings {
+  const values = storeSettingNames.map((name) => [name, valueIn(request, storeSettings[name])]);
   const settings = Object.fromEntries(values) as StoreSettings;
-  checkStoreSettings(settings, before, visit.parts.surroundings());
+  checkStoreSettings(settings, before, request.parts.callbackSender());
   return settings;
 }
 
-function valueIn(visit: Visit, setting: StoreSetting): unknown {
-  const text = field(visit, setting.field);
-  if (setting.kind === 'switch') return isOn(visit, setting.field);
-  if (setting.kind === 'bands') return writeBands(bandsIn(visit));
-  if (setting.kind === 'count') return wholeNumber(visit, setting.field, setting.min, setting.max);
+function valueIn(request: PageRequest, setting: StoreSetting): unknown {
+  const text = field(request, setting.field);
+  if (setting.kind === 'switch') return isOn(request, setting.field);
+  if (setting.kind === 'bands') return writeBands(bandsIn(request));
+  if (setting.kind === 'count')
+    return wholeNumber(request, setting.field, setting.min, setting.max);
   if (setting.kind === 'amount')
     return text === '' ? null : parseBitcoin(text, setting.label) || null;
   return setting.isOptional && text === '' ? null : setting.parse(text);
 }
 
-function bandsIn(visit: Visit): Band[] {
+function bandsIn(request: PageRequest): Band[] {
   const bands: Band[] = [];
-  for (let place = 0; visit.form.has(`above-${place}`); place += 1) {
-    const above = field(visit, `above-${place}`);
+  for (let place = 0; request.form.has(`above-${place}`); place += 1) {
+    const above = field(request, `above-${place}`);
     const depth = `depth-${place}`;
-    if (above === '' && field(visit, depth) === '') continue;
-    const aboveSat = parseBitcoin(above, `${larger}, Above (BTC)`);
-    const label = `${larger}, Confirmations`;
-    const confirmations = wholeNumber(visit, depth, 1, maxConfirmations, label);
+    if (above === '' && field(request, depth) === '') continue;
+    const aboveSat = parseBitcoin(above, `${bandsLabel}, Above (BTC)`);
+    const label = `${bandsLabel}, Confirmations`;
+    const confirmations = wholeNumber(request, depth, 1, maxConfirmations, label);
     bands.push({ aboveSat, confirmations });
   }
   return bands;

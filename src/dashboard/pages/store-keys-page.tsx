@@ -5,68 +5,74 @@ import { PaygateError } from '../../lib/errors.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/records/api-keys.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { readRefusedChange } from '../../store/records/settings.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { choice, wholeNumber } from '../form-fields.ts';
-import { Form, Select, sentChoice, Time } from '../layout.tsx';
-import { base, idIn, type Outcome, type Visit } from '../page.ts';
-import { ShownSecret } from './shown-secret.tsx';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { choiceValue, wholeNumber } from '../form-fields.ts';
+import { chosenBefore, Form, Select, Time } from '../layout.tsx';
+import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
+import { SecretPage } from './shown-secret.tsx';
 
-const pluginMs = 15 * 60_000;
+const pluginWindowMs = 15 * 60_000;
 
-const meanings: Readonly<Record<KeyScope, string>> = {
+const scopeTexts: Readonly<Record<KeyScope, string>> = {
   payments: 'everything that a shop does',
   'address-only': 'new addresses alone',
   read: 'reading alone',
 };
 
-interface Props {
-  readonly visit: Visit;
+interface StoreKeysProps {
+  readonly request: PageRequest;
   readonly row: StoreRow;
 }
 
-export const Keys = ({ visit, row }: Props) => (
+export const StoreKeys = ({ request, row }: StoreKeysProps) => (
   <>
     <section aria-labelledby="keys">
       <h2 id="keys">Keys of this store</h2>
       <p>A key for this store alone, for programs that should not hold the one of all stores.</p>
       <ul class="plain">
-        {keysOf(visit, row).map((key) => (
+        {keysOf(request, row).map((key) => (
           <li class="row">
             <span>
-              Key {key.id}: {meanings[key.scope]}, since <Time at={key.createdAt} />
+              Key {key.id}: {scopeTexts[key.scope]}, since <Time at={key.createdAt} />
             </span>
-            <Form visit={visit} does="revoke-key" button="End it" grave label={`End key ${key.id}`}>
+            <Form
+              request={request}
+              action="revoke-key"
+              button="End it"
+              isDangerous
+              label={`End key ${key.id}`}
+            >
               <input type="hidden" name="key" value={key.id} />
             </Form>
           </li>
         ))}
       </ul>
-      <Form visit={visit} does="add-key" button="Make a key" confirm>
+      <Form request={request} action="add-key" button="Make a key" needsPassword>
         <Select
           name="scope"
           label="It may do"
-          options={keyScopes.map((scope) => [scope, meanings[scope]] as const)}
-          chosen={sentChoice(visit, 'add-key', 'scope')}
+          options={keyScopes.map((scope) => [scope, scopeTexts[scope]] as const)}
+          chosen={chosenBefore(request, 'add-key', 'scope')}
         />
       </Form>
     </section>
-    <Plugin visit={visit} row={row} />
+    <ConnectPlugin request={request} row={row} />
   </>
 );
 
-const keysOf = ({ parts, now }: Visit, row: StoreRow): Key[] =>
+const keysOf = ({ parts, now }: PageRequest, row: StoreRow): Key[] =>
   parts.store.keys.list(now).filter(({ storeId }) => storeId === row.id);
 
 /** Those that can write, *the* merchant key first. */
-const pluginKeys = (visit: Visit, row: StoreRow): Key[] => [
-  requireMerchantKey(visit.parts.store.keys, visit.now),
-  ...keysOf(visit, row).filter(({ scope }) => scope === 'payments'),
+const pluginKeys = (request: PageRequest, row: StoreRow): Key[] => [
+  requireMerchantKey(request.parts.store.keys, request.now),
+  ...keysOf(request, row).filter(({ scope }) => scope === 'payments'),
 ];
 
-const Plugin = ({ visit, row }: Props) => {
-  const keys = pluginKeys(visit, row);
-  const open = keys.find((key) => isPluginOpen(key, visit.now));
+const ConnectPlugin = ({ request, row }: StoreKeysProps) => {
+  const keys = pluginKeys(request, row);
+  const open = keys.find((key) => isPluginOpen(key, request.now));
   return (
     <section aria-labelledby="plugin">
       <h2 id="plugin">Connect a plugin</h2>
@@ -74,28 +80,28 @@ const Plugin = ({ visit, row }: Props) => {
         Shop plugins set their Callback URL by themselves. That is shut but for the 15 minutes after
         you open it here, for one key. No key can ever change a wallet’s key.
       </p>
-      <Refused visit={visit} keys={[...keys, ...keysOf(visit, row)]} />
+      <RefusedChange request={request} keys={[...keys, ...keysOf(request, row)]} />
       {open === undefined ? null : (
         <div class="note">
           <p>
-            Open for {nameOf(open)} until <Time at={open.pluginUntil ?? 0} />
+            Open for {keyText(open)} until <Time at={open.pluginUntil ?? 0} />
             {' ('}
             <span data-until={open.pluginUntil ?? 0}>
-              {minutesLeft(open, visit.now)} minutes left
+              {minutesLeft(open, request.now)} minutes left
             </span>
             {').'}
           </p>
-          <Form visit={visit} does="shut-plugin" button="Shut it now">
+          <Form request={request} action="shut-plugin" button="Shut it now">
             <input type="hidden" name="key" value={open.id} />
           </Form>
         </div>
       )}
-      <Form visit={visit} does="allow-plugin" button="Open it for 15 minutes" confirm>
+      <Form request={request} action="allow-plugin" button="Open it for 15 minutes" needsPassword>
         <Select
           name="key"
           label="For"
-          options={keys.map((key) => [key.id, nameOf(key)] as const)}
-          chosen={sentChoice(visit, 'allow-plugin', 'key')}
+          options={keys.map((key) => [key.id, keyText(key)] as const)}
+          chosen={chosenBefore(request, 'allow-plugin', 'key')}
         />
       </Form>
     </section>
@@ -105,87 +111,99 @@ const Plugin = ({ visit, row }: Props) => {
 const refusedShownMs = 86_400_000;
 
 /** What a plugin was refused last, which shows its user little of it. */
-function Refused({ visit, keys }: { readonly visit: Visit; readonly keys: readonly Key[] }) {
-  const refused = readRefusedChange(visit.parts.store.catalog);
+function RefusedChange({
+  request,
+  keys,
+}: {
+  readonly request: PageRequest;
+  readonly keys: readonly Key[];
+}) {
+  const refused = readRefusedChange(request.parts.store.catalog);
   const key = keys.find(({ id }) => id === refused?.keyId);
   if (refused === undefined || key === undefined) return null;
-  if (Math.abs(visit.now - refused.at) > refusedShownMs) return null;
+  if (Math.abs(request.now - refused.at) > refusedShownMs) return null;
   return (
     <p class="note" data-refused-change="">
-      The last change that was refused: <Time at={refused.at} />, for {nameOf(key)},{' '}
+      The last change that was refused: <Time at={refused.at} />, for {keyText(key)},{' '}
       <code>/api{refused.path}</code>: {refused.reason}
     </p>
   );
 }
 
-const nameOf = (key: Key): string =>
+const keyText = (key: Key): string =>
   key.storeId === null ? 'the API key of all stores' : `key ${key.id}`;
 
 const minutesLeft = ({ pluginUntil }: Key, now: number): number =>
   Math.ceil(((pluginUntil ?? 0) - now) / 60_000);
 
-export async function addKey(visit: Visit): Promise<Outcome> {
-  const scope = choice(visit, 'scope', keyScopes);
-  await requireFresh(visit);
-  const { parts, now } = visit;
+export async function addKey(request: PageRequest): Promise<ActionResult> {
+  const scope = choiceValue(request, 'scope', keyScopes);
+  await requireRecentPassword(request);
+  const { parts, now } = request;
   const { catalog, keys, database } = parts.store;
-  const row = catalog.store(idIn(visit));
+  const row = catalog.store(idIn(request));
   const secret = parts.world.randomBytes(32);
   const key = await database.write((tx) => {
     requireRunning(catalog.store(row.id));
-    note(visit, tx, 'key.add', { scope }, row.id);
+    recordAudit(request, tx, 'key.add', { scope }, row.id);
     return keys.add(tx, now, { storeId: row.id, scope, secret });
   });
   return {
     show: (
-      <ShownSecret title="A new key" secret={key} row={row}>
-        For {row.name}: {meanings[scope]}. It is shown this once.
-      </ShownSecret>
+      <SecretPage title="A new key" secret={key} row={row}>
+        For {row.name}: {scopeTexts[scope]}. It is shown this once.
+      </SecretPage>
     ),
   };
 }
 
 /** The key that a form names, which must be one of these. @throws PaygateError not_found */
-function keyIn(visit: Visit, keys: readonly Key[]): Key {
-  const id = wholeNumber(visit, 'key', 1, Number.MAX_SAFE_INTEGER);
+function sentKey(request: PageRequest, keys: readonly Key[]): Key {
+  const id = wholeNumber(request, 'key', 1, Number.MAX_SAFE_INTEGER);
   const found = keys.find((key) => key.id === id);
   if (found === undefined) throw new PaygateError('not_found', 'There is no such key any more.');
   return found;
 }
 
-export async function revokeKey(visit: Visit): Promise<Outcome> {
-  const { catalog, keys, database } = visit.parts.store;
-  const row = catalog.store(idIn(visit));
-  const key = keyIn(visit, keysOf(visit, row));
+export async function revokeKey(request: PageRequest): Promise<ActionResult> {
+  const { catalog, keys, database } = request.parts.store;
+  const row = catalog.store(idIn(request));
+  const key = sentKey(request, keysOf(request, row));
   await database.write((tx) => {
-    keys.revoke(tx, visit.now, key.id);
-    note(visit, tx, 'key.revoke', { key: key.id }, row.id);
+    keys.revoke(tx, request.now, key.id);
+    recordAudit(request, tx, 'key.revoke', { key: key.id }, row.id);
   });
   return { to: `${base}/stores/${row.id}?done=saved` };
 }
 
-export async function allowPlugin(visit: Visit): Promise<Outcome> {
-  const { catalog, keys, database } = visit.parts.store;
-  const row = catalog.store(idIn(visit));
-  const key = keyIn(visit, pluginKeys(visit, row));
-  await requireFresh(visit);
+export async function allowPlugin(request: PageRequest): Promise<ActionResult> {
+  const { catalog, keys, database } = request.parts.store;
+  const row = catalog.store(idIn(request));
+  const key = sentKey(request, pluginKeys(request, row));
+  await requireRecentPassword(request);
   await database.write((tx) => {
-    keys.allowPlugin(tx, visit.now, key.id, visit.now + pluginMs);
-    note(visit, tx, 'plugin.allow', { key: key.id, minutes: pluginMs / 60_000 }, row.id);
+    keys.allowPlugin(tx, request.now, key.id, request.now + pluginWindowMs);
+    recordAudit(
+      request,
+      tx,
+      'plugin.allow',
+      { key: key.id, minutes: pluginWindowMs / 60_000 },
+      row.id,
+    );
   });
   return { to: `${base}/stores/${row.id}?done=opened` };
 }
 
 /** Asks for no password: what it ends may be going on. */
-export async function shutPlugin(visit: Visit): Promise<Outcome> {
-  const { catalog, keys, database } = visit.parts.store;
-  const row = catalog.store(idIn(visit));
-  const key = keyIn(visit, pluginKeys(visit, row));
+export async function closePlugin(request: PageRequest): Promise<ActionResult> {
+  const { catalog, keys, database } = request.parts.store;
+  const row = catalog.store(idIn(request));
+  const key = sentKey(request, pluginKeys(request, row));
   await database.write((tx) => {
     // Another click, or its time, was quicker.
-    if (!keys.list(visit.now).some((each) => isPluginOpen(each, visit.now))) return;
-    keys.allowPlugin(tx, visit.now, key.id, visit.now);
-    note(visit, tx, 'plugin.shut', { key: key.id }, row.id);
+    if (!keys.list(request.now).some((each) => isPluginOpen(each, request.now))) return;
+    keys.allowPlugin(tx, request.now, key.id, request.now);
+    recordAudit(request, tx, 'plugin.shut', { key: key.id }, row.id);
   });
   return { to: `${base}/stores/${row.id}?done=shut` };
 }

@@ -2,51 +2,51 @@
 
 import { newWebhookSecret } from '../../delivery/signature.ts';
 import { setUpShop } from '../../store/records/store-setup.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
 import { Form, Layout } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import {
-  Candidates,
   chosenWallet,
-  foundAt,
-  isAtSecondStep,
-  KeyForm,
-  startIndexIn,
-  walletsIn,
+  indexQuery,
+  isSecondStep,
+  sentStartIndex,
+  sentWallets,
+  WalletCandidates,
+  WalletKeyForm,
 } from './wallet-choice.tsx';
 
 const title = 'Add a store';
 
 export const newStorePage: Page = {
   path: '/stores/new',
-  show: (visit) => (isAtSecondStep(visit, 'add') ? secondStep(visit) : firstStep(visit)),
+  show: (request) => (isSecondStep(request, 'add') ? secondStep(request) : firstStep(request)),
   actions: {
-    look: async (visit) => {
-      walletsIn(visit);
-      startIndexIn(visit);
-      return { show: secondStep(visit) };
+    look: async (request) => {
+      sentWallets(request);
+      sentStartIndex(request);
+      return { show: secondStep(request) };
     },
     add,
   },
 };
 
-const firstStep = (visit: Visit) => (
-  <Layout visit={visit} title={title}>
+const firstStep = (request: PageRequest) => (
+  <Layout request={request} title={title}>
     <p>A store is a wallet that payments go to, and a Callback URL that is told of them.</p>
-    <KeyForm visit={visit} />
+    <WalletKeyForm request={request} />
   </Layout>
 );
 
-function secondStep(visit: Visit) {
-  const wallets = walletsIn(visit);
+function secondStep(request: PageRequest) {
+  const wallets = sentWallets(request);
   return (
-    <Layout visit={visit} title={title}>
-      <Form visit={visit} does="add" button="Add the store" confirm>
-        <Candidates visit={visit} wallets={wallets} />
+    <Layout request={request} title={title}>
+      <Form request={request} action="add" button="Add the store" needsPassword>
+        <WalletCandidates request={request} wallets={wallets} />
         <h2>The store</h2>
-        <StoreFields visit={visit} does="add" />
+        <StoreFields request={request} form="add" />
       </Form>
       <p>
         <a href={`${base}/stores/new`}>Begin again with another key</a>
@@ -55,24 +55,24 @@ function secondStep(visit: Visit) {
   );
 }
 
-async function add(visit: Visit): Promise<Outcome> {
-  const choice = chosenWallet(visit);
+async function add(request: PageRequest): Promise<ActionResult> {
+  const choice = chosenWallet(request);
   const { key } = choice;
-  const startIndex = startIndexIn(visit);
-  const { parts, now } = visit;
+  const startIndex = sentStartIndex(request);
+  const { parts, now } = request;
   const { randomBytes } = parts.world;
-  const fields = storeSettingsIn(visit);
-  await requireFresh(visit);
+  const fields = storeSettingsIn(request);
+  await requireRecentPassword(request);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);
   const { store } = parts;
   const id = await store.database.write((tx) => {
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
-    note(visit, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
+    recordAudit(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
-  parts.onCatalog();
+  parts.onCatalogChange();
   const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
-  return { to: `${base}/stores/${id}?done=${done}${foundAt(choice)}` };
+  return { to: `${base}/stores/${id}?done=${done}${indexQuery(choice)}` };
 }

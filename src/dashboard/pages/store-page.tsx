@@ -4,69 +4,70 @@ import { type StoreSettings, storeSettingsOf } from '../../domain/store-settings
 import { PaygateError } from '../../lib/errors.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { requireOwnUrl } from '../../store/records/store-setup.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { isOvertaken, markOf } from '../form-fields.ts';
-import { Before, Form, Layout, Note } from '../layout.tsx';
-import { base, idIn, type Outcome, type Page, type Visit } from '../page.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { isOutdated, versionOf } from '../form-fields.ts';
+import { DoneNote, Form, FormVersion, Layout } from '../layout.tsx';
+import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { StoreFields, storeSettingsIn } from './store-fields.tsx';
-import { addKey, allowPlugin, Keys, revokeKey, shutPlugin } from './store-keys-page.tsx';
+import { addKey, allowPlugin, closePlugin, revokeKey, StoreKeys } from './store-keys-page.tsx';
 import { RemovedStore, restoreStore } from './store-remove-page.tsx';
-import { revealSecret, rotateSecret, Secret } from './store-secret-page.tsx';
+import { revealSecret, rotateSecret, SigningSecret } from './store-secret-page.tsx';
 import { sendTest, TestCallback } from './store-test-page.tsx';
 
 export const storePage: Page = {
   path: '/stores/:id',
-  show: (visit) => storeMarkup(visit),
+  show: (request) => storeMarkup(request),
   actions: {
-    change,
+    change: changeSettings,
     restore: restoreStore,
     'reveal-secret': revealSecret,
     'rotate-secret': rotateSecret,
     'add-key': addKey,
     'revoke-key': revokeKey,
     'allow-plugin': allowPlugin,
-    'shut-plugin': shutPlugin,
+    'shut-plugin': closePlugin,
     'send-test': sendTest,
   },
 };
 
 /** The store that the page is of. @throws PaygateError not_found */
-const storeOf = (visit: Visit): StoreRow => visit.parts.store.catalog.store(idIn(visit));
+const storeOf = (request: PageRequest): StoreRow =>
+  request.parts.store.catalog.store(idIn(request));
 
-function storeMarkup(visit: Visit) {
-  const row = storeOf(visit);
+function storeMarkup(request: PageRequest) {
+  const row = storeOf(request);
   return (
-    <Layout visit={visit} title={row.name}>
-      <Note visit={visit} />
+    <Layout request={request} title={row.name}>
+      <DoneNote request={request} />
       {row.archivedAt === null ? (
-        <Running visit={visit} row={row} />
+        <ActiveStore request={request} row={row} />
       ) : (
-        <RemovedStore visit={visit} row={row} />
+        <RemovedStore request={request} row={row} />
       )}
     </Layout>
   );
 }
 
-interface Props {
-  readonly visit: Visit;
+interface StoreProps {
+  readonly request: PageRequest;
   readonly row: StoreRow;
 }
 
-const Running = ({ visit, row }: Props) => (
+const ActiveStore = ({ request, row }: StoreProps) => (
   <>
-    <Wallet visit={visit} row={row} />
-    <TestCallback visit={visit} row={row} />
+    <StoreWallet request={request} row={row} />
+    <TestCallback request={request} row={row} />
     <section aria-labelledby="change">
       <h2 id="change">Settings of the store</h2>
       <p>What was told already is not taken back.</p>
-      <Form visit={visit} does="change" button="Save" confirm>
-        <Before visit={visit} does="change" value={storeSettingsOf(row)} />
-        <StoreFields visit={visit} does="change" row={row} />
+      <Form request={request} action="change" button="Save" needsPassword>
+        <FormVersion request={request} form="change" value={storeSettingsOf(row)} />
+        <StoreFields request={request} form="change" row={row} />
       </Form>
     </section>
-    <Secret visit={visit} row={row} />
-    <Keys visit={visit} row={row} />
+    <SigningSecret request={request} row={row} />
+    <StoreKeys request={request} row={row} />
     <section aria-labelledby="remove">
       <h2 id="remove">Remove the store</h2>
       <p>
@@ -76,8 +77,8 @@ const Running = ({ visit, row }: Props) => (
   </>
 );
 
-function Wallet({ visit, row }: Props) {
-  const { catalog } = visit.parts.store;
+function StoreWallet({ request, row }: StoreProps) {
+  const { catalog } = request.parts.store;
   if (row.walletId === null) {
     return (
       <p class="alarm">
@@ -112,33 +113,33 @@ const WalletLink = ({ row }: { readonly row: StoreRow }) => (
   </a>
 );
 
-async function change(visit: Visit): Promise<Outcome> {
-  const row = storeOf(visit);
-  const fields = storeSettingsIn(visit, row);
-  await requireFresh(visit);
-  const { catalog, database } = visit.parts.store;
+async function changeSettings(request: PageRequest): Promise<ActionResult> {
+  const row = storeOf(request);
+  const fields = storeSettingsIn(request, row);
+  await requireRecentPassword(request);
+  const { catalog, database } = request.parts.store;
   const isSaved = await database.write((tx) => {
     const before = requireRunning(catalog.store(row.id));
-    if (isUnseen(visit, before, fields)) return false;
-    if (markOf(storeSettingsOf(before)) === markOf(fields)) return true;
+    if (isConflict(request, before, fields)) return false;
+    if (versionOf(storeSettingsOf(before)) === versionOf(fields)) return true;
     requireOwnUrl(catalog, fields.callbackUrl, before);
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
-    note(visit, tx, 'store.change', { ...rest, http_callback }, row.id);
+    recordAudit(request, tx, 'store.change', { ...rest, http_callback }, row.id);
     return true;
   });
-  if (!isSaved) throw overtaken(visit);
-  visit.parts.onCatalog();
+  if (!isSaved) throw conflict(request);
+  request.parts.onCatalogChange();
   return { to: `${base}/stores/${row.id}?done=saved` };
 }
 
 /** A page that never showed what a plugin or another page has set meanwhile does not put it back. */
-function isUnseen(visit: Visit, row: StoreRow, fields: StoreSettings): boolean {
+function isConflict(request: PageRequest, row: StoreRow, fields: StoreSettings): boolean {
   const now = storeSettingsOf(row);
-  return isOvertaken(visit, now) && markOf(now) !== markOf(fields);
+  return isOutdated(request, now) && versionOf(now) !== versionOf(fields);
 }
 
-function overtaken({ form }: Visit): PaygateError {
+function conflict({ form }: PageRequest): PaygateError {
   // The page shows what there is, and not what would undo it.
   for (const name of [...form.keys()]) form.delete(name);
   return new PaygateError(

@@ -3,20 +3,20 @@
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { isOvertaken } from '../form-fields.ts';
-import { Before, Form, Time } from '../layout.tsx';
-import { idIn, type Outcome, type Visit } from '../page.ts';
-import { ShownSecret } from './shown-secret.tsx';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { isOutdated } from '../form-fields.ts';
+import { Form, FormVersion, Time } from '../layout.tsx';
+import { type ActionResult, idIn, type PageRequest } from '../page.ts';
+import { SecretPage } from './shown-secret.tsx';
 
-interface Props {
-  readonly visit: Visit;
+interface SigningSecretProps {
+  readonly request: PageRequest;
   readonly row: StoreRow;
 }
 
-export function Secret({ visit, row }: Props) {
-  const [, previous] = signingSecrets(row, visit.now);
+export function SigningSecret({ request, row }: SigningSecretProps) {
+  const [, previous] = signingSecrets(row, request.now);
   return (
     <section aria-labelledby="secret">
       <h2 id="secret">Signature</h2>
@@ -31,30 +31,36 @@ export function Secret({ visit, row }: Props) {
         )}
       </p>
       <div class="row">
-        <Form visit={visit} does="reveal-secret" button="Show the secret" confirm />
-        <Form visit={visit} does="rotate-secret" button="Make a new one" grave confirm>
-          <Before visit={visit} does="rotate-secret" value={row.webhookSecret} />
+        <Form request={request} action="reveal-secret" button="Show the secret" needsPassword />
+        <Form
+          request={request}
+          action="rotate-secret"
+          button="Make a new one"
+          isDangerous
+          needsPassword
+        >
+          <FormVersion request={request} form="rotate-secret" value={row.webhookSecret} />
         </Form>
       </div>
     </section>
   );
 }
 
-const shown = (row: StoreRow) => (
-  <ShownSecret title="Signature secret" secret={row.webhookSecret} row={row}>
+const secretMarkup = (row: StoreRow) => (
+  <SecretPage title="Signature secret" secret={row.webhookSecret} row={row}>
     {row.name}
-  </ShownSecret>
+  </SecretPage>
 );
 
-export async function revealSecret(visit: Visit): Promise<Outcome> {
-  await requireFresh(visit);
-  const { catalog, database } = visit.parts.store;
-  const row = catalog.store(idIn(visit));
-  await database.write((tx) => note(visit, tx, 'secret.reveal', {}, row.id));
-  return { show: shown(row) };
+export async function revealSecret(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { catalog, database } = request.parts.store;
+  const row = catalog.store(idIn(request));
+  await database.write((tx) => recordAudit(request, tx, 'secret.reveal', {}, row.id));
+  return { show: secretMarkup(row) };
 }
 
-function madeAlready({ form }: Visit): PaygateError {
+function alreadyRotated({ form }: PageRequest): PaygateError {
   // The page that says so can make another one.
   form.delete('before');
   return new PaygateError(
@@ -63,18 +69,18 @@ function madeAlready({ form }: Visit): PaygateError {
   );
 }
 
-export async function rotateSecret(visit: Visit): Promise<Outcome> {
-  await requireFresh(visit);
-  const { parts, now } = visit;
+export async function rotateSecret(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { parts, now } = request;
   const { catalog, database } = parts.store;
   const fresh = newWebhookSecret((length) => parts.world.randomBytes(length));
   const row = await database.write((tx) => {
-    const before = catalog.store(idIn(visit));
+    const before = catalog.store(idIn(request));
     // A second click would take the overlap away from the secret that the shop knows.
-    if (isOvertaken(visit, before.webhookSecret)) return undefined;
-    note(visit, tx, 'secret.rotate', {}, before.id);
+    if (isOutdated(request, before.webhookSecret)) return undefined;
+    recordAudit(request, tx, 'secret.rotate', {}, before.id);
     return catalog.changeStore(tx, before.id, rotatedSecrets(before, fresh, now));
   });
-  if (row === undefined) throw madeAlready(visit);
-  return { show: shown(row) };
+  if (row === undefined) throw alreadyRotated(request);
+  return { show: secretMarkup(row) };
 }

@@ -14,44 +14,49 @@ import {
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { noteTested, testedAt } from '../../store/records/settings.ts';
 import { Form, Layout } from '../layout.tsx';
-import { base, idIn, type Outcome, type Visit } from '../page.ts';
+import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
 
-const testSat = 10_000;
+const testValueSat = 10_000;
 
-interface Props {
-  readonly visit: Visit;
+interface TestCallbackProps {
+  readonly request: PageRequest;
   readonly row: StoreRow;
 }
 
-export const TestCallback = ({ visit, row }: Props) => (
+export const TestCallback = ({ request, row }: TestCallbackProps) => (
   <section aria-labelledby="test">
     <h2 id="test">Test callback</h2>
     <p>
       Sends what a payment of 0.00010000 BTC to nobody’s address would send to{' '}
       <code>{row.callbackUrl}</code>
     </p>
-    <Form visit={visit} does="send-test" button="Send test callback" />
+    <Form request={request} action="send-test" button="Send test callback" />
   </section>
 );
 
-export async function sendTest(visit: Visit): Promise<Outcome> {
-  const { store, world, sender } = visit.parts;
-  const row = store.catalog.store(idIn(visit));
-  const order = testCallback(row, visit.now, {
+export async function sendTest(request: PageRequest): Promise<ActionResult> {
+  const { store, world, sender } = request.parts;
+  const row = store.catalog.store(idIn(request));
+  const order = testCallback(row, request.now, {
     network: networks[store.network],
     status: 0,
-    valueSat: testSat,
+    valueSat: testValueSat,
     randomBytes: (length) => world.randomBytes(length),
   });
   const attempt = await sender.send(order, new AbortController().signal);
   if (hasReachedReceiver(attempt.verdict) && testedAt(store.catalog) === undefined) {
-    await store.database.write((tx) => noteTested(tx, store.catalog, visit.now));
+    await store.database.write((tx) => noteTested(tx, store.catalog, request.now));
   }
-  return { show: exchange(visit, row, order, attempt) };
+  return { show: exchangeMarkup(request, row, order, attempt) };
 }
 
-const exchange = (visit: Visit, row: StoreRow, order: OutgoingCallback, attempt: Attempt) => (
-  <Layout visit={visit} title={`Test callback to ${row.name}`}>
+const exchangeMarkup = (
+  request: PageRequest,
+  row: StoreRow,
+  order: OutgoingCallback,
+  attempt: Attempt,
+) => (
+  <Layout request={request} title={`Test callback to ${row.name}`}>
     {attempt.outcome === 'delivered' ? (
       <p class="note">Your shop has answered 200: the callback is delivered.</p>
     ) : (
@@ -59,7 +64,7 @@ const exchange = (visit: Visit, row: StoreRow, order: OutgoingCallback, attempt:
         {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
       </p>
     )}
-    {attempt.verdict === null ? null : <Judged verdict={attempt.verdict} says={attempt.doubt} />}
+    {attempt.verdict === null ? null : <Verdict verdict={attempt.verdict} doubt={attempt.doubt} />}
     <h2>What was sent</h2>
     <pre>
       <code>{requestText(order, attempt)}</code>
@@ -78,7 +83,7 @@ const exchange = (visit: Visit, row: StoreRow, order: OutgoingCallback, attempt:
         <code>{attempt.body}</code>
       </pre>
     ) : null}
-    <Form visit={visit} does="send-test" button="Send it again" />
+    <Form request={request} action="send-test" button="Send it again" />
     <p>
       <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
       <a href={`${base}/welcome`}>on with setting up</a>
@@ -86,12 +91,12 @@ const exchange = (visit: Visit, row: StoreRow, order: OutgoingCallback, attempt:
   </Layout>
 );
 
-interface JudgedProps {
+interface VerdictProps {
   readonly verdict: AnswerVerdict;
-  readonly says: string | null;
+  readonly doubt: string | null;
 }
 
-const Judged = ({ verdict, says }: JudgedProps) => (
+const Verdict = ({ verdict, doubt: says }: VerdictProps) => (
   <p class={hasReachedReceiver(verdict) ? 'note' : 'alarm'}>
     {says === null ? '' : `The answer ${formatDoubt(says)}. `}
     <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>

@@ -3,47 +3,48 @@
 
 import type { Tx } from '../../store/db/writer.ts';
 import { requireRunning } from '../../store/records/catalog.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { Form, Layout, Select, sentChoice } from '../layout.tsx';
-import { base, idIn, type Outcome, type Page, type Visit } from '../page.ts';
+import { chosenBefore, Form, Layout, Select } from '../layout.tsx';
+import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import {
-  Candidates,
-  type Choice,
+  type ChosenWallet,
   chosenWallet,
-  foundAt,
-  isAtSecondStep,
-  KeyForm,
-  startIndexIn,
-  walletsIn,
+  indexQuery,
+  isSecondStep,
+  sentStartIndex,
+  sentWallets,
+  WalletCandidates,
+  WalletKeyForm,
 } from './wallet-choice.tsx';
 
 export const storeWalletPage: Page = {
   path: '/stores/:id/wallet',
-  show: (visit) => (isAtSecondStep(visit, 'use-new') ? secondStep(visit) : firstStep(visit)),
+  show: (request) => (isSecondStep(request, 'use-new') ? secondStep(request) : firstStep(request)),
   actions: {
-    'use-known': useKnown,
-    look: async (visit) => {
-      walletsIn(visit);
-      startIndexIn(visit);
-      return { show: secondStep(visit) };
+    'use-known': useKnownWallet,
+    look: async (request) => {
+      sentWallets(request);
+      sentStartIndex(request);
+      return { show: secondStep(request) };
     },
-    'use-new': async (visit) => useNew(visit, chosenWallet(visit), startIndexIn(visit)),
+    'use-new': async (request) =>
+      useNewWallet(request, chosenWallet(request), sentStartIndex(request)),
   },
 };
 
-const titleOf = (visit: Visit): string =>
-  `Wallet of ${visit.parts.store.catalog.store(idIn(visit)).name}`;
+const titleOf = (request: PageRequest): string =>
+  `Wallet of ${request.parts.store.catalog.store(idIn(request)).name}`;
 
-function firstStep(visit: Visit) {
-  const { catalog } = visit.parts.store;
-  const { walletId } = catalog.store(idIn(visit));
+function firstStep(request: PageRequest) {
+  const { catalog } = request.parts.store;
+  const { walletId } = catalog.store(idIn(request));
   const others = catalog.wallets().filter(({ id }) => id !== walletId);
   return (
-    <Layout visit={visit} title={titleOf(visit)}>
+    <Layout request={request} title={titleOf(request)}>
       {others.length === 0 ? null : (
-        <Form visit={visit} does="use-known" button="Use it" confirm>
+        <Form request={request} action="use-known" button="Use it" needsPassword>
           <Select
             name="wallet"
             label="A wallet that paygate knows"
@@ -51,51 +52,59 @@ function firstStep(visit: Visit) {
               ({ id, scriptType, account }) =>
                 [id, `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`] as const,
             )}
-            chosen={sentChoice(visit, 'use-known', 'wallet')}
+            chosen={chosenBefore(request, 'use-known', 'wallet')}
           />
         </Form>
       )}
       <h2>A new wallet</h2>
-      <KeyForm visit={visit} />
+      <WalletKeyForm request={request} />
     </Layout>
   );
 }
 
-function secondStep(visit: Visit) {
-  const wallets = walletsIn(visit);
+function secondStep(request: PageRequest) {
+  const wallets = sentWallets(request);
   return (
-    <Layout visit={visit} title={titleOf(visit)}>
-      <Form visit={visit} does="use-new" button="Use this wallet" confirm>
-        <Candidates visit={visit} wallets={wallets} />
+    <Layout request={request} title={titleOf(request)}>
+      <Form request={request} action="use-new" button="Use this wallet" needsPassword>
+        <WalletCandidates request={request} wallets={wallets} />
       </Form>
     </Layout>
   );
 }
 
-async function useKnown(visit: Visit): Promise<Outcome> {
-  const { id } = visit.parts.store.catalog.wallet(
-    wholeNumber(visit, 'wallet', 1, Number.MAX_SAFE_INTEGER),
+async function useKnownWallet(request: PageRequest): Promise<ActionResult> {
+  const { id } = request.parts.store.catalog.wallet(
+    wholeNumber(request, 'wallet', 1, Number.MAX_SAFE_INTEGER),
   );
-  return attach(visit, () => id);
+  return attachWallet(request, () => id);
 }
 
-async function useNew(visit: Visit, choice: Choice, startIndex?: number): Promise<Outcome> {
-  const { catalog } = visit.parts.store;
-  const walletFor = (tx: Tx) => catalog.ensureWallet(tx, visit.now, choice.key, startIndex).id;
-  return attach(visit, walletFor, foundAt(choice));
+async function useNewWallet(
+  request: PageRequest,
+  choice: ChosenWallet,
+  startIndex?: number,
+): Promise<ActionResult> {
+  const { catalog } = request.parts.store;
+  const walletFor = (tx: Tx) => catalog.ensureWallet(tx, request.now, choice.key, startIndex).id;
+  return attachWallet(request, walletFor, indexQuery(choice));
 }
 
-async function attach(visit: Visit, walletFor: (tx: Tx) => number, found = ''): Promise<Outcome> {
-  const { catalog, database } = visit.parts.store;
-  const { id } = catalog.store(idIn(visit));
-  await requireFresh(visit);
+async function attachWallet(
+  request: PageRequest,
+  walletFor: (tx: Tx) => number,
+  foundQuery = '',
+): Promise<ActionResult> {
+  const { catalog, database } = request.parts.store;
+  const { id } = catalog.store(idIn(request));
+  await requireRecentPassword(request);
   await database.write((tx) => {
     const before = requireRunning(catalog.store(id));
     const walletId = walletFor(tx);
     if (before.walletId === walletId) return;
     catalog.changeStore(tx, id, { walletId });
-    note(visit, tx, 'store.attach', { wallet_id: walletId }, id);
+    recordAudit(request, tx, 'store.attach', { wallet_id: walletId }, id);
   });
-  visit.parts.onCatalog();
-  return { to: `${base}/stores/${id}?done=saved${found}` };
+  request.parts.onCatalogChange();
+  return { to: `${base}/stores/${id}?done=saved${foundQuery}` };
 }

@@ -2,39 +2,39 @@
 
 import { redactUrl } from '../../domain/callback.ts';
 import { merchantKeyText } from '../../store/records/api-keys.ts';
-import { note } from '../audit-entry.ts';
-import { requireFresh } from '../dashboard-session.ts';
-import { choice } from '../form-fields.ts';
-import { Form, Layout, Note, Select, sentChoice, Table, Time } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { recordAudit } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
+import { choiceValue } from '../form-fields.ts';
+import { chosenBefore, DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
 
 const here = `${base}/stores`;
-const overlaps = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
+const overlapMs = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
 
 export const storesPage: Page = {
   path: '/stores',
-  show: (visit) => stores(visit),
+  show: (request) => storesMarkup(request),
   actions: { 'reveal-key': reveal, 'rotate-key': rotateKey },
 };
 
-const stores = (visit: Visit, shown = false) => (
-  <Layout visit={visit} title="Stores">
-    <Note visit={visit} />
-    <ApiKey visit={visit} shown={shown} />
+const storesMarkup = (request: PageRequest, shown = false) => (
+  <Layout request={request} title="Stores">
+    <DoneNote request={request} />
+    <ApiKey request={request} shown={shown} />
     <section aria-labelledby="all-stores">
       <h2 id="all-stores">Your stores</h2>
-      <StoreList visit={visit} />
+      <StoreList request={request} />
       <p>
         <a href={`${here}/new`}>Add a store</a>
       </p>
     </section>
-    <RemovedStores visit={visit} />
+    <RemovedStores request={request} />
   </Layout>
 );
 
-const ApiKey = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
-  const key = visit.parts.store.keys.merchantKey();
+const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly shown: boolean }) => {
+  const key = request.parts.store.keys.merchantKey();
   return (
     <section aria-labelledby="api-key">
       <h2 id="api-key">API key</h2>
@@ -46,18 +46,18 @@ const ApiKey = ({ visit, shown }: { readonly visit: Visit; readonly shown: boole
             Your shop sends it with each request. It is good for all of your stores, and secret:
             keep it out of pages and public code.
           </p>
-          <MerchantKey visit={visit} apiKey={key} shown={shown} />
-          <Rotation visit={visit} />
+          <MerchantKey request={request} apiKey={key} shown={shown} />
+          <Rotation request={request} />
         </>
       )}
     </section>
   );
 };
 
-const Rotation = ({ visit }: { readonly visit: Visit }) => (
-  <details open={visit.form.get('do') === 'rotate-key'}>
+const Rotation = ({ request }: { readonly request: PageRequest }) => (
+  <details open={request.form.get('do') === 'rotate-key'}>
     <summary>Make a new key</summary>
-    <Form visit={visit} does="rotate-key" button="Make a new key" grave confirm>
+    <Form request={request} action="rotate-key" button="Make a new key" isDangerous needsPassword>
       <Select
         name="overlap"
         label="The old one"
@@ -65,13 +65,13 @@ const Rotation = ({ visit }: { readonly visit: Visit }) => (
           ['24-hours', 'stays valid for 24 hours'],
           ['at-once', 'ends at once'],
         ]}
-        chosen={sentChoice(visit, 'rotate-key', 'overlap')}
+        chosen={chosenBefore(request, 'rotate-key', 'overlap')}
       />
     </Form>
   </details>
 );
 
-const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
+const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) => {
   const rows = parts.store.catalog.stores();
   if (rows.length === 0) return <p>There is none yet.</p>;
   return (
@@ -94,7 +94,7 @@ const StoreList = ({ visit: { parts } }: { readonly visit: Visit }) => {
   );
 };
 
-const RemovedStores = ({ visit: { parts } }: { readonly visit: Visit }) => {
+const RemovedStores = ({ request: { parts } }: { readonly request: PageRequest }) => {
   const rows = parts.store.catalog.stores({ archived: true });
   const removed = rows.filter(({ archivedAt }) => archivedAt !== null);
   if (removed.length === 0) return null;
@@ -104,7 +104,7 @@ const RemovedStores = ({ visit: { parts } }: { readonly visit: Visit }) => {
       <Table
         label="Removed stores"
         heads={['Store', 'Removed', <span class="hidden">What to do</span>]}
-        onPhone={3}
+        phoneColumns={3}
       >
         {removed.map((row) => (
           <tr>
@@ -126,20 +126,20 @@ const RemovedStores = ({ visit: { parts } }: { readonly visit: Visit }) => {
   );
 };
 
-async function reveal(visit: Visit): Promise<Outcome> {
-  await revealKey(visit);
-  return { show: stores(visit, true) };
+async function reveal(request: PageRequest): Promise<ActionResult> {
+  await revealKey(request);
+  return { show: storesMarkup(request, true) };
 }
 
-async function rotateKey(visit: Visit): Promise<Outcome> {
-  const overlap = choice(visit, 'overlap', ['at-once', '24-hours']);
-  await requireFresh(visit);
-  const { keys, database } = visit.parts.store;
+async function rotateKey(request: PageRequest): Promise<ActionResult> {
+  const overlap = choiceValue(request, 'overlap', ['at-once', '24-hours']);
+  await requireRecentPassword(request);
+  const { keys, database } = request.parts.store;
   merchantKeyText(keys);
-  const secret = visit.parts.world.randomBytes(32);
+  const secret = request.parts.world.randomBytes(32);
   await database.write((tx) => {
-    note(visit, tx, 'key.rotate', { overlap });
-    keys.rotateMerchantKey(tx, visit.now, secret, overlaps[overlap]);
+    recordAudit(request, tx, 'key.rotate', { overlap });
+    keys.rotateMerchantKey(tx, request.now, secret, overlapMs[overlap]);
   });
-  return { show: stores(visit, true) };
+  return { show: storesMarkup(request, true) };
 }

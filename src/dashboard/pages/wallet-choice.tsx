@@ -11,15 +11,15 @@ import {
 import { PaygateError } from '../../lib/errors.ts';
 import { isOn, wholeNumber } from '../form-fields.ts';
 import { Form } from '../layout.tsx';
-import { field, type Visit } from '../page.ts';
+import { field, type PageRequest } from '../page.ts';
 
-const typedLetters = 6;
+const comparedCharacters = 6;
 /** A wallet shows the next address that it has not used; most look no further than this for payments. */
 const comparedAddresses = 20;
 
 /** The first step. The key is never filled in again; where another gateway left off must not be lost with it. */
-export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
-  <Form visit={visit} does="look" button="Show its addresses">
+export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) => (
+  <Form request={request} action="look" button="Show its addresses">
     <label>
       Public key of the wallet
       <textarea name="key" rows={4} required spellcheck={false} autocomplete="off" />
@@ -30,13 +30,13 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
         and needs none.
       </small>
     </label>
-    <details open={visit.problem !== undefined || isOn(visit, 'allow-depth')}>
+    <details open={request.problem !== undefined || isOn(request, 'allow-depth')}>
       <summary>Coming from another payment gateway, or a key from below the account level</summary>
       <label>
         Start at index
         <input
           name="start-index"
-          value={field(visit, 'start-index')}
+          value={field(request, 'start-index')}
           inputmode="numeric"
           pattern="\d*"
         />
@@ -46,7 +46,12 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
         </small>
       </label>
       <label>
-        <input type="checkbox" name="allow-depth" value="on" checked={isOn(visit, 'allow-depth')} />
+        <input
+          type="checkbox"
+          name="allow-depth"
+          value="on"
+          checked={isOn(request, 'allow-depth')}
+        />
         Accept a key from below the account level
       </label>
     </details>
@@ -54,21 +59,23 @@ export const KeyForm = ({ visit }: { readonly visit: Visit }) => (
 );
 
 /** Whether the second step's form comes back; a key that was refused as private is gone from it. */
-export const isAtSecondStep = (visit: Visit, does: string): boolean =>
-  visit.form.get('do') === does && field(visit, 'key') !== '';
+export const isSecondStep = (request: PageRequest, does: string): boolean =>
+  request.form.get('do') === does && field(request, 'key') !== '';
 
 /** The wallets that the pasted key may be. @throws PaygateError invalid */
-export const walletsIn = (visit: Visit): readonly WalletKey[] =>
-  possibleWallets(field(visit, 'key'), {
-    network: visit.parts.store.network,
-    allowDepth: isOn(visit, 'allow-depth'),
+export const sentWallets = (request: PageRequest): readonly WalletKey[] =>
+  possibleWallets(field(request, 'key'), {
+    network: request.parts.store.network,
+    allowDepth: isOn(request, 'allow-depth'),
   });
 
 /** Undefined where the chain is to be searched. @throws PaygateError invalid */
-export const startIndexIn = (visit: Visit): number | undefined =>
-  field(visit, 'start-index') === '' ? undefined : wholeNumber(visit, 'start-index', 0, maxIndex);
+export const sentStartIndex = (request: PageRequest): number | undefined =>
+  field(request, 'start-index') === ''
+    ? undefined
+    : wholeNumber(request, 'start-index', 0, maxIndex);
 
-const names: Readonly<Record<string, string>> = {
+const addressTypeNames: Readonly<Record<string, string>> = {
   p2wpkh: 'Native SegWit',
   p2tr: 'Taproot',
   'p2sh-p2wpkh': 'Nested SegWit',
@@ -76,16 +83,16 @@ const names: Readonly<Record<string, string>> = {
 };
 
 interface CandidatesProps {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly wallets: readonly WalletKey[];
 }
 
 /** The second step's fields: to be put into a form, which goes on with them. */
-export const Candidates = ({ visit, wallets }: CandidatesProps) => (
+export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
   <>
-    <input type="hidden" name="key" value={field(visit, 'key')} />
-    <input type="hidden" name="start-index" value={field(visit, 'start-index')} />
-    {isOn(visit, 'allow-depth') ? <input type="hidden" name="allow-depth" value="on" /> : null}
+    <input type="hidden" name="key" value={field(request, 'key')} />
+    <input type="hidden" name="start-index" value={field(request, 'start-index')} />
+    {isOn(request, 'allow-depth') ? <input type="hidden" name="allow-depth" value="on" /> : null}
     <p>
       Look at the receive addresses in your own wallet.{' '}
       {wallets.length > 1 ? 'They begin as in one of these lists:' : 'They begin as in this list:'}
@@ -93,11 +100,11 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
     <div class="grid">
       {wallets.map((wallet) => (
         <section>
-          <h2>{names[wallet.scriptType] ?? wallet.scriptType}</h2>
+          <h2>{addressTypeNames[wallet.scriptType] ?? wallet.scriptType}</h2>
           <ol start={0}>
             {firstAddresses(wallet).map((address) => (
               <li>
-                <code>{hidden(address)}</code>
+                <code>{withHiddenEnd(address)}</code>
               </li>
             ))}
           </ol>
@@ -105,27 +112,27 @@ export const Candidates = ({ visit, wallets }: CandidatesProps) => (
       ))}
     </div>
     <label>
-      The last {typedLetters} characters of one of its first {comparedAddresses} addresses, as your
-      wallet shows it, or the whole address
+      The last {comparedCharacters} characters of one of its first {comparedAddresses} addresses, as
+      your wallet shows it, or the whole address
       <input
         name="letters"
-        value={field(visit, 'letters')}
+        value={field(request, 'letters')}
         required
         autocomplete="off"
         autocapitalize="none"
         spellcheck={false}
-        minlength={typedLetters}
+        minlength={comparedCharacters}
       />
       <small>This proves that payments will arrive in your wallet, and nowhere else.</small>
     </label>
   </>
 );
 
-const hidden = (address: string): string =>
-  address.slice(0, -typedLetters) + '•'.repeat(typedLetters);
+const withHiddenEnd = (address: string): string =>
+  address.slice(0, -comparedCharacters) + '•'.repeat(comparedCharacters);
 
 /** An address as wallets show and copy it: as a link, in groups of letters, with its middle left out. */
-function typedAddress(text: string): string {
+function addressIn(text: string): string {
   const shown = text.replace(/[\s\p{Cc}\p{Default_Ignorable_Code_Point}"'`]/gu, '');
   const [address = ''] = shown.replace(/^bitcoin:(\/\/)?/i, '').split('?');
   return address.split(/…|\.{2,}|[•·*_-]+/).at(-1) ?? '';
@@ -134,42 +141,43 @@ function typedAddress(text: string): string {
 /** Only Base58 tells capitals from others. */
 const isBech32 = (address: string): boolean => /^[a-z]+1[a-z0-9]+$/.test(address);
 
-const comparable = (typed: string, address: string): string =>
+const comparableTo = (typed: string, address: string): string =>
   isBech32(address) ? typed.toLowerCase() : typed;
 
-export interface Choice {
+export interface ChosenWallet {
   readonly key: WalletKey;
   /** The index of the address that was given. */
   readonly index: number;
 }
 
 /** The wallet that has the address which was given, or its end. @throws PaygateError invalid */
-export function chosenWallet(visit: Visit): Choice {
-  const typed = typedAddress(field(visit, 'letters'));
-  if (typed.length < typedLetters) {
+export function chosenWallet(request: PageRequest): ChosenWallet {
+  const typed = addressIn(field(request, 'letters'));
+  if (typed.length < comparedCharacters) {
     throw new PaygateError(
       'invalid',
-      `Give the last ${typedLetters} characters of an address, or the whole of it, as your wallet shows it.`,
+      `Give the last ${comparedCharacters} characters of an address, or the whole of it, as your wallet shows it.`,
     );
   }
   let isBeginning = false;
-  for (const key of walletsIn(visit)) {
+  for (const key of sentWallets(request)) {
     for (const [index, address] of firstAddresses(key, comparedAddresses).entries()) {
-      const text = comparable(typed, address);
+      const text = comparableTo(typed, address);
       if (address.endsWith(text)) return { key, index };
       isBeginning ||= address.startsWith(text);
     }
   }
-  throw new PaygateError('invalid', isBeginning ? beginning : noneEndsIn(typed));
+  throw new PaygateError('invalid', isBeginning ? beginningText : noMatchText(typed));
 }
 
-const beginning =
-  `Addresses of this key begin so, and its last ${typedLetters} characters are what tells one from another. ` +
+const beginningText =
+  `Addresses of this key begin so, and its last ${comparedCharacters} characters are what tells one from another. ` +
   'Type those, or paste the whole address.';
 
-const noneEndsIn = (typed: string): string =>
-  `None of these addresses ends in ${typed.slice(-typedLetters)}, up to index ${comparedAddresses - 1}. Is it a receive ` +
+const noMatchText = (typed: string): string =>
+  `None of these addresses ends in ${typed.slice(-comparedCharacters)}, up to index ${comparedAddresses - 1}. Is it a receive ` +
   'address of the same account in your wallet? If it is, the key belongs to another account: do not go on with it.';
 
 /** For the page that comes next; the first address is what everybody looks at. */
-export const foundAt = ({ index }: Choice): string => (index === 0 ? '' : `&index=${index}`);
+export const indexQuery = ({ index }: ChosenWallet): string =>
+  index === 0 ? '' : `&index=${index}`;

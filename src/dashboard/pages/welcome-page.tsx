@@ -4,27 +4,27 @@ import type { Child } from 'hono/jsx';
 import type { HealthReport } from '../../status/health.ts';
 import { testedAt } from '../../store/records/settings.ts';
 import { Layout } from '../layout.tsx';
-import { base, type Outcome, type Page, type Visit } from '../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
 
 export const welcomePath = `${base}/welcome`;
 
 export const welcomePage: Page = {
   path: '/welcome',
-  show: (visit) => welcome(visit),
+  show: (request) => welcomeMarkup(request),
   actions: { 'reveal-key': reveal },
 };
 
 /** Whether something of it is left to do. */
-export const isUnfinished = ({ parts: { store } }: Visit): boolean =>
+export const isSetupUnfinished = ({ parts: { store } }: PageRequest): boolean =>
   store.catalog.stores().length === 0 || testedAt(store.catalog) === undefined;
 
-function welcome(visit: Visit, shown = false) {
-  const { store, health } = visit.parts;
+function welcomeMarkup(request: PageRequest, shown = false) {
+  const { store, health } = request.parts;
   const [first] = store.catalog.stores();
   const report = health();
   return (
-    <Layout visit={visit} title="Setting up" poll={!shown}>
+    <Layout request={request} title="Setting up" poll={!shown}>
       <ol class="steps">
         <Step name="Network and servers" done={report.electrum.server !== null}>
           <Servers report={report} />
@@ -52,7 +52,7 @@ function welcome(visit: Visit, shown = false) {
           )}
         </Step>
         <Step name="Your shop asks for an address" done={false}>
-          <Asking visit={visit} shown={shown} />
+          <FirstRequest request={request} shown={shown} />
         </Step>
       </ol>
     </Layout>
@@ -98,9 +98,15 @@ const Servers = ({ report: { network, electrum } }: { readonly report: HealthRep
   </>
 );
 
-const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boolean }) => {
-  const [origin = ''] = visit.transport.origins;
-  const apiKey = visit.parts.store.keys.merchantKey();
+const FirstRequest = ({
+  request,
+  shown,
+}: {
+  readonly request: PageRequest;
+  readonly shown: boolean;
+}) => {
+  const [origin = ''] = request.transport.origins;
+  const apiKey = request.parts.store.keys.merchantKey();
   return (
     <>
       {apiKey === undefined ? (
@@ -108,7 +114,7 @@ const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boole
       ) : (
         <>
           <p>With your API key:</p>
-          <MerchantKey visit={visit} apiKey={apiKey} shown={shown} />
+          <MerchantKey request={request} apiKey={apiKey} shown={shown} />
         </>
       )}
       <pre>
@@ -123,7 +129,7 @@ const Asking = ({ visit, shown }: { readonly visit: Visit; readonly shown: boole
   );
 };
 
-async function reveal(visit: Visit): Promise<Outcome> {
-  await revealKey(visit);
-  return { show: welcome(visit, true) };
+async function reveal(request: PageRequest): Promise<ActionResult> {
+  await revealKey(request);
+  return { show: welcomeMarkup(request, true) };
 }

@@ -4,7 +4,7 @@
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { Field, Form, Layout, Table, Time } from '../../dashboard/layout.tsx';
-import { base, type ExtraPage, type Visit } from '../../dashboard/page.ts';
+import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import type { World } from '../../world/world.ts';
 import type { Block } from '../chain/simulated-block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
@@ -43,7 +43,7 @@ export interface ChainPage {
 }
 
 interface Shown {
-  readonly visit: Visit;
+  readonly request: PageRequest;
   readonly chain: SimulatedChain;
 }
 
@@ -54,15 +54,15 @@ export function createChainPage({ world, chain, server, shopUrl }: ChainPageOpti
   };
   const stopListening = chain.onChange(tell);
   const outage = new Outage(server, world, tell);
-  const lever = (pull: (fields: Fields) => void) => async (visit: Visit) => {
-    const fields: Fields = Object.fromEntries(visit.form);
+  const lever = (pull: (fields: Fields) => void) => async (request: PageRequest) => {
+    const fields: Fields = Object.fromEntries(request.form);
     pull(fields);
-    return { to: placeAfter(visit, fields) };
+    return { to: placeAfter(request, fields) };
   };
   const page: ExtraPage = {
     name: 'Chain',
     path,
-    show: (visit) => chainMarkup({ visit, chain, outage, shopUrl }),
+    show: (request) => chainMarkup({ request, chain, outage, shopUrl }),
     actions: {
       pay: lever((fields) => pay(chain, fields)),
       mine: lever((fields) => mine(chain, fields)),
@@ -84,7 +84,7 @@ export function createChainPage({ world, chain, server, shopUrl }: ChainPageOpti
 }
 
 /** The same page, with what was paid last still typed. */
-function placeAfter({ url }: Visit, { address, amount }: Fields): string {
+function placeAfter({ url }: PageRequest, { address, amount }: Fields): string {
   if (address === undefined || amount === undefined) return url;
   return `${chainPath}?${new URLSearchParams({ address, amount })}`;
 }
@@ -94,23 +94,23 @@ interface ChainProps extends Shown {
   readonly shopUrl: string;
 }
 
-const chainMarkup = ({ visit, chain, outage, shopUrl }: ChainProps) => (
-  <Layout visit={visit} title="Chain" live>
+const chainMarkup = ({ request, chain, outage, shopUrl }: ChainProps) => (
+  <Layout request={request} title="Chain" live>
     <p>
       You are the customers, the miners and the Electrum server; paygate does not know that they are
       played. Order something in the <a href={shopUrl}>demo shop</a> first.
     </p>
-    <PayForm visit={visit} />
+    <PayForm request={request} />
     <section>
       <h2>Mine</h2>
-      <Form visit={visit} does="mine">
+      <Form request={request} action="mine">
         <Buttons name="blocks" choices={{ 1: '1 block', 6: '6 blocks' }} />
       </Form>
     </section>
-    <Mempool visit={visit} chain={chain} />
+    <Mempool request={request} chain={chain} />
     <Blocks chain={chain} />
-    <ReorganiseForm visit={visit} />
-    <Server visit={visit} outage={outage} />
+    <ReorganiseForm request={request} />
+    <Server request={request} outage={outage} />
   </Layout>
 );
 
@@ -146,23 +146,23 @@ const amountsPaid = {
 
 const changes = { fee: 'Replace by fee', spend: 'Double-spend' };
 
-const PayForm = ({ visit }: { readonly visit: Visit }) => {
-  const asked = (name: string): string => visit.context.req.query(name) ?? '';
+const PayForm = ({ request }: { readonly request: PageRequest }) => {
+  const asked = (name: string): string => request.context.req.query(name) ?? '';
   const amounts = { min: 1, max: levers.mostSat };
   return (
     <section>
       <h2>Pay an address</h2>
-      <Form visit={visit} does="pay">
+      <Form request={request} action="pay">
         <div class="grid">
           <Field
-            visit={visit}
+            request={request}
             name="address"
             label="Address"
             value={asked('address')}
             attributes={{ maxlength: 100, autocomplete: 'off' }}
           />
           <Field
-            visit={visit}
+            request={request}
             name="amount"
             type="number"
             label="Asked for, in satoshis"
@@ -176,7 +176,7 @@ const PayForm = ({ visit }: { readonly visit: Visit }) => {
   );
 };
 
-const Mempool = ({ visit, chain }: Shown) => {
+const Mempool = ({ request, chain }: Shown) => {
   const waiting = chain.mempool();
   const newest = waiting.slice(-shownTransactions).reverse();
   return (
@@ -190,7 +190,7 @@ const Mempool = ({ visit, chain }: Shown) => {
           heads={['Transaction', 'Pays', 'Fee', 'What the customer may do']}
         >
           {newest.map((transaction) => (
-            <Waiting visit={visit} chain={chain} transaction={transaction} />
+            <Waiting request={request} chain={chain} transaction={transaction} />
           ))}
         </Table>
       )}
@@ -202,7 +202,7 @@ interface WaitingProps extends Shown {
   readonly transaction: SimulatedTransaction;
 }
 
-const Waiting = ({ visit, chain, transaction }: WaitingProps) => {
+const Waiting = ({ request, chain, transaction }: WaitingProps) => {
   const { txid, feeSat, vsize } = transaction;
   const short = txid.slice(0, 16);
   return (
@@ -219,7 +219,7 @@ const Waiting = ({ visit, chain, transaction }: WaitingProps) => {
       </td>
       <td>{(feeSat / vsize).toFixed(1)} sat/vB</td>
       <td>
-        <Form visit={visit} does="replace">
+        <Form request={request} action="replace">
           <input type="hidden" name="txid" value={txid} />
           <Buttons name="by" choices={changes} of={short} />
         </Form>
@@ -263,14 +263,14 @@ const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
   );
 };
 
-const ReorganiseForm = ({ visit }: { readonly visit: Visit }) => (
+const ReorganiseForm = ({ request }: { readonly request: PageRequest }) => (
   <section>
     <h2>Reorganise</h2>
     <p>The newest blocks leave the chain, and one more than those takes their place.</p>
-    <Form visit={visit} does="reorganise" button="Reorganise">
+    <Form request={request} action="reorganise" button="Reorganise">
       <div class="grid">
         <Field
-          visit={visit}
+          request={request}
           name="depth"
           type="number"
           label="Blocks that leave"
@@ -290,13 +290,13 @@ const ReorganiseForm = ({ visit }: { readonly visit: Visit }) => (
   </section>
 );
 
-const Server = ({ visit, outage }: Pick<ChainProps, 'visit' | 'outage'>) => (
+const Server = ({ request, outage }: Pick<ChainProps, 'request' | 'outage'>) => (
   <section>
     <h2>The Electrum server</h2>
     {outage.endsAt === undefined ? (
       <>
         <p>It is up.</p>
-        <Form visit={visit} does="stop">
+        <Form request={request} action="stop">
           <Buttons
             name="seconds"
             choices={{ 10: 'Stop for 10 seconds', 60: 'Stop for a minute' }}
@@ -308,7 +308,7 @@ const Server = ({ visit, outage }: Pick<ChainProps, 'visit' | 'outage'>) => (
         <p>
           It is stopped until <Time at={outage.endsAt} />; paygate is back within a minute after.
         </p>
-        <Form visit={visit} does="start" button="Start it again" />
+        <Form request={request} action="start" button="Start it again" />
       </>
     )}
   </section>

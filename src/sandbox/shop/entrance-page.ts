@@ -2,8 +2,12 @@
 // as he comes, and led on. Only a sandbox has it: it would be a password in an address.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { beginSession, giveCookie, wantedPage } from '../../dashboard/dashboard-session.ts';
-import { base, type ExtraPage, type Visit } from '../../dashboard/page.ts';
+import {
+  beginSession,
+  pageAfterSignIn,
+  setSessionCookie,
+} from '../../dashboard/dashboard-session.ts';
+import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import { PaygateError } from '../../lib/errors.ts';
 
 const path = '/sandbox';
@@ -16,16 +20,16 @@ export interface Entrance {
 
 /** @param key what nobody can guess */
 export function createEntrance(key: string): Entrance {
-  async function enter(visit: Visit): Promise<Response> {
-    const { context, session } = visit;
+  async function enter(request: PageRequest): Promise<Response> {
+    const { context, session } = request;
     if (session === undefined) {
       if (!isSame(context.req.query('key') ?? '', key)) {
         throw new PaygateError('forbidden', 'This is not the link that the sandbox has printed.');
       }
-      const { database } = visit.parts.store;
-      giveCookie(visit, await database.write((tx) => beginSession(tx, visit)));
+      const { database } = request.parts.store;
+      setSessionCookie(request, await database.write((tx) => beginSession(tx, request)));
     }
-    return context.redirect(wantedPage(context.req.query('next')), 303);
+    return context.redirect(pageAfterSignIn(context.req.query('next')), 303);
   }
   return {
     page: { path, open: true, show: enter },
