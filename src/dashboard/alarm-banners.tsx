@@ -1,4 +1,4 @@
-// Alarms as banners: what happened, since when, what to do, and the page where that is done.
+// Alarms as banners: the fact, its start, the advice, and a link to the page to act on.
 
 import type { DatedFinding } from '../status/finding-history.ts';
 import type { FindingCode } from '../status/findings.ts';
@@ -9,135 +9,136 @@ interface Advice {
   readonly text: string;
   /** Below `/dashboard`. */
   readonly path: string;
-  /** What the link says. */
+  /** Text of the link. */
   readonly link: string;
 }
 
 const servers = { path: '/servers', link: 'Servers' };
-const wait = 'Nothing, if it passes within minutes; else see under Servers what each of them says.';
+const wait =
+  'Nothing, if it ends within minutes. Otherwise see the error of each server under Servers.';
 
 const advices: Readonly<Record<FindingCode, Advice>> = {
   'restored-database': {
-    text: 'Set the gap limit of your own wallet as said, or it will not show every payment; add what is missing. Never run both copies.',
+    text: 'Set the gap limit of your own wallet as shown, or it will not show every payment; then add what is missing. Never run both copies.',
     path: '/addresses',
     link: 'Addresses',
   },
   'disk-low': {
-    text: 'Free some room on the disk of the database: no address is issued until then. Backups that you keep elsewhere may go.',
+    text: 'Free space on the disk of the database: no address is issued until then. You can delete backups that you also store on another machine.',
     path: '/settings/backups',
     link: 'Backups',
   },
   'disk-refuses': {
-    text: 'Make the disk of the database writable again, free some room or replace it. paygate goes on by itself; what came meanwhile is found in the chain.',
+    text: 'Make the disk of the database writable, free space, or replace it. paygate then continues by itself and finds payments of the meantime in the chain.',
     path: '/settings/backups',
     link: 'Backups',
   },
   'no-server': {
-    text: 'See what each server says. Payments are caught up with once one answers; name others with --electrum.',
+    text: 'See the error of each server, or add other servers with --electrum. paygate finds missed payments once a server responds.',
     ...servers,
   },
   'catching-up': { text: wait, ...servers },
   'reduced-trust': {
-    text: 'Name another server with --electrum, best one of your own: two keep an eye on each other.',
+    text: 'Add another server with --electrum, preferably your own: two servers check each other.',
     ...servers,
   },
   'server-doubt': { text: wait, ...servers },
   'server-banned': {
-    text: 'Nothing: the others are used. If it is your own and was repaired, lift the ban.',
+    text: 'Nothing: paygate uses the other servers. If it is your own and you repaired it, lift the ban.',
     ...servers,
   },
   'changed-certificate': {
-    text: 'If you know why, such as a server of your own that was set up anew, accept the new certificate. If not, leave it refused.',
+    text: 'Accept the new certificate only if you know why it changed, for example after a new setup of your own server. Otherwise leave it refused.',
     ...servers,
   },
   'promotion-held': {
-    text: 'See which chain is right by your own node or an explorer. Take a server that is wrong off --electrum, or follow the branch.',
+    text: 'Check with your own node or an explorer which chain is right. Then remove a wrong server from --electrum, or follow the branch.',
     ...servers,
   },
   'addresses-stuck': {
-    text: 'Name another server with --electrum, best one of your own with higher limits.',
+    text: 'Add another server with --electrum, preferably your own with higher limits.',
     ...servers,
   },
   'reversed-payment': {
     text: 'Hold back the goods of those orders, or ask those customers to pay again.',
     path: '/payments?state=reversed',
-    link: 'Payments that were taken back',
+    link: 'Reversed payments',
   },
   'unclaimed-payment': {
-    text: 'Look for their orders by the address, in each shop, and mark them as paid by hand.',
+    text: 'Search for their orders by address in each shop, and mark them as paid by hand.',
     path: '/payments?store=none',
-    link: 'Payments of no store',
+    link: 'Payments without a store',
   },
   'fallen-payment': {
-    text: 'Hold back the goods of those orders until the payments are final again: until a block takes them, they can be replaced. The shop was told 0.',
+    text: 'Hold back the goods of those orders until the payments are final again: while they are unconfirmed, they can be replaced. The shop has received status 0.',
     path: '/payments?state=unconfirmed',
-    link: 'Payments in no block',
+    link: 'Unconfirmed payments',
   },
   'wallet-scan': {
-    text: 'Nothing: it begins once a server is connected, and takes minutes.',
+    text: 'Nothing: the scan starts once a server is connected, and takes minutes.',
     ...servers,
   },
   'exhausted-callbacks': {
-    text: 'Repair the shop’s Callback URL, see it answer a test callback, then send them again.',
+    text: 'Repair the shop’s Callback URL, send a test callback to verify it, then resend the failed deliveries.',
     path: '/callbacks?state=exhausted',
-    link: 'Callbacks that were given up',
+    link: 'Failed deliveries',
   },
   'foreign-use': {
-    text: 'Another program uses this key: give each its own account, or customers may pay to the same address. If no other program does, a server lies: name other servers, then run `paygate store recheck-used ID`.',
+    text: 'Another program uses this key: give each program its own account, or customers may pay to the same address. If no other program uses it, a server sends false data: use other servers, then run `paygate store recheck-used ID`.',
     path: '/stores',
     link: 'Stores',
   },
   'file-displaced': {
-    text: 'Do as said, and find out who did that. Until then everything goes on but new addresses; a crash would cost a minute.',
+    text: 'Follow the instructions above, and find out who did that. Until then no address is issued and everything else continues; a crash would cost a minute.',
     path: '/settings/backups',
     link: 'Backups',
   },
   'database-damaged': {
-    text: 'Do as said, on a disk that you trust: this one loses what it holds. What came since is found in the chain again.',
+    text: 'Follow the instructions above, on a disk that you trust: this disk loses data. paygate finds later payments in the chain again.',
     path: '/settings/backups',
     link: 'Backups',
   },
   'snapshot-failed': {
-    text: 'See that the folder of the backups can be written to and has room.',
+    text: 'Make sure that the folder of the backups is writable and has space.',
     path: '/settings/backups',
     link: 'Backups',
   },
   'wallet-gap': {
-    text: 'Set your own wallet’s gap limit as said, and start serve with the --wallet-gap that it has then.',
+    text: 'Set the gap limit of your own wallet as shown, and start serve with the same --wallet-gap.',
     path: '/addresses',
     link: 'Addresses',
   },
   'unlisted-proxy': {
-    text: 'If it is your proxy, start serve as said; who is signed in, and from where, stands under Settings.',
+    text: 'If it is your proxy, start serve as shown. Settings lists all sessions and their addresses.',
     path: '/settings',
     link: 'Settings',
   },
   'shop-unreachable': {
-    text: 'See that the shop’s server runs. What waits is sent by itself once it answers.',
+    text: 'Make sure that the shop’s server runs. paygate sends pending callbacks once it responds.',
     path: '/callbacks?state=owed',
-    link: 'Callbacks that wait',
+    link: 'Pending deliveries',
   },
   'shop-refuses': {
-    text: 'See what the shop answers, repair it, see it take a test callback on the page of its store, then send again what waits.',
+    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend pending deliveries.',
     path: '/callbacks?state=owed',
-    link: 'Callbacks that wait',
+    link: 'Pending deliveries',
   },
   'unknown-callback-url': {
-    text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, secret included. This ends once a store has it, or when three days pass without such a request.',
+    text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, including its secret. This alarm ends once a store has that URL, or after three days without such a request.',
     path: '/stores',
     link: 'Stores',
   },
   'shop-doubtful': {
-    text: 'See what the shop answers, repair it, see it take a test callback on the page of its store, then send these again.',
+    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend these deliveries.',
     path: '/callbacks?state=flagged',
-    link: 'Callbacks whose answer is doubtful',
+    link: 'Deliveries with a doubtful response',
   },
   'clock-wrong': {
-    text: 'Set the clock, and keep it right by NTP. Until then callbacks go out without a signature, and no certificate of a server is learnt or accepted.',
+    text: 'Set the clock, and synchronise it by NTP. Until then callbacks are sent without a signature, and no server certificate is pinned or accepted.',
     ...servers,
   },
   'own-certificate': {
-    text: 'See that the files are renewed, or that the authority reaches this machine on port 80.',
+    text: 'Make sure that the files are renewed, or that the certificate authority reaches this machine on port 80.',
     path: '/settings',
     link: 'Settings',
   },
@@ -150,7 +151,7 @@ interface AlarmsProps {
 
 export const Alarms = ({ request, alarms }: AlarmsProps) =>
   alarms.length === 0 ? (
-    <p class="note">All is well.</p>
+    <p class="note">No alarms.</p>
   ) : (
     <section aria-label="Alarms">
       {alarms.map((alarm) => (

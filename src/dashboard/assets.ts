@@ -1,5 +1,6 @@
-// What browsers load beside a page: Pico CSS, our own look, one small script. All of it is in the bundle
-// and is sent by us; its address changes with its content, so it may be kept for ever.
+// The static files of the pages: Pico CSS, our stylesheet, an icon and one script. The bundle
+// contains them. Each URL contains a digest of the content, so browsers may cache it without a time
+// limit.
 
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -14,12 +15,12 @@ import { base } from './page.ts';
 interface Asset {
   readonly type: string;
   readonly text: string;
-  /** With its digest. */
+  /** File name with the digest of the content. */
   readonly name: () => string;
   readonly gzipped: () => Uint8Array<ArrayBuffer>;
 }
 
-// What a start has no time for is made with the first request.
+// Digests and compressed copies are made at the first request, so that a start stays fast.
 const asset = (stem: string, end: string, type: string, text: string): Asset => ({
   type,
   text,
@@ -39,7 +40,7 @@ const assets = {
 export const assetPath = (which: keyof typeof assets): string =>
   `${base}/assets/${assets[which].name()}`;
 
-/** The icon under a name that stays, for pages that are not of the dashboard. */
+/** Sends the icon at a fixed path, for pages outside the dashboard. */
 export function sendIcon(context: Context): Response {
   context.header('Content-Type', assets.icon.type);
   context.header('Cache-Control', 'public, max-age=86400');

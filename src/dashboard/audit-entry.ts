@@ -1,4 +1,5 @@
-// What was done in the dashboard, and from where, in the audit log, in the transaction that did it. Never a secret.
+// Writes actions of the dashboard with their client address to the audit log, in the transaction of
+// the action. It never writes a secret.
 
 import type { Tx } from '../store/db/writer.ts';
 import { clientOf } from './dashboard-session.ts';

@@ -1,5 +1,5 @@
-// A chart of what was received a day, drawn by the server: bars with their amounts in words, for those who
-// see it and those who hear it.
+// A chart of the amount received on each day, drawn by the server as SVG. Each bar has its amount
+// as a title, also for screen readers.
 
 import { formatBitcoin } from '../domain/format.ts';
 import { dayMs } from '../lib/time-units.ts';
@@ -28,7 +28,7 @@ export function ReceivedChart({ sums, now }: ReceivedChartProps) {
         preserveAspectRatio="none"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label={`${formatBitcoin(total)} BTC were received in the last ${chartDays} days`}
+        aria-label={`Last ${chartDays} days: ${formatBitcoin(total)} BTC received`}
       >
         {days.map((day, place) => {
           const valueSat = byDay.get(day) ?? 0;
@@ -46,7 +46,7 @@ export function ReceivedChart({ sums, now }: ReceivedChartProps) {
         })}
       </svg>
       <figcaption>
-        {formatBitcoin(total)} BTC received in the last {chartDays} days, by day in UTC
+        Last {chartDays} days: {formatBitcoin(total)} BTC received, by day in UTC
       </figcaption>
     </figure>
   );

@@ -1,5 +1,5 @@
-// What was received on each of the last days. Days that are over change seldom, and are added up again only
-// every ten minutes: with many payments that takes longer than the rest of the page.
+// What was received on each of the last days. Sums of past days are cached for ten minutes, because
+// with many payments they take longer than the rest of the page.
 
 import { dayMs } from '../lib/time-units.ts';
 import type { DaySum, PaymentView } from '../store/views/payment-view.ts';
@@ -8,7 +8,7 @@ import type { World } from '../world/world.ts';
 export const chartDays = 30;
 const cacheMs = 600_000;
 
-/** By day, those without a payment left out. */
+/** Sums by day, without days that have no payment. */
 export type DailySums = () => readonly DaySum[];
 
 export function createDailySums(

@@ -1,5 +1,6 @@
-// Signing in and out, and typing the password again before what could do harm, with a code where there is an app. A session begins with a
-// token that nobody knew before, whatever cookie the browser brought.
+// Signing in and out, and the repeated password (with a code if an authenticator app is set up)
+// before harmful actions. A session always begins with a new token, whatever cookie the browser
+// sent.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { networkPrefix48 } from '../domain/client-address.ts';
@@ -12,7 +13,7 @@ import { clientAddressOf } from '../web/request-origin.ts';
 import { base, field, type PageRequest } from './page.ts';
 import type { PasswordClient } from './password.ts';
 
-/** How long a typed password is fresh. */
+/** How long a typed password counts as recent. */
 const passwordConfirmationMs = 5 * 60_000;
 const tokenBytes = 32;
 const maxAgentLength = 200;
@@ -24,8 +25,8 @@ export const setSessionCookie = (request: PageRequest, token: string): void =>
   setDashboardCookie(request, request.transport.cookieName, token);
 
 /**
- * What forms of open pages are bound to. Never in the place of a session's: that does not come along with a link
- * from another site (SameSite), and such a link would sign out.
+ * Sets the cookie that binds forms of public pages to this browser. It must not replace the session
+ * cookie: browsers omit that for a link from another site (SameSite), so the link would sign out.
  */
 export const setVisitorCookie = (request: PageRequest): void =>
   setDashboardCookie(request, request.transport.visitorCookieName, request.token);
@@ -49,7 +50,7 @@ export const clientOf = ({ context, parts }: PageRequest): string =>
   clientAddressOf(context, parts.proxies);
 
 /**
- * @returns by what it was looked at
+ * @returns the operator whose password and secret were checked
  * @throws PaygateError limited, unauthorized for a wrong password or code
  */
 async function checkCredentials(request: PageRequest): Promise<Operator> {
@@ -57,34 +58,34 @@ async function checkCredentials(request: PageRequest): Promise<Operator> {
   if (operator === undefined) throw wrongCredentials();
   if (!(await isPasswordRight(request))) throw wrongCredentials();
   const { totpSecret, totpStep } = operator;
-  // Counted together: a client that comes so far has the password, and may come from anywhere.
+  // All unknown clients share one limit: each of them has the password, and may use many addresses.
   const who = passwordClientOf(request).isKnown ? 'known' : 'strangers';
   if (totpSecret !== null) await useCode(request, who, totpSecret, totpStep);
   return operator;
 }
 
 const wrongCredentials = (): PaygateError =>
-  new PaygateError('unauthorized', 'That is not right. Is the keyboard in the right language?');
+  new PaygateError('unauthorized', 'Wrong password. Is the keyboard in the right language?');
 
-/** Whether the field `password` holds it. @throws PaygateError limited */
+/** Whether the field `password` is correct. @throws PaygateError limited */
 async function isPasswordRight(request: PageRequest): Promise<boolean> {
   const { parts, form } = request;
-  const trier = passwordClientOf(request);
-  parts.limits.take('password', trier.network);
+  const client = passwordClientOf(request);
+  parts.limits.take('password', client.network);
   const { passwordHash = '' } = parts.store.admin.operator() ?? {};
-  return parts.passwords.verify(form.get('password') ?? '', passwordHash, trier);
+  return parts.passwords.verify(form.get('password') ?? '', passwordHash, client);
 }
 
 function passwordClientOf(request: PageRequest): PasswordClient {
-  const line = networkPrefix48(clientOf(request));
+  const network = networkPrefix48(clientOf(request));
   const { admin } = request.parts.store;
   const isKnown =
     request.session !== undefined ||
-    admin.sessionClients().some((each) => networkPrefix48(each) === line);
-  return { network: line, isKnown };
+    admin.sessionClients().some((each) => networkPrefix48(each) === network);
+  return { network, isKnown };
 }
 
-/** @param who counts as one @throws PaygateError limited, unauthorized */
+/** @param who the client that the limit counts @throws PaygateError limited, unauthorized */
 async function useCode(
   request: PageRequest,
   who: string,
@@ -95,11 +96,10 @@ async function useCode(
   request.parts.limits.take('code', who);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
-  if (!taken)
-    throw new PaygateError('unauthorized', 'This code is not right, or was used already.');
+  if (!taken) throw new PaygateError('unauthorized', 'This code is wrong, or was already used.');
 }
 
-/** Begins a session in the transaction of what allowed it; the cookie is given after the commit. */
+/** Begins a session in the given transaction; the caller sets the cookie after the commit. */
 export function beginSession(tx: Tx, request: PageRequest): string {
   const { admin } = request.parts.store;
   const token = newToken(request);
@@ -109,7 +109,7 @@ export function beginSession(tx: Tx, request: PageRequest): string {
   return token;
 }
 
-/** What comes too often is not looked at, and strangers send it by thousands. */
+/** Attempts beyond the limit are not logged, because strangers may send thousands of them. */
 function logRefusedSignIn(request: PageRequest, error: unknown): void {
   if (error instanceof PaygateError && error.code === 'limited') return;
   const fields = { client: clientOf(request), reason: reasonOf(error) };
@@ -125,7 +125,7 @@ export async function signIn(request: PageRequest): Promise<void> {
     const { passwordHash, totpSecret } = await checkCredentials(request);
     token = await database.write((tx) => {
       const now = admin.operator();
-      // Looked at while another one was set, which signs out whoever had it, or while a code was not asked for yet.
+      // The password or the authenticator app changed while we were hashing: reject.
       if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret)
         throw wrongCredentials();
       return beginSession(tx, request);
@@ -139,12 +139,12 @@ export async function signIn(request: PageRequest): Promise<void> {
   await rehashPassword(request);
 }
 
-/** Hashes the password that was right anew: an earlier hash takes four times as much memory with each try. */
+/** Replaces a hash of an earlier version, which takes four times as much memory to check. */
 async function rehashPassword({ parts, form }: PageRequest): Promise<void> {
   const { admin, database } = parts.store;
   const { passwordHash = '' } = admin.operator() ?? {};
   const renewed = parts.passwords.rehash(form.get('password') ?? '', passwordHash);
-  // If too many hashes wait, the next sign-in does it.
+  // If the queue is full, the next sign-in replaces the hash.
   const better = await renewed.catch(() => undefined);
   if (better !== undefined) await database.write((tx) => admin.renewHash(tx, passwordHash, better));
 }
@@ -157,13 +157,13 @@ export async function signOut(request: PageRequest): Promise<void> {
   deleteCookie(request.context, name, { path: '/', secure });
 }
 
-/** The session of a page that is not open. */
+/** The session of a page that needs one. */
 export function signedIn({ session }: PageRequest): Session {
   if (session === undefined) throw new PaygateError('unauthorized', 'Sign in first');
   return session;
 }
 
-/** Whether the password was typed a moment ago, and a code where there is an app. */
+/** Whether the password (and the code, with an authenticator app) was typed recently. */
 export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
   session !== undefined &&
   now - session.confirmedAt <= passwordConfirmationMs &&
@@ -173,14 +173,14 @@ export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
   Boolean(parts.store.admin.operator()?.totpSecret);
 
 /**
- * Before what could do harm.
- * @throws PaygateError forbidden, limited, unauthorized for a wrong code, and for who was signed out meanwhile
+ * Requires a recent password before a harmful action.
+ * @throws PaygateError forbidden, limited; unauthorized for a wrong code or an ended session
  */
 export async function requireRecentPassword(request: PageRequest): Promise<void> {
   if (isPasswordRecent(request)) return;
   const isWithApp = hasAuthenticator(request);
   if (!request.form.get('password') || (isWithApp && field(request, 'code') === '')) {
-    const what = isWithApp ? ', and a code of your authenticator app,' : '';
+    const what = isWithApp ? ', and a code from your authenticator app,' : '';
     throw new PaygateError('forbidden', `Type your password again${what} for this.`);
   }
   try {
@@ -194,20 +194,23 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
 
 async function checkPasswordAgain(request: PageRequest): Promise<void> {
   if (!(await isPasswordRight(request))) {
-    throw new PaygateError('forbidden', 'This is not your password.');
+    throw new PaygateError('forbidden', 'Wrong password.');
   }
   const { totpSecret = null, totpStep = 0 } = request.parts.store.admin.operator() ?? {};
   if (totpSecret === null) return;
-  // Counted by session: a thief of one must not use up the tries of signing in.
+  // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
   await useCode(request, `session ${signedIn(request).id}`, totpSecret, totpStep);
 }
 
-/** In the transaction of what took its time. @throws PaygateError unauthorized for who was signed out meanwhile */
+/**
+ * Call it in the transaction of the action.
+ * @throws PaygateError unauthorized if the session has ended
+ */
 export function confirmSession(tx: Tx, request: PageRequest): void {
   if (request.parts.store.admin.confirm(tx, request.now, signedIn(request))) return;
-  throw new PaygateError('unauthorized', 'Your session is over: sign in again.');
+  throw new PaygateError('unauthorized', 'Your session has ended: sign in again.');
 }
 
-/** Where somebody wanted to go before signing in: a page of ours, or the first one. */
+/** The page that was requested before signing in, if it is one of ours; otherwise the first one. */
 export const pageAfterSignIn = (text: string | undefined): string =>
   text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;

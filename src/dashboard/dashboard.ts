@@ -1,4 +1,4 @@
-// The dashboard as the composition root mounts it: every page there is, behind its app.
+// Composes the dashboard: all pages behind one guard, assets, limits and the event stream.
 
 import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/rate-limit.ts';
@@ -34,13 +34,13 @@ import { createPasswords } from './password.ts';
 
 export interface Dashboard {
   readonly app: Hono;
-  /** Ends what browsers still listen to. */
+  /** Ends all event streams. */
   stop(): void;
-  /** Whether a request comes from somebody who is signed in. */
+  /** Whether the request has a valid session. */
   isSignedIn(context: Context): boolean;
 }
 
-/** Those that are the same for every dashboard. */
+/** The pages of every dashboard. */
 export const pages: readonly Page[] = [
   overviewPage,
   welcomePage,
@@ -66,9 +66,9 @@ export const pages: readonly Page[] = [
   backupsPage,
 ];
 
-/** Passwords that one line may try. */
+/** Password attempts of one network prefix. */
 const passwordRate: Rate = { perMinute: 10, burst: 10 };
-/** Codes of an authenticator app, of which three in a million are right: none is found within years. */
+/** Attempts with a code. Three codes in a million are valid, so an attack takes years. */
 const codeRate: Rate = { perMinute: 0.2, burst: 5 };
 
 export function createDashboard(options: DashboardOptions): Dashboard {

@@ -1,4 +1,4 @@
-// Fields of forms as values, with faults in words for the person who typed them.
+// Reads fields of forms as values; a fault is an error text for the person who typed the value.
 
 import { createHash } from 'node:crypto';
 import { satPerBitcoin } from '../domain/format.ts';
@@ -7,7 +7,7 @@ import { field, type PageRequest } from './page.ts';
 
 type SentForm = Pick<PageRequest, 'form'>;
 
-/** @param label what the page calls the field, where its name says little. @throws PaygateError invalid */
+/** @param label the field's label, if its name says too little @throws PaygateError invalid */
 export function wholeNumber(
   request: SentForm,
   name: string,
@@ -24,8 +24,8 @@ export function wholeNumber(
 export const isOn = ({ form }: SentForm, name: string): boolean => form.get(name) === 'on';
 
 /**
- * Satoshis of an amount as people write it, such as 0.05.
- * @param label what the page calls the field
+ * Parses an amount in bitcoin, such as 0.05, as satoshis.
+ * @param label the field's label
  * @throws PaygateError invalid
  */
 export function parseBitcoin(text: string, label: string): number {
@@ -34,7 +34,7 @@ export function parseBitcoin(text: string, label: string): number {
   throw new PaygateError('invalid', `${label}: an amount such as 0.05 is expected.`);
 }
 
-/** One of the values that a choice offers. @throws PaygateError invalid */
+/** One of the values of a select field. @throws PaygateError invalid */
 export function choiceValue<T extends string>(
   request: SentForm,
   name: string,
@@ -45,10 +45,10 @@ export function choiceValue<T extends string>(
   throw new PaygateError('invalid', `${name}: one of ${values.join(', ')} is expected.`);
 }
 
-/** What a form was made from, which it brings back in its field `before`. */
+/** The version of the values that a form was made from; its field `before` sends it back. */
 export const versionOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 
-/** Whether somebody was quicker: another page, a plugin, or the same form sent before. */
+/** Whether another page, a plugin or the same form has changed the value since. */
 export const isOutdated = ({ form }: SentForm, value: unknown): boolean =>
   form.has('before') && form.get('before') !== versionOf(value);

@@ -1,6 +1,6 @@
-// The one app of the dashboard (rules §6). Shut by default: a page without a session is shown only where
-// it says that it is open, and nothing is done for a form that did not come from a page of ours. What
-// was typed is looked through for private keys before any page sees it.
+// The guard of every page (rules §6). A page without `open` needs a session. An action needs a form
+// token and our own Origin. Form fields and query parameters are searched for private keys before
+// any page receives them.
 
 import { timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
@@ -23,11 +23,11 @@ import { withQuery } from './pages/listing.tsx';
 import { errorPage, httpsPage } from './pages/refused-change.tsx';
 import { type Transport, transportOf } from './transport.ts';
 
-/** No page at all: for those who are signed in, so that nobody else learns which pages there are. */
+/** Any other path. It needs a session, so that strangers cannot find out which pages exist. */
 const unknownPage: Page = {
   path: '*',
   show() {
-    throw new PaygateError('not_found', 'There is no such page.');
+    throw new PaygateError('not_found', 'Page not found.');
   },
 };
 
@@ -40,7 +40,9 @@ export function createGuardedPages(parts: DashboardParts, pages: readonly Page[]
   app.onError((error, context) => {
     const known = error instanceof PaygateError && error.code !== 'internal';
     if (!known) logFailure(parts.world.log, context, 'dashboard page failed', error);
-    const message = known ? error.message : 'This did not work; the log of paygate says more.';
+    const message = known
+      ? error.message
+      : 'Something went wrong. The log of paygate has the details.';
     return send(context, errorPage(message), known ? httpStatusOf(error) : 500);
   });
   return app;
@@ -52,7 +54,7 @@ const send = async (
   status: ContentfulStatusCode = 200,
 ): Promise<Response> => context.html(markup, status);
 
-/** Whether a request that is for no page comes from somebody who is signed in: that is no use of the session. */
+/** Whether a request for another route has a valid session; this does not prolong the session. */
 export function isSignedIn(parts: DashboardParts, context: Context): boolean {
   const transport = transportOf(context, parts);
   const cookie = transport && getCookie(context, transport.cookieName);
@@ -67,7 +69,7 @@ async function handleRequest(
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
   if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');
-  // It may be long on its way: who has been signed out by then is out.
+  // Reading the body may take long, so the session is looked up afterwards: it may have ended.
   const form = await readForm(context, transport);
   const now = parts.world.now();
   const cookie = getCookie(context, transport.cookieName);
@@ -75,7 +77,7 @@ async function handleRequest(
   const visitor = getCookie(context, transport.visitorCookieName);
   const isOpen = page.open !== undefined;
   const { pathname, search, searchParams } = new URL(context.req.url);
-  // Neither a page nor a redirect repeats it.
+  // No page and no redirect may repeat a private key of the query.
   const asked = [...searchParams.values()];
   if (asked.some(containsPrivateMaterial)) rejectPrivateMaterial(...asked);
   const request: PageRequest = {
@@ -92,7 +94,7 @@ async function handleRequest(
   if (method === 'POST') return runAction(request, page);
   if (session === undefined && !isOpen) return redirectToSignIn(request, pathname + search);
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(request, page);
-  // What the script fetches by itself is no sign that somebody is there.
+  // Requests that the script makes by itself do not prolong the session.
   const isByItself = page.unattended || context.req.header('X-Paygate-Live') !== undefined;
   if (session !== undefined && !isByItself) await noteSessionUse(request, session);
   if (isOpen && visitor === undefined) setVisitorCookie(request);
@@ -124,7 +126,7 @@ function redirectToSignIn(
   more: { readonly late?: 1 } = {},
 ): Response {
   const signIn = `${base}/sign-in`;
-  // Whoever signs out is out: nothing is missing, and nobody signs in for that.
+  // Without a session there is nothing to sign out of.
   if (page === `${base}/sign-out`) return request.context.redirect(signIn, 303);
   const next = page === base ? undefined : page;
   return request.context.redirect(withQuery({ url: signIn }, { next, ...more }), 303);
@@ -132,7 +134,7 @@ function redirectToSignIn(
 
 function methodNotAllowed(request: PageRequest, page: Page): Promise<Response> {
   request.context.header('Allow', page.actions === undefined ? 'GET, HEAD' : 'GET, HEAD, POST');
-  return send(request.context, errorPage('This page takes no such request.'), 405);
+  return send(request.context, errorPage('This page does not accept this kind of request.'), 405);
 }
 
 async function runAction(request: PageRequest, page: Page): Promise<Response> {
@@ -144,9 +146,9 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
   requireFormToken(request);
   try {
     refusePrivateMaterial(form);
-    const does = form.get('do') ?? '';
-    const action = Object.hasOwn(page.actions, does) ? page.actions[does] : undefined;
-    if (action === undefined) throw new PaygateError('invalid', 'This form is none of ours.');
+    const name = form.get('do') ?? '';
+    const action = Object.hasOwn(page.actions, name) ? page.actions[name] : undefined;
+    if (action === undefined) throw new PaygateError('invalid', 'Unknown form.');
     if (session !== undefined) await noteSessionUse(request, session);
     const outcome = await action(request);
     if ('show' in outcome) return send(context, outcome.show);
@@ -160,22 +162,22 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
   }
 }
 
-/** @throws PaygateError forbidden for what another site, or no browser, has sent */
+/** @throws PaygateError forbidden if another site, or no browser, sent the request */
 function requireOwnOrigin(context: Context, transport: Transport): void {
   const origin = context.req.header('Origin');
   const site = context.req.header('Sec-Fetch-Site');
   const isOwn = origin !== undefined && transport.origins.includes(origin.toLowerCase());
   if (isOwn && (site === undefined || site === 'same-origin')) return;
-  throw new PaygateError('forbidden', 'This did not come from a page of this paygate.');
+  throw new PaygateError('forbidden', 'This request did not come from a page of this paygate.');
 }
 
-/** Empty where none is sent. @throws PaygateError forbidden, invalid */
+/** Empty unless the method is POST. @throws PaygateError forbidden, invalid */
 async function readForm(context: Context, transport: Transport): Promise<URLSearchParams> {
   if (context.req.method !== 'POST') return new URLSearchParams();
   requireOwnOrigin(context, transport);
   const [type] = (context.req.header('Content-Type') ?? '').split(';');
   if (type?.trim().toLowerCase() !== 'application/x-www-form-urlencoded') {
-    throw new PaygateError('invalid', 'Only forms of this paygate are read here.');
+    throw new PaygateError('invalid', 'This page accepts only forms of this paygate.');
   }
   return new URLSearchParams(await context.req.text());
 }
@@ -187,17 +189,17 @@ function requireFormToken(request: PageRequest): void {
   if (given.length === wanted.length && timingSafeEqual(given, wanted)) return;
   throw new PaygateError(
     'forbidden',
-    'This page was too old. Go back, load it anew, and try again.',
+    'This page is out of date. Go back, reload it, and try again.',
   );
 }
 
-/** Passwords may look like recovery words. @throws PaygateError invalid */
+/** Skips passwords, because they may look like recovery words. @throws PaygateError invalid */
 function refusePrivateMaterial(form: URLSearchParams): void {
   const secrets = [...form].filter(
     ([name, value]) => !name.startsWith('password') && containsPrivateMaterial(value),
   );
   if (secrets.length === 0) return;
-  // Nothing of it goes back to the page, either.
+  // The page that comes back must not repeat the secret.
   for (const [name] of secrets) form.delete(name);
   rejectPrivateMaterial(...secrets.map(([, value]) => value));
 }

@@ -1,5 +1,5 @@
-// What every page is made of: the frame with its navigation, forms that carry their token, and how times and
-// amounts are written. Text of strangers is only ever text here: JSX escapes it.
+// The parts of every page: frame, navigation, forms with their token, tables, times and amounts.
+// JSX escapes all text, so text of strangers cannot become markup.
 
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
@@ -14,7 +14,7 @@ import { base, formTokenOf, type PageRequest } from './page.ts';
 const sections = [
   ['', 'Overview'],
   ['/payments', 'Payments'],
-  ['/callbacks', 'Callbacks'],
+  ['/callbacks', 'Deliveries'],
   ['/addresses', 'Addresses'],
   ['/stores', 'Stores'],
   ['/servers', 'Servers'],
@@ -35,7 +35,7 @@ const Frame = ({ title, children }: FrameProps) =>
     body: <>{children}</>,
   });
 
-/** A page for those who are not signed in. */
+/** A page without navigation, for a reader without a session. */
 export const NarrowPage = ({ title, children }: FrameProps) => (
   <Frame title={title}>
     <main class="narrow">
@@ -48,9 +48,9 @@ export const NarrowPage = ({ title, children }: FrameProps) => (
 
 interface LayoutProps extends FrameProps {
   readonly request: PageRequest;
-  /** Whether the script fetches it anew when a payment changes. */
+  /** Whether the script refreshes the page when a payment changes. */
   readonly live?: boolean;
-  /** Whether the script fetches it anew each few seconds. */
+  /** Whether the script refreshes the page every few seconds. */
   readonly poll?: boolean;
 }
 
@@ -105,23 +105,24 @@ export const ProblemNote = ({ request: { problem } }: { readonly request: PageRe
 
 const doneTexts: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    added: 'The store is added. Send a test callback to see whether your shop understands it.',
-    'added-beside': `The store is added. ${severalStoresAdvice} Send a test callback to see whether your shop understands it.`,
+    added: 'Store added. Send a test callback to see whether your shop accepts it.',
+    'added-beside': `Store added. ${severalStoresAdvice} Send a test callback to see whether your shop accepts it.`,
     saved: 'Saved.',
-    removed: 'The store is removed. You find it under “Removed stores” below, to use it again.',
-    restored: 'The store is in use again.',
-    resent: 'They are sent again, now.',
-    'none-failed': 'None of this store has failed that is not being sent again already.',
-    'none-doubtful': 'The last answer of none of this store is doubtful.',
-    accepted: 'That certificate is pinned: its next connection, which is made now, must show it.',
-    lifted: 'The ban is lifted: it is tried again now, and banned again if it lies.',
-    followed: 'The branch is followed from its next block on.',
-    opened: 'A plugin may set its store up now.',
-    shut: 'No plugin may change stores any more.',
+    removed: 'Store removed. To use it again, find it under “Removed stores” below.',
+    restored: 'The store is active again.',
+    resent: 'Sending again now.',
+    'none-failed': 'This store has no failed delivery that is not already being sent again.',
+    'none-doubtful': 'This store has no delivery whose last response is doubtful.',
+    accepted: 'The certificate is pinned. paygate reconnects now, and the server must present it.',
+    lifted:
+      'The ban is lifted. paygate reconnects now; a server that sends false data is banned again.',
+    followed: 'paygate follows the branch from its next block on.',
+    opened: 'A plugin may now set up its store.',
+    shut: 'Plugins can no longer change stores.',
   }),
 );
 
-/** What the form before has done. */
+/** The result of the form that led to this page. */
 export const DoneNote = ({ request: { context, problem } }: { readonly request: PageRequest }) => {
   const text = doneTexts.get(context.req.query('done') ?? '');
   const [index] = /^\d{1,2}$/.exec(context.req.query('index') ?? '') ?? [];
@@ -130,20 +131,20 @@ export const DoneNote = ({ request: { context, problem } }: { readonly request: 
       {text}
       {index === undefined
         ? null
-        : ` The address that you gave is the one at index ${index} of this wallet.`}
+        : ` The address that you entered has index ${index} in this wallet.`}
     </p>
   );
 };
 
 interface FormProps {
   readonly request: PageRequest;
-  /** Which action of the page it asks for. */
+  /** The action of the page that the form requests. */
   readonly action: string;
-  /** Without it, buttons are among the children. */
+  /** Label of the submit button; without it the children contain the buttons. */
   readonly button?: string;
-  /** The button of something that can't be taken back. */
+  /** The action cannot be undone, so the button has a warning colour. */
   readonly isDangerous?: boolean;
-  /** Asks for the password again where it was not typed a moment ago. */
+  /** Asks for the password again unless it was typed recently. */
   readonly needsPassword?: boolean;
   readonly label?: string;
   readonly children?: Child;
@@ -151,20 +152,20 @@ interface FormProps {
 
 export const Form = ({
   request,
-  action: does,
+  action,
   button,
-  isDangerous: grave,
-  needsPassword: confirm,
+  isDangerous,
+  needsPassword,
   label,
   children,
 }: FormProps) => (
   <form method="post" action={request.url} aria-label={label}>
     <input type="hidden" name="token" value={formTokenOf(request)} />
-    <input type="hidden" name="do" value={does} />
+    <input type="hidden" name="do" value={action} />
     {children}
-    {confirm && !isPasswordRecent(request) ? <PasswordAgain request={request} /> : null}
+    {needsPassword && !isPasswordRecent(request) ? <PasswordAgain request={request} /> : null}
     {button === undefined ? null : (
-      <button type="submit" class={grave ? 'grave' : undefined}>
+      <button type="submit" class={isDangerous ? 'danger' : undefined}>
         {button}
       </button>
     )}
@@ -174,7 +175,7 @@ export const Form = ({
 const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
   <>
     <label>
-      Your password, once more
+      Your password again
       <input type="password" name="password" autocomplete="current-password" required />
     </label>
     {hasAuthenticator(request) ? <CodeField /> : null}
@@ -183,7 +184,7 @@ const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
 
 export const CodeField = () => (
   <label>
-    Code of your authenticator app
+    Code from your authenticator app
     <input name="code" inputmode="numeric" autocomplete="one-time-code" required />
   </label>
 );
@@ -199,7 +200,7 @@ interface FieldProps {
   readonly attributes?: Readonly<Record<string, string | number>>;
 }
 
-/** A line of text; after a refusal it holds what was typed. */
+/** A text field; after a refusal it contains what was typed. */
 export const Field = (props: FieldProps) => {
   const { request, name, label, value, help, type = 'text', required = true, attributes } = props;
   return (
@@ -219,24 +220,25 @@ export const Field = (props: FieldProps) => {
 
 interface SwitchProps {
   readonly request: PageRequest;
-  /** The form that it is in. */
+  /** The action of the form that contains the switch. */
   readonly form: string;
   readonly name: string;
   readonly label: string;
   readonly on: boolean;
 }
 
-/** Whether this form was sent: of a switch that is off nothing else comes. */
-const isFormSent = ({ form }: PageRequest, does: string): boolean => form.get('do') === does;
+/** Whether this form was sent: a switch that is off sends no field. */
+const isFormSent = (request: PageRequest, action: string): boolean =>
+  request.form.get('do') === action;
 
-/** After a refusal it stands as it was sent. */
-export const Switch = ({ request, form: does, name, label, on }: SwitchProps) => (
+/** A checkbox; after a refusal it has the state that was sent. */
+export const Switch = ({ request, form, name, label, on }: SwitchProps) => (
   <label>
     <input
       type="checkbox"
       name={name}
       value="on"
-      checked={isFormSent(request, does) ? request.form.get(name) === 'on' : on}
+      checked={isFormSent(request, form) ? request.form.get(name) === 'on' : on}
     />
     {label}
   </label>
@@ -244,17 +246,17 @@ export const Switch = ({ request, form: does, name, label, on }: SwitchProps) =>
 
 interface FormVersionProps {
   readonly request: PageRequest;
-  /** The form that it is in. */
+  /** The action of the form that contains this field. */
   readonly form: string;
   readonly value: unknown;
 }
 
-/** What the form is made from; after a refusal still what it was made from at first. */
-export const FormVersion = ({ request, form: does, value }: FormVersionProps) => (
+/** The version of the values that the form was made from; a refusal does not change it. */
+export const FormVersion = ({ request, form, value }: FormVersionProps) => (
   <input
     type="hidden"
     name="before"
-    value={(isFormSent(request, does) && request.form.get('before')) || versionOf(value)}
+    value={(isFormSent(request, form) && request.form.get('before')) || versionOf(value)}
   />
 );
 
@@ -262,7 +264,7 @@ interface SelectProps {
   readonly name: string;
   readonly label: string;
   readonly options: readonly (readonly [value: string | number, text: string])[];
-  /** The value that is chosen now: the first one where it is undefined or none of them. */
+  /** The selected value; the first option if this is undefined or unknown. */
   readonly chosen: string | undefined;
 }
 
@@ -279,18 +281,18 @@ export const Select = ({ name, label, options, chosen }: SelectProps) => (
   </label>
 );
 
-/** After a refusal a choice stands as it was sent: the first one may be more than was meant. */
+/** The option that was sent, after a refusal: the first option may grant more than was meant. */
 export const chosenBefore = (
   request: PageRequest,
-  does: string,
+  form: string,
   name: string,
 ): string | undefined =>
-  isFormSent(request, does) ? (request.form.get(name) ?? undefined) : undefined;
+  isFormSent(request, form) ? (request.form.get(name) ?? undefined) : undefined;
 
-/** A table that may be wider than the screen; it is scrolled by keyboard, too. */
-export const Table = ({ label, heads, phoneColumns: onPhone, children }: TableProps) => (
+/** A table that may be wider than the screen; it can be scrolled by keyboard. */
+export const Table = ({ label, heads, phoneColumns, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table class={onPhone === undefined ? undefined : `first-${onPhone}`}>
+    <table class={phoneColumns === undefined ? undefined : `first-${phoneColumns}`}>
       <thead>
         <tr>
           {heads.map((head) => (
@@ -305,15 +307,15 @@ export const Table = ({ label, heads, phoneColumns: onPhone, children }: TablePr
 
 interface TableProps {
   readonly label: string;
-  /** One a column. */
+  /** One for each column. */
   readonly heads: readonly Child[];
-  /** How many of the first columns a narrow screen shows; all of them without it. */
+  /** How many of the first columns a narrow screen shows; all of them if undefined. */
   readonly phoneColumns?: 2 | 3 | 4;
   /** The rows. */
   readonly children?: Child;
 }
 
-/** In UTC, to the second; the script adds the reader's own time. */
+/** A time in UTC, to the second; the script adds the local time of the reader. */
 export const Time = ({ at }: { readonly at: number }) => (
   <time datetime={new Date(at).toISOString()}>{formatTime(at)}</time>
 );

@@ -1,5 +1,5 @@
-// The event stream that the script of a page listens to: an event when payments have changed, with each
-// block, or when an extra page has changed.
+// The event stream of the dashboard: an event when payments have changed, with each block, or when
+// an extra page has changed. The script of a page then requests the page again.
 
 import { PaygateError } from '../lib/errors.ts';
 import { EventStreams } from '../web/event-stream.ts';

@@ -1,4 +1,4 @@
-// What a page knows of the request that it answers, and what a page is. No HTTP but through the context.
+// The request that a page answers, and what a page is. It uses HTTP only through the context.
 
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
@@ -25,24 +25,24 @@ export interface DashboardOptions {
   readonly health: () => HealthReport;
   readonly findingHistory: Pick<FindingHistory, 'findings'>;
   readonly feed: ChangeFeed;
-  /** Undefined where they are switched off. */
+  /** Undefined if prices are switched off. */
   readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
-  /** The gap limit that merchants' own wallets are set to. */
+  /** The gap limit of the merchants' own wallets. */
   readonly walletGap: number;
-  /** Beside our own. */
+  /** Pages beside those of the dashboard. */
   readonly extraPages: readonly ExtraPage[];
-  /** What shows that the clock of the machine is wrong; undefined while nothing does. */
+  /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
   readonly clockFault: () => string | undefined;
-  /** What is known of the machine that sends callbacks. */
+  /** Properties of this machine that decide which Callback URLs it can reach. */
   readonly callbackSender: () => CallbackSender;
-  /** After a commit that changed stores or wallets. */
+  /** Called after a commit that changed stores or wallets. */
   readonly onCatalogChange: () => void;
-  /** After a commit that forgot what was learnt of a server. */
+  /** Called after a commit that changed what is stored about a server. */
   readonly onServerChange: () => void;
-  /** After a commit that made callbacks due. */
+  /** Called after a commit that made callbacks due. */
   readonly onCallbacksDue: () => void;
 }
 
@@ -56,21 +56,21 @@ export interface PageRequest {
   readonly parts: DashboardParts;
   readonly context: Context;
   readonly transport: Transport;
-  /** Path and query, as forms come back to. */
+  /** Path and query; forms of the page post to it. */
   readonly url: string;
   readonly now: number;
-  /** A cookie's text: the session's, on an open page the visitor's. */
+  /** Value of the session cookie; on a public page, of the visitor cookie. */
   readonly token: string;
   readonly session: Session | undefined;
-  /** What was sent; empty when a page is only looked at. */
+  /** The fields of the form; empty unless the method is POST. */
   readonly form: URLSearchParams;
-  /** Why what was sent is not done. */
+  /** Why the action of the form was refused. */
   readonly problem?: string;
 }
 
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** `to`: the page to look at next; `show`: something that is shown this once; `send`: a file. */
+/** `to`: redirect to a page; `show`: markup that is shown only once; `send`: a file. */
 export type ActionResult =
   | { readonly to: string }
   | { readonly show: Markup }
@@ -81,35 +81,35 @@ export type FormAction = (request: PageRequest) => Promise<ActionResult>;
 export interface Page {
   /** Below `/dashboard`. */
   readonly path: string;
-  /** Anybody may see it. */
+  /** The page needs no session. */
   readonly open?: true;
-  /** Scripts alone ask for it: no sign that somebody is there. */
+  /** Only scripts request it, so a request does not prolong the session. */
   readonly unattended?: true;
   readonly show: (request: PageRequest) => Markup | Response | Promise<Response>;
-  /** What its forms do, by the name in their field `do`. */
+  /** Actions of its forms by the value of their field `do`. */
   readonly actions?: Readonly<Record<string, FormAction>>;
 }
 
-/** A page that whoever builds the app gives to the dashboard. */
+/** A page that the composition root adds to the dashboard. */
 export interface ExtraPage extends Page {
-  /** In the navigation, after our own sections; in no navigation without it. */
+  /** Label in the navigation, after the own sections; a page without a name is not listed. */
   readonly name?: string;
-  /** @param onChange it looks different now @returns ends it */
+  /** @param onChange called when the page changes @returns a function that removes the listener */
   readonly listen?: (onChange: () => void) => () => void;
 }
 
 export const base = '/dashboard';
 
-/** What each form must bring; only who holds the cookie can know it. */
+/** The token that each form sends; only the owner of the cookie can know it. */
 export const formTokenOf = ({ token }: Pick<PageRequest, 'token'>): string =>
   createHash('sha256').update(`form ${token}`).digest('base64url');
 
-/** A number in the page's own address. */
+/** The number in the path of the page; 0 if it is invalid. */
 export function idIn({ context }: PageRequest): number {
   const text = context.req.param('id') ?? '';
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
 }
 
-/** A field of the form, without white space around it. */
+/** The text of a form field, trimmed. */
 export const field = ({ form }: Pick<PageRequest, 'form'>, name: string): string =>
   (form.get(name) ?? '').trim();

@@ -1,15 +1,19 @@
-// How soon a password would be guessed, by zxcvbn: it knows leaked ones, rows of a keyboard, repeats, years and letters
-// that were changed for digits. Half a megabyte of lists, so that it is loaded where a password is chosen and nowhere else.
+// Estimates the strength of a password by zxcvbn, which knows leaked passwords, keyboard rows,
+// repeats, years and digits for letters. It is imported only for a new password: its lists take
+// half a megabyte.
 
 import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common';
 
-/** Patterns are looked for in so many characters: the time grows faster than their number. */
+/**
+ * Only these first characters are searched for patterns, because the time grows faster than the
+ * length.
+ */
 const maxCheckedLength = 128;
 
 /**
- * @param words that are guessed first
- * @returns how many tries it takes, as a power of ten
+ * @param words names that an attacker tries first
+ * @returns the number of attempts that an attacker needs, as a power of ten
  */
 export function guessesLog10(password: string, words: readonly string[]): number {
   const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });

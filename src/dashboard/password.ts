@@ -1,18 +1,19 @@
-// The operator's password: what may be one, and its scrypt hash (RFC 7914). One hash is made at a time,
-// since each takes 32 MiB; who comes while too many wait is told to come back. One line has two of the places at
-// most, and two are left to those who are in or were lately, so that strangers' wrong passwords do not keep them out.
+// The operator's password: its rules and its scrypt hash (RFC 7914). Hashes are made one at a time,
+// because each takes 32 MiB. The queue is limited, also for each network prefix. It has places for
+// known clients only, so that wrong passwords of strangers cannot lock them out.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../lib/errors.ts';
 
 export const minPasswordLength = 15;
 const maxPasswordLength = 1000;
-/** "Very unguessable" in the words of zxcvbn: offline, at a hash that is slow. */
+/** zxcvbn calls this "very unguessable": safe from offline attacks on a slow hash. */
 const minGuessesLog10 = 10;
 const productWords = ['paygate', 'bitcoin', 'dashboard', 'merchant'];
 /**
- * The same work as N = 2^17, p = 1 in a quarter of the memory, by OWASP's table of equal settings: three times 32 MiB, one
- * after the other. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt
+ * As much work as N = 2^17, p = 1 in a quarter of the memory: three times 32 MiB in sequence. OWASP
+ * lists both as equivalent.
+ * https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt
  */
 const defaultCost = { logN: 15, r: 8, p: 3 };
 const saltBytes = 16;
@@ -23,43 +24,46 @@ const maxQueuedPerNetwork = 2;
 const queueReservedForKnown = 2;
 
 export interface PasswordClient {
-  /** Of the network, as `lineOf` says. */
+  /** Network prefix of the client, from `networkPrefix48`. */
   readonly network: string;
-  /** Who is in, or comes from where somebody was lately. */
+  /** The client has a session, or its network prefix has had one recently. */
   readonly isKnown: boolean;
 }
 
 export interface Passwords {
   /**
-   * @param words of this gateway, which are guessed first
-   * @throws PaygateError invalid for what is no password, or soon guessed; limited
+   * @param words names of this gateway, which an attacker tries first
+   * @throws PaygateError limited, or invalid if too short or easy to predict
    */
   hash(password: string, words?: readonly string[]): Promise<string>;
   /** @throws PaygateError limited */
-  verify(password: string, stored: string, trier: PasswordClient): Promise<boolean>;
+  verify(password: string, stored: string, client: PasswordClient): Promise<boolean>;
   /**
-   * A hash of the password that was right, where making the one that is kept takes more memory than we use now;
-   * undefined where it does not.
+   * A new hash of the correct password, if the stored hash needs more memory than ours; otherwise
+   * undefined.
    */
   rehash(password: string, stored: string): Promise<string | undefined>;
 }
 
 export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
   let last: Promise<unknown> = Promise.resolve();
-  /** The lines whose turns have not ended; undefined for who sets a password. */
+  /** Network prefixes of the queued hashes; undefined for a new password. */
   const queuedNetworks: (string | undefined)[] = [];
 
-  function enqueue<T>(trier: PasswordClient | undefined, work: () => Promise<T>): Promise<T> {
-    const line = trier?.network;
-    const places = trier?.isKnown === false ? maxQueued - queueReservedForKnown : maxQueued;
-    const own = queuedNetworks.filter((each) => each === line).length;
-    if (queuedNetworks.length >= places || (line !== undefined && own >= maxQueuedPerNetwork)) {
-      throw new PaygateError('limited', 'Too many sign in at once; wait a little', {
+  function enqueue<T>(client: PasswordClient | undefined, work: () => Promise<T>): Promise<T> {
+    const network = client?.network;
+    const capacity = client?.isKnown === false ? maxQueued - queueReservedForKnown : maxQueued;
+    const own = queuedNetworks.filter((each) => each === network).length;
+    if (
+      queuedNetworks.length >= capacity ||
+      (network !== undefined && own >= maxQueuedPerNetwork)
+    ) {
+      throw new PaygateError('limited', 'Too many sign-ins at once; wait a few seconds', {
         retryAfterSeconds: 5,
       });
     }
-    queuedNetworks.push(line);
-    // They end in the order in which they came.
+    queuedNetworks.push(network);
+    // The queue is first in, first out.
     const done = last.then(work).finally(() => queuedNetworks.shift());
     last = done.catch(() => {});
     return done;
@@ -80,12 +84,12 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
     },
     rehash: async (password, stored) =>
       costOf(stored).logN > defaultCost.logN ? hashed(normalized(password)) : undefined,
-    async verify(password, stored, trier) {
+    async verify(password, stored, client) {
       const [, , , , salt = '', hash = ''] = stored.split(':');
       const cost = costOf(stored);
       const text = normalized(password);
       const given = Buffer.from(salt, 'base64');
-      const made = await enqueue(trier, () => derive(text, given, cost));
+      const made = await enqueue(client, () => derive(text, given, cost));
       return timingSafeEqual(made, Buffer.from(hash, 'base64'));
     },
   };
@@ -105,7 +109,7 @@ function normalizedNew(password: string): string {
   if (length >= minPasswordLength && text.length <= maxPasswordLength) return text;
   throw new PaygateError(
     'invalid',
-    `a password has at least ${minPasswordLength} characters; four or five words do well`,
+    `a password has at least ${minPasswordLength} characters; use four or five words`,
   );
 }
 
@@ -114,8 +118,8 @@ async function refuseGuessable(text: string, words: readonly string[]): Promise<
   if (guessesLog10(text, [...productWords, ...words]) >= minGuessesLog10) return;
   throw new PaygateError(
     'invalid',
-    'This password is among the first that are guessed: known, or made of few words or a pattern. ' +
-      'Four or five words that have nothing to do with each other do well',
+    'This password is easy to guess: it is a known one, or few words, or a pattern. ' +
+      'Use four or five words that have nothing to do with each other',
   );
 }
 

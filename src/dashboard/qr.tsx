@@ -1,4 +1,4 @@
-// A text as a QR code: dark on light in either theme, since that is what cameras expect.
+// A text as a QR code, dark on light in both colour schemes, because cameras expect that.
 
 import encodeQR from 'qr';
 

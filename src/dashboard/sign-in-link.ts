@@ -1,5 +1,5 @@
-// One-time links to the dashboard: who opens one sets the password. They are printed where only who runs
-// paygate reads, and are in no page.
+// One-time links to the dashboard: opening one sets the password. paygate prints them only where
+// its operator reads, and never on a page.
 
 import { minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
@@ -8,12 +8,12 @@ import type { World } from '../world/world.ts';
 import { base } from './page.ts';
 
 const tokenBytes = 32;
-/** How long one is good for. */
+/** How long a link is valid. */
 export const signInLinkMinutes = linkMs / minuteMs;
 
 /**
- * Makes a link; the one before is not valid any more.
- * @param origin under which the dashboard is reached
+ * Creates a link and ends the previous one.
+ * @param origin the origin of the dashboard
  */
 export async function createSignInLink(
   { admin, database }: Pick<Store, 'admin' | 'database'>,

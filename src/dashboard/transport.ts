@@ -1,6 +1,6 @@
-// How a browser reached us, and whether that way is safe enough for a password (rules §6): HTTPS to us or
-// through a proxy of ours, or plain HTTP that never left this machine. Headers count only from where
-// they can be believed.
+// How a browser reached us, and whether the connection is safe enough for a password (rules §6).
+// Safe are HTTPS, directly or through a trusted proxy, and plain HTTP on loopback. Headers count
+// only if a trusted proxy sent them.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -9,21 +9,21 @@ import { forwardedHeaders, httpsHostOf } from '../web/request-origin.ts';
 
 export interface Transport {
   readonly secure: boolean;
-  /** What a browser says as Origin when the page is ours. */
+  /** Values of the header Origin that mean our own pages. */
   readonly origins: readonly string[];
-  /** Of a session. */
+  /** Name of the session cookie. */
   readonly cookieName: string;
-  /** Of who is looking at a page that is open. */
+  /** Name of the cookie that binds forms of public pages to a browser. */
   readonly visitorCookieName: string;
 }
 
 export interface TransportOptions {
   readonly proxies: Proxies;
-  /** How the outside reaches us, where the operator has said so. */
+  /** The public origin that the operator configured. */
   readonly publicUrl: string | undefined;
 }
 
-/** Undefined for a way that others can listen on. */
+/** Undefined if others can read the connection. */
 export function transportOf(context: Context, options: TransportOptions): Transport | undefined {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
   const socketAddress = incoming?.socket?.remoteAddress ?? '';
@@ -37,16 +37,16 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   };
   const httpsHost = httpsHostOf(context, options.proxies, host);
   if (httpsHost !== undefined) return secureTransport(httpsHost);
-  // Somebody stands between, and the way to him is unknown.
+  // An unknown proxy forwarded the request, so the connection to the browser is unknown.
   if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
   if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
     return secureTransport(host);
   }
   if (!isThisMachine(socketAddress)) return undefined;
   const { hostname, port } = hostOf(host);
-  // Any other name may be a stranger's, made to lead here.
+  // Any other host name may belong to an attacker who points it at loopback (DNS rebinding).
   if (hostname !== 'localhost' && !isThisMachine(hostname)) return undefined;
-  // Cookies know no ports: two paygates on one machine must not share one.
+  // Cookies are not separated by port: two paygates on one machine must not share one.
   return { secure: false, origins: [`http://${host}`], ...cookieNames(`paygate-${port}`) };
 }
 

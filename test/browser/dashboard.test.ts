@@ -1,4 +1,5 @@
-// The dashboard in a real Chromium: by keyboard and screen reader, on a phone, in the dark, without script, live.
+// The dashboard in a real Chromium: keyboard, accessibility, phone, dark mode, no JavaScript, live
+// updates.
 
 import { HDKey } from '@scure/bip32';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -27,33 +28,33 @@ import { startReceiver } from '../support/receiver.ts';
 import { password, signedIn } from '../support/visitor.ts';
 
 const home = '/dashboard';
-/** Every page, also the only one of its kind, a link that is no longer valid, and what is no page. */
+/** Every page with an example id, an expired link, and a path without a page. */
 const paths = [
   ...pages.map(({ path }) => path.replace(':id', '1').replace(/\/$/, '')),
   ...['/enter?token=overdue', '/nowhere'],
 ]
-  // It is a file.
+  // The export is a file.
   .filter((path) => path !== '/payments/export')
   .map((path) => home + path);
-/** For those who are not signed in. */
+/** Pages without a session. */
 const openPaths = ['/docs', '/docs/quickstart'];
 
-/** As three kinds of wallets show them. */
+/** Private keys in three formats of wallets. */
 const secrets = [
   'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn',
   HDKey.fromMasterSeed(new Uint8Array(32)).privateExtendedKey,
   `${'abandon '.repeat(11)}about`,
 ];
 
-/** What is shown once, after the press of a button of a page. */
+/** Pages that are shown once, after a button. */
 const answers: readonly (readonly [path: string, button: string, heading: string])[] = [
   ['/stores', 'Show the key', 'Stores'],
   ['/stores/1', 'Show the secret', 'Signature secret'],
-  ['/stores/1', 'Make a key', 'A new key'],
-  ['/stores/1', 'Open it for 15 minutes', 'Shop'],
+  ['/stores/1', 'Create a key', 'New API key'],
+  ['/stores/1', 'Allow for 15 minutes', 'Shop'],
   ['/stores/1', 'Send test callback', 'Test callback to Shop'],
-  ['/settings', 'Set one up', 'Authenticator app'],
-  ['/settings/rates', 'Ask them now', 'Rates'],
+  ['/settings', 'Set up', 'Authenticator app'],
+  ['/settings/rates', 'Request now', 'Rates'],
 ];
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -73,7 +74,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   const originOf = (house: House): string => `http://127.0.0.1:${house.port}`;
 
-  /** A page in the session of somebody who is signed in. */
+  /** A page with the session of a signed-in operator. */
   async function enter(house: House, options?: BrowserContextOptions) {
     const watched = await openPage(browser, options);
     const [name = '', value = ''] = (await signedIn(house)).cookie.split('=');
@@ -83,12 +84,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   async function end({ page, origins, faults }: Watched, house: House): Promise<void> {
     expect([...origins].filter((origin) => origin !== 'null')).toEqual([originOf(house)]);
-    // What was refused on the way is no fault of the page.
+    // Failed requests of another origin are no fault of the page.
     expect(faults.filter((fault) => !/status of 40[04]/.test(fault))).toEqual([]);
     await page.context().close();
   }
 
-  /** Nothing jumped while it was loaded, nothing juts out, axe-core finds nothing. */
+  /** No layout shift during loading, no overflow, no finding of axe-core. */
   async function examine(page: Page, name: string, load: () => Promise<unknown>): Promise<void> {
     expect([name, await shiftsOf(page, load), await juttingOut(page)]).toEqual([name, [], 0]);
     expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
@@ -129,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await examine(page, 'the addresses of a key', async () => {
         await page.goto(`${originOf(house)}${home}/stores/new`);
         await page.getByLabel('Public key of the wallet').fill(merchantKey(2).account);
-        await page.getByRole('button', { name: 'Show its addresses' }).click();
+        await page.getByRole('button', { name: 'Show addresses' }).click();
         await page.getByLabel('The last 6 characters').waitFor();
       });
       await end(watched, house);
@@ -151,14 +152,14 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
-  test('a list on a phone shows what matters without scrolling, in rows of three lines at most', async () => {
+  test('a list on a phone shows its main columns without scrolling, in rows of at most three lines', async () => {
     const house = await open({ config: { price: 'off' } });
     await pay(house, await house.newAddress());
     const watched = await enter(house, { viewport: { width: 360, height: 800 } });
     const { page } = watched;
     const lists = [
       ['/payments', ['Seen', 'Amount', 'State']],
-      ['/callbacks', ['Choose', 'Made', 'Status', 'State']],
+      ['/callbacks', ['Select', 'Created', 'Status', 'State']],
       ['/addresses', ['Address', 'Paid']],
     ] as const;
     for (const [path, heads] of lists) {
@@ -179,7 +180,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'what the keyboard is on has an outline of 2 px that stands out (%s)',
+    'the focused element has a visible outline of 2 px (%s)',
     async (colorScheme) => {
       const house = await open({ config: { price: 'off' } });
       const watched = await enter(house, { colorScheme, viewport: { width: 1024, height: 800 } });
@@ -195,7 +196,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     },
   );
 
-  test('the docs are dark where the system is, lead back, and have an icon', async () => {
+  test('the docs follow the dark mode, link back, and have an icon', async () => {
     const house = await open();
     const watched = await openPage(browser, { colorScheme: 'dark' });
     const { page } = watched;
@@ -214,7 +215,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
-  test('nothing jumps when the script comes long after the page', async () => {
+  test('nothing shifts when the script loads long after the page', async () => {
     const house = await open();
     const { page } = await enter(house, { viewport: { width: 360, height: 800 } });
     await page.goto(`${originOf(house)}${home}/stores`);
@@ -234,7 +235,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().close();
   });
 
-  test('what breaks the policy or jumps would be seen', async () => {
+  test('the checks notice a violation of the policy and a layout shift', async () => {
     const house = await open();
     const { page, faults } = await enter(house);
     await page.goto(originOf(house) + home);
@@ -248,7 +249,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().close();
   });
 
-  test('failed callbacks that are chosen are sent again', async () => {
+  test('selected failed callbacks are resent', async () => {
     const house = await open();
     const answer = { status: 500, body: 'the database is away' };
     house.receiver.script(answer, answer);
@@ -258,14 +259,14 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     const { page } = watched;
     await page.goto(`${originOf(house)}${home}/callbacks`);
     expect(await page.getByRole('cell', { name: 'answered 500' }).count()).toBe(2);
-    await page.getByLabel('Choose callback 2').check();
-    await page.getByRole('button', { name: 'Send the chosen ones again' }).click();
-    await page.getByRole('status').filter({ hasText: 'sent again' }).waitFor();
+    await page.getByLabel('Select delivery 2').check();
+    await page.getByRole('button', { name: 'Resend selected' }).click();
+    await page.getByRole('status').filter({ hasText: 'Sending again now' }).waitFor();
     await house.settle();
     await page.reload();
-    const row = page.getByRole('row').filter({ has: page.getByLabel('Choose callback 2') });
-    await row.getByText('delivered').first().waitFor();
-    expect(await page.getByRole('row').filter({ hasText: 'delivered' }).count()).toBe(1);
+    const row = page.getByRole('row').filter({ has: page.getByLabel('Select delivery 2') });
+    await row.getByText('Delivered').first().waitFor();
+    expect(await page.getByRole('row').filter({ hasText: 'Delivered' }).count()).toBe(1);
     expect(house.receiver.requests).toHaveLength(3);
     await end(watched, house);
   });
@@ -279,18 +280,18 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await opened;
     await page.evaluate('globalThis.stillTheSame = true');
     await pay(house, await house.newAddress());
-    await page.getByRole('cell', { name: 'seen, in no block yet' }).waitFor();
+    await page.getByRole('cell', { name: 'Unconfirmed' }).waitFor();
     house.chain.mine(1);
     await house.settle();
-    await page.getByRole('cell', { name: 'in a block, not final yet' }).waitFor();
+    await page.getByRole('cell', { name: 'Confirming' }).waitFor();
     house.chain.mine(1);
     await house.settle();
-    await page.getByRole('cell', { name: 'final', exact: true }).waitFor();
+    await page.getByRole('cell', { name: 'Confirmed', exact: true }).waitFor();
     expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
     await end(watched, house);
   });
 
-  test('whoever goes through a list by keyboard stays at the row when the list changes', async () => {
+  test('the keyboard focus stays at its row when the list changes', async () => {
     const house = await open();
     const watched = await enter(house);
     const { page } = watched;
@@ -306,7 +307,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
-  test('a wide table stays where it was scrolled to, and keeps the keyboard, when it changes', async () => {
+  test('a wide table keeps its scroll position and the focus when it changes', async () => {
     const house = await open();
     const watched = await enter(house, { viewport: { width: 600, height: 800 } });
     const { page } = watched;
@@ -325,7 +326,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, house);
   });
 
-  test('a page whose session is over goes to the sign-in by itself, and back', async () => {
+  test('a page whose session has ended goes to the sign-in by itself, and back', async () => {
     const house = await open();
     const watched = await enter(house);
     const { page } = watched;
@@ -351,16 +352,16 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         await house.withStore((store) => createSignInLink(store, house.world, originOf(house))),
       );
       await page.getByLabel('New password').fill(password);
-      await page.getByLabel('The same again').fill(password);
+      await page.getByLabel('Repeat the password').fill(password);
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Setting up' }).waitFor();
+      await page.getByRole('heading', { name: 'Setup' }).waitFor();
       await page.getByRole('navigation').getByRole('link', { name: 'Stores' }).click();
       await page.getByRole('link', { name: 'Add a store' }).click();
 
       const key = page.getByLabel('Public key of the wallet');
       for (const secret of secrets) {
         await key.fill(secret);
-        await page.getByRole('button', { name: 'Show its addresses' }).click();
+        await page.getByRole('button', { name: 'Show addresses' }).click();
         await page
           .getByRole('alert')
           .filter({ hasText: /private|recovery/ })
@@ -370,7 +371,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       }
 
       await key.fill(merchantKey(2).account);
-      await page.getByRole('button', { name: 'Show its addresses' }).click();
+      await page.getByRole('button', { name: 'Show addresses' }).click();
       const letters = page.getByLabel('The last 6 characters');
       await letters.fill('qqqqqq');
       await page.getByLabel('Name').fill('By hand');
@@ -387,7 +388,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         .waitFor();
       expect(await page.getByLabel('Name').inputValue()).toBe('By hand');
 
-      // As it is pasted: no length of the field cuts it.
+      // A pasted address is not cut by a maximum length.
       const [address = ''] = firstAddresses(merchantKey(2), 1);
       await letters.fill('');
       await letters.focus();
@@ -401,7 +402,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     },
   );
 
-  test('a link from another site signs nobody out', async () => {
+  test('a link from another site ends no session', async () => {
     const house = await open();
     await signedIn(house);
     const { page } = await openPage(browser);
@@ -412,7 +413,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     const elsewhere = await page.context().newPage();
     await elsewhere.goto(`data:text/html,<a href="${originOf(house)}${home}">my shop</a>`);
     await elsewhere.getByRole('link').click();
-    // The cookie of a session does not come along from there.
+    // Browsers omit the session cookie for a link from another site.
     await elsewhere.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.reload();
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Overview');

@@ -80,12 +80,12 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
         page.getByRole('cell', { name: cell, exact: true }).waitFor(),
       ]);
     await own.pay(placed);
-    await both('Payment seen', 'seen, in no block yet');
+    await both('Payment seen', 'Unconfirmed');
     await own.mine();
-    await both('In a block', 'in a block, not final yet');
+    await both('In a block', 'Confirming');
     await own.mine();
-    await both('Paid', 'final');
-    expect(await page.getByText('taken back').count()).toBe(0);
+    await both('Paid', 'Confirmed');
+    expect(await page.getByText(/taken back|Reversed/).count()).toBe(0);
 
     const chain = await page.context().newPage();
     await chain.goto(`${apiOrigin}/dashboard/chain`);
@@ -96,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await done;
     await own.outlastSilence();
     await page.getByText('1 payment(s) were taken back').waitFor();
-    await both('Waiting for your payment', 'taken back after 1 or 2 was told');
+    await both('Waiting for your payment', 'Reversed after status 1 or 2');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
 
     await page.getByRole('link', { name: 'Chain' }).click();

@@ -1,5 +1,5 @@
-// Alarms on the first page: what happened, since when, and where it is mended. The time stays the same over
-// reloads and restarts, and a trouble that is over is over.
+// The alarm banners of the first page: fact, start, advice and link. The start survives reloads and
+// restarts, and an alarm ends when its cause ends.
 
 import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -64,7 +64,7 @@ async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: 
   expect((await visitor.get(banner?.link ?? '')).status).toBe(200);
 }
 
-test('a payment that any of several stores may wait for: found among those of no store', async () => {
+test('a payment that may belong to several stores is listed without a store', async () => {
   const { house } = await open();
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
   const lost = await lose(house, () => house.newAddress('?match_callback=/second'));
@@ -77,7 +77,7 @@ test('a payment that any of several stores may wait for: found among those of no
   await expectLinked(visitor, await alarm(visitor, 'unclaimed-payment'), '/payments?store=none');
   const found = async (list: string): Promise<string[]> => {
     const { text } = await visitor.get(`${home}/${list}?store=none`);
-    expect(text).toMatch(/<option value="none" selected[^>]*>not known</);
+    expect(text).toMatch(/<option value="none" selected[^>]*>unknown</);
     return [...text.matchAll(/<code>(bcrt1q[a-z0-9]{38})<\/code>/g)].map(([, each = '']) => each);
   };
   expect(await found('payments')).toEqual([lost]);
@@ -86,12 +86,12 @@ test('a payment that any of several stores may wait for: found among those of no
   expect(text.trimEnd().split('\r\n')).toHaveLength(2);
   expect((await visitor.get(`${home}/callbacks?store=none`)).status).toBe(400);
   const one = await visitor.get(`${home}/payments/1`);
-  expect(one.text).toContain('Nothing: nobody knows which store gave its address out.');
+  expect(one.text).toContain('None: the store of its address is unknown.');
 });
 
-test('a wide gap: with its time, over reloads and a restart, until it is closed', async () => {
+test('a wide gap: its start survives reloads and a restart, and it ends when a payment closes it', async () => {
   const { house, visitor } = await open();
-  expect((await visitor.get(home)).text).toContain('All is well.');
+  expect((await visitor.get(home)).text).toContain('No alarms.');
   const issued: string[] = [];
   while (issued.length < 15) issued.push(await house.newAddress());
   const first = await alarm(visitor, 'wallet-gap');
@@ -113,7 +113,7 @@ test('a wide gap: with its time, over reloads and a restart, until it is closed'
 });
 
 describe('a restored database', () => {
-  /** As a copy that was made before the last address. */
+  /** As from a backup that is older than the last address. */
   async function restored() {
     const house = await openHouse();
     await untilReady(house);
@@ -133,7 +133,7 @@ describe('a restored database', () => {
   const isTold = ({ app }: House): boolean =>
     app.health().warnings.some((each) => each.includes('this database is a copy'));
 
-  test('is told of since then, over restarts, until the merchant says that it is done', async () => {
+  test('is an alarm since the restore, over restarts, until the merchant dismisses it', async () => {
     const { house, restoredAt } = await restored();
     await startAgain(house);
     await startAgain(house);
@@ -154,7 +154,7 @@ describe('a restored database', () => {
     expect(isTold(house)).toBe(false);
   });
 
-  test('is no alarm after 30 days, where nobody looks at the dashboard', async () => {
+  test('is no alarm after 30 days, without a visit to the dashboard', async () => {
     const { house } = await restored();
     house.world.jumpWallClock(30 * 24 * 60 * minuteMs);
     expect(isTold(house)).toBe(true);
@@ -162,7 +162,7 @@ describe('a restored database', () => {
     expect(isTold(house)).toBe(false);
   });
 
-  test('that is restored once more is told of anew', async () => {
+  test('that is restored again is a new alarm', async () => {
     const { house } = await restored();
     const visitor = await signedIn(house);
     await visitor.submit(home, 'dismiss-restored');
@@ -193,12 +193,12 @@ test('payments to the next indexes: another program uses the key', async () => {
   expect(warnings()).not.toContain('by the word of');
 });
 
-test('a callback that was given up: since that moment', async () => {
+test('a callback that failed for good: since that moment', async () => {
   const { house, visitor } = await open({ receiver: { answer: () => ({ status: 500 }) } });
   house.pay(await house.newAddress(), 5_000);
   await house.settle();
   const settledAt = house.world.now() - 5 * minuteMs;
-  // As it stands after three days of the schedule.
+  // The state after three days of the retry schedule.
   await house.withStore(({ database }) =>
     database.write(() =>
       database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
@@ -214,7 +214,7 @@ test('a callback that was given up: since that moment', async () => {
   ]);
 });
 
-test('nor are they of a store whose callbacks were stopped, which nobody can send again', async () => {
+test('failed callbacks of a store whose callbacks were stopped are no alarm', async () => {
   const { house, visitor } = await open();
   await house.newAddress().then((address) => house.pay(address, 5_000));
   await house.settle();
@@ -231,7 +231,7 @@ test('nor are they of a store whose callbacks were stopped, which nobody can sen
   expect(house.app.health().warnings.join()).not.toContain('given up');
 });
 
-describe('a shop that answers, and receives nothing', () => {
+describe('a shop that responds and accepts no callback', () => {
   const refuses = { receiver: { answer: () => ({ status: 404, body: 'no' }) } };
   const text = (house: House): string => house.app.health().warnings.join();
 
@@ -242,7 +242,7 @@ describe('a shop that answers, and receives nothing', () => {
     }
   }
 
-  test('is told of after a quarter of an hour, over a restart, until it takes a callback', async () => {
+  test('is an alarm after a quarter of an hour, over a restart, until it accepts a callback', async () => {
     let status = 404;
     const { house, visitor } = await open({
       receiver: { answer: () => ({ status, body: status === 200 ? 'ok' : 'no' }) },
@@ -276,7 +276,7 @@ describe('a shop that answers, and receives nothing', () => {
     expect(house.app.health().callbacks.owed).toBe(2);
     expect(text(house)).toBe('');
     expect(await alarm(await signedIn(house), 'shop-refuses')).toBeUndefined();
-    // What fails from now on is another trouble.
+    // Failures from here on are a new alarm.
     status = 500;
     await minutes(house, 10);
     expect(text(house)).toBe('');
@@ -285,7 +285,7 @@ describe('a shop that answers, and receives nothing', () => {
   test.each([
     ['a redirect to its login', { status: 302, headers: { Location: '/login' } }, 'answered 302'],
     ['a fault of its own', { status: 500 }, 'answered 500'],
-  ])('is told of by what it answers: %s', async (_, answer, words) => {
+  ])('is an alarm with its response: %s', async (_, answer, words) => {
     const { house } = await open({ receiver: { answer: () => answer } });
     house.pay(await house.newAddress(), 20_000);
     await house.settle();
@@ -293,7 +293,7 @@ describe('a shop that answers, and receives nothing', () => {
     expect(text(house)).toContain(`(${words})`);
   });
 
-  test('is none where one callback alone is refused, while others are received', async () => {
+  test('is no alarm if it refuses one callback and accepts others', async () => {
     let poison = '';
     const { house } = await open({
       receiver: { answer: ({ url }) => ({ status: url.includes(poison) ? 404 : 200 }) },
@@ -308,7 +308,7 @@ describe('a shop that answers, and receives nothing', () => {
     expect(house.app.health().callbacks.owed).toBe(1);
   });
 
-  test('is told of by store, and no more once that is called no more or is owed nothing', async () => {
+  test('is an alarm for each store, until its callbacks are stopped or none is pending', async () => {
     const { house } = await open(refuses);
     const second = { name: 'Second', callbackUrl: `${house.receiver.origin}/second` };
     await house.addStore(second);
@@ -330,7 +330,7 @@ describe('a shop that answers, and receives nothing', () => {
   });
 });
 
-describe('a shop that answers 200 and takes nothing', () => {
+describe('a shop that responds 200 and accepts nothing', () => {
   const text = (house: House): string => house.app.health().warnings.join();
 
   test.each([
@@ -353,7 +353,7 @@ describe('a shop that answers 200 and takes nothing', () => {
       'see that this is the Callback URL of the shop that has',
     ],
     ['anything else', 'Module Not Activated', 'says "Module Not Activated"', 'see why'],
-  ])('P-64 is told of at once: %s', async (_, body, words, advice) => {
+  ])('P-64 is an alarm at once: %s', async (_, body, words, advice) => {
     let answer = { status: 200, body };
     const { house, visitor } = await open({ receiver: { answer: () => answer } });
     const since = house.world.now();
@@ -379,7 +379,7 @@ describe('a shop that answers 200 and takes nothing', () => {
     expect(await alarm(await signedIn(house), 'shop-doubtful')).toBeUndefined();
   });
 
-  test('P-64 is told of until the doubtful ones are sent again in bulk and taken', async () => {
+  test('P-64 is an alarm until the doubtful callbacks are resent in bulk and accepted', async () => {
     let body = 'Error: secret does not match';
     const { house, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
     for (const _ of [1, 2]) {
@@ -389,12 +389,12 @@ describe('a shop that answers 200 and takes nothing', () => {
     expect(text(house)).toContain('(2 doubtful answer(s) since ');
     body = 'ok';
     const list = '/dashboard/callbacks?state=flagged';
-    expect((await visitor.get(list)).text).toContain('sent again');
+    expect((await visitor.get(list)).text).toContain('; retry <time');
     const sent = await visitor.submit(list, 'resend-doubtful', { store: '1' });
     expect(sent.to).toBe(`${list}&done=resent`);
     await house.settle();
     expect(text(house)).toBe('');
-    expect((await visitor.get(list)).text).toContain('no such callback');
+    expect((await visitor.get(list)).text).toContain('No deliveries found.');
     const again = await visitor.submit(list, 'resend-doubtful', { store: '1' });
     expect(again.to).toBe(`${list}&done=none-doubtful`);
     expect((await visitor.get('/dashboard/settings/audit')).text).toContain(
@@ -402,7 +402,7 @@ describe('a shop that answers 200 and takes nothing', () => {
     );
   });
 
-  test('is told of no more once it is called no more', async () => {
+  test('is no alarm once its callbacks are stopped', async () => {
     const { house } = await open({ receiver: { answer: () => ({ status: 200, body: 'error' }) } });
     house.pay(await house.newAddress(), 20_000);
     await house.settle();
@@ -414,7 +414,7 @@ describe('a shop that answers 200 and takes nothing', () => {
   });
 });
 
-test('P-59 a payment that was taken back: since then, found apart from those that were replaced', async () => {
+test('P-59 a reversed payment: since that moment, listed apart from replaced ones', async () => {
   const { house, visitor } = await open({ servers: 2 });
   const replaced = await house.newAddress();
   const first = house.pay(replaced, 20_000) as Txid;
@@ -443,18 +443,18 @@ test('P-59 a payment that was taken back: since then, found apart from those tha
       .map(([, state]) => state)
       .sort();
   const [takenBack, isReplaced] = [
-    'taken back after 1 or 2 was told',
-    'replaced by another transaction',
+    'Reversed after status 1 or 2',
+    'Replaced by another transaction',
   ];
   expect(await statesAt('?state=reversed')).toEqual([takenBack]);
   expect(await statesAt('?state=dropped')).toEqual([isReplaced, takenBack]);
   const { text } = await visitor.get(`${home}/payments/export?state=reversed`);
   expect(text.trimEnd().split('\r\n').slice(1)).toEqual([expect.stringContaining(txid)]);
-  // As long as the alarm stands.
+  // The filter has the same time limit as the alarm.
   house.world.jumpWallClock(7 * 24 * 60 * minuteMs);
   const later = await signedIn(house);
   expect(await alarm(later, 'reversed-payment')).toBeUndefined();
-  expect((await later.get(`${home}/payments?state=reversed`)).text).toContain('no such payment');
+  expect((await later.get(`${home}/payments?state=reversed`)).text).toContain('No payments found.');
 });
 
 test.each([1, 2])(
@@ -512,7 +512,7 @@ test('one server of two, and none at all', async () => {
   expect((await alarm(visitor, 'no-server'))?.text).toContain('no Electrum server is connected');
 });
 
-test('text of strangers in an alarm is only text, and its time outlives a restart', async () => {
+test('text of strangers in an alarm is escaped, and its start survives a restart', async () => {
   const { house } = await open({ servers: 2 });
   const [label = ''] = house.labels;
   await house.stop();
@@ -529,7 +529,7 @@ test('text of strangers in an alarm is only text, and its time outlives a restar
   expect((await alarm(await signedIn(house), 'server-banned'))?.since).toBe(banner?.since);
 });
 
-/** A book over what a test says is wrong. */
+/** A finding history whose findings a test supplies. */
 async function bookOf(found: Finding[]) {
   const store = await openTestStore();
   const world = createTestWorld();
@@ -542,7 +542,7 @@ async function bookOf(found: Finding[]) {
 
 const full: Finding = { code: 'disk-low', fact: 'the disk is almost full' };
 
-test('an alarm that comes and goes keeps its time for ten minutes, and then begins anew', async () => {
+test('an alarm that returns within ten minutes continues with its old start', async () => {
   const found = [full];
   const { world, book } = await bookOf(found);
   const kept = book();
@@ -561,7 +561,7 @@ test('an alarm that comes and goes keeps its time for ten minutes, and then begi
   expect(kept.findings()).toEqual([{ ...full, since: world.now() }]);
 });
 
-test('alarms of one code are told apart, and written only when they change', async () => {
+test('alarms of one code are separate, and written only when they change', async () => {
   const banned = (subject: string): Finding => ({ code: 'server-banned', subject, fact: subject });
   const found = [banned('tcp://a:1')];
   const { store, world, book } = await bookOf(found);
@@ -581,7 +581,7 @@ test('alarms of one code are told apart, and written only when they change', asy
   expect(since).toEqual([begun, begun + minuteMs]);
 });
 
-test('a request that the server refuses is named with what to do about it', async () => {
+test('a request that the server refuses is an alarm with advice', async () => {
   const { house, visitor } = await open();
   const when = (method: string) => method === 'blockchain.transaction.get';
   house.server.inject({ kind: 'error', code: 2, message: 'Use -txindex', when });
@@ -596,7 +596,7 @@ test('a request that the server refuses is named with what to do about it', asyn
   await expectLinked(visitor, banner, '/servers');
 });
 
-test('a machine that is offline is asked about once, not for each server', async () => {
+test('an offline machine is one alarm, not one for each server', async () => {
   const electrum = ['one', 'two', 'three'].map((name) =>
     parseServerAddress(`ssl://no-such-${name}.invalid:50002`),
   );

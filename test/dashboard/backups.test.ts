@@ -1,4 +1,4 @@
-// Backups as they are downloaded.
+// The download of backups.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ async function withBackup(house: House): Promise<string> {
   return target;
 }
 
-test('a copy is sent whole, after the password, and that is noted', async () => {
+test('a backup is sent whole, after the password, with an audit entry', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const target = await withBackup(house);

@@ -1,5 +1,5 @@
-// What payments were worth when they were first seen: asked of real sources on sockets, kept in the file,
-// and shown. Nobody waits for it.
+// The value of payments when they were first seen: requested from local price sources, stored, and
+// shown. Neither payments nor callbacks wait for it.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
@@ -47,7 +47,7 @@ async function pay({ house }: Shop, valueSat = 20_000): Promise<string> {
   return address;
 }
 
-/** The prices beside the payments, the newest first. */
+/** The stored price of each payment, newest first. */
 const priced = ({ house }: Shop): Promise<(number | null)[]> =>
   house.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 100 }).map(({ priceCents }) => priceCents),
@@ -59,25 +59,25 @@ async function untilPriced(shop: Shop): Promise<void> {
 
 const asked = (): number[] => sources.map(({ requests }) => requests.length);
 
-test('P-172 a payment is shown with what it was worth, in the list, on its page and in the table', async () => {
+test('P-172 a payment is shown with its value when first seen, in the list, on its page and in the CSV', async () => {
   const shop = await openShop('EUR');
   const { house, visitor } = shop;
   await pay(shop, 20_000);
   await untilPriced(shop);
   await pay(shop, 123_456);
   await untilPriced(shop);
-  // The second one within the minute of the first.
+  // The second payment arrives within a minute of the first.
   expect(asked()).toEqual([1, 1]);
   const { text } = await visitor.get(`${home}/payments`);
   expect(text).toContain('10.00 EUR');
   expect(text).toContain('61.73 EUR');
   const page = await visitor.get(`${home}/payments/1`);
-  expect(page.text).toContain('10.00 EUR (a bitcoin cost 50000.00 EUR)');
+  expect(page.text).toContain('10.00 EUR (1 BTC = 50000.00 EUR)');
   const table = (await visitor.get(`${home}/payments/export`)).text.split('\r\n');
   expect(table[0]).toMatch(/,replaced_by,currency,worth_when_seen,price_when_seen$/);
   expect(table[1]).toMatch(/,123456,.*,EUR,61\.73,50000\.00$/);
   expect(table[2]).toMatch(/,20000,.*,EUR,10\.00,50000\.00$/);
-  // What a payment was worth stays, whatever the store's currency is later.
+  // The stored value stays when the store's currency changes.
   await house.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency: 'JPY' })),
   );
@@ -88,14 +88,16 @@ test('P-172 a payment is shown with what it was worth, in the list, on its page 
   expect(later).toContain('<small>75 JPY</small>');
 });
 
-test('without a currency nobody is asked, and nothing is said of a price', async () => {
+test('without a currency no source is asked, and no price is shown', async () => {
   const shop = await openShop(null);
   await pay(shop);
   await shop.house.world.advance(3 * minuteMs);
   expect(asked()).toEqual([0, 0]);
   const { text } = await shop.visitor.get(`${home}/payments`);
   expect(text).not.toContain('price');
-  expect((await shop.visitor.get(`${home}/payments/1`)).text).not.toContain('Worth');
+  expect((await shop.visitor.get(`${home}/payments/1`)).text).not.toContain(
+    'Value when first seen',
+  );
 });
 
 describe('sources that give no price', () => {
@@ -108,7 +110,7 @@ describe('sources that give no price', () => {
     await shop.house.world.until(() => asked().every((count) => count > 0), 'the question');
     expect(await priced(shop)).toEqual([null]);
     const { text } = await shop.visitor.get(`${home}/payments`);
-    expect(text).toContain('its price in EUR is asked for');
+    expect(text).toContain('requesting its price in EUR');
   });
 
   test('are asked again, at most once a minute, for ten minutes', async () => {
@@ -125,7 +127,7 @@ describe('sources that give no price', () => {
     expect(await priced(shop)).toEqual([5_000_000]);
   });
 
-  test('leave the payment without one after that, visibly and for good', async () => {
+  test('leave the payment without a price after that, visibly and for good', async () => {
     let answer: Answer = { status: 500 };
     const shop = await openShop('EUR', () => answer);
     await pay(shop);
@@ -135,14 +137,14 @@ describe('sources that give no price', () => {
     await pay(shop);
     while ((await priced(shop))[0] === null) await shop.house.world.turn();
     expect(await priced(shop)).toEqual([5_000_000, null]);
-    const no = 'no price in EUR could be had';
+    const no = 'no price in EUR was available';
     expect((await shop.visitor.get(`${home}/payments`)).text).toContain(no);
     expect((await shop.visitor.get(`${home}/payments/1`)).text).toContain(no);
     const table = (await shop.visitor.get(`${home}/payments/export`)).text.split('\r\n');
     expect(table[2]).toMatch(/,20000,.*,EUR,,$/);
   });
 
-  test('and prices that are switched off are nothing that payments wait for', async () => {
+  test('payments do not wait for prices that are switched off', async () => {
     const shop = await openShop('EUR', () => rates, { price: 'off' });
     const address = await pay(shop);
     expect(shop.house.statuses(address)).toEqual(['0']);
@@ -150,7 +152,7 @@ describe('sources that give no price', () => {
   });
 });
 
-describe('a restart between sight and price', () => {
+describe('a restart between a payment and its price', () => {
   async function restarted(downMs: number): Promise<Shop> {
     let answer: Answer = { status: 500 };
     const shop = await openShop('EUR', () => answer);
@@ -165,13 +167,13 @@ describe('a restart between sight and price', () => {
     return shop;
   }
 
-  test('loses nothing within ten minutes', async () => {
+  test('keeps the request within ten minutes', async () => {
     const shop = await restarted(5 * minuteMs);
     await untilPriced(shop);
     expect(await priced(shop)).toEqual([5_000_000]);
   });
 
-  test('gives it no price of another time later', async () => {
+  test('assigns no price of a later time', async () => {
     const shop = await restarted(10 * minuteMs);
     await pay(shop);
     while ((await priced(shop))[0] === null) await shop.house.world.turn();
@@ -179,7 +181,7 @@ describe('a restart between sight and price', () => {
   });
 });
 
-test('the currency is set and taken away by command and in the dashboard', async () => {
+test('the currency is set and removed by command and in the dashboard', async () => {
   const { house, visitor } = await openShop(null);
   const set = async (...options: string[]): Promise<unknown> => {
     const { stdout } = await runCli([

@@ -1,5 +1,5 @@
-// Forms as people send them: with a wrong password first, with a key that was mistyped, from a page that is older
-// than what they change, twice for want of patience.
+// Forms as people send them: with a wrong password, with a mistyped key, from an outdated page, and
+// twice because of a second click.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
@@ -10,7 +10,7 @@ afterEach(closeHouses);
 
 const stores = '/dashboard/stores';
 const one = `${stores}/1`;
-/** So late that the password is asked for again. */
+/** Long enough that the password is no longer recent. */
 const lateMs = 6 * 60_000;
 
 async function late(house: House): Promise<Visitor> {
@@ -19,13 +19,13 @@ async function late(house: House): Promise<Visitor> {
   return visitor;
 }
 
-/** The form of a page that asks for something. */
+/** The form of a page with the given action. */
 const formOf = ({ text }: Seen, does: string): string =>
   [...text.matchAll(/<form.*?<\/form>/gs)]
     .map(([form]) => form)
     .find((form) => form.includes(`name="do" value="${does}"`)) ?? '';
 
-/** What a browser would send of a form that nobody types into. */
+/** The fields that a browser sends for an untouched form. */
 function fieldsOf(form: string): URLSearchParams {
   const unescaped = (text: string): string =>
     text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
@@ -47,7 +47,7 @@ function fieldsOf(form: string): URLSearchParams {
 
 const storeOf = (house: House) => house.withStore(async ({ catalog }) => catalog.store(1));
 
-describe('what was chosen stands after a wrong password', () => {
+describe('a choice stays after a wrong password', () => {
   test.each([
     [one, 'add-key', { scope: 'read' }],
     [`${one}/remove`, 'remove', { 'stop-callbacks': 'on' }],
@@ -73,7 +73,7 @@ describe('what was chosen stands after a wrong password', () => {
     expect(again).toMatchObject(chosen);
   });
 
-  test('and no form of the page loses what another one was refused for', async () => {
+  test('a refused form does not change other forms of the page', async () => {
     const house = await openHouse({ store: { callbackUrl: 'https://shop.example/paid' } });
     await house.withStore(async ({ catalog, database }) => {
       await database.write((tx) =>
@@ -90,7 +90,7 @@ describe('what was chosen stands after a wrong password', () => {
     expect(await storeOf(house)).toEqual({ ...before, requiredConfirmations: 4 });
   });
 
-  test('nor where another gateway left off, when the key was mistyped', async () => {
+  test('the start index stays after a mistyped key', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const typed = { 'start-index': '5000', 'allow-depth': 'on' };
@@ -103,7 +103,7 @@ describe('what was chosen stands after a wrong password', () => {
   });
 });
 
-test('a Callback URL that has to be allowed is refused with where that is, which is open', async () => {
+test('a Callback URL that needs a permission is refused, and the page shows the switch for it', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const letters = firstAddresses(merchantKey(2), 1)[0]?.slice(-6) ?? '';
@@ -141,7 +141,7 @@ test.each([
   },
 );
 
-test('a form that changes nothing is in no log of changes', async () => {
+test('a form that changes nothing writes no audit entry', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const send = async (name: string) => {
@@ -154,7 +154,7 @@ test('a form that changes nothing is in no log of changes', async () => {
   expect(await send('Shop 1')).toBe(true);
 });
 
-test('nor is the wallet that a store has, or a window that is shut, as after a second click', async () => {
+test('a second click on the same wallet or a closed window writes no audit entry', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const logged = async (action: string) => {
@@ -170,8 +170,8 @@ test('nor is the wallet that a store has, or a window that is shut, as after a s
   expect(await logged('plugin.shut')).toBe(1);
 });
 
-describe('a page that was overtaken', () => {
-  test('does not put back the Callback URL that a plugin has set meanwhile', async () => {
+describe('an outdated page', () => {
+  test('does not overwrite the Callback URL that a plugin has set', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
@@ -185,7 +185,7 @@ describe('a page that was overtaken', () => {
     const refused = await visitor.post(one, String(form));
     expect([refused.status, (await storeOf(house)).callbackUrl]).toEqual([409, byPlugin]);
     expect(refused.text).toContain(byPlugin);
-    // The page shows what there is now, to be changed.
+    // The page shows the current values, ready to be changed.
     const again = fieldsOf(formOf(refused, 'change'));
     expect([again.get('callback-url'), again.get('confirmations')]).toEqual([byPlugin, '2']);
     again.set('confirmations', '5');
@@ -193,7 +193,7 @@ describe('a page that was overtaken', () => {
     expect(await storeOf(house)).toMatchObject({ callbackUrl: byPlugin, requiredConfirmations: 5 });
   });
 
-  test('nor once it was refused for something else', async () => {
+  test('does not overwrite it after another refusal either', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
@@ -210,7 +210,7 @@ describe('a page that was overtaken', () => {
     expect((await storeOf(house)).name).toBe('Renamed');
   });
 
-  test('is no fault where all is as it asks, such as after a second click', async () => {
+  test('is no error if the values are already as requested, as after a second click', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
@@ -221,7 +221,7 @@ describe('a page that was overtaken', () => {
   });
 });
 
-test('a page of a store that was removed meanwhile takes nothing of that back', async () => {
+test('an outdated page of a removed store does not undo the removal', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const page = await visitor.get(one);
@@ -251,7 +251,7 @@ describe('a form that is sent twice', () => {
     await visitor.post(path, String(form)),
   ];
 
-  test('makes one new secret, beside which the one before goes on signing', async () => {
+  test('creates one new secret, and the previous one continues to sign', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const { webhookSecret } = await storeOf(house);
@@ -260,12 +260,12 @@ describe('a form that is sent twice', () => {
     const seen = await twice(visitor, one, form);
     expect(seen.map(({ status }) => status)).toEqual([200, 409]);
     expect((await storeOf(house)).previousWebhookSecret).toBe(webhookSecret);
-    // The page that says so can make another one.
+    // The form of the error page can replace the secret again.
     const again = fieldsOf(formOf(seen[1] ?? page, 'rotate-secret'));
     expect((await visitor.post(one, String(again))).status).toBe(200);
   });
 
-  test('makes none where another page was quicker, also once the password was mistyped', async () => {
+  test('creates none if another page was faster, also after a mistyped password', async () => {
     const house = await openHouse();
     const visitor = await late(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'rotate-secret'));
@@ -280,7 +280,7 @@ describe('a form that is sent twice', () => {
     expect((await storeOf(house)).webhookSecret).toBe(webhookSecret);
   });
 
-  test('adds one store, so that its requests still mean one', async () => {
+  test('adds one store, so that requests of its shop stay unambiguous', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);

@@ -1,4 +1,4 @@
-// The doors of the dashboard: who gets in, how, and who is turned away (rules §6).
+// The guard of the dashboard: sessions, passwords, codes, origins and form tokens (rules §6).
 
 import { scryptSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const home = '/dashboard';
 
-/** Every page, with an id in its address where it has one. */
+/** Every page, with an id in its path if it has one. */
 const paths = pages.map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
 const shut = pages
   .filter(({ open }) => open === undefined)
@@ -33,7 +33,7 @@ const link = (house: House): Promise<string> =>
     return url;
   });
 
-/** In which it is seen that a new password has come: it gets its salt before its hash is made. */
+/** Shows that a new password has arrived: its salt is made before its hash. */
 function hashingWorld() {
   const world = createTestWorld();
   let salts = 0;
@@ -44,7 +44,9 @@ function hashingWorld() {
   return { world: { ...world, randomBytes }, isHashing: () => salts > 0 };
 }
 
-/** What takes away a right, tells a shop what it is owed, or only looks: no password is asked for again. */
+/**
+ * Actions that revoke a right, send pending callbacks, or only read: they need no recent password.
+ */
 const harmless = new Set([
   ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test', 'look', 'ask'],
@@ -68,7 +70,7 @@ describe('every page', () => {
     }
   });
 
-  test('shows nothing once the session is over', async () => {
+  test('shows nothing after the session has ended', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     expect((await visitor.get(home)).status).toBe(200);
@@ -80,21 +82,21 @@ describe('every page', () => {
     }
   });
 
-  test('says that a form came too late, and leads back to its page', async () => {
+  test('says that a form came after the session, and leads back to its page', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const list = `${home}/callbacks?state=owed&done=resent`;
     await visitor.get(list);
     house.world.jumpWallClock(31 * minuteMs);
     const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
-    expect((await visitor.get(`${home}/sign-in`)).text).not.toContain('was not done');
+    expect((await visitor.get(`${home}/sign-in`)).text).not.toContain('Nothing was changed');
     const { text } = await visitor.get(sent.to ?? '');
-    expect(text).toContain('What you have sent was not done: your session was over.');
+    expect(text).toContain('Nothing was changed: your session had ended.');
     const back = await visitor.submit(sent.to ?? '', 'sign-in', { password });
     expect(back.to).toBe(`${home}/callbacks?state=owed`);
   });
 
-  test('lets whoever is out already sign out, and leads nobody from the sign-in to signing out', async () => {
+  test('redirects a sign-out without a session to the sign-in, and never from there to the sign-out', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     await visitor.get(`${home}/sign-out`);
@@ -104,7 +106,7 @@ describe('every page', () => {
     expect((await visitor.get(`${home}/sign-out`)).to).toBe(`${home}/sign-in`);
   });
 
-  test('takes no other method, signed in or not', async () => {
+  test('accepts no other method, with or without a session', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const path of paths) {
@@ -187,7 +189,7 @@ describe('every page', () => {
     expect((await visitor.get(home)).status).toBe(200);
   });
 
-  test('does nothing that none of its forms asks for', async () => {
+  test('runs no action that its forms do not have', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const { path, open } of pages.filter(({ actions }) => actions !== undefined)) {
@@ -195,13 +197,13 @@ describe('every page', () => {
       const url = (home + path).replace(':id', '1').replace(/\/$/, '');
       for (const does of ['', 'nothing', 'constructor', 'toString', '__proto__']) {
         const sent = await visitor.post(url, `token=${visitor.formToken}&do=${does}`);
-        // Some show one of a kind, of which there is none.
+        // Some pages show one row of a table that is empty here.
         expect([url, does, [400, 404].includes(sent.status)]).toEqual([url, does, true]);
       }
     }
   });
 
-  test('S-11 is in no frame, runs nothing of others, is not kept and sends no referrer to others', async () => {
+  test('S-11 is in no frame, runs no foreign script, is not cached and sends no referrer to other sites', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const path of [...paths, `${home}/nowhere`]) {
@@ -222,15 +224,15 @@ describe('every page', () => {
 });
 
 describe('the first password', () => {
-  test('is set by a one-time link, which signs in and is used up', async () => {
+  test('is set by a one-time link, which signs in and becomes invalid', async () => {
     const house = await openHouse();
     const visitor = visitorOf(house);
     const path = await link(house);
-    // With what to write behind it, and not where the database lies: anybody may see it.
+    // The public page shows the names of the options, and not the path of the database.
     for (const page of ['sign-in', 'enter?token=old']) {
       const { text } = await visitor.get(`${home}/${page}`);
       expect(text).toContain('paygate admin link');
-      expect(text).toContain('with the --db and --listen, --domain or --public-url that serve has');
+      expect(text).toContain('with the --db and --listen, --domain or --public-url of serve');
       expect(text).not.toContain(house.path);
     }
     const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
@@ -238,7 +240,7 @@ describe('the first password', () => {
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);
     await house.addStore({ name: 'Kaffeerösterei' });
     const name = { 'password-new': 'Kaffeerösterei 1', 'password-again': 'Kaffeerösterei 1' };
-    expect((await visitor.submit(path, 'enter', name)).text).toContain('among the first');
+    expect((await visitor.submit(path, 'enter', name)).text).toContain('easy to guess');
     const fields = { 'password-new': password, 'password-again': password };
     const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
     expect(unlike.status).toBe(400);
@@ -255,7 +257,7 @@ describe('the first password', () => {
     expect([signed.status, signed.to]).toEqual([303, '/dashboard/settings']);
   });
 
-  test('S-40 a link ends after 15 minutes, and with the next link', async () => {
+  test('S-40 a link expires after 15 minutes, and with the next link', async () => {
     const house = await openHouse();
     const [first, second] = [await link(house), await link(house)];
     expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
@@ -266,7 +268,7 @@ describe('the first password', () => {
 });
 
 describe('a session', () => {
-  test('S-43 begins with a cookie that nobody knew, whatever the browser brought', async () => {
+  test('S-43 begins with a new cookie, whatever cookie the browser sent', async () => {
     const house = await openHouse();
     await setPassword(house);
     const visitor = visitorOf(house);
@@ -292,7 +294,7 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('is not kept alive by what the script fetches', async () => {
+  test('is not prolonged by requests of the script', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (let passed = 0; passed < 30; passed += 5) {
@@ -302,7 +304,7 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('ends when it is signed out, and its cookie is worth nothing then', async () => {
+  test('ends at sign-out, and its cookie is invalid afterwards', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const { cookie } = visitor;
@@ -312,7 +314,7 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('S-09 ends for everybody when the password changes; who changed it goes on with a new one', async () => {
+  test('S-09 ends for all clients when the password changes; the client that changed it gets a new one', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     const { cookie } = visitor;
@@ -330,10 +332,10 @@ describe('a session', () => {
     expect(late.status).toBe(401);
   });
 
-  test('nobody gets in by the old password while it is being changed', async () => {
+  test('the old password fails while it is being changed', async () => {
     const { world, isHashing } = hashingWorld();
     const house = await openHouse({ world });
-    // The thief's is the first one, and so is the owner's once there is another password: its number is taken again.
+    // Session ids are reused: the thief's id is the owner's id after the new password.
     const thief = await signedIn(house);
     const owner = await signedIn(house);
     const late = visitorOf(house);
@@ -342,7 +344,7 @@ describe('a session', () => {
     const stolen = (visitor: typeof late, does: string) =>
       String(new URLSearchParams({ token: visitor.formToken, do: does, password }));
     await thief.get(`${home}/stores`);
-    // The first to come, with a hash to be made: those behind are in when it is another password.
+    // The first in the queue needs a hash; those behind it sign in after the password has changed.
     const changed = owner.submit(`${home}/settings`, 'change-password', {
       password,
       'password-new': 'quite another one',
@@ -357,7 +359,7 @@ describe('a session', () => {
     expect([seen.status === 200, seen.text.includes(house.apiKey)]).toEqual([false, false]);
   });
 
-  test('that a new password has ended sets no other one, though it came before', async () => {
+  test('that a new password has ended cannot set another password, even from an earlier request', async () => {
     const { world, isHashing } = hashingWorld();
     const house = await openHouse({ world });
     const thief = await signedIn(house);
@@ -377,7 +379,7 @@ describe('a session', () => {
     expect((await owner.get(home)).status).toBe(200);
   });
 
-  test('that ends while a form is on its way does nothing for it', async () => {
+  test('that ends while a form is being received does not run its action', async () => {
     const house = await openHouse();
     const [owner, thief] = [await signedIn(house), await signedIn(house)];
     await thief.get(`${home}/stores`);
@@ -388,7 +390,7 @@ describe('a session', () => {
         ...{ Cookie: thief.cookie, Origin: `http://127.0.0.1:${house.port}` },
         'Content-Type': 'application/x-www-form-urlencoded',
         'Content-Length': form.length,
-        // The answer to this says that the rest has been read.
+        // The response to this request shows that the rest has been read.
         Expect: '100-continue',
       },
     });
@@ -400,7 +402,7 @@ describe('a session', () => {
     expect([answer.statusCode, await textOf(answer)]).toEqual([303, '']);
   });
 
-  test('S-44 others are signed out by one who is in', async () => {
+  test('S-44 can end all other sessions', async () => {
     const house = await openHouse();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
@@ -408,12 +410,12 @@ describe('a session', () => {
     expect((await other.get(home)).status).toBe(303);
   });
 
-  test('S-45 five minutes after the password was typed, what could do harm asks for it again', async () => {
+  test('S-45 five minutes after the password was typed, harmful actions ask for it again', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
     const page = await visitor.get(`${home}/settings`);
-    expect(page.text).toContain('Your password, once more');
+    expect(page.text).toContain('Your password again');
     const fields = {
       'password-new': 'another good password',
       'password-again': 'another good password',
@@ -431,7 +433,7 @@ describe('a session', () => {
     expect(status).toBe(303);
   });
 
-  test('S-14 and so does every form of every page but those that nobody is harmed by', async () => {
+  test('S-14 asks for the password again in every form except the harmless ones', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
@@ -465,12 +467,12 @@ describe('a session', () => {
     await house.withStore(({ admin, database }) =>
       database.write((tx) => admin.setTotp(tx, secret)),
     );
-    const both = 'Type your password again, and a code of your authenticator app, for this.';
+    const both = 'Type your password again, and a code from your authenticator app, for this.';
     await refuses(both, { code: totpCode(secret, totpStep(house.world.now())) });
     await refuses(both, { password, code: '' });
   });
 
-  test('S-05 nothing in the file opens the door: tokens are there as hashes', async () => {
+  test('S-05 the database file contains only hashes of tokens, so it cannot be used to sign in', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const url = await link(house);
@@ -490,10 +492,10 @@ describe('a session', () => {
   });
 });
 
-describe('what was opened by a clock that was ahead, once it is set right', () => {
+describe('after a clock that was ahead is corrected', () => {
   const yearMs = 365 * 24 * hourMs;
 
-  test('S-41 a session is over, and what could do harm asks for the password again', async () => {
+  test('S-41 a session has ended, and harmful actions ask for the password again', async () => {
     const house = await openHouse();
     house.world.jumpWallClock(yearMs);
     const visitor = await signedIn(house);
@@ -501,7 +503,7 @@ describe('what was opened by a clock that was ahead, once it is set right', () =
     expect((await visitor.get(home)).status).toBe(303);
   });
 
-  test('S-42 a one-time link stands no more', async () => {
+  test('S-42 a one-time link is no longer valid', async () => {
     const house = await openHouse();
     house.world.jumpWallClock(yearMs);
     const first = await link(house);
@@ -509,7 +511,7 @@ describe('what was opened by a clock that was ahead, once it is set right', () =
     expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
   });
 
-  test('by some seconds, nothing of it ends', async () => {
+  test('by some seconds, sessions and links stay valid', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(-30_000);
@@ -518,7 +520,7 @@ describe('what was opened by a clock that was ahead, once it is set right', () =
   });
 });
 
-test('a password whose hash takes more memory than those of today is hashed anew at a sign-in', async () => {
+test('a hash of an earlier version, which takes more memory, is replaced at a sign-in', async () => {
   const house = await openHouse();
   const salt = Buffer.alloc(16, 7);
   const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
@@ -535,7 +537,7 @@ test('a password whose hash takes more memory than those of today is hashed anew
 });
 
 describe('wrong passwords', () => {
-  test('are limited by client, while another one still gets in', async () => {
+  test('are limited for each client, while another client can sign in', async () => {
     const house = await openHouse({ config: { trustedProxy: [] } });
     await setPassword(house);
     const visitor = visitorOf(house);
@@ -545,14 +547,14 @@ describe('wrong passwords', () => {
     }
     const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
     expect([seen.status, seen.headers.get('Retry-After')]).toEqual([429, '6']);
-    // What nobody looked at fills no log.
+    // Attempts beyond the limit are not logged.
     const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
     expect(refused).toHaveLength(10);
     await house.world.advance(minuteMs);
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
 
-  test('S-52 and right ones are in the log, with who came, and never what was typed', async () => {
+  test('S-52 and right ones are logged with the client address, and never with the typed text', async () => {
     const house = await openHouse();
     await setPassword(house);
     const visitor = visitorOf(house);
@@ -568,7 +570,7 @@ describe('wrong passwords', () => {
     expect(JSON.stringify(house.world.logs)).not.toContain(password);
   });
 
-  test('S-53 once more before what could do harm are in the log as well, with who came', async () => {
+  test('S-53 before harmful actions are also logged with the client address', async () => {
     const { house, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
@@ -579,12 +581,12 @@ describe('wrong passwords', () => {
     }
     const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
     expect(refused.length).toBeGreaterThanOrEqual(9);
-    const fields = { client, reason: 'This is not your password.' };
+    const fields = { client, reason: 'Wrong password.' };
     for (const each of refused) expect(each).toMatchObject({ level: 'warn', fields });
     expect(JSON.stringify(house.world.logs)).not.toContain('wrong battery');
   });
 
-  test('S-54 and a sign-in by a one-time link is in the log, and who changed something in the log of changes', async () => {
+  test('S-54 a sign-in by a one-time link is logged, and changes are in the audit log with their client', async () => {
     const { house, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
@@ -615,7 +617,7 @@ describe('wrong passwords', () => {
     expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
   });
 
-  test('S-37 of all networks of one line together are ten a minute', async () => {
+  test('S-37 of one /48 network prefix are limited to ten a minute', async () => {
     const { from } = await behindProxy();
     const statuses: number[] = [];
     for (let network = 0; network < 12; network += 1) {
@@ -630,7 +632,7 @@ describe('wrong passwords', () => {
   });
 });
 
-/** With a password, and visitors from anywhere. */
+/** With a password, and visitors from any address. */
 async function behindProxy() {
   const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   await setPassword(house);
@@ -646,11 +648,11 @@ async function behindProxy() {
   return { house, from };
 }
 
-describe('private keys in an address of the dashboard', () => {
+describe('private keys in a URL of the dashboard', () => {
   const tprv =
     'tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK';
 
-  test('are repeated by no page and no redirect, and are in no log', async () => {
+  test('appear in no page, no redirect and no log', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const each of [visitor, visitorOf(house)]) {
@@ -666,7 +668,7 @@ describe('private keys in an address of the dashboard', () => {
 describe('an authenticator app', () => {
   const wrongCode = { password, code: '000001' };
 
-  test('S-38 lets few codes be guessed by who has the password, wherever they come from', async () => {
+  test('S-38 limits attempts with codes for clients that know the password, whatever their address', async () => {
     const { house, from } = await behindProxy();
     const secret = newTotpSecret(new Uint8Array(20));
     await house.withStore(({ admin, database }) =>
@@ -682,9 +684,9 @@ describe('an authenticator app', () => {
       const thief = from(`203.0.113.${count}`);
       statuses.push((await thief.submit(`${home}/sign-in`, 'sign-in', wrongCode)).status);
     }
-    // The first sign-in was a stranger's as well.
+    // The first sign-in also came from an unknown client.
     expect(statuses).toEqual([...Array(4).fill(401), 429, 429, 429]);
-    // They have used up the tries of strangers, not those of who was in before.
+    // They used up the limit of unknown clients, not that of known clients.
     house.world.jumpWallClock(30_000);
     expect((await signIn({ password, code: code() })).status).toBe(303);
     await house.world.advance(5 * minuteMs);
@@ -695,7 +697,7 @@ describe('an authenticator app', () => {
   const secretIn = (text: string): string =>
     /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
 
-  test('S-39 is asked for once it was shown to work, and each code is taken once', async () => {
+  test('S-39 is required after a first valid code, and each code is accepted once', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
@@ -706,21 +708,21 @@ describe('an authenticator app', () => {
       secret,
       code: '000000',
     });
-    expect(wrong.text).toContain('not the code');
+    expect(wrong.text).toContain('This code does not belong to that key');
     const done = await visitor.submit(`${home}/settings`, 'finish-totp', { secret, code: code() });
     expect(done.status).toBe(303);
     const other = visitorOf(house);
     const signIn = (more: Record<string, string>) =>
       other.submit(`${home}/sign-in`, 'sign-in', { password, ...more });
     expect((await signIn({})).status).toBe(401);
-    // That code has switched it on: it was used.
+    // The code that turned it on is used up.
     expect((await signIn({ code: code() })).status).toBe(401);
     house.world.jumpWallClock(30_000);
     const both = await Promise.all([signIn({ code: code() }), signedInWith(house, code())]);
     expect(both.map(({ status }) => status).sort()).toEqual([303, 401]);
   });
 
-  test('keeps out also whose password is looked at while it is switched on', async () => {
+  test('refuses a sign-in whose password was being checked when the app was turned on', async () => {
     const { world, isHashing } = hashingWorld();
     const house = await openHouse({ world });
     const owner = await signedIn(house);
@@ -729,7 +731,7 @@ describe('an authenticator app', () => {
     const begun = await owner.submit(`${home}/settings`, 'begin-totp');
     const secret = secretIn(begun.text);
     const code = totpCode(secret, totpStep(world.now()));
-    // Passwords are looked at one after the other: behind a hash that is being made.
+    // Passwords are checked one after the other, behind a hash in progress.
     const hindered = { 'password-new': 'quite another one', 'password-again': 'quite another one' };
     const first = visitorOf(house).submit(await link(house), 'enter', hindered);
     await world.until(isHashing, 'a hash to be made');
@@ -738,13 +740,13 @@ describe('an authenticator app', () => {
     const finish = { token: owner.formToken, do: 'finish-totp', secret, code };
     const done = await owner.post(`${home}/settings`, String(new URLSearchParams(finish)));
     expect([done.status, done.to]).toEqual([303, `${home}/settings`]);
-    // No longer the link that stands: the password stays as it was.
+    // The link is no longer valid: the password stays.
     await link(house);
     expect((await first).status).toBe(403);
     expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
   });
 
-  test('S-13 is asked for again beside the password, before what could do harm, and each code is taken once', async () => {
+  test('S-13 is required with the password before harmful actions, and each code is accepted once', async () => {
     const house = await openHouse();
     const owner = await signedIn(house);
     const secret = newTotpSecret(new Uint8Array(20));
@@ -756,8 +758,8 @@ describe('an authenticator app', () => {
     const isOn = () =>
       house.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
     const page = await owner.get(`${home}/settings`);
-    expect(page.text).toContain('Code of your authenticator app');
-    // A thief of the session, who has learnt the password.
+    expect(page.text).toContain('Code from your authenticator app');
+    // Somebody who stole the session and knows the password.
     const end = (fields: Record<string, string>) =>
       owner.submit(`${home}/settings`, 'end-totp', fields);
     for (const fields of [{}, { password }, { code: code() }, { password, code: '' }]) {
@@ -774,7 +776,7 @@ describe('an authenticator app', () => {
     const used = code();
     expect((await attach({ code: used })).status).toBe(303);
     expect(await isOn()).toBe(true);
-    // Fresh for five minutes, as the password is; then the code that was used is of no more use.
+    // The code is recent for five minutes, as is the password; then a used code is refused.
     const back = house.world.now();
     house.world.jumpWallClock(6 * minuteMs);
     expect((await end({ password, code: used })).status).toBe(401);
@@ -783,7 +785,7 @@ describe('an authenticator app', () => {
     expect([(await end({ password, code: code() })).status, await isOn()]).toEqual([303, false]);
   });
 
-  test('whose codes are guessed with a stolen session keeps nobody from signing in', async () => {
+  test('whose limit is used up by a stolen session does not block signing in', async () => {
     const house = await openHouse();
     const thief = await signedIn(house);
     const secret = newTotpSecret(new Uint8Array(20));
@@ -805,7 +807,7 @@ describe('an authenticator app', () => {
   const signedInWith = (house: House, code: string) =>
     visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password, code });
 
-  test('that is lost is switched off by a one-time link', async () => {
+  test('that is lost is turned off by a one-time link', async () => {
     const house = await openHouse();
     await setPassword(house);
     await house.withStore(({ admin, database }) =>
@@ -819,7 +821,7 @@ describe('an authenticator app', () => {
   });
 });
 
-describe('a connection that others can listen on', () => {
+describe('a connection that others can read', () => {
   test.each([
     ['a name that leads here', { Host: 'pay.example.com' }],
     [
@@ -847,7 +849,7 @@ describe('a connection that others can listen on', () => {
     }
   });
 
-  test('a listed proxy that says http is one', async () => {
+  test('a trusted proxy that reports http counts as such a connection', async () => {
     const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
     const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
     const seen = await visitorOf(house).get(`${home}/sign-in`, {
@@ -858,7 +860,7 @@ describe('a connection that others can listen on', () => {
   });
 });
 
-test('what browsers load beside a page is sent by us, small, and may be kept for ever', async () => {
+test('assets are small, come from our own origin, and may be cached without a time limit', async () => {
   const house = await openHouse();
   const { text } = await visitorOf(house).get(`${home}/sign-in`);
   const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(

@@ -1,4 +1,4 @@
-// Payments, callbacks, addresses and servers, as people look at them.
+// The lists of payments, deliveries, addresses and servers, and their detail pages.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -23,7 +23,7 @@ async function payNew(house: House, valueSat = 20_000) {
   return { address, txid };
 }
 
-/** Text of the page without its frame. */
+/** The main element of the page. */
 const mainOf = (text: string): string => /<main[\s\S]*<\/main>/.exec(text)?.[0] ?? '';
 
 const links = (text: string, path: string): string[] =>
@@ -70,7 +70,7 @@ describe('payments', () => {
     expect(newest.indexOf('0.00054321')).toBeLessThan(newest.indexOf('0.00012345'));
   });
 
-  test('go page by page without one twice, also where new ones come in between', async () => {
+  test('go page by page without duplicates, also when new ones arrive', async () => {
     const { house, visitor } = await open();
     await manyPayments(house, 120);
     const seen: string[] = [];
@@ -89,7 +89,7 @@ describe('payments', () => {
     [49, 0],
     [50, 0],
     [51, 1],
-  ])('of %i there are %i older ones to go to, and that page is not empty', async (count, more) => {
+  ])('of %i there are %i on an older page, and that page is not empty', async (count, more) => {
     const { house, visitor } = await open();
     await manyPayments(house, count);
     const { text } = await visitor.get(`${home}/payments?store=1&state=settled`);
@@ -100,30 +100,24 @@ describe('payments', () => {
     expect(older === undefined).toBe(more === 0);
   });
 
-  test('one shows its proof, its course and what the shop was told', async () => {
+  test('one shows its proof, its timeline and its deliveries', async () => {
     const { house, visitor } = await open();
     const { address, txid } = await payNew(house);
     const [path = ''] = links((await visitor.get(`${home}/payments`)).text, 'payments');
-    expect((await visitor.get(path)).text).toContain('the word of a server');
+    expect((await visitor.get(path)).text).toContain('a server reported this payment');
     for (let blocks = 0; blocks < 2; blocks += 1) {
       house.chain.mine(1);
       await house.settle();
     }
     const { text } = await visitor.get(path);
-    for (const words of [
-      address,
-      txid,
-      'in block',
-      '2 confirmations',
-      'of 2 that the store asks',
-    ]) {
+    for (const words of [address, txid, 'in block', '2 confirmations', 'of 2 required']) {
       expect(text).toContain(words);
     }
     expect(links(text, 'callbacks')).toHaveLength(3);
     expect((await visitor.get(`${home}/payments/99`)).status).toBe(404);
   });
 
-  test('one that is gone can no longer be replaced', async () => {
+  test('a dropped one can no longer be replaced', async () => {
     const { house, visitor } = await open();
     const { address, txid } = await payNew(house);
     const replaceable = 'may still replace it';
@@ -133,11 +127,11 @@ describe('payments', () => {
     const { text } = await visitor.get(`${home}/payments/1`);
     expect(text).toContain('Replaced by');
     expect(mainOf(text)).not.toContain(replaceable);
-    // What is gone does not exist by anybody's word.
-    expect(text).not.toContain('the word of a server');
+    // The page of a dropped payment has no section about its proof.
+    expect(text).not.toContain('a server reported this payment');
   });
 
-  test('one that the shop is not told of says why', async () => {
+  test('one without a callback says why', async () => {
     const { house, visitor } = await open();
     const setMinimum = (minimum: string) =>
       visitor.submit(`${home}/stores/1`, 'change', {
@@ -148,16 +142,16 @@ describe('payments', () => {
     await payNew(house, 49_999);
     const shown = async () => mainOf((await visitor.get(`${home}/payments/1`)).text);
     expect(await shown()).toContain(
-      'Nothing: the store tells only payments of at least 0.00050000 BTC.',
+      'None: the store gets callbacks only for payments of at least 0.00050000 BTC.',
     );
     await setMinimum('');
-    expect(await shown()).toContain('Nothing yet.');
+    expect(await shown()).toContain('None yet.');
     house.chain.mine(2);
     await house.settle();
-    expect(await shown()).toContain('status 2, delivered');
+    expect(await shown()).toContain('status 2, Delivered');
   });
 
-  test('one whose store is called no more says so, as its callback does', async () => {
+  test('one whose store sends no callbacks says so, as its delivery does', async () => {
     const { house, visitor } = await open();
     const address = await house.newAddress();
     await visitor.submit(`${home}/stores/1/remove`, 'remove', { 'stop-callbacks': 'on' });
@@ -165,29 +159,25 @@ describe('payments', () => {
     await house.settle();
     expect(house.receiver.requests).toEqual([]);
     const one = mainOf((await visitor.get(`${home}/payments/1`)).text);
-    expect(one).toContain('status 0, not sent: the callbacks of its store were stopped</a>');
+    expect(one).toContain('status 0, Stopped: its store sends no callbacks</a>');
     const { text } = await visitor.get(`${home}/callbacks/1`);
-    expect(mainOf(text)).toContain('<dd>not sent: the callbacks of its store were stopped</dd>');
+    expect(mainOf(text)).toContain('<dd>Stopped: its store sends no callbacks</dd>');
     expect(text).not.toContain('Next attempt');
   });
 
-  test('one was seen before its block was, whatever time that claims', async () => {
+  test('the first sighting precedes the block, whatever time the block claims', async () => {
     const { house, visitor } = await open();
-    // Blocks claim whole seconds.
+    // Times of blocks are whole seconds.
     house.world.jumpWallClock(60_500);
     await payNew(house);
     house.chain.mine(2);
     await house.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
-    const course = /seen for the first time|1 confirmation\b|2 confirmations/g;
-    expect(text.match(course)).toEqual([
-      'seen for the first time',
-      '1 confirmation',
-      '2 confirmations',
-    ]);
+    const course = /first seen|1 confirmation\b|2 confirmations/g;
+    expect(text.match(course)).toEqual(['first seen', '1 confirmation', '2 confirmations']);
   });
 
-  test('one that is reorganised away says so', async () => {
+  test('a reorganised one says so', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     house.chain.mine(1);
@@ -195,11 +185,11 @@ describe('payments', () => {
     house.chain.reorganise(1, { transactions: 'mempool' });
     await house.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
-    expect(text).toContain('taken back: its block left the best chain');
-    expect(text).toContain('seen, in no block yet');
+    expect(text).toContain('reversed: its block left the best chain');
+    expect(text).toContain('Unconfirmed');
   });
 
-  test('one whose block has left the chain is final nowhere while it is looked for', async () => {
+  test('one whose block left the best chain is confirmed on no page while it is checked', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     house.chain.mine(2);
@@ -209,19 +199,19 @@ describe('payments', () => {
         ([, text]) => text,
       );
     const lists = [home, `${home}/payments`, `${home}/addresses/1`];
-    for (const path of lists) expect(await cells(path)).toContain('final');
+    for (const path of lists) expect(await cells(path)).toContain('Confirmed');
     house.chain.reorganise(2, { transactions: 'drop' });
     await house.settle();
     for (const path of [...lists, `${home}/payments/1`]) {
       const shown = await cells(path);
-      expect([path, shown.includes('final')]).toEqual([path, false]);
-      expect(shown).toContain('its block has left the chain: looked for anew');
+      expect([path, shown.includes('Confirmed')]).toEqual([path, false]);
+      expect(shown).toContain('Its block left the best chain: checking again');
     }
     await house.outlastSilence();
-    expect(await cells(`${home}/payments`)).toContain('taken back after 1 or 2 was told');
+    expect(await cells(`${home}/payments`)).toContain('Reversed after status 1 or 2');
   });
 
-  test('leave as a table that no spreadsheet runs', async () => {
+  test('are exported without formulas for a spreadsheet', async () => {
     const { house, visitor } = await open({ store: { name: '=HYPERLINK("http://evil","x")' } });
     await payNew(house);
     await manyPayments(house, 1200);
@@ -255,7 +245,7 @@ describe('payments', () => {
     },
   );
 
-  test('leave in UTF-8 that a spreadsheet takes for it', async () => {
+  test('are exported in UTF-8 that a spreadsheet recognises', async () => {
     const { house, visitor } = await open({ store: { name: 'Käserei 花' } });
     await payNew(house);
     const table = await fetch(`http://127.0.0.1:${house.port}${home}/payments/export`, {
@@ -266,16 +256,16 @@ describe('payments', () => {
     expect(bytes.toString('utf8')).toContain(',Käserei 花,');
   });
 
-  test('the first page has the last thirty days as a chart, with words for who does not see it', async () => {
+  test('the first page has a chart of the last 30 days, with a text for screen readers', async () => {
     const { house, visitor } = await open();
     await payNew(house, 150_000_000);
     const { text } = await visitor.get(home);
-    expect(text).toContain('1.50000000 BTC were received in the last 30 days');
+    expect(text).toContain('Last 30 days: 1.50000000 BTC received');
     expect(mainOf(text).match(/<rect /g)).toHaveLength(30);
   });
 });
 
-/** Payments written straight to the tables: how they come about is not what is looked at. */
+/** Writes payments to the tables directly, because these tests only read them. */
 const manyPayments = (house: House, count: number): Promise<void> =>
   house.withStore(async ({ database, addressView: addressDesk }) => {
     const { addresses, payments } = await import('../../src/store/db/schema.ts');
@@ -310,7 +300,7 @@ const manyPayments = (house: House, count: number): Promise<void> =>
 describe('callbacks', () => {
   const failing = { receiver: { answer: () => ({ status: 500, body: '<b onclick=x>no</b>' }) } };
 
-  test('show every attempt, and what the shop answered as text', async () => {
+  test('show every attempt, and the response of the shop as escaped text', async () => {
     const { house, visitor } = await open(failing);
     await payNew(house);
     const { text } = await visitor.get(`${home}/callbacks?state=owed`);
@@ -319,11 +309,11 @@ describe('callbacks', () => {
     expect(one.text).toContain('&lt;b onclick=x&gt;no&lt;/b&gt;');
     expect(one.text).not.toContain('<b onclick');
     expect((await visitor.get(`${home}/callbacks?state=delivered`)).text).toContain(
-      'no such callback',
+      'No deliveries found.',
     );
   });
 
-  test('are sent again: one, some, all that failed of a store', async () => {
+  test('are resent: one, some, all that failed of a store', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     await payNew(house);
@@ -344,18 +334,21 @@ describe('callbacks', () => {
     await house.settle();
     expect(house.receiver.requests).toHaveLength(7);
     const none = await visitor.submit(`${home}/callbacks`, 'resend');
-    expect([none.status, none.text]).toEqual([400, expect.stringContaining('Choose which')]);
+    expect([none.status, none.text]).toEqual([
+      400,
+      expect.stringContaining('Select at least one delivery'),
+    ]);
     const { text } = await visitor.get(`${home}/settings/audit`);
     expect(text.match(/callback\.resend/g)?.length).toBe(3);
   });
 
-  test('that are sent again leave the list as it was searched, which says so once', async () => {
+  test('that are resent leave the filters of the list, which says so once', async () => {
     const { house, visitor } = await open();
     const outputs: { address: string; valueSat: number }[] = [];
     while (outputs.length < 60) {
       outputs.push({ address: await house.newAddress(), valueSat: 2_000 });
     }
-    // What is asked for in a rush is watched within a second.
+    // Addresses that are issued in a burst are watched within a second.
     await house.world.advance(2_000);
     house.chain.pay(outputs);
     await house.settle();
@@ -365,27 +358,27 @@ describe('callbacks', () => {
     expect(sent.to).toBe(`${list}&done=resent`);
     await house.settle();
     const { text } = await visitor.get(sent.to ?? '');
-    expect(mainOf(text)).toContain('They are sent again');
+    expect(mainOf(text)).toContain('Sending again now');
     const older = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const next = await visitor.get(older);
     expect(links(next.text, 'callbacks').length).toBeGreaterThan(0);
-    expect(mainOf(next.text)).not.toContain('They are sent again');
+    expect(mainOf(next.text)).not.toContain('Sending again now');
     const all = await visitor.submit(list, 'resend-failed', { store: '1' });
     expect(all.to).toBe(`${list}&done=none-failed`);
   });
 
-  test('where none has failed, none is said to be sent', async () => {
+  test('are not reported as resent if none has failed', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     const sent = await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
     const { text } = await visitor.get(sent.to ?? '');
-    expect(mainOf(text)).not.toContain('They are sent again');
-    expect(mainOf(text)).toContain('None of this store has failed');
+    expect(mainOf(text)).not.toContain('Sending again now');
+    expect(mainOf(text)).toContain('This store has no failed delivery');
     await house.settle();
     expect(house.receiver.requests).toHaveLength(1);
   });
 
-  test('that failed of a removed store which still calls back are sent again', async () => {
+  test('that failed of a removed store which still sends callbacks are resent', async () => {
     const { house, visitor } = await open();
     house.receiver.script({ status: 503 });
     await payNew(house);
@@ -407,7 +400,7 @@ describe('callbacks', () => {
     expect(await offered()).toEqual(['1']);
   });
 
-  test('the store that the list is searched by is the one whose failed ones are sent', async () => {
+  test('the store of the filter is preselected for resending failed ones', async () => {
     const { house, visitor } = await open();
     await house.addStore({ name: 'Second', callbackUrl: 'https://second.example/paid' });
     const chosen = async (query: string): Promise<string[]> => {
@@ -419,7 +412,7 @@ describe('callbacks', () => {
     expect(await chosen('')).toEqual([]);
   });
 
-  test('an overtaken one is not sent again, and nothing of the choice is', async () => {
+  test('a superseded one is not resent, and nothing else of the selection is', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     house.chain.mine(1);
@@ -435,18 +428,18 @@ describe('callbacks', () => {
     expect(house.receiver.requests).toHaveLength(sent);
   });
 
-  test('whose 200 reads like a refusal are found', async () => {
+  test('with a 200 that reads like a refusal are found', async () => {
     const answer = { status: 200, body: '{"error":"order not found"}' };
     const { house, visitor } = await open({ receiver: { answer: () => answer } });
     await payNew(house);
     const { text } = await visitor.get(`${home}/callbacks?state=flagged`);
     expect(links(text, 'callbacks')).toHaveLength(1);
-    expect(text).toContain('delivered, but the answer says');
+    expect(text).toContain('delivered, but the response says');
   });
 });
 
 describe('addresses', () => {
-  test('of several wallets stand in the order in which they were given out, page by page', async () => {
+  test('of several wallets are in the order in which they were issued, page by page', async () => {
     const { house, visitor } = await open();
     const second = { startIndex: 0, callbackUrl: 'https://second.example/paid' };
     await house.addStore({ key: merchantKey(2), ...second });
@@ -466,7 +459,7 @@ describe('addresses', () => {
     expect(seen).toEqual(given);
   });
 
-  test('one is found that nobody has paid', async () => {
+  test('an unpaid one is found', async () => {
     const { house, visitor } = await open();
     const asked = await house.newAddress();
     await house.newAddress();
@@ -486,7 +479,7 @@ describe('addresses', () => {
     );
   });
 
-  test('of one kind are looked for among so many, and then among the older ones', async () => {
+  test('of one state are searched up to a limit, and then among the older ones', async () => {
     const { house, visitor } = await open();
     const oldest = await house.newAddress();
     await manyPayments(house, 5_050);
@@ -505,7 +498,7 @@ describe('addresses', () => {
       return {
         older: older.replaceAll('&amp;', '&'),
         addresses: main.match(/(?<=<code>)bcrt1q[0-9a-z]{30,}/g),
-        isCut: main.includes('5,000 addresses were looked at'),
+        isCut: main.includes('5,000 addresses were searched'),
       };
     };
     const first = await found('?state=unpaid&store=1');
@@ -536,7 +529,7 @@ describe('addresses', () => {
     expect(links(text, 'payments')).toHaveLength(1);
   });
 
-  test('a wide gap says what to set in the merchant’s own wallet', async () => {
+  test('a wide gap names the gap limit for the merchant’s own wallet', async () => {
     const { house, visitor } = await open();
     await payNew(house);
     const gap = async (): Promise<string> =>
@@ -553,14 +546,14 @@ describe('addresses', () => {
 });
 
 describe('servers', () => {
-  test('are shown as they stand; what they call themselves is text', async () => {
+  test('are shown in their current state; their names are escaped text', async () => {
     const banner = '<img src=x onerror=alert(1)>';
     const { house, visitor } = await open({ servers: 2, server: { software: banner } });
     const { text } = await visitor.get(`${home}/servers`);
     for (const label of house.labels) expect(text).toContain(label);
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(text).not.toContain('<img');
-    // No form is there for what need not be accepted.
+    // There is no form while there is nothing to accept.
     await visitor.get(`${home}/settings`);
     const post = async (does: string, server: string): Promise<number> => {
       const sha256 = 'ab'.repeat(32);
@@ -571,7 +564,7 @@ describe('servers', () => {
     expect(await post('follow', house.labels[0] ?? '')).toBe(404);
   });
 
-  test('a deep branch is followed once the operator says so', async () => {
+  test('a deep branch is followed once the operator decides so', async () => {
     const { house, visitor } = await open();
     const [label = ''] = house.labels;
     const { writeHold } = await import('../../src/store/records/hold-record.ts');
@@ -589,7 +582,7 @@ describe('servers', () => {
   });
 });
 
-test('every page that is linked is there', async () => {
+test('every linked page exists', async () => {
   const { house, visitor } = await open();
   await payNew(house);
   const wanted = [home];

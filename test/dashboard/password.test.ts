@@ -7,7 +7,7 @@ const one: PasswordClient = { network: 'one', isKnown: false };
 
 const passwords = () => createPasswords((length) => randomBytes(length));
 
-test('a password is known again by its hash alone, whose cost is that of scrypt N = 2^15, p = 3', async () => {
+test('a password is verified by its hash, whose cost is that of scrypt N = 2^15, p = 3', async () => {
   const { hash, verify } = passwords();
   const [first, second] = await Promise.all([hash('a lamp, two owls'), hash('a lamp, two owls')]);
   expect(first).toMatch(/^scrypt:15:8:3:/);
@@ -16,7 +16,7 @@ test('a password is known again by its hash alone, whose cost is that of scrypt 
   expect(await verify('a lamp, two owlz', first, one)).toBe(false);
 });
 
-test('a hash that takes more memory than those of today is made anew, and no other', async () => {
+test('a hash of an earlier version, which takes more memory, is replaced, and no other', async () => {
   const { hash, rehash: renew, verify } = passwords();
   const salt = Buffer.alloc(16, 7);
   const made = scryptSync('a lamp, two owls', salt, 32, {
@@ -33,16 +33,19 @@ test('a hash that takes more memory than those of today is made anew, and no oth
   expect(await renew('a lamp, two owls', await hash('a lamp, two owls'))).toBeUndefined();
 });
 
-test('the same characters, typed in another way, are the same password', async () => {
+test('the same characters in another Unicode form are the same password', async () => {
   const { verify } = passwords();
   expect(
     await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), one),
   ).toBe(true);
 });
 
-test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])('%j is none', async (text) => {
-  await expect(passwords().hash(text)).rejects.toThrow('at least 15');
-});
+test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])(
+  '%j is no valid password',
+  async (text) => {
+    await expect(passwords().hash(text)).rejects.toThrow('at least 15');
+  },
+);
 
 test.each([
   'passwordpassword',
@@ -55,18 +58,18 @@ test.each([
   'paygatepaygatepaygate',
   'bitcoin dashboard',
   'x'.repeat(1000),
-])('%j is soon guessed', async (text) => {
-  await expect(passwords().hash(text)).rejects.toThrow('among the first that are guessed');
+])('%j is refused as easy to guess', async (text) => {
+  await expect(passwords().hash(text)).rejects.toThrow('This password is easy to guess');
 });
 
-test('what stands on this gateway is soon guessed, and other words are not', async () => {
+test('a password of names of this gateway is refused, and one of other words is not', async () => {
   const { hash } = passwords();
   const words = ['Kaffeerösterei'];
-  await expect(hash('Kaffeerösterei 1', words)).rejects.toThrow('among the first');
+  await expect(hash('Kaffeerösterei 1', words)).rejects.toThrow('easy to guess');
   await expect(hash('pferd batterie heft', words)).resolves.toMatch(/^scrypt:/);
 });
 
-test('strangers fill six places and no more; those who were in before have two beside them', async () => {
+test('unknown clients fill six places of the queue at most; known clients have two more', async () => {
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
   const tryOf = (line: number, isKnown = false) =>
@@ -79,7 +82,7 @@ test('strangers fill six places and no more; those who were in before have two b
   expect(await tryOf(7)).toBe(true);
 });
 
-test('a line has two of the places, however often it tries, and others the rest', async () => {
+test('one network prefix has at most two places of the queue', async () => {
   const { verify } = passwords();
   const stored = cheapHash('fifteen letters');
   const tries = Array.from({ length: 10 }, () => verify('wrong', stored, one));

@@ -1,4 +1,5 @@
-// What a person decides about a server takes effect at once: over real TLS, on a running paygate.
+// Decisions of the operator about a server take effect at once: over real TLS, on a running
+// paygate.
 
 import { connect, type Socket } from 'node:net';
 import { createServer, type Server } from 'node:tls';
@@ -18,11 +19,11 @@ afterEach(async () => {
 const page = '/dashboard/servers';
 const minuteMs = 60_000;
 
-/** TLS before the simulated server, which speaks none. */
+/** A TLS server in front of the simulated server, which has no TLS itself. */
 class Front {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
-  /** Where the simulated server listens, once it does. */
+  /** Port of the simulated server, once it listens. */
   readonly #behind: Promise<number>;
   tellPort: (port: number) => void = () => {};
 
@@ -54,7 +55,7 @@ class Front {
     return `ssl://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
   }
 
-  /** From the next connection on; those that stand are cut. */
+  /** For new connections; existing ones are closed. */
   show(certificate: Certificate): void {
     this.#server.setSecureContext(certificate);
     for (const socket of this.#sockets) socket.destroy();
@@ -70,13 +71,15 @@ interface Stage {
   readonly house: House;
   readonly front: Front;
   readonly label: string;
-  /** Pinned when it was first seen. */
+  /** Pinned at the first connection. */
   readonly first: Certificate;
-  /** Shown now, and refused. */
+  /** Presented now, and refused. */
   readonly fresh: Certificate;
 }
 
-/** A paygate whose only server has just shown another certificate than the pinned one. */
+/**
+ * A paygate whose only server has just presented a certificate that differs from the pinned one.
+ */
 async function withChangedCertificate(): Promise<Stage> {
   const [first, fresh] = [makeCertificate(), makeCertificate()];
   const front = new Front(first);
@@ -95,7 +98,7 @@ async function withChangedCertificate(): Promise<Stage> {
 
 const server = (house: House) => house.app.health().electrum.servers[0];
 
-/** A try that was under way when something changed may fail for what was before. */
+/** A connection attempt in progress may still fail under the previous decision. */
 async function retriedUntil(house: House, condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 10 && !condition(); tries += 1) {
     await house.world.advance(minuteMs);
@@ -124,11 +127,11 @@ describe('a changed certificate', () => {
       for (const { sha256 } of [first, fresh]) expect(text).toContain(sha256);
     }
     const { text } = await visitor.get(page);
-    expect(text).toContain('Accept the certificate that it shows now');
+    expect(text).toContain('Accept the certificate presented now');
     expect(text).toContain(`name="sha256" value="${fresh.sha256}"`);
     const { sha256 } = fresh;
     expect((await visitor.submit(page, 'accept', { server: label, sha256 })).status).toBe(303);
-    // The clock stands still.
+    // The clock does not move.
     await untilReady(house);
     await expectPaid(stage);
     expect((await visitor.get(page)).text).not.toContain('Accept the certificate');
@@ -143,7 +146,7 @@ describe('a changed certificate', () => {
       const { house, front, label, fresh } = await withChangedCertificate();
       const visitor = await signedIn(house);
       const third = makeCertificate();
-      // Between the look and the decision.
+      // Between loading the page and deciding.
       front.show(third);
       const { sha256 } = fresh;
       if (by === 'command') {
@@ -156,7 +159,7 @@ describe('a changed certificate', () => {
       expect(house.app.health().electrum.server).toBeNull();
       const { text } = await visitor.get(page);
       expect(text).toContain(`name="sha256" value="${third.sha256}"`);
-      // The accepted one needs nobody.
+      // The accepted certificate needs no further decision.
       front.show(fresh);
       await retriedUntil(house, () => server(house)?.state === 'live');
       expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
@@ -175,7 +178,7 @@ describe('a changed certificate', () => {
     await expectPaid(stage);
   });
 
-  test('that was forgotten by command is learnt anew', async () => {
+  test('that was removed by command is pinned again', async () => {
     const stage = await withChangedCertificate();
     const { house, label } = stage;
     const { stdout } = await runCli(['servers', 'forget', label, '--db', house.path]);
@@ -198,7 +201,7 @@ describe('a changed certificate', () => {
     expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
   });
 
-  test('of a server whose pin stands on the command line is accepted there alone', async () => {
+  test('of a server whose pin is an option is accepted only there', async () => {
     const [named, shown] = [makeCertificate(), makeCertificate()];
     const front = new Front(shown);
     const label = await front.listen();
@@ -226,7 +229,7 @@ describe('a changed certificate', () => {
     expect(server(house)).toMatchObject({ certificate_refused: true });
   });
 
-  test('that nobody accepts stays refused', async () => {
+  test('that is not accepted stays refused', async () => {
     const { house } = await withChangedCertificate();
     await house.world.advance(10 * minuteMs);
     expect(server(house)).toMatchObject({ certificate_refused: true });
@@ -235,7 +238,7 @@ describe('a changed certificate', () => {
 });
 
 describe('a ban', () => {
-  /** Two servers, the first of which lied shortly before a restart. */
+  /** Two servers; the first was banned shortly before a restart. */
   async function withBan() {
     const house = await openHouse({ servers: 2 });
     await untilReady(house);

@@ -1,4 +1,4 @@
-// Settings: what price sources said, and the log of changes, page by page.
+// Settings: the last responses of price sources, and the audit log, page by page.
 
 import { afterEach, expect, test } from 'vitest';
 import { totpCode, totpStep } from '../../src/domain/totp.ts';
@@ -24,7 +24,7 @@ const rowsOf = (text: string): string[][] =>
     [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell),
   );
 
-test('what each source said last, which was left out and why; looking asks nobody', async () => {
+test('the last response of each source, and why it was left out; showing the page requests nothing', async () => {
   const answers: Answer[] = [
     costs(50_000),
     costs('50010.5'),
@@ -38,7 +38,7 @@ test('what each source said last, which was left out and why; looking asks nobod
   const house = await openHouse({ config: { price: 'own', priceSource } });
   const visitor = await signedIn(house);
   const before = await visitor.get(rates);
-  expect(before.text.match(/not asked yet/g)).toHaveLength(answers.length);
+  expect(before.text.match(/not requested yet/g)).toHaveLength(answers.length);
   expect(sources.map(({ requests }) => requests.length)).toEqual(answers.map(() => 0));
   expect((await visitor.submit(rates, 'ask', { currency: 'eur' })).status).toBe(303);
   const { text } = await visitor.get(rates);
@@ -52,14 +52,14 @@ test('what each source said last, which was left out and why; looking asks nobod
     ['EUR', '–', 'does not have this currency'],
   ]);
   expect(text).not.toContain('<b>');
-  // Once more within the minute: what was said is still good.
+  // Another request within a minute uses the cached prices.
   await visitor.submit(rates, 'ask', { currency: 'EUR' });
   expect(sources.map(({ requests }) => requests.length)).toEqual(answers.map(() => 1));
   const refused = await visitor.submit(rates, 'ask', { currency: 'EURO' });
   expect([refused.status, refused.text.includes('ISO 4217')]).toEqual([400, true]);
 });
 
-test('prices that are switched off are said to be so', async () => {
+test('the page says that prices are switched off', async () => {
   const house = await openHouse({ config: { price: 'off' } });
   const visitor = await signedIn(house);
   expect((await visitor.get(rates)).text).toContain('Prices are switched off');
@@ -68,7 +68,7 @@ test('prices that are switched off are said to be so', async () => {
   expect((await visitor.post(rates, String(form))).status).toBe(409);
 });
 
-test('the log of changes goes page by page, to its first entry', async () => {
+test('the audit log goes page by page, to its first entry', async () => {
   const house = await openHouse();
   await house.withStore(({ database, audit: log }) =>
     database.write((tx) => {
@@ -91,7 +91,7 @@ test('the log of changes goes page by page, to its first entry', async () => {
   expect((await visitor.get(`${audit}?before=x`)).status).toBe(400);
 });
 
-test('the log of changes has who was given what, what was shown, and how one gets in', async () => {
+test('the audit log has new keys, shown secrets, and changes of the password', async () => {
   const house = await openHouse();
   const visitor = await signedIn(house);
   const [settings, stores, store] = ['settings', 'stores', 'stores/1'];

@@ -1,4 +1,4 @@
-// The Stores section: keys, wallets, what of a store can be changed and tried.
+// The Stores section: API keys, wallets, settings, the test callback and the plugin window.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
@@ -17,7 +17,7 @@ afterEach(closeHouses);
 const stores = '/dashboard/stores';
 const minuteMs = 60_000;
 
-/** What a store is asked for. */
+/** The fields of the store form. */
 const shop = (house: House, more: Record<string, string> = {}) => ({
   name: 'My shop',
   'callback-url': `${house.receiver.origin}/paid?secret=tulip`,
@@ -41,7 +41,7 @@ const add = (visitor: Visitor, fields: Record<string, string>) =>
   visitor.submit(`${stores}/new`, 'add', fields);
 
 describe('the API key', () => {
-  test('is masked, shown on request, and the old one lives on for a day where that is chosen', async () => {
+  test('is masked, shown on request, and the old one stays valid for a day if that is chosen', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
@@ -61,7 +61,7 @@ describe('the API key', () => {
     expect(await ask(fresh)).toBe(401);
   });
 
-  test('S-07 and all else that could do harm asks for the password again after five minutes', async () => {
+  test('S-07 and every other harmful action ask for the password again after five minutes', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
@@ -96,10 +96,10 @@ describe('the API key', () => {
   });
 });
 
-describe('a Callback URL that was copied', () => {
+describe('a copied Callback URL', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
-  test('is kept without what came along, in both forms', async () => {
+  test('is saved without surrounding characters, in both forms', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const urls = async () =>
@@ -114,7 +114,7 @@ describe('a Callback URL that was copied', () => {
   test.each([
     ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
     [url.replace('&', '&amp;'), 'at character 37, which is an escape'],
-  ])('is refused where what came along is inside it: %j', async (copied, said) => {
+  ])('is refused with such characters inside: %j', async (copied, said) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const fields = shop(house, { 'callback-url': copied });
@@ -125,7 +125,7 @@ describe('a Callback URL that was copied', () => {
 });
 
 describe('adding a store', () => {
-  test('shows what the key may be, and takes what the merchant’s own wallet shows', async () => {
+  test('shows the possible wallets of the key, and accepts an address of the merchant’s own wallet', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
@@ -133,17 +133,17 @@ describe('adding a store', () => {
       const [start = '', second = ''] = firstAddresses(merchantKey(2, type), 2);
       expect(looked.text).toContain(`${start.slice(0, -6)}••••••`);
       expect(looked.text).not.toContain(start);
-      // Any of the first 20 proves the wallet, so none of them can be copied from here.
+      // Any of the first 20 addresses proves the wallet, so the page must not show a whole one.
       expect(looked.text).toContain(`${second.slice(0, -6)}••••••`);
       expect(looked.text).not.toContain(second);
     }
     const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside`]);
     const { text } = await visitor.get(added.to ?? '');
-    expect(text).toContain('The store is added');
-    // Until now the shop of the first store may have named none.
+    expect(text).toContain('Store added');
+    // Until now requests of the shop may have named no store.
     expect(text).toMatch(/must name its own by match_callback .* or use a key of its own store/);
-    // What nothing has done is not told, whatever a link says.
+    // The page shows no result of an action that did not happen, whatever the link says.
     for (const done of ['', 'made-up', 'constructor', '__proto__']) {
       const { text } = await visitor.get(`${stores}/2?done=${done}`);
       expect([done, text.includes('role="status"')]).toEqual([done, false]);
@@ -154,7 +154,7 @@ describe('adding a store', () => {
       expect(catalog.wallet(row.walletId ?? 0).scriptType).toBe('p2tr');
       expect(audit.list(1)).toMatchObject([{ action: 'store.add', keyId: null, storeId: 2 }]);
     });
-    // The running watcher takes the new wallet up without a restart.
+    // The running watcher starts to use the new wallet without a restart.
     await house.settle();
     await house.world.until(() => house.app.health().wallets.scanning === 0, 'its scan');
     const { body } = await house.ask('/api/new_address?match_callback=tulip');
@@ -170,15 +170,19 @@ describe('adding a store', () => {
     ['the end of the 21st', { letters: at(2, 20).slice(-6) }, 'None of these addresses ends in'],
     ['an address of another wallet', { letters: first(3) }, `ends in ${first(3).slice(-6)}`],
     ['more than an address', { letters: `x${first(2)}` }, 'None of these addresses ends in'],
-    ['the first six', { letters: 'bcrt1q' }, 'Addresses of this key begin so'],
-    ['more of its beginning', { letters: first(2).slice(0, 30) }, 'Addresses of this key begin so'],
-    ['too few letters', { letters: first(2).slice(-5) }, 'Give the last 6 characters'],
+    ['the first six', { letters: 'bcrt1q' }, 'This is the beginning of an address'],
+    [
+      'more of its beginning',
+      { letters: first(2).slice(0, 30) },
+      'This is the beginning of an address',
+    ],
+    ['too few letters', { letters: first(2).slice(-5) }, 'Enter the last 6 characters'],
     ['a Callback URL that is none', { 'callback-url': 'shop.example' }, 'callback URL'],
     ['a loopback address without the switch', { 'allow-private': '' }, '127.0.0.1'],
     ['an empty name', { name: ' ' }, '1 to 100 characters'],
     ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
     ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'depth-0'],
-  ])('refuses %s, and keeps what else was typed', async (_, fault, words) => {
+  ])('refuses %s, and keeps the other fields', async (_, fault, words) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const seen = await add(visitor, { ...shop(house), ...chosen(2), ...fault });
@@ -197,7 +201,7 @@ describe('adding a store', () => {
       'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi',
     ],
     ['a WIF', 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn'],
-  ])('refuses %s in any field at once, and never echoes it', async (_, secret) => {
+  ])('refuses %s in any field, and never echoes it', async (_, secret) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     for (const name of ['key', 'name', 'callback-url', 'letters']) {
@@ -239,13 +243,13 @@ describe('adding a store', () => {
     const found = index === 0 ? '' : `&index=${index}`;
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside${found}`]);
     const { text } = await visitor.get(added.to ?? '');
-    expect(text.includes(`is the one at index ${index} of this wallet`)).toBe(index > 0);
+    expect(text.includes(`has index ${index} in this wallet`)).toBe(index > 0);
     await house.withStore(async ({ catalog }) => {
       expect(catalog.store(2).walletId).toBe(2);
     });
   });
 
-  test('the wallets of a file, and the one whose address was given', async () => {
+  test('the wallets of an exported file, and the one of the entered address', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const accounts = [44, 84].map((purpose, at) => ({
@@ -280,7 +284,7 @@ describe('adding a store', () => {
   });
 });
 
-test('the Callback URL of a running store is given to no other, added or changed', async () => {
+test('no other store can get the Callback URL of an active store', async () => {
   const house = await openHouse();
   await untilReady(house);
   const visitor = await signedIn(house);
@@ -307,26 +311,26 @@ test('the Callback URL of a running store is given to no other, added or changed
   expect((await visitor.submit(`${stores}/2`, 'change', taken)).status).toBe(303);
 });
 
-/** The status of a plugin's try to rename the first store. */
+/** The status that a plugin gets for renaming the first store. */
 async function renamedByPlugin(house: House): Promise<number> {
   const init = { method: 'POST', body: '{"name":"By a plugin"}' };
   return (await house.ask('/api/v2/stores/1', init)).status;
 }
 
 describe('removing a store', () => {
-  test('asks on a page of its own, which says what will happen and how to go back', async () => {
+  test('asks on a separate page, which lists the consequences and links back', async () => {
     const house = await openReady();
     const visitor = await signedIn(house);
     const page = await visitor.get(`${stores}/1`);
     expect(page.text).toContain(`href="${stores}/1/remove"`);
     expect(page.text).not.toContain('value="remove"');
     const asked = await visitor.get(`${stores}/1/remove`);
-    expect(asked.text).toContain('It gives out no more addresses');
+    expect(asked.text).toContain('It issues no more addresses');
     expect(asked.text).toContain(`<a href="${stores}/1">Cancel</a>`);
     expect((await house.ask('/api/new_address')).status).toBe(200);
   });
 
-  test('can be taken back: addresses, settings and owed callbacks go on', async () => {
+  test('can be undone: addresses, settings and pending callbacks continue', async () => {
     const house = await openReady();
     const visitor = await signedIn(house);
     const address = await house.newAddress();
@@ -340,14 +344,14 @@ describe('removing a store', () => {
     expect(list.text).toContain(`href="${stores}/1#again"`);
     const back = await visitor.submit(`${stores}/1`, 'restore');
     expect(back.to).toBe(`${stores}/1?done=restored`);
-    expect((await visitor.get(back.to ?? '')).text).toContain('The store is in use again.');
+    expect((await visitor.get(back.to ?? '')).text).toContain('The store is active again.');
     expect((await visitor.get(stores)).text).not.toContain('Removed stores');
     expect((await house.ask('/api/new_address')).status).toBe(200);
     await house.settle();
     expect(house.told()).toMatchObject([{ status: '0', addr: address }]);
   });
 
-  test('cannot be taken back while another store has its Callback URL', async () => {
+  test('cannot be undone while another store has its Callback URL', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const { callbackUrl } = await house.withStore(async ({ catalog }) => catalog.store(1));
@@ -360,7 +364,7 @@ describe('removing a store', () => {
 });
 
 describe('a store', () => {
-  test('is changed: bands, switches, Callback URL; what was typed stands after a refusal', async () => {
+  test('is changed: bands, switches, Callback URL; typed values stay after a refusal', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const saved = await visitor.submit(`${stores}/1`, 'change', {
@@ -388,7 +392,7 @@ describe('a store', () => {
     expect(refused.text).toContain('value="Kept while wrong"');
   });
 
-  test('S-24 a test callback shows the exchange, and what the shop answered as text', async () => {
+  test('S-24 a test callback shows the exchange, and the response of the shop as escaped text', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
@@ -407,16 +411,16 @@ describe('a store', () => {
     [
       'Error: Blockonomics order not found',
       'unknown-order',
-      'The answer says &quot;Error: Blockonomics order not found&quot;.',
+      'The response says &quot;Error: Blockonomics order not found&quot;.',
     ],
-    ['Invalid secret', 'wrong-secret', 'The answer says &quot;Invalid secret&quot;.'],
+    ['Invalid secret', 'wrong-secret', 'The response says &quot;Invalid secret&quot;.'],
     [
       '<!doctype html><title>Home</title>',
       'web-page',
-      'The answer is a web page titled &quot;Home&quot;.',
+      'The response is a web page titled &quot;Home&quot;.',
     ],
     ['', 'empty', 'did the URL lose its secret?'],
-  ])('P-66 a test callback says what the answer means: %j is %s', async (body, verdict, words) => {
+  ])('P-66 a test callback explains the response: %j is %s', async (body, verdict, words) => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 200, body });
@@ -425,7 +429,7 @@ describe('a store', () => {
     expect(text).toContain(words);
   });
 
-  test('a test callback says what WordPress answers while the plugin is off', async () => {
+  test('a test callback explains the response of WordPress without the plugin', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 400, body: '-1' });
@@ -434,7 +438,7 @@ describe('a store', () => {
     expect(text).toContain('is the plugin on?');
   });
 
-  test('its secret is shown on request alone, and a new one has an overlap', async () => {
+  test('its secret is shown only on request, and a new one has an overlap', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const before = await house.withStore(async ({ catalog }) => catalog.store(1).webhookSecret);
@@ -449,7 +453,7 @@ describe('a store', () => {
     });
   });
 
-  test('its keys: shown once, may do no more than they say, ended', async () => {
+  test('its keys are shown once, limited to their scope, and revoked', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
@@ -464,7 +468,7 @@ describe('a store', () => {
     expect((await visitor.submit(`${stores}/1`, 'revoke-key', { key: '1' })).status).toBe(404);
   });
 
-  test('Connect a plugin opens for 15 minutes, for one key', async () => {
+  test('Connect a plugin allows one key for 15 minutes', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
@@ -479,43 +483,45 @@ describe('a store', () => {
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
   });
 
-  test('P-06 Connect a plugin shows the last change that was refused, without what is secret in it', async () => {
+  test('P-06 Connect a plugin shows the last refused change, without secrets', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
     const page = async (id = 1) => (await visitor.get(`${stores}/${id}`)).text;
     await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
-    expect(await page()).not.toContain('was refused');
+    expect(await page()).not.toContain('Last refused change');
     const body = JSON.stringify({ http_callback: 'https://10.0.0.5/?secret=t0ps3cret' });
     await house.ask('/api/v2/stores', { method: 'POST', body });
     expect(await page()).toMatch(
-      /The last change that was refused: .*for the API key of all stores, <code>\/api\/v2\/stores<\/code>: 10\.0\.0\.5 is a private address/s,
+      /Last refused change: .*for the API key of all stores, <code>\/api\/v2\/stores<\/code>: 10\.0\.0\.5 is a private address/s,
     );
     expect(await page()).not.toContain('t0ps3cret');
     house.world.jumpWallClock(24 * 60 * minuteMs + 1);
-    expect(await (await signedIn(house)).get(`${stores}/1`)).not.toContain('was refused');
+    expect((await (await signedIn(house)).get(`${stores}/1`)).text).not.toContain(
+      'Last refused change',
+    );
   });
 
-  test('Connect a plugin is shut before its time', async () => {
+  test('Connect a plugin can be closed early', async () => {
     const house = await openHouse();
     await untilReady(house);
     const visitor = await signedIn(house);
     const rename = () => renamedByPlugin(house);
-    expect((await visitor.get(`${stores}/1`)).text).not.toContain('Shut it now');
+    expect((await visitor.get(`${stores}/1`)).text).not.toContain('Close now');
     const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
-    expect((await visitor.get(opened.to ?? '')).text).toContain('Shut it now');
+    expect((await visitor.get(opened.to ?? '')).text).toContain('Close now');
     const shut = await visitor.submit(`${stores}/1`, 'shut-plugin', { key: '1' });
     const { text } = await visitor.get(shut.to ?? '');
-    expect(text).toContain('No plugin may change stores any more.');
+    expect(text).toContain('Plugins can no longer change stores.');
     expect(text).not.toContain('minutes left');
     expect(await rename()).toBe(403);
     expect((await visitor.get('/dashboard/settings/audit')).text).toContain('plugin.shut');
-    // Nor once the clock was set back.
+    // The window stays closed when the clock is set back.
     house.world.jumpWallClock(-60_000);
     expect(await rename()).toBe(403);
   });
 
-  test('takes another wallet, one that there is or a new one', async () => {
+  test('can use another wallet, an existing or a new one', async () => {
     const house = await openHouse();
     const visitor = await signedIn(house);
     const path = `${stores}/1/wallet`;
@@ -552,7 +558,7 @@ describe('a store', () => {
   );
 });
 
-test('S-12 names and URLs are text wherever they stand', async () => {
+test('S-12 names and URLs are escaped everywhere', async () => {
   const name = '</title><script>alert(1)</script>"onfocus="x';
   const house = await openHouse({
     store: {

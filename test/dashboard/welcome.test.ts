@@ -1,4 +1,4 @@
-// The first-run walk: from an empty file to a shop that has answered a test callback.
+// The setup, from an empty database to a shop that has accepted a test callback.
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ const home = '/dashboard';
 
 const stepsDone = (text: string): number => text.match(/✓ done/g)?.length ?? 0;
 
-test('says what is done and what comes next, and is gone once a shop has answered', async () => {
+test('shows finished and next steps, and disappears once a shop has responded', async () => {
   const house = await openHouse();
   await untilReady(house);
   const visitor = visitorOf(house);
@@ -28,10 +28,10 @@ test('says what is done and what comes next, and is gone once a shop has answere
   expect(before.text).toContain(`http://127.0.0.1:${house.port}/api/new_address`);
   house.receiver.script({ status: 404 });
   await visitor.submit(`${home}/stores/1`, 'send-test');
-  expect((await visitor.get(home)).text).toContain('On with setting up');
+  expect((await visitor.get(home)).text).toContain('Continue the setup');
   await visitor.submit(`${home}/stores/1`, 'send-test');
   expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
-  expect((await visitor.get(home)).text).not.toContain('On with setting up');
+  expect((await visitor.get(home)).text).not.toContain('Continue the setup');
   expect(before.text).not.toContain(house.apiKey);
   const { text } = await visitor.submit(`${home}/welcome`, 'reveal-key');
   expect(text).toContain(`curl -H &quot;Authorization: Bearer ${house.apiKey}&quot;`);
@@ -46,7 +46,7 @@ test('begins without a store', async () => {
   const visitor = await signedIn(house);
   const { text } = await visitor.get(`${home}/welcome`);
   expect(text).toContain('Add your store');
-  expect(text).toContain('Once there is a store.');
+  expect(text).toContain('Add a store first.');
   for (const path of [home, `${home}/stores`, `${home}/callbacks`, `${home}/addresses`]) {
     expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
   }
@@ -56,12 +56,12 @@ test('begins without a store', async () => {
   }
 });
 
-test('a test callback that the command line has sent is one, too, once it was delivered', async () => {
+test('a delivered test callback of the command line also completes the step', async () => {
   const house = await openHouse();
   await untilReady(house);
   const visitor = await signedIn(house);
   const isUnfinished = async () =>
-    (await visitor.get('/dashboard')).text.includes('On with setting up');
+    (await visitor.get('/dashboard')).text.includes('Continue the setup');
   const send = async () =>
     (await runCli(['callbacks', 'test', '--store', '1', '--db', house.path])).code;
   house.receiver.script({ status: 500 });

@@ -1,11 +1,11 @@
-// One address: its QR code (BIP21) and the payments to it.
+// One address: its QR code (BIP21) and its payments.
 
 import { Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { QrCode } from '../qr.tsx';
 import { PaymentTable } from './payments-page.tsx';
 
-/** Payments to one address that are shown; the list of payments has all. */
+/** How many payments the page shows; the list of payments has all. */
 const maxPayments = 50;
 
 export const addressPage: Page = {
@@ -24,16 +24,16 @@ function addressMarkup(request: PageRequest) {
       </p>
       <QrCode text={`bitcoin:${row.address}`} label={`QR code of ${row.address}`} />
       <dl class="facts">
-        <dt>Place</dt>
+        <dt>Derivation</dt>
         <dd>
           wallet {row.walletId}, index {row.derivationIndex}
         </dd>
-        <dt>Given out</dt>
-        <dd>{row.issuedAt === null ? 'not known' : <Time at={row.issuedAt} />}</dd>
+        <dt>Issued</dt>
+        <dd>{row.issuedAt === null ? 'unknown' : <Time at={row.issuedAt} />}</dd>
         <dt>Store</dt>
         <dd>
           {row.storeId === null ? (
-            'not known'
+            'unknown'
           ) : (
             <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
           )}
@@ -41,7 +41,7 @@ function addressMarkup(request: PageRequest) {
       </dl>
       <h2>Payments</h2>
       {payments.length === 0 ? (
-        <p>None yet.</p>
+        <p>No payments yet.</p>
       ) : (
         <PaymentTable request={request} rows={payments} />
       )}

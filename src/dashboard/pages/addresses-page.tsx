@@ -1,4 +1,4 @@
-// The addresses that customers hold, newest first, and how wide each wallet's gap is.
+// The issued addresses, newest first, and the gap of each wallet.
 
 import { gapLimitNeeded } from '../../domain/allocation.ts';
 import {
@@ -42,7 +42,7 @@ function addressesMarkup(request: PageRequest) {
         <FilterSelect
           request={request}
           name="state"
-          label="Show"
+          label="State"
           options={[
             ['paid', 'paid'],
             ['unpaid', 'unpaid'],
@@ -53,11 +53,10 @@ function addressesMarkup(request: PageRequest) {
       {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
       {goesOnAt !== undefined ? (
         <p>
-          {maxRowsRead.toLocaleString('en')} addresses were looked at: there may be more such ones
-          among the older.
+          {maxRowsRead.toLocaleString('en')} addresses were searched. Older ones may match, too.
         </p>
       ) : rows.length === 0 ? (
-        <p>There is no such address.</p>
+        <p>No addresses found.</p>
       ) : null}
       <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
     </Layout>
@@ -99,7 +98,7 @@ const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) =
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
   <Table
     label="Addresses"
-    heads={['Address', 'Paid', 'Given out', 'Store', 'Place']}
+    heads={['Address', 'Paid', 'Issued', 'Store', 'Derivation']}
     phoneColumns={2}
   >
     {rows.map((row) => (

@@ -1,4 +1,4 @@
-// The audit log: what was changed here, through the API and by commands.
+// The audit log: changes made in the dashboard, through the API and by commands.
 
 import { actorOf } from '../../store/records/audit.ts';
 import { Layout, Table, Time } from '../layout.tsx';
@@ -10,8 +10,8 @@ export const auditPage: Page = { path: '/settings/audit', show: (request) => aud
 function auditMarkup(request: PageRequest) {
   const rows = request.parts.store.audit.list(rowsPerQuery, queryNumber(request, 'before'));
   return (
-    <Layout request={request} title="Changes">
-      <Table label="Changes" heads={['When', 'Who', 'What', 'Store', 'Values']}>
+    <Layout request={request} title="Audit log">
+      <Table label="Audit log" heads={['Time', 'Actor', 'Action', 'Store', 'Details']}>
         {rowsOfPage(rows).map((row) => (
           <tr>
             <td>

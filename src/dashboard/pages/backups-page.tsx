@@ -1,5 +1,5 @@
-// The copies of the database that lie beside it, and their download. A copy holds every secret that the
-// database holds, so it is only sent after the password.
+// The backups beside the database, and their download. A backup contains every secret of the
+// database, so a download requires the password.
 
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup/backup.ts';
@@ -20,19 +20,17 @@ function backupsMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Backups">
       {newest === undefined ? (
-        <p class="alarm">
-          There is none yet. paygate takes one by itself soon after something changed.
-        </p>
+        <p class="alarm">There is no backup yet. paygate makes one soon after something changes.</p>
       ) : (
         <>
           <p>
-            The newest was written at <Time at={newest.at} />. Whoever has a copy has the keys of
-            your shops: keep it like one.
+            The newest was written at <Time at={newest.at} />. A backup contains the API keys of
+            your shops: store it as safely as a key.
           </p>
           <Form request={request} action="download" button="Download" needsPassword>
             <Select
               name="file"
-              label="Copy"
+              label="Backup"
               options={files.map(({ name, bytes }) => [name, `${name}, ${sizeOf(bytes)}`] as const)}
               chosen={chosenBefore(request, 'download', 'file')}
             />
@@ -40,7 +38,7 @@ function backupsMarkup(request: PageRequest) {
         </>
       )}
       <p>
-        <code>paygate backup</code> writes one at once, <code>paygate restore</code> puts one back.
+        <code>paygate backup</code> makes one at once, <code>paygate restore</code> restores one.
       </p>
     </Layout>
   );

@@ -1,4 +1,4 @@
-// One callback with every attempt.
+// One callback: its state, its request and its attempts.
 
 import { redactedTarget } from '../../domain/callback.ts';
 import { formatDoubt } from '../../domain/callback-answer.ts';
@@ -20,11 +20,11 @@ function callbackMarkup(request: PageRequest) {
   const store = catalog.store(row.storeId);
   const { callbackUrl, name, callbacksStopped } = store;
   return (
-    <Layout request={request} title={`Callback ${row.id}`}>
+    <Layout request={request} title={`Delivery ${row.id}`}>
       <DoneNote request={request} />
       <dl class="facts">
         <dt>State</dt>
-        <dd>{deliveryState(row.state, store)}</dd>
+        <dd>{deliveryState(row, store)}</dd>
         <dt>Request</dt>
         <dd>
           <code>GET {redactedTarget(callbackUrl, row.query)}</code>
@@ -43,7 +43,7 @@ function callbackMarkup(request: PageRequest) {
         <dd>
           <code>{row.eventId}</code>
         </dd>
-        <dt>Made</dt>
+        <dt>Created</dt>
         <dd>
           <Time at={row.createdAt} />
         </dd>
@@ -57,14 +57,14 @@ function callbackMarkup(request: PageRequest) {
         ) : null}
         {row.confirmAt === null ? null : (
           <>
-            <dt>Sent again</dt>
+            <dt>Retry</dt>
             <dd>
-              <Time at={row.confirmAt} />, because its answer is doubtful
+              <Time at={row.confirmAt} />, because its last response is doubtful
             </dd>
           </>
         )}
       </dl>
-      <Form request={request} action="resend" button="Send it again now" />
+      <Form request={request} action="resend" button="Resend now" />
       <Attempts total={row.attemptCount} rows={outbox.attempts(row.id)} />
     </Layout>
   );
@@ -75,10 +75,10 @@ interface AttemptsProps {
   readonly rows: readonly AttemptRow[];
 }
 
-const Attempts = ({ total: made, rows }: AttemptsProps) => (
+const Attempts = ({ total, rows }: AttemptsProps) => (
   <section aria-labelledby="attempts">
-    <h2 id="attempts">Attempts</h2>
-    {made > rows.length ? <p>{made - rows.length} of them are too old to be shown.</p> : null}
+    <h2 id="attempts">Webhook attempts</h2>
+    {total > rows.length ? <p>{total - rows.length} older attempts are no longer stored.</p> : null}
     {rows.map((row) => (
       <article>
         <h3>
@@ -90,14 +90,14 @@ const Attempts = ({ total: made, rows }: AttemptsProps) => (
           {row.doubt === null ? null : (
             <>
               <dt>Doubtful</dt>
-              <dd class="warn">the answer {formatDoubt(row.doubt)}</dd>
+              <dd class="warn">the response {formatDoubt(row.doubt)}</dd>
             </>
           )}
           <dt>Status</dt>
           <dd>{row.httpStatus ?? 'none'}</dd>
-          <dt>From</dt>
-          <dd>{row.address ?? 'nobody'}</dd>
-          <dt>Took</dt>
+          <dt>Remote address</dt>
+          <dd>{row.address ?? 'none'}</dd>
+          <dt>Duration</dt>
           <dd>{row.durationMs} ms</dd>
         </dl>
         {row.body ? (

@@ -1,4 +1,4 @@
-// The callbacks, newest first: owed, delivered, overtaken, given up, and those whose answer is doubted.
+// The Deliveries section: the callbacks of every store, newest first, and buttons to resend them.
 
 import { formatDoubt } from '../../domain/callback-answer.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -25,18 +25,22 @@ import {
 const here = `${base}/callbacks`;
 
 const stateTexts: Readonly<Record<CallbackState, string>> = {
-  owed: 'owed',
-  held: 'held back, its payment is gone',
-  delivered: 'delivered',
-  superseded: 'overtaken by a newer one',
-  exhausted: 'given up',
+  owed: 'Pending',
+  held: 'On hold: its payment is gone',
+  delivered: 'Delivered',
+  superseded: 'Superseded by a newer one',
+  exhausted: 'Failed',
 };
 
-/** The same of one, whose store may be called no more. */
-export const deliveryState = (state: CallbackState, { callbacksStopped }: StoreRow): string =>
-  callbacksStopped && state === 'owed'
-    ? 'not sent: the callbacks of its store were stopped'
-    : stateTexts[state];
+type StateRow = Pick<CallbackRow, 'state' | 'attemptCount'>;
+
+const stateText = ({ state, attemptCount }: StateRow): string =>
+  state === 'owed' && attemptCount > 0 ? 'Retrying' : stateTexts[state];
+
+export const deliveryState = (row: StateRow, { callbacksStopped }: StoreRow): string =>
+  callbacksStopped && row.state === 'owed'
+    ? 'Stopped: its store sends no callbacks'
+    : stateText(row);
 
 const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
 
@@ -54,7 +58,7 @@ function callbacksMarkup(request: PageRequest) {
   const filter = filterOf(request);
   const rows = request.parts.store.outbox.list(filter);
   return (
-    <Layout request={request} title="Callbacks">
+    <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
       <FilterForm path={here}>
         <FilterSelect
@@ -66,9 +70,9 @@ function callbacksMarkup(request: PageRequest) {
         <StoreFilter request={request} />
       </FilterForm>
       {rows.length === 0 ? (
-        <p>There is no such callback.</p>
+        <p>No deliveries found.</p>
       ) : (
-        <Form request={request} action="resend" button="Send the chosen ones again">
+        <Form request={request} action="resend" button="Resend selected">
           <CallbackTable rows={rowsOfPage(rows)} />
         </Form>
       )}
@@ -78,8 +82,10 @@ function callbacksMarkup(request: PageRequest) {
   );
 }
 
-const filterText = (state: (typeof filters)[number]): string =>
-  state === 'flagged' ? 'delivered, but the answer is doubtful' : stateTexts[state];
+function filterText(state: (typeof filters)[number]): string {
+  if (state === 'flagged') return 'Delivered, doubtful response';
+  return state === 'owed' ? 'Pending or retrying' : stateTexts[state];
+}
 
 function filterOf(request: PageRequest): CallbackFilter {
   const state = queryChoice(request, 'state', filters);
@@ -93,15 +99,15 @@ function filterOf(request: PageRequest): CallbackFilter {
 
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   <Table
-    label="Callbacks"
+    label="Deliveries"
     phoneColumns={4}
     heads={[
-      <span class="hidden">Choose</span>,
-      'Made',
+      <span class="hidden">Select</span>,
+      'Created',
       'Status',
       'State',
       'Attempts',
-      'Last answer',
+      'Last response',
       'Address',
     ]}
   >
@@ -112,7 +118,7 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
             type="checkbox"
             name="id"
             value={row.id}
-            aria-label={`Choose callback ${row.id}`}
+            aria-label={`Select delivery ${row.id}`}
           />
         </td>
         <td>
@@ -121,7 +127,7 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
           </a>
         </td>
         <td>{row.status}</td>
-        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{stateTexts[row.state]}</td>
+        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{stateText(row)}</td>
         <td>{row.attemptCount}</td>
         <td>{LastResponse(row)}</td>
         <td>
@@ -137,33 +143,33 @@ const LastResponse = (row: CallbackRow) => (
     {responseText(row)}
     {row.confirmAt === null ? null : (
       <>
-        ; sent again <Time at={row.confirmAt} />
+        ; retry <Time at={row.confirmAt} />
       </>
     )}
   </>
 );
 
 function responseText({ reason, doubt, outcome }: CallbackRow): string {
-  if (doubt !== null) return `delivered, but the answer ${formatDoubt(doubt)}`;
+  if (doubt !== null) return `delivered, but the response ${formatDoubt(doubt)}`;
   return reason ?? outcome ?? '';
 }
 
 const ResendAll = ({ request }: { readonly request: PageRequest }) => {
-  // One that was removed may still be called; it stands behind the others.
+  // A removed store may still send callbacks; it is listed after the others.
   const rows = request.parts.store.catalog
     .stores({ archived: true })
     .filter(({ callbacksStopped }) => !callbacksStopped)
     .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
   return rows.length === 0 ? null : (
     <section aria-labelledby="failed">
-      <h2 id="failed">Send all failed ones again</h2>
-      <p>Those that were given up, and those that wait after a failure.</p>
-      <Form request={request} action="resend-failed" button="Send them">
+      <h2 id="failed">Resend all failed deliveries</h2>
+      <p>Failed deliveries, and those retrying after a failure.</p>
+      <Form request={request} action="resend-failed" button="Resend failed">
         <StoreField request={request} rows={rows} />
       </Form>
-      <h2>Send all doubtful ones again</h2>
-      <p>Those that were delivered, but whose last answer is doubtful.</p>
-      <Form request={request} action="resend-doubtful" button="Send them">
+      <h2>Resend all doubtful deliveries</h2>
+      <p>Deliveries that succeeded, but whose last response is doubtful.</p>
+      <Form request={request} action="resend-doubtful" button="Resend doubtful">
         <StoreField request={request} rows={rows} />
       </Form>
     </section>
@@ -178,7 +184,7 @@ interface StoreFieldProps {
 const StoreField = ({ request, rows }: StoreFieldProps) => (
   <Select
     name="store"
-    label="Of the store"
+    label="Store"
     options={rows.map(
       ({ id, name, archivedAt }) => [id, archivedAt === null ? name : `${name} (removed)`] as const,
     )}
@@ -189,7 +195,7 @@ const StoreField = ({ request, rows }: StoreFieldProps) => (
 async function resendChosen(request: PageRequest): Promise<ActionResult> {
   const ids = request.form.getAll('id').map(Number);
   if (ids.length === 0 || !ids.every(Number.isSafeInteger)) {
-    throw new PaygateError('invalid', 'Choose which ones.');
+    throw new PaygateError('invalid', 'Select at least one delivery.');
   }
   const { outbox, database } = request.parts.store;
   await database.write((tx) => {

@@ -1,4 +1,4 @@
-// Where a one-time link leads: it sets a password, the first one or another, and signs in with it.
+// The page of a one-time link: it sets the first or a new password and signs in.
 
 import { PaygateError } from '../../lib/errors.ts';
 import { recordAudit } from '../audit-entry.ts';
@@ -24,11 +24,12 @@ const isLinkValid = (request: PageRequest): boolean =>
 const expiredLink = () => (
   <NarrowPage title="This link is no longer valid">
     <p>
-      It can be used once, within 15 minutes. On the machine of paygate, this prints another one:
+      A link works once, within 15 minutes. To print another one, run this on the machine of
+      paygate:
     </p>
     <LinkCommand />
     <p>
-      <a href={base}>To the dashboard</a>
+      <a href={base}>Go to the dashboard</a>
     </p>
   </NarrowPage>
 );
@@ -38,7 +39,7 @@ function passwordMarkup(request: PageRequest) {
   return (
     <NarrowPage title="Set a password">
       <ProblemNote request={request} />
-      <Form request={request} action="enter" button="Set it and go on">
+      <Form request={request} action="enter" button="Set password">
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <NewPasswordFields />
         {operator?.totpSecret ? (
@@ -46,7 +47,7 @@ function passwordMarkup(request: PageRequest) {
             request={request}
             form="enter"
             name="no-totp"
-            label="Also switch the authenticator app off"
+            label="Also turn off the authenticator app"
             on={false}
           />
         ) : null}
@@ -66,23 +67,23 @@ export const NewPasswordFields = () => (
         minlength={minPasswordLength}
         required
       />
-      <small>At least {minPasswordLength} characters. Four or five words do well.</small>
+      <small>At least {minPasswordLength} characters, such as four or five words.</small>
     </label>
     <label>
-      The same again
+      Repeat the password
       <input type="password" name="password-again" autocomplete="new-password" required />
     </label>
   </>
 );
 
-/** The new password of a form. @throws PaygateError invalid */
+/** The new password of the form. @throws PaygateError invalid */
 export function newPasswordIn({ form }: PageRequest): string {
   const password = form.get('password-new') ?? '';
   if (password === (form.get('password-again') ?? '')) return password;
-  throw new PaygateError('invalid', 'The two passwords are not the same.');
+  throw new PaygateError('invalid', 'The two passwords do not match.');
 }
 
-/** Of a new password. @throws PaygateError invalid, limited */
+/** The hash of a new password. @throws PaygateError invalid, limited */
 export function hashOf({ parts }: PageRequest, password: string): Promise<string> {
   const names = parts.store.catalog.stores().map(({ name }) => name);
   return parts.passwords.hash(password, names);
@@ -90,7 +91,7 @@ export function hashOf({ parts }: PageRequest, password: string): Promise<string
 
 async function enter(request: PageRequest): Promise<ActionResult> {
   const { admin, database } = request.parts.store;
-  // A hash costs much: not for everybody.
+  // A hash is expensive: only a valid link gets one.
   if (!isLinkValid(request)) throw new PaygateError('forbidden', 'This link is no longer valid.');
   const hash = await hashOf(request, newPasswordIn(request));
   const token = await database.write((tx) => {

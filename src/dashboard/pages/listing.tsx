@@ -1,4 +1,4 @@
-// What the lists have in common: filters that stand in the address, and pages that go by the row's number.
+// Common parts of the lists: filters in the query of the URL, and pages by row number.
 
 import type { Child } from 'hono/jsx';
 import { PaygateError } from '../../lib/errors.ts';
@@ -7,13 +7,13 @@ import type { PageRequest } from '../page.ts';
 
 const pageSize = 50;
 
-/** How many rows are read for a page: one more than it shows says whether there are older ones. */
+/** One row more than a page shows: its presence means that there are older rows. */
 export const rowsPerQuery = pageSize + 1;
 
-/** Those of the rows read that the page shows. */
+/** The rows that the page shows. */
 export const rowsOfPage = <T,>(rows: readonly T[]): readonly T[] => rows.slice(0, pageSize);
 
-/** What is asked for in the page's address; undefined where it is empty. */
+/** A parameter of the page's query; undefined if it is empty. */
 export function queryText({ context }: PageRequest, name: string): string | undefined {
   return context.req.query(name)?.trim() || undefined;
 }
@@ -78,11 +78,11 @@ export const FilterSelect = ({ request, name, label, options }: FilterSelectProp
 
 interface StoreFilterProps {
   readonly request: PageRequest;
-  /** Whether what belongs to no store that is known can be asked for, too. */
+  /** Whether rows without a known store can be selected. */
   readonly offersNone?: boolean;
 }
 
-export const StoreFilter = ({ request, offersNone: none = false }: StoreFilterProps) => (
+export const StoreFilter = ({ request, offersNone = false }: StoreFilterProps) => (
   <FilterSelect
     request={request}
     name="store"
@@ -91,26 +91,26 @@ export const StoreFilter = ({ request, offersNone: none = false }: StoreFilterPr
       ...request.parts.store.catalog
         .stores({ archived: true })
         .map(({ id, name }) => [id, name] as const),
-      ...(none ? [[noStore, 'not known'] as const] : []),
+      ...(offersNone ? [[noStore, 'unknown'] as const] : []),
     ]}
   />
 );
 
 const noStore = 'none';
 
-/** Null where what belongs to no store is asked for. @throws PaygateError invalid */
+/** Null for rows without a known store. @throws PaygateError invalid */
 export const queryStore = (request: PageRequest): number | null | undefined =>
   queryText(request, 'store') === noStore ? null : queryNumber(request, 'store');
 
 interface PagerProps {
   readonly request: PageRequest;
-  /** As they were read. */
+  /** All rows that the query returned. */
   readonly rows: readonly { readonly id: number }[];
-  /** Where fewer were found than a page has: the last one that was looked at, if there are older ones. */
+  /** The last row that was searched, if a partial page may have older matches. */
   readonly goesOnAt?: number | undefined;
 }
 
-/** The way to older rows, where there are any. */
+/** Links to older rows and back to the newest. */
 export function Pager({ request, rows, goesOnAt }: PagerProps) {
   const last = rows.length > pageSize ? rowsOfPage(rows).at(-1)?.id : goesOnAt;
   const isFirst = queryText(request, 'before') === undefined;
@@ -134,7 +134,7 @@ export function Pager({ request, rows, goesOnAt }: PagerProps) {
   );
 }
 
-/** The page's own address with another query, which tells of nothing that was done; undefined takes a name out. */
+/** The page's URL with a changed query and without `done`; undefined removes a parameter. */
 export function withQuery(
   { url }: Pick<PageRequest, 'url'>,
   change: Readonly<Record<string, string | number | undefined>>,

@@ -1,4 +1,4 @@
-// The API key of all stores, masked until it is asked for.
+// The API key of all stores, masked until its owner reveals it.
 
 import { merchantKeyText } from '../../store/records/api-keys.ts';
 import { recordAudit } from '../audit-entry.ts';
@@ -9,7 +9,7 @@ import type { PageRequest } from '../page.ts';
 interface MerchantKeyProps {
   readonly request: PageRequest;
   readonly apiKey: string;
-  /** Whether it was asked for. */
+  /** Whether the whole key is visible. */
   readonly shown: boolean;
 }
 
@@ -31,7 +31,7 @@ export const MerchantKey = ({ request, apiKey, shown }: MerchantKeyProps) => (
 
 const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 
-/** To somebody who has just typed the password; the log of changes keeps that it was shown. */
+/** Requires a recent password; the audit log records that the key was shown. */
 export async function revealKey(request: PageRequest): Promise<void> {
   await requireRecentPassword(request);
   merchantKeyText(request.parts.store.keys);

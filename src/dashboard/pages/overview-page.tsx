@@ -1,4 +1,4 @@
-// The first page: what is wrong, and how things stand.
+// The first page: alarms, the amounts of the last days, latest payments, and status.
 
 import { countText } from '../../status/findings.ts';
 import type { HealthReport } from '../../status/health.ts';
@@ -27,13 +27,13 @@ function overviewMarkup(request: PageRequest) {
     <Layout request={request} title="Overview" live>
       {isSetupUnfinished(request) ? (
         <p class="note">
-          <a href={welcomePath}>On with setting up</a>
+          <a href={welcomePath}>Continue the setup</a>
         </p>
       ) : null}
       <Alarms request={request} alarms={request.parts.findingHistory.findings()} />
       <ReceivedChart sums={request.parts.dailySums()} now={request.now} />
       <h2>Latest payments</h2>
-      {rows.length === 0 ? <p>None yet.</p> : <PaymentTable request={request} rows={rows} />}
+      {rows.length === 0 ? <p>No payments yet.</p> : <PaymentTable request={request} rows={rows} />}
       <StatusFacts health={health} />
     </Layout>
   );
@@ -49,11 +49,11 @@ const StatusFacts = ({
     <dd>{network}</dd>
     <dt>Electrum server in use</dt>
     <dd>{electrum.server ?? 'none'}</dd>
-    <dt>Height</dt>
-    <dd>{electrum.height ?? 'not known yet'}</dd>
-    <dt>Callbacks that wait</dt>
+    <dt>Block height</dt>
+    <dd>{electrum.height ?? 'unknown'}</dd>
+    <dt>Pending deliveries</dt>
     <dd>{countText(callbacks.owed)}</dd>
-    <dt>Callbacks that were given up</dt>
+    <dt>Failed deliveries</dt>
     <dd>{countText(callbacks.exhausted)}</dd>
   </dl>
 );

@@ -1,4 +1,4 @@
-// One payment: what it is, what proves it, how it went, and what the shop was told.
+// One payment: its facts, its proof, its timeline and its deliveries.
 
 import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
 import { formatBitcoin } from '../../domain/format.ts';
@@ -11,7 +11,7 @@ import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { deliveryState } from './callbacks-page.tsx';
 import { paymentState } from './payments-page.tsx';
 
-/** Confirmations that the time line shows one by one. */
+/** How many confirmations the timeline lists. */
 const maxConfirmationEvents = 12;
 
 export const paymentPage: Page = {
@@ -26,7 +26,7 @@ function paymentMarkup(request: PageRequest) {
     <Layout request={request} title="Payment" live>
       <Facts store={store} row={row} now={request.now} />
       <Proof store={store} row={row} />
-      <h2>How it went</h2>
+      <h2>Timeline</h2>
       <ol class="plain">
         {timelineOf(store, row).map(({ at, text }) => (
           <li>
@@ -34,7 +34,7 @@ function paymentMarkup(request: PageRequest) {
           </li>
         ))}
       </ol>
-      <WebhookAttempts store={store} row={row} />
+      <PaymentDeliveries store={store} row={row} />
     </Layout>
   );
 }
@@ -79,7 +79,7 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
     <dt>Store</dt>
     <dd>
       {row.storeId === null ? (
-        'none: several stores may have given this address out'
+        'unknown: several stores may have issued this address'
       ) : (
         <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
       )}
@@ -87,13 +87,13 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
     {row.signalsRbf && row.height === null && row.state !== 'dropped' ? (
       <>
         <dt>Replaceable</dt>
-        <dd>Its sender may still replace it (RBF).</dd>
+        <dd>The sender may still replace it (RBF).</dd>
       </>
     ) : null}
     {row.coinbase ? (
       <>
         <dt>Coinbase</dt>
-        <dd>Newly made coins, final from 100 confirmations on.</dd>
+        <dd>Newly mined coins, final after 100 confirmations.</dd>
       </>
     ) : null}
   </dl>
@@ -102,12 +102,10 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
 const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
   row.currency === null ? null : (
     <>
-      <dt>Worth when it was first seen</dt>
+      <dt>Value when first seen</dt>
       <dd>
         {worthText(row, now)}
-        {row.priceCents === null
-          ? null
-          : ` (a bitcoin cost ${priceText(row.priceCents)} ${row.currency})`}
+        {row.priceCents === null ? null : ` (1 BTC = ${priceText(row.priceCents)} ${row.currency})`}
       </dd>
     </>
   );
@@ -115,28 +113,28 @@ const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: num
 function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) return '';
   const policy = policyOf(catalog.store(storeId));
-  return `, of ${requiredConfirmationsFor(policy, valueSat)} that the store asks for`;
+  return ` of ${requiredConfirmationsFor(policy, valueSat)} required`;
 }
 
 function Proof({ store, row }: PaymentProps) {
   const { height, blockHash, state } = row;
   if (state === 'dropped') return null;
   if (height === null || blockHash === null) {
-    return <p>It is in no block: that it exists is the word of a server.</p>;
+    return <p>Not in a block yet: a server reported this payment, but there is no proof of it.</p>;
   }
   return (
     <>
       <h2>Proof</h2>
       <p>
-        A branch of hashes leads from the transaction to the root in the header of block {height},
-        whose work paygate has verified itself:
+        An inclusion proof links the transaction to the Merkle root in the header of block {height},
+        whose proof of work paygate has verified:
       </p>
       <p>
         <code>{blockHash}</code>
       </p>
       {hasLeft(store, row) ? (
         <p class="alarm">
-          That block is no longer on the best chain; the payment is looked for anew.
+          That block is no longer on the best chain. paygate is checking the payment again.
         </p>
       ) : null}
     </>
@@ -148,26 +146,26 @@ interface TimelineEvent {
   readonly text: string;
 }
 
-/** What is known of its course, in order: times of blocks are those that they claim. */
+/** The timeline, oldest first; a block has the time that it claims. */
 function timelineOf(store: Store, row: PaymentEntry): TimelineEvent[] {
   const callbacks = store.paymentView.callbacksOf(row.id);
   const reversals = callbacks.filter((each, place) => {
     const before = callbacks[place - 1];
     return before !== undefined && each.status < before.status;
   });
-  const seen = { at: row.firstSeenAt, text: 'seen for the first time' };
+  const seen = { at: row.firstSeenAt, text: 'first seen' };
   const later: TimelineEvent[] = [
     ...confirmationEvents(store, row),
     ...reversals.map(({ createdAt }) => ({
       at: createdAt,
-      text: 'taken back: its block left the best chain',
+      text: 'reversed: its block left the best chain',
     })),
   ];
   if (row.state === 'dropped') {
-    const how = row.replacedBy === null ? 'gone' : 'replaced by another transaction';
+    const how = row.replacedBy === null ? 'dropped' : 'replaced by another transaction';
     later.push({ at: row.changedAt, text: how });
   }
-  // A block may claim a time before that.
+  // A block may claim an earlier time than the first sighting.
   return [seen, ...later.sort((first, second) => first.at - second.at)];
 }
 
@@ -183,23 +181,23 @@ function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
   });
 }
 
-/** Why the shop was told nothing. */
+/** Why the payment has no callback. */
 function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) {
-    return 'Nothing: nobody knows which store gave its address out. Mark its order as paid by hand.';
+    return 'None: the store of its address is unknown. Mark its order as paid by hand.';
   }
   const { minimumSat } = catalog.store(storeId);
   return valueSat < (minimumSat ?? 0)
-    ? `Nothing: the store tells only payments of at least ${formatBitcoin(minimumSat ?? 0)} BTC.`
-    : 'Nothing yet.';
+    ? `None: the store gets callbacks only for payments of at least ${formatBitcoin(minimumSat ?? 0)} BTC.`
+    : 'None yet.';
 }
 
-function WebhookAttempts({ store, row }: PaymentProps) {
+function PaymentDeliveries({ store, row }: PaymentProps) {
   const { catalog, paymentView } = store;
   const rows = paymentView.callbacksOf(row.id);
   return (
     <>
-      <h2>What the shop was told</h2>
+      <h2>Deliveries</h2>
       {rows.length === 0 ? (
         <p>{noCallbackReason(store, row)}</p>
       ) : (
@@ -208,7 +206,7 @@ function WebhookAttempts({ store, row }: PaymentProps) {
             <li>
               <Time at={each.createdAt} />:{' '}
               <a href={`${base}/callbacks/${each.id}`}>
-                status {each.status}, {deliveryState(each.state, catalog.store(each.storeId))}
+                status {each.status}, {deliveryState(each, catalog.store(each.storeId))}
               </a>
               , {each.attemptCount} attempt(s)
             </li>

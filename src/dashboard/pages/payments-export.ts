@@ -1,6 +1,6 @@
-// Payments as a CSV table (RFC 4180), read and sent page by page. What a spreadsheet would take for a formula begins with
-// an apostrophe, since names are typed by people and plugins: also behind what divides cells elsewhere, for a spreadsheet
-// that divides by `;` heeds no quotes in the middle of its cell.
+// Payments as CSV (RFC 4180), read and sent page by page. A text that a spreadsheet would run as a
+// formula gets an apostrophe, because people and plugins type names. It also gets one after `;`,
+// tab and `|`: a spreadsheet that splits cells there ignores quotes in the middle of a cell.
 
 import { nextTurn } from '../../lib/next-turn.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -10,9 +10,9 @@ import { priceText, worthIn } from '../fiat-worth.tsx';
 import type { Page, PageRequest } from '../page.ts';
 import { filterOf, searchOf } from './payments-page.tsx';
 
-/** Excel takes a table for the code page of its machine without it; what reads CSV by program skips it as utf-8-sig. */
+/** Without it, Excel reads the file in the machine's code page; programs skip it as utf-8-sig. */
 const byteOrderMark = '\ufeff';
-/** Few enough that nothing else waits for long. */
+/** Few enough rows that other requests do not wait for long. */
 const rowsPerQuery = 100;
 const columns = [
   'id',
@@ -49,9 +49,9 @@ function csvStream(request: PageRequest): ReadableStream<Uint8Array> {
   let beforeId: number | undefined;
   return new ReadableStream({
     start: (controller) => controller.enqueue(encoder.encode(byteOrderMark + csvRow(columns))),
-    // Called when the reader has room: a slow one holds nothing but the page that it reads.
+    // Called when the stream has space, so that a slow client buffers only one page of rows.
     async pull(controller) {
-      // A reader that is quick would have all of them in one turn of the event loop, and nobody else anything.
+      // Without this turn, a fast client would take the event loop until the last row.
       await nextTurn();
       const rows =
         search === undefined

@@ -1,4 +1,4 @@
-// The payments, newest first, with what they are searched by.
+// The payments, newest first, with their search and filters.
 
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -30,16 +30,16 @@ import {
 const here = `${base}/payments`;
 
 const stateTexts: Readonly<Record<PaymentState, string>> = {
-  unconfirmed: 'seen, in no block yet',
-  confirming: 'in a block, not final yet',
-  confirmed: 'final',
-  settled: 'final, beyond any reorganisation',
-  dropped: 'gone: in no block and no mempool',
+  unconfirmed: 'Unconfirmed',
+  confirming: 'Confirming',
+  confirmed: 'Confirmed',
+  settled: 'Settled',
+  dropped: 'Dropped',
 };
 
-/** Those of the alarm, which speaks of them for as long. */
+/** Filter of the alarm `reversed-payment`, with the same time limit. */
 const reversed = 'reversed';
-const reversedText = 'taken back after 1 or 2 was told';
+const reversedText = 'Reversed after status 1 or 2';
 const stateOptions = [
   ...(Object.entries(stateTexts) as [PaymentState, string][]),
   [reversed, `${reversedText}, in the last 7 days`] as const,
@@ -76,21 +76,21 @@ function paymentsMarkup(request: PageRequest) {
         </label>
       </FilterForm>
       {rows.length === 0 ? (
-        <p>There is no such payment.</p>
+        <p>No payments found.</p>
       ) : (
         <PaymentTable request={request} rows={rowsOfPage(rows)} />
       )}
       <Pager request={request} rows={rows} />
       <p>
         <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
-          All of these as a table (CSV)
+          Export as CSV
         </a>
       </p>
     </Layout>
   );
 }
 
-/** All but what is searched for by itself. @throws PaygateError invalid */
+/** All filters except the search. @throws PaygateError invalid */
 export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
   const to = queryDay(request, 'to');
   const state = queryChoice(request, 'state', states);
@@ -102,7 +102,7 @@ export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
   };
 }
 
-/** What the search field names; undefined for what can be no payment of ours. */
+/** The address or transaction of the search; undefined if the text is neither. */
 export function searchOf(
   request: PageRequest,
 ): { readonly scripthash?: Scripthash; readonly txid?: Txid } | undefined {
@@ -154,18 +154,21 @@ function StateCell({ store, row }: { readonly store: Store; readonly row: Paymen
   return <td class={tone}>{text}</td>;
 }
 
-/** As people are told of it: where its block was reorganised away, its state stays as it was until it is known what became of it. */
+/**
+ * The state for people. If the block has left the best chain, the stored state stays until paygate
+ * knows the payment's new state; this text says so.
+ */
 export function paymentState(store: Store, row: PaymentEntry) {
   return hasLeft(store, row)
-    ? { text: 'its block has left the chain: looked for anew', tone: 'warn' }
+    ? { text: 'Its block left the best chain: checking again', tone: 'warn' }
     : { text: stateText(row), tone: toneOf(row.state) };
 }
 
-/** What is gone by how much the merchant must know of it: goods may have left for what was told as 1 or 2. */
+/** A dropped payment that had status 1 or 2 differs from others: the goods may have been sent. */
 function stateText(row: PaymentEntry): string {
   if (row.state !== 'dropped') return stateTexts[row.state];
   if (hasHadBlockStatus(row)) return reversedText;
-  return row.replacedBy === null ? stateTexts.dropped : 'replaced by another transaction';
+  return row.replacedBy === null ? stateTexts.dropped : 'Replaced by another transaction';
 }
 
 function toneOf(state: PaymentState): string | undefined {

@@ -1,4 +1,5 @@
-// The price sources: what each said last, which was left out and why. To look at it asks nobody.
+// The price sources: the last response of each, and why one was left out. Showing the page requests
+// no price.
 
 import { parseCurrency } from '../../domain/currency.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -20,18 +21,18 @@ function ratesMarkup(request: PageRequest) {
     <Layout request={request} title="Rates">
       {prices === undefined ? (
         <p>
-          Prices are switched off (--price off): no source is asked, and payments are kept without
-          their worth.
+          Prices are switched off (--price off): paygate requests none, and payments have no value
+          in a currency.
         </p>
       ) : (
         <>
           <p>
-            The price is the median of the sources that agree within 5 %. They are asked when a shop
-            asks, when a payment of a store with a currency is first seen, and here; at most once a
+            The price is the median of the sources that agree within 5 %. paygate requests prices
+            for a shop, for a new payment of a store with a currency, and here; at most once a
             minute.
           </p>
           <SourceTable sources={prices.status()} />
-          <Form request={request} action="ask" button="Ask them now" label="Ask the sources">
+          <Form request={request} action="ask" button="Request now" label="Request prices">
             <Field
               request={request}
               name="currency"
@@ -46,17 +47,20 @@ function ratesMarkup(request: PageRequest) {
   );
 }
 
-/** That of a store, where one has any. */
+/** The currency of the first store that has one. */
 const firstCurrency = ({ parts }: PageRequest): string =>
   parts.store.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
 
 const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
-  <Table label="Sources" heads={['Source', 'Currency', 'A bitcoin cost', 'Left out', 'When']}>
+  <Table
+    label="Sources"
+    heads={['Source', 'Currency', 'Price of 1 BTC', 'Left out because', 'Time']}
+  >
     {sources.map(({ source, prices }) =>
       prices.length === 0 ? (
         <tr>
           <td>{source}</td>
-          <td colspan={4}>not asked yet</td>
+          <td colspan={4}>not requested yet</td>
         </tr>
       ) : (
         prices.map((price) => <PriceRow source={source} latest={price} />)
@@ -88,7 +92,7 @@ function faultText({ price, fault }: SourcePrice): string {
   return price === undefined ? 'does not have this currency' : '';
 }
 
-/** What came of it stands in the table. */
+/** The table of the page shows the result. */
 async function requestPrices(request: PageRequest): Promise<ActionResult> {
   const currency = parseCurrency(field(request, 'currency'));
   const { prices } = request.parts;

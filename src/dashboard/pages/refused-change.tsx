@@ -1,15 +1,15 @@
-// Pages for those who may not see another one: an error, and plain HTTP that others could listen on.
+// Pages in place of a refused one: an error, and the advice for plain HTTP from another machine.
 
 import { NarrowPage } from '../layout.tsx';
 import { base } from '../page.ts';
 
 export const errorPage = (message: string) => (
-  <NarrowPage title="Not possible">
+  <NarrowPage title="Error">
     <p role="alert" class="problem">
       {message}
     </p>
     <p>
-      <a href={base}>To the dashboard</a>
+      <a href={base}>Go to the dashboard</a>
     </p>
   </NarrowPage>
 );
@@ -17,11 +17,11 @@ export const errorPage = (message: string) => (
 export const httpsPage = () => (
   <NarrowPage title="This connection is not private">
     <p>
-      Whoever listens on the way here could read your password, so the dashboard is not shown over
-      plain HTTP. There are two ways to it:
+      Anyone on the network could read your password, so the dashboard is not available over plain
+      HTTP. There are two ways to reach it:
     </p>
     <h2>From the machine of paygate, or through SSH</h2>
-    <p>Open a tunnel from your own computer, and then the address below it in your browser:</p>
+    <p>Open a tunnel from your own computer, then open the address below in your browser:</p>
     <pre>
       <code>ssh -L 8080:127.0.0.1:8080 you@your-server</code>
     </pre>
@@ -30,7 +30,8 @@ export const httpsPage = () => (
     </p>
     <h2>With HTTPS</h2>
     <p>
-      Where a name of yours leads to ports 80 and 443 of this machine, paygate gets a certificate:
+      If a domain name of yours leads to ports 80 and 443 of this machine, paygate obtains a
+      certificate:
     </p>
     <pre>
       <code>paygate serve --domain pay.example.com</code>
@@ -39,7 +40,7 @@ export const httpsPage = () => (
     <pre>
       <code>caddy reverse-proxy --from pay.example.com --to 127.0.0.1:8080</code>
     </pre>
-    <p>and tell paygate to believe what that proxy says of the connection:</p>
+    <p>and let paygate trust that proxy:</p>
     <pre>
       <code>paygate serve --trusted-proxy 127.0.0.1 --public-url https://pay.example.com</code>
     </pre>

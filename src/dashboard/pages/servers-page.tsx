@@ -1,4 +1,5 @@
-// The Electrum servers as they stand now; a changed certificate is accepted here, and a deep branch followed.
+// The current state of the Electrum servers. A changed certificate is accepted here, a ban is
+// lifted, and a deep branch is followed.
 
 import { PaygateError } from '../../lib/errors.ts';
 import type { ServerHealth } from '../../status/health.ts';
@@ -23,7 +24,7 @@ function serversMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <p>
         {electrum.server === null ? 'No server is connected.' : `${electrum.server} is in use.`}{' '}
-        {electrum.caught_up ? 'Every address has been compared with it.' : 'Still catching up.'}
+        {electrum.caught_up ? 'Every address is in sync with it.' : 'Still catching up.'}
       </p>
       {electrum.servers.map((server) => (
         <Server request={request} server={server} />
@@ -69,16 +70,16 @@ const Server = ({ request, server }: ServerProps) => (
 const ChangedCertificate = ({ request, server }: ServerProps) => (
   <>
     <p class="alarm">
-      It shows another certificate than before, so it is not used.{' '}
+      It presents another certificate than before, so paygate does not use it.{' '}
       {server.certificate_shown === undefined
-        ? 'Its pin stands in the options of serve: if you know why it has changed, name the new one there.'
-        : 'Accept that only if you know why, such as a server of your own that was set up anew. Only the certificate with the SHA-256 below “Shown now” is accepted, no other.'}
+        ? 'Its pin is an option of serve. If you know why it changed, give the new one there.'
+        : 'Accept the new one only if you know why it changed, for example after a new setup of your own server. Only the certificate with the SHA-256 under “Presented now” is accepted.'}
     </p>
     {server.certificate_shown === undefined ? null : (
       <Form
         request={request}
         action="accept"
-        button="Accept the certificate that it shows now"
+        button="Accept the certificate presented now"
         isDangerous
         needsPassword
       >
@@ -95,12 +96,12 @@ function factsOf(server: ServerHealth): [string, string | number][] {
     ['Software', server.software],
     ['Protocol', server.protocol],
     ['Height', server.height],
-    ['Answers within', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
+    ['Latency', server.latency_ms === undefined ? undefined : `${server.latency_ms} ms`],
     ['Certificate', server.certificate],
     ['Pinned', server.pin],
-    ['Shown now', server.certificate_shown],
+    ['Presented now', server.certificate_shown],
     ['Doubt', server.doubt],
-    ['Trouble', server.error],
+    ['Error', server.error],
   ];
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
@@ -110,7 +111,7 @@ const DeepBranches = ({ request }: { readonly request: PageRequest }) => {
   return deep.map(({ server, text }) => (
     <section aria-label={`Branch of ${server}`}>
       <p class="alarm">
-        {server}: {text}. Follow it only if your own node or an explorer is on it, too.
+        {server}: {text}. Follow it only if your own node or an explorer follows it, too.
       </p>
       <Form request={request} action="follow" button="Follow this branch" isDangerous needsPassword>
         <input type="hidden" name="server" value={server} />
@@ -123,7 +124,7 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
   const label = field(request, 'server');
   const sha256 = field(request, 'sha256');
   if (!/^[0-9a-f]{64}$/.test(sha256)) {
-    throw new PaygateError('invalid', 'Which certificate is meant? Load the page anew.');
+    throw new PaygateError('invalid', 'The certificate fingerprint is invalid. Reload the page.');
   }
   await requireRecentPassword(request);
   const { servers, database } = request.parts.store;
@@ -132,7 +133,7 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
     throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
   await database.write((tx) => {
     if (!servers.accept(tx, label, sha256, request.now)) {
-      throw new PaygateError('not_found', 'No certificate of this server is remembered.');
+      throw new PaygateError('not_found', 'No certificate of this server is stored.');
     }
     recordAudit(request, tx, 'server.accept', { server: label, sha256 });
   });
@@ -160,7 +161,7 @@ async function followBranch(request: PageRequest): Promise<ActionResult> {
   const { catalog, database } = request.parts.store;
   const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
   if (deepTip === undefined) {
-    throw new PaygateError('not_found', 'This server follows no such branch any more.');
+    throw new PaygateError('not_found', 'This server no longer follows that branch.');
   }
   await database.write((tx) => {
     acceptBranch(tx, catalog, deepTip);

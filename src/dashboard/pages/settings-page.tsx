@@ -1,4 +1,4 @@
-// The operator's own things: password, authenticator app, who is signed in, the version.
+// The operator's settings: password, authenticator app, active sessions, version.
 
 import { version } from '../../lib/version.ts';
 import type { Session } from '../../store/records/admin.ts';
@@ -33,7 +33,7 @@ const settingsMarkup = (request: PageRequest) => (
   <Layout request={request} title="Settings">
     <section aria-labelledby="password">
       <h2 id="password">Password</h2>
-      <p>A new one signs everybody else out.</p>
+      <p>A new password ends all other sessions.</p>
       <Form request={request} action="change-password" button="Change the password" needsPassword>
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <NewPasswordFields />
@@ -44,8 +44,7 @@ const settingsMarkup = (request: PageRequest) => (
     <section aria-labelledby="about">
       <h2 id="about">About</h2>
       <p>
-        paygate {version} on {request.parts.store.network}.{' '}
-        <a href={`${here}/audit`}>What was changed here and through the API</a>.{' '}
+        paygate {version} on {request.parts.store.network}. <a href={`${here}/audit`}>Audit log</a>.{' '}
         <a href={`${here}/rates`}>Rates</a>. <a href={`${here}/backups`}>Backups</a>
       </p>
     </section>
@@ -57,7 +56,7 @@ const settingsMarkup = (request: PageRequest) => (
 
 const Sessions = ({ request }: { readonly request: PageRequest }) => (
   <section aria-labelledby="sessions">
-    <h2 id="sessions">Signed in</h2>
+    <h2 id="sessions">Active sessions</h2>
     <ul class="plain">
       {request.parts.store.admin.sessions(request.now).map((session) => (
         <li>
@@ -65,7 +64,7 @@ const Sessions = ({ request }: { readonly request: PageRequest }) => (
         </li>
       ))}
     </ul>
-    <Form request={request} action="end-others" button="Sign all others out" />
+    <Form request={request} action="end-others" button="End all other sessions" />
   </section>
 );
 
@@ -93,7 +92,7 @@ async function changePassword(request: PageRequest): Promise<ActionResult> {
   const { admin, database } = request.parts.store;
   const hash = await hashOf(request, password);
   const token = await database.write((tx) => {
-    // A new password, or who signed all others out, may have ended the session while the hash was made.
+    // A new password or a sign-out of other sessions may have ended this one while we were hashing.
     confirmSession(tx, request);
     admin.setPassword(tx, request.now, hash);
     recordAudit(request, tx, 'password.set');

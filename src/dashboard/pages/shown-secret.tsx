@@ -1,4 +1,4 @@
-// A page that shows a secret of a store, and nothing else.
+// A page that shows one secret of a store.
 
 import type { Child } from 'hono/jsx';
 import type { StoreRow } from '../../store/records/catalog.ts';
@@ -9,7 +9,7 @@ interface SecretPageProps {
   readonly title: string;
   readonly secret: string;
   readonly row: StoreRow;
-  /** What it is. */
+  /** A sentence about the secret. */
   readonly children: Child;
 }
 

@@ -1,4 +1,4 @@
-// Signing in, and out.
+// The pages that sign in and sign out.
 
 import { pageAfterSignIn, signIn, signOut } from '../dashboard-session.ts';
 import { CodeField, Form, NarrowPage, ProblemNote } from '../layout.tsx';
@@ -18,16 +18,15 @@ export const signInPage: Page = {
 
 const SessionEnded = () => (
   <p role="alert" class="problem">
-    What you have sent was not done: your session was over. Sign in, and you come back to the page
-    that it was sent from.
+    Nothing was changed: your session had ended. Sign in to return to the page of your form.
   </p>
 );
 
-/** Not as they are: anybody may see this, and where the database lies is not for everybody. */
+/** Without values: the page is public, and must not reveal the path of the database. */
 const optionsText =
-  'with the --db and --listen, --domain or --public-url that serve has (without --db, in the folder of serve)';
+  'with the --db and --listen, --domain or --public-url of serve (without --db, in the folder of serve)';
 
-/** What prints another link, on a page that anybody may see. */
+/** The command that prints another link, for a public page. */
 export const LinkCommand = () => (
   <>
     <pre>
@@ -45,8 +44,8 @@ function signInMarkup(request: PageRequest) {
     return (
       <NarrowPage title="Welcome">
         <p>
-          No password is set yet. paygate has printed a link for that when it started; on its
-          machine, this prints another one:
+          No password is set yet. paygate printed a link for that when it started. To print another
+          one, run this on its machine:
         </p>
         <LinkCommand />
       </NarrowPage>
@@ -75,8 +74,8 @@ function signInMarkup(request: PageRequest) {
       </Form>
       <p>
         <small>
-          Forgotten? On the machine of paygate, <code>paygate admin link</code>, {optionsText},
-          prints a link that sets a new one.
+          Forgot your password? On the machine of paygate, <code>paygate admin link</code>,{' '}
+          {optionsText}, prints a link that sets a new one.
         </small>
       </p>
     </NarrowPage>
@@ -89,7 +88,7 @@ export const signOutPage: Page = {
     <NarrowPage title="Sign out">
       <Form request={request} action="sign-out" button="Sign out" />
       <p>
-        <a href={base}>Stay</a>
+        <a href={base}>Stay signed in</a>
       </p>
     </NarrowPage>
   ),

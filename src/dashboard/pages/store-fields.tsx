@@ -1,4 +1,4 @@
-// The settings of a store as a form, made from their table.
+// The settings of a store as a form, made from the table `storeSettings`.
 
 import {
   type Band,
@@ -19,11 +19,11 @@ import { isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
 import { Field, Switch } from '../layout.tsx';
 import { field, type PageRequest } from '../page.ts';
 
-/** How many bands the form offers; the command line takes more. */
+/** How many bands the form shows at least. */
 const minBandRows = 2;
 const secretBytes = 18;
 const bandsLabel = storeSettings.confirmationBands.label;
-/** Every store has these; the others are in a part of the form that opens. */
+/** Settings that every store needs; the others are in a part of the form that opens. */
 const mainSettings: readonly (keyof StoreSettings)[] = [
   'name',
   'callbackUrl',
@@ -32,7 +32,7 @@ const mainSettings: readonly (keyof StoreSettings)[] = [
 
 interface StoreFieldsProps {
   readonly request: PageRequest;
-  /** The form that they are in. */
+  /** The action of the form that contains the fields. */
   readonly form: string;
   readonly row?: StoreRow;
 }
@@ -44,7 +44,7 @@ export const StoreFields = (props: StoreFieldsProps) => (
     ))}
     {/* A refused value, or the switch that allows it, may be in this part. */}
     <details open={props.row !== undefined || props.request.problem !== undefined}>
-      <summary>More confirmations for large amounts, and what else is special</summary>
+      <summary>More confirmations for large amounts, and other settings</summary>
       {storeSettingNames
         .filter((name) => !mainSettings.includes(name))
         .map((name) => (
@@ -56,7 +56,7 @@ export const StoreFields = (props: StoreFieldsProps) => (
 
 function SettingField({
   request,
-  form: does,
+  form,
   row,
   name,
 }: StoreFieldsProps & { readonly name: keyof StoreSettings }) {
@@ -66,7 +66,7 @@ function SettingField({
   if (setting.kind === 'bands') return <Bands row={row} request={request} />;
   if (setting.kind === 'switch') {
     return (
-      <Switch request={request} form={does} name={fieldName} label={label} on={value === true} />
+      <Switch request={request} form={form} name={fieldName} label={label} on={value === true} />
     );
   }
   const hint = name === 'callbackUrl' ? urlHint(request, row) : setting.hint;
@@ -102,7 +102,7 @@ const urlHint = (request: PageRequest, row: StoreRow | undefined): string =>
   'Where your shop receives callbacks, such as ' +
   `https://shop.example/callback?secret=${row === undefined ? secretFor(request) : '…'}`;
 
-/** Ready to be used: whoever does not know it can't pretend to be paygate. */
+/** A new secret for a Callback URL: without it, a stranger cannot pretend to be paygate. */
 const secretFor = ({ parts }: PageRequest): string =>
   Buffer.from(parts.world.randomBytes(secretBytes)).toString('base64url');
 
@@ -145,7 +145,7 @@ const Bands = ({
 const aboveOf = (band: Band | undefined): string | undefined =>
   band === undefined ? undefined : formatBitcoin(band.aboveSat);
 
-/** @param before undefined for a new store. @throws PaygateError invalid */
+/** @param before undefined for a new store @throws PaygateError invalid */
 export function storeSettingsIn(request: PageRequest, before?: StoreRow): StoreSettings {
   const values = storeSettingNames.map((name) => [name, valueIn(request, storeSettings[name])]);
   const settings = Object.fromEntries(values) as StoreSettings;

@@ -1,4 +1,4 @@
-// Keys that are for one store alone and may do less, and the window in which a plugin may set its store up.
+// API keys of one store with fewer rights, and the window in which a plugin may set up its store.
 
 import { type KeyScope, keyScopes } from '../../domain/key-scope.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -15,9 +15,9 @@ import { SecretPage } from './shown-secret.tsx';
 const pluginWindowMs = 15 * 60_000;
 
 const scopeTexts: Readonly<Record<KeyScope, string>> = {
-  payments: 'everything that a shop does',
-  'address-only': 'new addresses alone',
-  read: 'reading alone',
+  payments: 'everything that a shop needs',
+  'address-only': 'new addresses only',
+  read: 'read only',
 };
 
 interface StoreKeysProps {
@@ -28,8 +28,8 @@ interface StoreKeysProps {
 export const StoreKeys = ({ request, row }: StoreKeysProps) => (
   <>
     <section aria-labelledby="keys">
-      <h2 id="keys">Keys of this store</h2>
-      <p>A key for this store alone, for programs that should not hold the one of all stores.</p>
+      <h2 id="keys">API keys of this store</h2>
+      <p>A key for this store only, for programs that should not have the key of all stores.</p>
       <ul class="plain">
         {keysOf(request, row).map((key) => (
           <li class="row">
@@ -39,19 +39,19 @@ export const StoreKeys = ({ request, row }: StoreKeysProps) => (
             <Form
               request={request}
               action="revoke-key"
-              button="End it"
+              button="Revoke"
               isDangerous
-              label={`End key ${key.id}`}
+              label={`Revoke key ${key.id}`}
             >
               <input type="hidden" name="key" value={key.id} />
             </Form>
           </li>
         ))}
       </ul>
-      <Form request={request} action="add-key" button="Make a key" needsPassword>
+      <Form request={request} action="add-key" button="Create a key" needsPassword>
         <Select
           name="scope"
-          label="It may do"
+          label="Permissions"
           options={keyScopes.map((scope) => [scope, scopeTexts[scope]] as const)}
           chosen={chosenBefore(request, 'add-key', 'scope')}
         />
@@ -64,7 +64,7 @@ export const StoreKeys = ({ request, row }: StoreKeysProps) => (
 const keysOf = ({ parts, now }: PageRequest, row: StoreRow): Key[] =>
   parts.store.keys.list(now).filter(({ storeId }) => storeId === row.id);
 
-/** Those that can write, *the* merchant key first. */
+/** Keys that can write; the merchant key is the first. */
 const pluginKeys = (request: PageRequest, row: StoreRow): Key[] => [
   requireMerchantKey(request.parts.store.keys, request.now),
   ...keysOf(request, row).filter(({ scope }) => scope === 'payments'),
@@ -77,26 +77,26 @@ const ConnectPlugin = ({ request, row }: StoreKeysProps) => {
     <section aria-labelledby="plugin">
       <h2 id="plugin">Connect a plugin</h2>
       <p>
-        Shop plugins set their Callback URL by themselves. That is shut but for the 15 minutes after
-        you open it here, for one key. No key can ever change a wallet’s key.
+        A shop plugin can set its own Callback URL through the API. Allow it here for one key; it
+        ends after 15 minutes. No API key can ever change the key of a wallet.
       </p>
       <RefusedChange request={request} keys={[...keys, ...keysOf(request, row)]} />
       {open === undefined ? null : (
         <div class="note">
           <p>
-            Open for {keyText(open)} until <Time at={open.pluginUntil ?? 0} />
+            Allowed for {keyText(open)} until <Time at={open.pluginUntil ?? 0} />
             {' ('}
             <span data-until={open.pluginUntil ?? 0}>
               {minutesLeft(open, request.now)} minutes left
             </span>
             {').'}
           </p>
-          <Form request={request} action="shut-plugin" button="Shut it now">
+          <Form request={request} action="shut-plugin" button="Close now">
             <input type="hidden" name="key" value={open.id} />
           </Form>
         </div>
       )}
-      <Form request={request} action="allow-plugin" button="Open it for 15 minutes" needsPassword>
+      <Form request={request} action="allow-plugin" button="Allow for 15 minutes" needsPassword>
         <Select
           name="key"
           label="For"
@@ -110,7 +110,7 @@ const ConnectPlugin = ({ request, row }: StoreKeysProps) => {
 
 const refusedShownMs = 86_400_000;
 
-/** What a plugin was refused last, which shows its user little of it. */
+/** The last refused change of a plugin, because the plugin shows its user little about it. */
 function RefusedChange({
   request,
   keys,
@@ -124,7 +124,7 @@ function RefusedChange({
   if (Math.abs(request.now - refused.at) > refusedShownMs) return null;
   return (
     <p class="note" data-refused-change="">
-      The last change that was refused: <Time at={refused.at} />, for {keyText(key)},{' '}
+      Last refused change: <Time at={refused.at} />, for {keyText(key)},{' '}
       <code>/api{refused.path}</code>: {refused.reason}
     </p>
   );
@@ -150,18 +150,18 @@ export async function addKey(request: PageRequest): Promise<ActionResult> {
   });
   return {
     show: (
-      <SecretPage title="A new key" secret={key} row={row}>
-        For {row.name}: {scopeTexts[scope]}. It is shown this once.
+      <SecretPage title="New API key" secret={key} row={row}>
+        For {row.name}: {scopeTexts[scope]}. It is shown only once.
       </SecretPage>
     ),
   };
 }
 
-/** The key that a form names, which must be one of these. @throws PaygateError not_found */
+/** The key that the form names, if it is one of `keys`. @throws PaygateError not_found */
 function sentKey(request: PageRequest, keys: readonly Key[]): Key {
   const id = wholeNumber(request, 'key', 1, Number.MAX_SAFE_INTEGER);
   const found = keys.find((key) => key.id === id);
-  if (found === undefined) throw new PaygateError('not_found', 'There is no such key any more.');
+  if (found === undefined) throw new PaygateError('not_found', 'This key no longer exists.');
   return found;
 }
 
@@ -194,13 +194,13 @@ export async function allowPlugin(request: PageRequest): Promise<ActionResult> {
   return { to: `${base}/stores/${row.id}?done=opened` };
 }
 
-/** Asks for no password: what it ends may be going on. */
+/** Requires no password, because an attack may be in progress. */
 export async function closePlugin(request: PageRequest): Promise<ActionResult> {
   const { catalog, keys, database } = request.parts.store;
   const row = catalog.store(idIn(request));
   const key = sentKey(request, pluginKeys(request, row));
   await database.write((tx) => {
-    // Another click, or its time, was quicker.
+    // Another click or the time limit has already closed it.
     if (!keys.list(request.now).some((each) => isPluginOpen(each, request.now))) return;
     keys.allowPlugin(tx, request.now, key.id, request.now);
     recordAudit(request, tx, 'plugin.shut', { key: key.id }, row.id);

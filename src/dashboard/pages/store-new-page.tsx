@@ -1,4 +1,4 @@
-// Adding a store: its wallet by key, then its name and Callback URL.
+// Adds a store: first its wallet by key, then its name and Callback URL.
 
 import { newWebhookSecret } from '../../delivery/signature.ts';
 import { setUpShop } from '../../store/records/store-setup.ts';
@@ -34,7 +34,7 @@ export const newStorePage: Page = {
 
 const firstStep = (request: PageRequest) => (
   <Layout request={request} title={title}>
-    <p>A store is a wallet that payments go to, and a Callback URL that is told of them.</p>
+    <p>A store has a wallet that receives payments, and a Callback URL that receives callbacks.</p>
     <WalletKeyForm request={request} />
   </Layout>
 );
@@ -49,7 +49,7 @@ function secondStep(request: PageRequest) {
         <StoreFields request={request} form="add" />
       </Form>
       <p>
-        <a href={`${base}/stores/new`}>Begin again with another key</a>
+        <a href={`${base}/stores/new`}>Start again with another key</a>
       </p>
     </Layout>
   );

@@ -1,4 +1,4 @@
-// One store: what it is, what of it can be changed, and what can be tried.
+// One store: its wallet, settings, secret and API keys, the test callback, and its removal.
 
 import { type StoreSettings, storeSettingsOf } from '../../domain/store-settings.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -31,7 +31,7 @@ export const storePage: Page = {
   },
 };
 
-/** The store that the page is of. @throws PaygateError not_found */
+/** The store of the page. @throws PaygateError not_found */
 const storeOf = (request: PageRequest): StoreRow =>
   request.parts.store.catalog.store(idIn(request));
 
@@ -60,7 +60,7 @@ const ActiveStore = ({ request, row }: StoreProps) => (
     <TestCallback request={request} row={row} />
     <section aria-labelledby="change">
       <h2 id="change">Settings of the store</h2>
-      <p>What was told already is not taken back.</p>
+      <p>Callbacks that were already sent stay as they are.</p>
       <Form request={request} action="change" button="Save" needsPassword>
         <FormVersion request={request} form="change" value={storeSettingsOf(row)} />
         <StoreFields request={request} form="change" row={row} />
@@ -82,7 +82,7 @@ function StoreWallet({ request, row }: StoreProps) {
   if (row.walletId === null) {
     return (
       <p class="alarm">
-        This store has no wallet, so it gives out no address. <WalletLink row={row} />
+        This store has no wallet, so it issues no addresses. <WalletLink row={row} />
       </p>
     );
   }
@@ -95,10 +95,10 @@ function StoreWallet({ request, row }: StoreProps) {
         <dd>
           <code>{wallet.account}</code>
         </dd>
-        <dt>Kind of address</dt>
+        <dt>Address type</dt>
         <dd>{wallet.scriptType}</dd>
         <dt>Next index</dt>
-        <dd>{wallet.scannedAt === null ? 'being searched for on the chain' : wallet.nextIndex}</dd>
+        <dd>{wallet.scannedAt === null ? 'scanning the chain' : wallet.nextIndex}</dd>
       </dl>
       <p>
         <WalletLink row={row} />
@@ -109,7 +109,7 @@ function StoreWallet({ request, row }: StoreProps) {
 
 const WalletLink = ({ row }: { readonly row: StoreRow }) => (
   <a href={`${base}/stores/${row.id}/wallet`}>
-    {row.walletId === null ? 'Give it a wallet' : 'Use another wallet'}
+    {row.walletId === null ? 'Choose a wallet' : 'Use another wallet'}
   </a>
 );
 
@@ -133,18 +133,18 @@ async function changeSettings(request: PageRequest): Promise<ActionResult> {
   return { to: `${base}/stores/${row.id}?done=saved` };
 }
 
-/** A page that never showed what a plugin or another page has set meanwhile does not put it back. */
+/** Whether saving would undo a change that this page has never shown. */
 function isConflict(request: PageRequest, row: StoreRow, fields: StoreSettings): boolean {
   const now = storeSettingsOf(row);
   return isOutdated(request, now) && versionOf(now) !== versionOf(fields);
 }
 
 function conflict({ form }: PageRequest): PaygateError {
-  // The page shows what there is, and not what would undo it.
+  // The page comes back with the current values, not with the ones that were typed.
   for (const name of [...form.keys()]) form.delete(name);
   return new PaygateError(
     'conflict',
-    'Nothing is saved: a plugin or another page has changed this store since you loaded it. ' +
-      'It is shown as it is now; make your change again.',
+    'Nothing was saved: a plugin or another page has changed this store since you opened it. ' +
+      'The page shows the store as it is now; make your change again.',
   );
 }

@@ -1,4 +1,4 @@
-// Removing a store, on a page of its own that says what will happen; and using a removed one again.
+// Removes a store, on a page that lists the consequences, and activates a removed one again.
 
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { restoreShop } from '../../store/records/store-setup.ts';
@@ -22,7 +22,7 @@ function removeMarkup(request: PageRequest) {
     return (
       <Layout request={request} title={`Remove ${row.name}`}>
         <p>
-          This store is removed already. <a href={storePath(row.id)}>Its page</a>
+          This store is already removed. <a href={storePath(row.id)}>Its page</a>
         </p>
       </Layout>
     );
@@ -30,9 +30,9 @@ function removeMarkup(request: PageRequest) {
   return (
     <Layout request={request} title={`Remove ${row.name}`}>
       <ul>
-        <li>It gives out no more addresses: the shop gets an error in place of one.</li>
-        <li>API keys of this store alone end for good.</li>
-        <li>Addresses that customers hold stay watched, and payments to them are recorded.</li>
+        <li>It issues no more addresses: the shop gets an error instead.</li>
+        <li>API keys of this store are revoked for good.</li>
+        <li>paygate still watches the addresses of customers and records their payments.</li>
         <li>You can use the store again later.</li>
       </ul>
       <Form request={request} action="remove" button="Remove it" isDangerous needsPassword>
@@ -40,7 +40,7 @@ function removeMarkup(request: PageRequest) {
           request={request}
           form="remove"
           name="stop-callbacks"
-          label="Send no more callbacks for it either"
+          label="Also stop its callbacks"
           on={false}
         />
       </Form>
@@ -57,7 +57,7 @@ async function remove(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const stop = isOn(request, 'stop-callbacks');
   await database.write((tx) => {
-    // Another page may have removed it, and have chosen otherwise about its callbacks.
+    // Another page may have removed it, with another choice about its callbacks.
     requireRunning(catalog.store(row.id));
     catalog.archiveStore(tx, request.now, row.id, stop);
     recordAudit(request, tx, 'store.remove', { stop_callbacks: stop }, row.id);
@@ -66,7 +66,7 @@ async function remove(request: PageRequest): Promise<ActionResult> {
   return { to: `${base}/stores?done=removed` };
 }
 
-/** What the page of a removed store shows. */
+/** The content of a removed store's page. */
 export const RemovedStore = ({
   request,
   row,
@@ -84,20 +84,20 @@ export const RemovedStore = ({
         </>
       )}
       . Payments to its addresses{' '}
-      {row.callbacksStopped ? 'are recorded, and tell nobody' : 'still call back'}.
+      {row.callbacksStopped ? 'are recorded without callbacks' : 'still send callbacks'}.
     </p>
     <section aria-labelledby="again">
       <h2 id="again">Use the store again</h2>
       <p>
-        It gives out addresses again, with the wallet, the Callback URL and the settings that it
-        had, and callbacks that are still owed are sent. Keys of its own stay ended: make new ones.
+        It issues addresses again, with its former wallet, Callback URL and settings, and sends
+        pending callbacks. Its own API keys stay revoked: create new ones.
       </p>
       <Form request={request} action="restore" button="Use it again" needsPassword />
     </section>
   </>
 );
 
-/** The action of that form. */
+/** The action of the form above. */
 export async function restoreStore(request: PageRequest): Promise<ActionResult> {
   const { store } = request.parts;
   const id = idIn(request);

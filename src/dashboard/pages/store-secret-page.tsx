@@ -22,11 +22,11 @@ export function SigningSecret({ request, row }: SigningSecretProps) {
       <h2 id="secret">Signature</h2>
       <p>
         Every callback is signed by the <strong>Standard Webhooks</strong> scheme, so that your shop
-        can tell it from a stranger’s.
+        can detect forged ones.
         {previous === undefined ? null : (
           <>
             {' '}
-            The secret before signs as well until <Time at={row.previousSecretUntil ?? 0} />.
+            The previous secret also signs until <Time at={row.previousSecretUntil ?? 0} />.
           </>
         )}
       </p>
@@ -35,7 +35,7 @@ export function SigningSecret({ request, row }: SigningSecretProps) {
         <Form
           request={request}
           action="rotate-secret"
-          button="Make a new one"
+          button="Replace the secret"
           isDangerous
           needsPassword
         >
@@ -61,11 +61,11 @@ export async function revealSecret(request: PageRequest): Promise<ActionResult> 
 }
 
 function alreadyRotated({ form }: PageRequest): PaygateError {
-  // The page that says so can make another one.
+  // The form comes back without `before`, so that it can replace the secret again.
   form.delete('before');
   return new PaygateError(
     'conflict',
-    'A new secret was made already since you loaded this page: “Show the secret” shows it.',
+    'The secret was already replaced since you opened this page: “Show the secret” shows it.',
   );
 }
 
@@ -76,7 +76,7 @@ export async function rotateSecret(request: PageRequest): Promise<ActionResult> 
   const fresh = newWebhookSecret((length) => parts.world.randomBytes(length));
   const row = await database.write((tx) => {
     const before = catalog.store(idIn(request));
-    // A second click would take the overlap away from the secret that the shop knows.
+    // A second click would end the overlap of the secret that the shop still uses.
     if (isOutdated(request, before.webhookSecret)) return undefined;
     recordAudit(request, tx, 'secret.rotate', {}, before.id);
     return catalog.changeStore(tx, before.id, rotatedSecrets(before, fresh, now));

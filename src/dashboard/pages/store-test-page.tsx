@@ -1,4 +1,4 @@
-// A test callback, sent while the merchant waits, and the exchange as it was.
+// A test callback, sent during the request, and its whole exchange.
 
 import { networks } from '../../bitcoin/network.ts';
 import type { Attempt, OutgoingCallback } from '../../delivery/sender.ts';
@@ -27,8 +27,7 @@ export const TestCallback = ({ request, row }: TestCallbackProps) => (
   <section aria-labelledby="test">
     <h2 id="test">Test callback</h2>
     <p>
-      Sends what a payment of 0.00010000 BTC to nobody’s address would send to{' '}
-      <code>{row.callbackUrl}</code>
+      Sends the callback of an example payment of 0.00010000 BTC to <code>{row.callbackUrl}</code>
     </p>
     <Form request={request} action="send-test" button="Send test callback" />
   </section>
@@ -58,22 +57,22 @@ const exchangeMarkup = (
 ) => (
   <Layout request={request} title={`Test callback to ${row.name}`}>
     {attempt.outcome === 'delivered' ? (
-      <p class="note">Your shop has answered 200: the callback is delivered.</p>
+      <p class="note">Your shop answered 200: the callback is delivered.</p>
     ) : (
       <p class="problem" role="alert">
         {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
       </p>
     )}
     {attempt.verdict === null ? null : <Verdict verdict={attempt.verdict} doubt={attempt.doubt} />}
-    <h2>What was sent</h2>
+    <h2>Request</h2>
     <pre>
       <code>{requestText(order, attempt)}</code>
     </pre>
-    <h2>What came back</h2>
+    <h2>Response</h2>
     <dl class="facts">
-      <dt>From</dt>
-      <dd>{attempt.address ?? 'nobody'}</dd>
-      <dt>After</dt>
+      <dt>Remote address</dt>
+      <dd>{attempt.address ?? 'none'}</dd>
+      <dt>Duration</dt>
       <dd>{attempt.durationMs} ms</dd>
       <dt>Status</dt>
       <dd>{attempt.httpStatus ?? 'none'}</dd>
@@ -83,10 +82,10 @@ const exchangeMarkup = (
         <code>{attempt.body}</code>
       </pre>
     ) : null}
-    <Form request={request} action="send-test" button="Send it again" />
+    <Form request={request} action="send-test" button="Send again" />
     <p>
       <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
-      <a href={`${base}/welcome`}>on with setting up</a>
+      <a href={`${base}/welcome`}>continue the setup</a>
     </p>
   </Layout>
 );
@@ -96,9 +95,9 @@ interface VerdictProps {
   readonly doubt: string | null;
 }
 
-const Verdict = ({ verdict, doubt: says }: VerdictProps) => (
+const Verdict = ({ verdict, doubt }: VerdictProps) => (
   <p class={hasReachedReceiver(verdict) ? 'note' : 'alarm'}>
-    {says === null ? '' : `The answer ${formatDoubt(says)}. `}
+    {doubt === null ? '' : `The response ${formatDoubt(doubt)}. `}
     <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>
   </p>
 );

@@ -1,5 +1,5 @@
-// Another wallet for a store: one that there is, or a new one by its key. What was given out stays with the
-// wallet that it came from.
+// Gives a store another wallet: an existing one, or a new one by its key. Issued addresses stay
+// with their wallet.
 
 import type { Tx } from '../../store/db/writer.ts';
 import { requireRunning } from '../../store/records/catalog.ts';
@@ -44,10 +44,10 @@ function firstStep(request: PageRequest) {
   return (
     <Layout request={request} title={titleOf(request)}>
       {others.length === 0 ? null : (
-        <Form request={request} action="use-known" button="Use it" needsPassword>
+        <Form request={request} action="use-known" button="Use this wallet" needsPassword>
           <Select
             name="wallet"
-            label="A wallet that paygate knows"
+            label="An existing wallet"
             options={others.map(
               ({ id, scriptType, account }) =>
                 [id, `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`] as const,

@@ -1,4 +1,4 @@
-// The Stores section: the merchant key at its top, and below it each store.
+// The Stores section: the API key of all stores, then the list of stores.
 
 import { redactUrl } from '../../domain/callback.ts';
 import { merchantKeyText } from '../../store/records/api-keys.ts';
@@ -39,12 +39,12 @@ const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly sh
     <section aria-labelledby="api-key">
       <h2 id="api-key">API key</h2>
       {key === undefined ? (
-        <p>It is made with your first store.</p>
+        <p>paygate creates it with your first store.</p>
       ) : (
         <>
           <p>
-            Your shop sends it with each request. It is good for all of your stores, and secret:
-            keep it out of pages and public code.
+            Your shop sends it with each request. It is valid for all of your stores, and secret:
+            never put it into pages or public code.
           </p>
           <MerchantKey request={request} apiKey={key} shown={shown} />
           <Rotation request={request} />
@@ -56,11 +56,11 @@ const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly sh
 
 const Rotation = ({ request }: { readonly request: PageRequest }) => (
   <details open={request.form.get('do') === 'rotate-key'}>
-    <summary>Make a new key</summary>
-    <Form request={request} action="rotate-key" button="Make a new key" isDangerous needsPassword>
+    <summary>Replace the key</summary>
+    <Form request={request} action="rotate-key" button="Replace the key" isDangerous needsPassword>
       <Select
         name="overlap"
-        label="The old one"
+        label="The old key"
         options={[
           ['24-hours', 'stays valid for 24 hours'],
           ['at-once', 'ends at once'],
@@ -73,9 +73,9 @@ const Rotation = ({ request }: { readonly request: PageRequest }) => (
 
 const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) => {
   const rows = parts.store.catalog.stores();
-  if (rows.length === 0) return <p>There is none yet.</p>;
+  if (rows.length === 0) return <p>No stores yet.</p>;
   return (
-    <Table label="All stores" heads={['Store', 'Callback URL', 'Wallet', 'Since']}>
+    <Table label="All stores" heads={['Store', 'Callback URL', 'Wallet', 'Created']}>
       {rows.map((row) => (
         <tr>
           <td>
@@ -84,7 +84,7 @@ const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) =>
           <td>
             <code>{redactUrl(row.callbackUrl)}</code>
           </td>
-          <td>{row.walletId === null ? 'none yet' : `Wallet ${row.walletId}`}</td>
+          <td>{row.walletId === null ? 'none' : `Wallet ${row.walletId}`}</td>
           <td>
             <Time at={row.createdAt} />
           </td>
@@ -103,7 +103,7 @@ const RemovedStores = ({ request: { parts } }: { readonly request: PageRequest }
       <h2 id="removed-stores">Removed stores</h2>
       <Table
         label="Removed stores"
-        heads={['Store', 'Removed', <span class="hidden">What to do</span>]}
+        heads={['Store', 'Removed', <span class="hidden">Action</span>]}
         phoneColumns={3}
       >
         {removed.map((row) => (

@@ -1,5 +1,5 @@
-// The authenticator app as a second factor. A new secret is kept only once a code of it was typed, so
-// that nobody locks themselves out; until then it travels in the form.
+// The authenticator app as a second factor. A new secret is stored only after a valid code, so that
+// a failed setup cannot lock the operator out. Until then the form contains it.
 
 import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../domain/totp.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -18,19 +18,15 @@ export const Authenticator = ({ request }: { readonly request: PageRequest }) =>
       <h2 id="totp">Authenticator app</h2>
       {isOn ? (
         <>
-          <p>Signing in, and what could do harm, asks for a code of your authenticator app.</p>
-          <Form
-            request={request}
-            action="end-totp"
-            button="Switch it off"
-            isDangerous
-            needsPassword
-          />
+          <p>Signing in and sensitive actions ask for a code from your authenticator app.</p>
+          <Form request={request} action="end-totp" button="Turn off" isDangerous needsPassword />
         </>
       ) : (
         <>
-          <p>A code of an app on your phone, beside the password, keeps out who has learnt that.</p>
-          <Form request={request} action="begin-totp" button="Set one up" needsPassword />
+          <p>
+            A code from an app on your phone protects the dashboard even if your password leaks.
+          </p>
+          <Form request={request} action="begin-totp" button="Set up" needsPassword />
         </>
       )}
     </section>
@@ -45,20 +41,20 @@ export async function beginEnrolment(request: PageRequest): Promise<ActionResult
 
 const enrolmentMarkup = (request: PageRequest, secret: string) => (
   <Layout request={request} title="Authenticator app">
-    <p>Scan this with the app, or type the key into it. Then type the code that it shows.</p>
+    <p>Scan the QR code with the app, or enter the key. Then enter the code that the app shows.</p>
     <QrCode
       text={totpUri(secret, request.context.req.header('Host') ?? 'paygate')}
-      label="The key for your authenticator app, which also stands below"
+      label="QR code of the key for your authenticator app, which is also shown below"
     />
     <p>
       Key: <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
     </p>
-    <Form request={request} action="finish-totp" button="Switch it on" needsPassword>
+    <Form request={request} action="finish-totp" button="Turn on" needsPassword>
       <input type="hidden" name="secret" value={secret} />
       <CodeField />
     </Form>
     <p>
-      <a href={here}>Leave it off</a>
+      <a href={here}>Cancel</a>
     </p>
   </Layout>
 );
@@ -66,10 +62,11 @@ const enrolmentMarkup = (request: PageRequest, secret: string) => (
 export async function finishEnrolment(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const secret = field(request, 'secret');
-  if (!/^[A-Z2-7]{32}$/.test(secret)) throw new PaygateError('invalid', 'This is no key of ours.');
+  if (!/^[A-Z2-7]{32}$/.test(secret))
+    throw new PaygateError('invalid', 'This authenticator key is invalid. Start again.');
   const step = matchingStep(secret, field(request, 'code'), request.now, 0);
   if (step === undefined) {
-    const problem = 'This is not the code of that key. Is the clock of your phone right?';
+    const problem = 'This code does not belong to that key. Is the clock of your phone right?';
     return { show: enrolmentMarkup({ ...request, problem, form: new URLSearchParams() }, secret) };
   }
   const { admin, database } = request.parts.store;

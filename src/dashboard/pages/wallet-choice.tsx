@@ -1,6 +1,7 @@
-// Choosing a wallet by its key, in two steps: the key is pasted, then the merchant gives an address that their own
-// wallet shows, or its end, which says which of the possible wallets it is. The page hides the ends of addresses, so
-// that they can't be copied from there. The key travels in the form; nothing is kept before it is sure.
+// Chooses a wallet in two steps. The merchant pastes the key, then enters an address of the own
+// wallet or its end, which selects one of the possible wallets. The page hides the ends of
+// addresses, so that they cannot be copied from it. The form contains the key; nothing is stored
+// before the second step.
 
 import {
   firstAddresses,
@@ -14,12 +15,15 @@ import { Form } from '../layout.tsx';
 import { field, type PageRequest } from '../page.ts';
 
 const comparedCharacters = 6;
-/** A wallet shows the next address that it has not used; most look no further than this for payments. */
+/** Wallets show their next unused address; most look ahead by no more than this. */
 const comparedAddresses = 20;
 
-/** The first step. The key is never filled in again; where another gateway left off must not be lost with it. */
+/**
+ * The first step. The form comes back without the key, but with the start index: losing that would
+ * issue addresses of the other gateway again.
+ */
 export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) => (
-  <Form request={request} action="look" button="Show its addresses">
+  <Form request={request} action="look" button="Show addresses">
     <label>
       Public key of the wallet
       <textarea name="key" rows={4} required spellcheck={false} autocomplete="off" />
@@ -41,8 +45,8 @@ export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) =>
           pattern="\d*"
         />
         <small>
-          Beyond the last address that the other gateway gave out. Left empty, the chain is searched
-          for used addresses.
+          The index after the last address that the other gateway issued. If it is empty, paygate
+          scans the chain for used addresses.
         </small>
       </label>
       <label>
@@ -58,18 +62,18 @@ export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) =>
   </Form>
 );
 
-/** Whether the second step's form comes back; a key that was refused as private is gone from it. */
-export const isSecondStep = (request: PageRequest, does: string): boolean =>
-  request.form.get('do') === does && field(request, 'key') !== '';
+/** Whether the second step comes back; a refused private key is no longer in the form. */
+export const isSecondStep = (request: PageRequest, action: string): boolean =>
+  request.form.get('do') === action && field(request, 'key') !== '';
 
-/** The wallets that the pasted key may be. @throws PaygateError invalid */
+/** The possible wallets of the pasted key. @throws PaygateError invalid */
 export const sentWallets = (request: PageRequest): readonly WalletKey[] =>
   possibleWallets(field(request, 'key'), {
     network: request.parts.store.network,
     allowDepth: isOn(request, 'allow-depth'),
   });
 
-/** Undefined where the chain is to be searched. @throws PaygateError invalid */
+/** Undefined if the chain must be scanned. @throws PaygateError invalid */
 export const sentStartIndex = (request: PageRequest): number | undefined =>
   field(request, 'start-index') === ''
     ? undefined
@@ -87,7 +91,7 @@ interface CandidatesProps {
   readonly wallets: readonly WalletKey[];
 }
 
-/** The second step's fields: to be put into a form, which goes on with them. */
+/** The fields of the second step, for a form of the caller. */
 export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
   <>
     <input type="hidden" name="key" value={field(request, 'key')} />
@@ -123,7 +127,7 @@ export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
         spellcheck={false}
         minlength={comparedCharacters}
       />
-      <small>This proves that payments will arrive in your wallet, and nowhere else.</small>
+      <small>This proves that payments arrive in your own wallet.</small>
     </label>
   </>
 );
@@ -131,14 +135,14 @@ export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
 const withHiddenEnd = (address: string): string =>
   address.slice(0, -comparedCharacters) + '•'.repeat(comparedCharacters);
 
-/** An address as wallets show and copy it: as a link, in groups of letters, with its middle left out. */
+/** The address in a text as wallets show it: with a URI scheme, in groups, or shortened. */
 function addressIn(text: string): string {
   const shown = text.replace(/[\s\p{Cc}\p{Default_Ignorable_Code_Point}"'`]/gu, '');
   const [address = ''] = shown.replace(/^bitcoin:(\/\/)?/i, '').split('?');
   return address.split(/…|\.{2,}|[•·*_-]+/).at(-1) ?? '';
 }
 
-/** Only Base58 tells capitals from others. */
+/** Only Base58 is case-sensitive. */
 const isBech32 = (address: string): boolean => /^[a-z]+1[a-z0-9]+$/.test(address);
 
 const comparableTo = (typed: string, address: string): string =>
@@ -146,17 +150,17 @@ const comparableTo = (typed: string, address: string): string =>
 
 export interface ChosenWallet {
   readonly key: WalletKey;
-  /** The index of the address that was given. */
+  /** The index of the entered address. */
   readonly index: number;
 }
 
-/** The wallet that has the address which was given, or its end. @throws PaygateError invalid */
+/** The wallet that has the entered address. @throws PaygateError invalid */
 export function chosenWallet(request: PageRequest): ChosenWallet {
   const typed = addressIn(field(request, 'letters'));
   if (typed.length < comparedCharacters) {
     throw new PaygateError(
       'invalid',
-      `Give the last ${comparedCharacters} characters of an address, or the whole of it, as your wallet shows it.`,
+      `Enter the last ${comparedCharacters} characters of an address, or the whole address, as your wallet shows it.`,
     );
   }
   let isBeginning = false;
@@ -171,13 +175,13 @@ export function chosenWallet(request: PageRequest): ChosenWallet {
 }
 
 const beginningText =
-  `Addresses of this key begin so, and its last ${comparedCharacters} characters are what tells one from another. ` +
-  'Type those, or paste the whole address.';
+  `This is the beginning of an address, which several addresses share. Enter its last ${comparedCharacters} characters, ` +
+  'or paste the whole address.';
 
 const noMatchText = (typed: string): string =>
   `None of these addresses ends in ${typed.slice(-comparedCharacters)}, up to index ${comparedAddresses - 1}. Is it a receive ` +
-  'address of the same account in your wallet? If it is, the key belongs to another account: do not go on with it.';
+  'address of the same account in your wallet? If it is, the key belongs to another account: do not continue with it.';
 
-/** For the page that comes next; the first address is what everybody looks at. */
+/** A query parameter for the next page; index 0 needs no mention. */
 export const indexQuery = ({ index }: ChosenWallet): string =>
   index === 0 ? '' : `&index=${index}`;

@@ -1,4 +1,4 @@
-// The way from an empty file to a shop that is told of payments: what is done, what comes next.
+// The setup, from an empty database to a shop that receives callbacks: finished and next steps.
 
 import type { Child } from 'hono/jsx';
 import type { HealthReport } from '../../status/health.ts';
@@ -15,7 +15,7 @@ export const welcomePage: Page = {
   actions: { 'reveal-key': reveal },
 };
 
-/** Whether something of it is left to do. */
+/** Whether the setup has an unfinished step. */
 export const isSetupUnfinished = ({ parts: { store } }: PageRequest): boolean =>
   store.catalog.stores().length === 0 || testedAt(store.catalog) === undefined;
 
@@ -24,15 +24,15 @@ function welcomeMarkup(request: PageRequest, shown = false) {
   const [first] = store.catalog.stores();
   const report = health();
   return (
-    <Layout request={request} title="Setting up" poll={!shown}>
+    <Layout request={request} title="Setup" poll={!shown}>
       <ol class="steps">
         <Step name="Network and servers" done={report.electrum.server !== null}>
           <Servers report={report} />
         </Step>
-        <Step name="A store with its wallet" done={first !== undefined}>
+        <Step name="Store and wallet" done={first !== undefined}>
           {first === undefined ? (
             <p>
-              You need the public key (xpub) that your own wallet shows, and nothing that can spend.{' '}
+              You need the public key (xpub) that your own wallet shows, never a key that can spend.{' '}
               <a href={`${base}/stores/new`}>Add your store</a>
             </p>
           ) : (
@@ -41,9 +41,9 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             </p>
           )}
         </Step>
-        <Step name="A test callback" done={testedAt(store.catalog) !== undefined}>
+        <Step name="Test callback" done={testedAt(store.catalog) !== undefined}>
           {first === undefined ? (
-            <p>Once there is a store.</p>
+            <p>Add a store first.</p>
           ) : (
             <p>
               <a href={`${base}/stores/${first.id}#test`}>Send one to your shop</a>, until it
@@ -51,7 +51,7 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             </p>
           )}
         </Step>
-        <Step name="Your shop asks for an address" done={false}>
+        <Step name="First address request" done={false}>
           <FirstRequest request={request} shown={shown} />
         </Step>
       </ol>
@@ -77,8 +77,8 @@ const Step = ({ name, done, children }: StepProps) => (
 const Servers = ({ report: { network, electrum } }: { readonly report: HealthReport }) => (
   <>
     <p>
-      This paygate is for {network}, which is fixed once it has a database. It watches payments
-      through these Electrum servers:
+      This paygate is for {network}, and its database fixes that. It watches payments through these
+      Electrum servers:
     </p>
     <ul>
       {electrum.servers.map(({ server, state, height, error }) => (
@@ -91,7 +91,7 @@ const Servers = ({ report: { network, electrum } }: { readonly report: HealthRep
     </ul>
     <p>
       <small>
-        Your own server is the most private one:{' '}
+        Your own server is the most private choice:{' '}
         <code>paygate serve --electrum ssl://your-server:50002</code>
       </small>
     </p>
@@ -110,7 +110,7 @@ const FirstRequest = ({
   return (
     <>
       {apiKey === undefined ? (
-        <p>With the API key, which is made with your first store:</p>
+        <p>With the API key, which paygate creates with your first store:</p>
       ) : (
         <>
           <p>With your API key:</p>
@@ -121,9 +121,9 @@ const FirstRequest = ({
         <code>{`curl -H "Authorization: Bearer ${shown ? apiKey : '$KEY'}" ${origin}/api/new_address`}</code>
       </pre>
       <p>
-        How to go on from there in your language: <a href="/docs/quickstart">/docs/quickstart</a>.
-        Everything that the API can do: <a href="/docs">/docs</a>. An authenticator app can be
-        switched on under <a href={`${base}/settings`}>Settings</a>.
+        Examples in your language: <a href="/docs/quickstart">/docs/quickstart</a>. The whole API:{' '}
+        <a href="/docs">/docs</a>. You can set up an authenticator app under{' '}
+        <a href={`${base}/settings`}>Settings</a>.
       </p>
     </>
   );
