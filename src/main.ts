@@ -20,7 +20,7 @@ import { serveCommand } from './cli/serve-command.ts';
 import { serversCommand } from './cli/servers-command.ts';
 import { storeCommand } from './cli/store-command.ts';
 import { updateCommand } from './cli/update-command.ts';
-import { updateFileCommand } from './cli/update-file.ts';
+import { updateFileCommand } from './cli/update-file-command.ts';
 
 void runProgram([
   serveCommand(),

@@ -11,7 +11,7 @@ import {
   readWalletKey,
   scriptOption,
   xpubOption,
-} from './wallet-key.ts';
+} from './wallet-key-options.ts';
 
 interface CheckOptions extends KeyOptions {
   readonly network?: string;

@@ -7,8 +7,8 @@ import { baseUrlOf, hostAndPort, listenAddressesOf } from '../domain/public-endp
 import { PaygateError } from '../lib/errors.ts';
 import { fingerprintOf } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
-import { askHealth, noAnswer } from './ask-health.ts';
 import { type FileOptions, fileCommand, noteChange, print, withStore, world } from './command.ts';
+import { askHealth, noAnswer } from './local-health.ts';
 import { asGiven } from './serve-options.ts';
 
 interface LinkOptions extends FileOptions {

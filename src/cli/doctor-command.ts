@@ -28,9 +28,9 @@ import { releasedAt, version } from '../lib/version.ts';
 import { fingerprintOf } from '../status/health.ts';
 import { inspectFile, isOutdated } from '../store/db/file-guards.ts';
 import { openStore, type Store } from '../store/open-store.ts';
-import { askHealth } from './ask-health.ts';
 import { print, table, world } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
+import { askHealth } from './local-health.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 
 export function doctorCommand(): Command {

@@ -6,8 +6,8 @@ import { options } from '../config.ts';
 import { plainText } from '../domain/format.ts';
 import { listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { askHealth, noAnswer } from './ask-health.ts';
 import { print } from './command.ts';
+import { askHealth, noAnswer } from './local-health.ts';
 import { configOfService } from './systemd-service.ts';
 
 interface HealthOptions {

@@ -9,10 +9,10 @@ import { releasedAt, version } from '../lib/version.ts';
 import { useFailure } from '../store/db/database.ts';
 import { createNodeWorld, standardError } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
-import { checkBeside } from './check-beside.ts';
+import { checkBeside } from './check-process.ts';
 import { fail } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
-import { again } from './repeat-command.ts';
+import { again } from './own-program.ts';
 import { endAtOnce, exit, stopOnSignal } from './run-until-stopped.ts';
 import { addServeOptions, asGiven, type Flags } from './serve-options.ts';
 

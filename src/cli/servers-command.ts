@@ -12,7 +12,6 @@ import { releasedAt } from '../lib/version.ts';
 import type { HealthReport, ServerHealth } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import { acceptBranch, readHold } from '../store/records/hold-record.ts';
-import { askHealth, noAnswer } from './ask-health.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -22,6 +21,7 @@ import {
   withStore,
   world,
 } from './command.ts';
+import { askHealth, noAnswer } from './local-health.ts';
 import { configOfService } from './systemd-service.ts';
 
 interface ListOptions extends FileOptions {

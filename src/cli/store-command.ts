@@ -12,7 +12,7 @@ import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../store/records/store-setup.ts';
-import { readAuthorities } from './authorities.ts';
+import { readAuthorities } from './callback-ca.ts';
 import { checkTyped, notesOn, withNotes } from './callback-url.ts';
 import {
   anyId,
@@ -26,7 +26,7 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { again } from './repeat-command.ts';
+import { again } from './own-program.ts';
 import {
   type SettingOptions,
   settingOffOption,
@@ -44,7 +44,7 @@ import {
   scriptOption,
   startIndexOption,
   xpubOption,
-} from './wallet-key.ts';
+} from './wallet-key-options.ts';
 
 interface AddOptions extends FileOptions, KeyOptions {
   readonly startIndex?: number;

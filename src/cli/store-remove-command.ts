@@ -13,7 +13,7 @@ import {
   withStore,
   world,
 } from './command.ts';
-import { again } from './repeat-command.ts';
+import { again } from './own-program.ts';
 
 /** A store as these commands answer it in JSON. */
 type Detail = (store: Store, row: StoreRow) => unknown;

@@ -20,7 +20,7 @@ import {
   scriptOption,
   startIndexOption,
   xpubOption,
-} from './wallet-key.ts';
+} from './wallet-key-options.ts';
 
 interface WalletOptions extends FileOptions, KeyOptions {
   readonly startIndex?: number;

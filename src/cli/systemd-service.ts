@@ -6,8 +6,8 @@ import { basename } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import type { ListenAddress } from '../domain/public-endpoint.ts';
 import type { World } from '../world/world.ts';
-import { askHealth } from './ask-health.ts';
 import { paths } from './install-plan.ts';
+import { askHealth } from './local-health.ts';
 import { run } from './update-binary.ts';
 
 /** A stop drains for up to 10 seconds; a start may update a large file. */

@@ -13,7 +13,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lockForServer } from '../store/db/file-guards.ts';
 import { type FileOptions, fileCommand, parseDuration, print, world } from './command.ts';
 import { ownerOf } from './file-owner.ts';
-import { again } from './repeat-command.ts';
+import { again } from './own-program.ts';
 import { environmentOf, faultOfStart, hasUnit, restart, stop } from './systemd-service.ts';
 import {
   assertNotOlder,
@@ -26,7 +26,7 @@ import {
   swapIn,
   versionOf,
 } from './update-binary.ts';
-import { snapshotBefore, wayBack } from './update-file.ts';
+import { snapshotBefore, wayBack } from './update-file-command.ts';
 
 const usualWaitMs = 120_000;
 /** The version of an executable that does not run. */

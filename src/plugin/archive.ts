@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl';
 import { ZipFile as ZipWriter } from 'yazl';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { parseEntryName, refuseArchive, refuseClashes } from './names.ts';
+import { parseEntryName, refuseArchive, refuseClashes } from './entry-names.ts';
 
 export interface Entry {
   /** A folder's ends with a slash. */

@@ -11,9 +11,9 @@ import {
   type Part,
   partsOf,
   plainChain,
-} from './pieces.ts';
+} from './string-expression.ts';
+import { assigns, choosers, formats, isPrimary, isWord, members, unary } from './token-words.ts';
 import type { Token } from './tokens.ts';
-import { assigns, choosers, formats, isPrimary, isWord, members, unary } from './words.ts';
 
 /** Larger or deeper ones in brackets count as a value: no host is put together from that many pieces. */
 const maxInlineSize = 32;

@@ -1,8 +1,8 @@
 // Judges each mention of the service in a text: what becomes of it, or why it stays. Pure. A mention is
 // the API, the live socket, the receipt link, another page, another host, or a host that is put together.
 
-import { isConstant, isForPeople } from './constants.ts';
-import { type Edit, type Flat, hole } from './flat.ts';
+import { isConstant, isForPeople } from './bare-host.ts';
+import { type Edit, type Flat, hole } from './flat-text.ts';
 import { type File, type Mention, maxLead, mention, reasons, type Verdict } from './mention.ts';
 import {
   isReceiptPath,

@@ -1,6 +1,6 @@
 // What is said of one mention of the service, and what is known of the file that it stands in. Pure.
 
-import type { Edit, Flat } from './flat.ts';
+import type { Edit, Flat } from './flat-text.ts';
 
 /** The paygate that the plugin shall call. */
 export interface Target {

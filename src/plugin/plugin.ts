@@ -3,10 +3,10 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { type Entry, readArchive, writeArchive } from './archive.ts';
-import { isDocument, isSealed } from './kinds.ts';
+import { isDocument, isSealed } from './file-kinds.ts';
 import type { Target } from './mention.ts';
+import { isNamedInside, unpackedLimit } from './packed-files.ts';
 import { type Change, type Left, receiptPartsOf, rewriteText } from './rewrite.ts';
-import { isNamedInside, unpackedLimit } from './sealed.ts';
 
 export interface PluginReport {
   readonly changed: readonly (Change & { readonly file: string })[];

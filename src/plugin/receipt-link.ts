@@ -1,6 +1,6 @@
 // Links to receipts: `/#/search?q=TXID&addr=ADDRESS` of the service is `/api/tx?txid=TXID&addr=ADDRESS` at paygate. Pure.
 
-import { type Edit, type Flat, hole } from './flat.ts';
+import { type Edit, type Flat, hole } from './flat-text.ts';
 import { type File, type Mention, maxLead, mention, reasons, type Verdict } from './mention.ts';
 
 export const isReceiptPath = (path: string): boolean => /^\/?#\/search(?![\w.-])/i.test(path);

@@ -5,11 +5,11 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { readChains } from './expressions.ts';
-import { type Edit, Flat } from './flat.ts';
+import { dialectOf } from './file-kinds.ts';
+import { type Edit, Flat } from './flat-text.ts';
 import { domainDot, judge } from './judge.ts';
-import { dialectOf } from './kinds.ts';
 import { type File, type Mention, type ReceiptParts, reasons, type Target } from './mention.ts';
-import { type Chain, chainOf, isOfInterest } from './pieces.ts';
+import { type Chain, chainOf, isOfInterest } from './string-expression.ts';
 import { type Dialect, type Tokens, tokenize } from './tokens.ts';
 
 export interface Change {

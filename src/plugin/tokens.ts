@@ -2,7 +2,7 @@
 // and operators, each with its place. It knows as little of each language as an expression of strings
 // needs. Pure. One pass; what it tries in vain is bounded, so a hostile file costs no more than its length.
 
-import { phpHoleEnd, regExpEnd } from './scan.ts';
+import { phpHoleEnd, regExpEnd } from './token-ends.ts';
 
 export interface Token {
   readonly kind: 'string' | 'name' | 'open' | 'close' | 'operator';

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { again } from '../../src/cli/repeat-command.ts';
+import { again } from '../../src/cli/own-program.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';

@@ -11,7 +11,7 @@ import { restoreFile } from '../store/backup/restore.ts';
 import { refuseLostLog } from '../store/db/file-guards.ts';
 import { refuseTwoNames, truePath } from '../store/db/file-path.ts';
 import { migrationsIn } from '../store/db/migrate.ts';
-import { ourselves } from './check-beside.ts';
+import { ourselves } from './check-process.ts';
 import { databasePath, type FileOptions, fileCommand, print, timeName, world } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { firstLine, run } from './update-binary.ts';

@@ -3,7 +3,7 @@
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { limits, readArchive } from './archive.ts';
-import { refuseArchive } from './names.ts';
+import { refuseArchive } from './entry-names.ts';
 
 /** Limit for everything that is unpacked for a look. */
 export const unpackedLimit = limits.unpackedBytes;

@@ -1,7 +1,7 @@
 // An expression of strings as one text, in which each value that is put in while the program runs is one
 // character; and changes of that text, carried over to the source that it was read from. Pure.
 
-import { type Chain, type Operand, type Part, partsOf } from './pieces.ts';
+import { type Chain, type Operand, type Part, partsOf } from './string-expression.ts';
 
 /** Stands for a value that is put in. Files are read as latin1, so none of them has it. */
 export const hole = '\uE000';
