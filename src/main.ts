@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// argv → command.
+// Lists the commands, and runs the one of the command line.
 
 import { addressCommand } from './cli/address-command.ts';
 import { adminCommand } from './cli/admin-command.ts';

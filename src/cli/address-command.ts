@@ -1,4 +1,4 @@
-// `paygate address check`: shows what addresses a key makes, before any money depends on it.
+// `paygate address check`: prints a key's addresses, before any money depends on them.
 
 import { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
@@ -24,13 +24,13 @@ export function addressCommand(): Command {
     .description("print a key's first receive addresses, to compare with the merchant's wallet")
     .addOption(xpubOption())
     .addOption(scriptOption())
-    .option('--count <n>', 'how many', wholeNumber(1, 1000), 5)
+    .option('--count <n>', 'number of addresses', wholeNumber(1, 1000), 5)
     .option(
       `${options.network.flag} <name>`,
       `mainnet, testnet3, testnet4, signet or regtest (default: ${defaultNetwork})`,
     )
     .addOption(depthOption())
-    .option('--json', 'answer as JSON')
+    .option('--json', 'print JSON')
     .action(async (given: CheckOptions) => {
       const key = await readWalletKey(given, networkNamed(given) ?? defaultNetwork);
       const addresses = firstAddresses(key, given.count);
@@ -39,5 +39,5 @@ export function addressCommand(): Command {
         addresses.map((address, index) => `${index}  ${address}`).join('\n'),
       );
     });
-  return new Command('address').description('addresses of a key').addCommand(check);
+  return new Command('address').description('print addresses of a key').addCommand(check);
 }

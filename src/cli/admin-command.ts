@@ -7,9 +7,9 @@ import { baseUrlOf, hostAndPort, listenAddressesOf } from '../domain/public-endp
 import { PaygateError } from '../lib/errors.ts';
 import { fingerprintOf } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
-import { type FileOptions, fileCommand, noteChange, print, withStore, world } from './command.ts';
-import { askHealth, noAnswer } from './local-health.ts';
-import { asGiven } from './serve-options.ts';
+import { type FileOptions, fileCommand, print, recordChange, withStore, world } from './command.ts';
+import { fetchHealth, noAnswerText } from './local-health.ts';
+import { flagValues } from './serve-options.ts';
 
 interface LinkOptions extends FileOptions {
   readonly listen?: string;
@@ -18,42 +18,44 @@ interface LinkOptions extends FileOptions {
 }
 
 /**
- * The link may be for later. Where a public URL is named, and not where paygate listens behind that, it is asked
- * nowhere: the port that it has by default may be another's.
- * @throws PaygateError unavailable where a paygate answers to which this link would be unknown
+ * Checks that a running paygate serves this database. None needs to run: the link may be for later.
+ * With a public URL and no `--listen` nothing is asked, because that port may be another's.
+ * @throws PaygateError unavailable
  */
-async function lookWhoAnswers(store: Store, config: Config): Promise<void> {
+async function refuseOtherDatabase(store: Store, config: Config): Promise<void> {
   const { listen, publicUrl } = config;
-  const isUsual = hostAndPort(listen) === options.listen.default;
-  if (publicUrl !== undefined && isUsual) return;
-  const running = await askHealth(listenAddressesOf(config));
+  const isDefaultAddress = hostAndPort(listen) === options.listen.default;
+  if (publicUrl !== undefined && isDefaultAddress) return;
+  const running = await fetchHealth(listenAddressesOf(config));
   if (running !== undefined) {
     if (running.database === fingerprintOf(store)) return;
     throw new PaygateError(
       'unavailable',
-      `the paygate at ${hostAndPort(listen)} serves another database than ${store.database.path}: ` +
-        'name its own by --db, or by --listen where this one is served',
+      `the paygate at ${hostAndPort(listen)} serves another database than ${store.database.path}; ` +
+        'name its database with --db, or with --listen the address that serves this one',
     );
   }
-  process.stderr.write(`${noAnswer(listen)}: the link is good once one does, if that is in time\n`);
+  process.stderr.write(
+    `${noAnswerText(listen)}; the link works as soon as one does, until it expires\n`,
+  );
 }
 
 export function adminCommand(): Command {
-  const link = fileCommand('link', 'print a link that sets the password of the dashboard, once')
-    .option(`${options.listen.flag} <host:port>`, 'where the running paygate answers')
+  const link = fileCommand('link', 'print a one-time link that sets the dashboard password')
+    .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
     .option(`${options.publicUrl.flag} <url>`, options.publicUrl.help)
-    .option(`${options.domain.flag} <name>`, 'the name that paygate serves HTTPS for')
+    .option(`${options.domain.flag} <name>`, 'host name that paygate serves HTTPS for')
     .action((given: LinkOptions) =>
       withStore(given, async (store) => {
         const { listen, publicUrl, domain } = given;
-        const config = readConfig(asGiven({ listen, publicUrl, domain }), process.env);
-        await lookWhoAnswers(store, config);
+        const config = readConfig(flagValues({ listen, publicUrl, domain }), process.env);
+        await refuseOtherDatabase(store, config);
         const url = await createSignInLink(store, world, baseUrlOf(config, config.listen.port));
-        await store.database.write((tx) => noteChange(store, tx, 'admin.link'));
+        await store.database.write((tx) => recordChange(store, tx, 'admin.link'));
         print(given, { url, minutes: signInLinkMinutes }, () => {
-          return `${url}\nIt is good for ${signInLinkMinutes} minutes, and once. Who opens it sets the password.`;
+          return `${url}\nIt works once, within ${signInLinkMinutes} minutes. The person who opens it sets the password.`;
         });
       }),
     );
-  return new Command('admin').description('the dashboard').addCommand(link);
+  return new Command('admin').description('print a link to the dashboard').addCommand(link);
 }

@@ -1,4 +1,4 @@
-// `paygate audit list`: what was changed through the API, in the dashboard and by commands.
+// `paygate audit list`: changes made through the API, in the dashboard and by commands.
 
 import { Command } from 'commander';
 import { formatTime } from '../domain/format.ts';
@@ -6,8 +6,8 @@ import { actorOf } from '../store/records/audit.ts';
 import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from './command.ts';
 
 export function auditCommand(): Command {
-  const list = fileCommand('list', 'list the changes, newest first')
-    .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
+  const list = fileCommand('list', 'list changes, newest first')
+    .option('--limit <n>', 'maximum number of changes', wholeNumber(1, 10_000), 100)
     .action((given: FileOptions & { limit: number }) =>
       withStore(given, async ({ audit }) => {
         const rows = audit.list(given.limit);
@@ -19,7 +19,7 @@ export function auditCommand(): Command {
           detail: JSON.parse(row.detail) as unknown,
         }));
         print(given, entries, () => {
-          if (entries.length === 0) return 'Nothing was changed yet.';
+          if (entries.length === 0) return 'No changes yet.';
           const actors = rows.map(actorOf);
           const lines = entries.map(({ at, action, store, detail }, index) => [
             formatTime(at * 1000),
@@ -33,6 +33,6 @@ export function auditCommand(): Command {
       }),
     );
   return new Command('audit')
-    .description('changes through the API, in the dashboard and by commands')
+    .description('list changes by the API, the dashboard and commands')
     .addCommand(list);
 }

@@ -1,4 +1,4 @@
-// `paygate backup [FILE]`: a complete copy of the database, at any time, also while `serve` runs.
+// `paygate backup [FILE]`: writes a complete copy of the database, also while `serve` runs.
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -19,7 +19,7 @@ export function backupCommand(): Command {
   return fileCommand('backup', 'write a complete copy of the database, also while serve runs')
     .argument(
       '[file]',
-      'a new file (default: one with the time in its name, in the folder backups)',
+      'new file (default: one named by the time, in the folder backups)',
       fileName,
     )
     .action((file: string | undefined, given: FileOptions) =>

@@ -1,5 +1,5 @@
-// Callbacks and their attempts as JSON and as text for a terminal. What a URL holds is redacted unless
-// it was asked for.
+// Callbacks and their attempts as JSON and as text for a terminal. URLs are redacted unless the
+// caller asks for their secrets.
 
 import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
@@ -28,16 +28,16 @@ export const describe = (row: CallbackRow) => ({
   last_doubt: row.doubt,
 });
 
-type Outcome = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
+type AttemptView = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
 
-const readAttempt = (row: AttemptRow): Outcome => ({
+const readAttempt = (row: AttemptRow): AttemptView => ({
   ...row,
   phases: JSON.parse(row.phases) as AttemptRecord['phases'],
 });
 
 export const describeAttempt = (row: AttemptRow) => describeOutcome(readAttempt(row));
 
-const describeOutcome = (made: Outcome) => ({
+const describeOutcome = (made: AttemptView) => ({
   at: made.startedAt / 1000,
   outcome: made.outcome,
   http_status: made.httpStatus,
@@ -62,12 +62,12 @@ export const describeTest = (attempt: Attempt, url: string) => ({
   verdict: attempt.verdict ?? notDelivered,
 });
 
-/** Beside the codes of domain/callback-answer.ts. */
+/** The verdict for an attempt that failed; the others are codes of domain/callback-answer.ts. */
 const notDelivered = 'not-delivered';
 
-/** @param hasMore whether older ones fit as well */
+/** @param hasMore whether older callbacks match the filter too */
 export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
-  if (rows.length === 0) return 'There is no such callback.';
+  if (rows.length === 0) return 'No callback matches.';
   const lines = rows.map((row) => [
     String(row.id),
     formatTime(row.createdAt),
@@ -77,16 +77,16 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
     String(row.status),
     row.state,
     String(row.attemptCount),
-    [row.reason ?? doubted(row.doubt), confirmed(row)].filter(Boolean).join('; '),
+    [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
   ]);
-  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'tries', 'last'];
+  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'attempts', 'last'];
   const more = hasMore
-    ? `\n\nThere are more: --before ${rows.at(-1)?.id} shows the next ones.`
+    ? `\n\nThere are more: --before ${rows.at(-1)?.id} shows the next page.`
     : '';
   return `${table([head, ...lines])}${more}`;
 }
 
-const doubted = (doubt: string | null): string =>
+const doubtText = (doubt: string | null): string =>
   doubt === null ? '' : `delivered, but the answer ${formatDoubt(doubt)}`;
 
 const confirmed = ({ confirmAt }: CallbackRow): string =>
@@ -107,7 +107,7 @@ export function renderCallback(
     ...(row.state === 'owed' ? [['next attempt', formatTime(row.nextAttemptAt)]] : []),
     ...(row.confirmAt === null ? [] : [['sent again', formatTime(row.confirmAt)]]),
     ...(row.settledAt === null ? [] : [['settled', formatTime(row.settledAt)]]),
-    ['attempts', attemptsMade(row.attemptCount, attempts.length)],
+    ['attempts', attemptCountText(row.attemptCount, attempts.length)],
   ]);
   const log = attempts.map(
     (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
@@ -115,19 +115,18 @@ export function renderCallback(
   return [facts, ...log].join('\n');
 }
 
-const attemptsMade = (made: number, kept: number): string =>
-  made === kept ? String(made) : `${made}, of which ${made - kept} are too old to be shown`;
+const attemptCountText = (made: number, shown: number): string =>
+  made === shown ? String(made) : `${made}, the oldest ${made - shown} are no longer recorded`;
 
-/** The lines below an attempt's time. */
-function renderOutcome(made: Outcome): string {
+function renderOutcome(made: AttemptView): string {
   const phases = Object.entries(made.phases).map(([name, ms]) => `${name} ${ms}`);
   const took = phases.length === 0 ? '' : ` (${phases.join(', ')})`;
   const lines = [
-    ['', 'to', made.address ?? 'nowhere'],
+    ['', 'to', made.address ?? 'no address'],
     ['', 'took', `${made.durationMs} ms${took}`],
     ['', 'answer', made.httpStatus === null ? 'none' : String(made.httpStatus)],
     ...(made.body ? [['', 'body', made.body]] : []),
-    ['', 'result', made.reason ?? (doubted(made.doubt) || 'delivered')],
+    ['', 'result', made.reason ?? (doubtText(made.doubt) || 'delivered')],
   ];
   return table(lines);
 }
@@ -147,13 +146,13 @@ export function renderTest(attempt: Attempt, url: string): string {
   ].join('\n');
 }
 
-/** A running server takes it up within a second. */
-export function promised(count: number, doubtful = false): string {
+/** What happens next: a running server sends these callbacks within a second. */
+export function resendText(count: number, doubtful = false): string {
   if (count === 0) {
     return doubtful
-      ? 'The last answer of none is doubtful.'
-      : 'None has failed that is not being sent again already.';
+      ? 'No callback has a doubtful last answer.'
+      : 'No callback has failed, or all are being sent again already.';
   }
-  const sent = count === 1 ? 'It is' : `${count} are`;
-  return `${sent} sent now, or as soon as paygate serves.`;
+  const callbacks = count === 1 ? '1 callback is' : `${count} callbacks are`;
+  return `${callbacks} sent now, or as soon as paygate serves.`;
 }

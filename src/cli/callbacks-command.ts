@@ -1,5 +1,5 @@
-// `paygate callbacks list|show|resend|resend-failed|test`: what is owed to shops, what was delivered,
-// what was given up, and what a shop makes of a callback.
+// `paygate callbacks list|show|resend|resend-failed|test`: callbacks with their attempts, resending
+// them, and test callbacks.
 
 import { Command, Option } from 'commander';
 import { networks } from '../bitcoin/network.ts';
@@ -17,12 +17,12 @@ import { noteTested, testedAt } from '../store/records/settings.ts';
 import type { SocksProxy } from '../world/world.ts';
 import * as text from './callback-text.ts';
 import {
-  anyId,
   type FileOptions,
   fileCommand,
-  noteChange,
   parseDuration,
   print,
+  recordChange,
+  rowId,
   wholeNumber,
   withStore,
   world,
@@ -32,7 +32,7 @@ const states: readonly CallbackState[] = ['owed', 'held', 'delivered', 'supersed
 
 export function callbacksCommand(): Command {
   return new Command('callbacks')
-    .description('callbacks to shops')
+    .description('list, resend and test callbacks to shops')
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(resendCommand())
@@ -52,13 +52,13 @@ interface ListOptions extends FileOptions {
 
 function listCommand(): Command {
   return fileCommand('list', 'list callbacks, newest first')
-    .option('--store <id>', 'of one store', anyId)
-    .addOption(new Option('--state <state>', 'in one state').choices(states))
-    .option('--doubtful', 'delivered, but the last answer is doubtful')
-    .option('--newer-than <time>', 'enqueued within this time, such as 24h', parseDuration)
-    .option('--older-than <time>', 'enqueued longer ago than this', parseDuration)
-    .option('--before <id>', 'only those before this one: the next page', anyId)
-    .option('--limit <n>', 'how many at most', wholeNumber(1, 10_000), 100)
+    .option('--store <id>', 'only of this store', rowId)
+    .addOption(new Option('--state <state>', 'only in this state').choices(states))
+    .option('--doubtful', 'only delivered ones with a doubtful last answer')
+    .option('--newer-than <time>', 'only enqueued within this time, such as 24h', parseDuration)
+    .option('--older-than <time>', 'only enqueued longer ago than this', parseDuration)
+    .option('--before <id>', 'only older than this callback: the next page', rowId)
+    .option('--limit <n>', 'maximum number of callbacks', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
       withStore(given, async ({ outbox }) => {
         const { store: storeId, state, doubtful: doubted, before: beforeId, limit } = given;
@@ -81,7 +81,7 @@ interface SecretsOption extends FileOptions {
 
 function showCommand(): Command {
   return fileCommand('show', 'show a callback with every attempt')
-    .argument('<id>', 'of the callback', anyId)
+    .argument('<id>', 'of the callback', rowId)
     .option('--secrets', 'show the callback URL as it is')
     .action((id: number, given: SecretsOption) =>
       withStore(given, async ({ outbox, catalog }) => {
@@ -97,15 +97,15 @@ function showCommand(): Command {
 }
 
 function resendCommand(): Command {
-  return fileCommand('resend', 'owe a callback again, now, with a schedule that begins anew')
-    .argument('<id>', 'of the callback', anyId)
+  return fileCommand('resend', 'send a callback again, with a new retry schedule')
+    .argument('<id>', 'of the callback', rowId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ outbox, database, audit }) => {
         await database.write((tx) => {
           outbox.resend(tx, world.now(), id);
-          noteChange({ audit }, tx, 'callback.resend', { ids: [id] });
+          recordChange({ audit }, tx, 'callback.resend', { ids: [id] });
         });
-        print(given, text.describe(outbox.callback(id)), () => text.promised(1));
+        print(given, text.describe(outbox.callback(id)), () => text.resendText(1));
       }),
     );
 }
@@ -117,10 +117,10 @@ interface ResendFailedOptions extends FileOptions {
 }
 
 function resendFailedCommand(): Command {
-  return fileCommand('resend-failed', 'resend what was given up or waits after a failure')
-    .requiredOption('--store <id>', 'of this store', anyId)
-    .option('--doubtful', 'resend delivered ones instead, whose last answer is doubtful')
-    .option('--newer-than <time>', 'enqueued within this time, such as 7d', parseDuration)
+  return fileCommand('resend-failed', 'resend callbacks that are exhausted or wait after a failure')
+    .requiredOption('--store <id>', 'the store', rowId)
+    .option('--doubtful', 'resend delivered callbacks with a doubtful last answer instead')
+    .option('--newer-than <time>', 'only enqueued within this time, such as 7d', parseDuration)
     .action((given: ResendFailedOptions) =>
       withStore(given, async ({ outbox, database, audit }) => {
         const now = world.now();
@@ -130,10 +130,10 @@ function resendFailedCommand(): Command {
         const action = `callback.resend-${doubtful ? 'doubtful' : 'failed'}`;
         const resent = await database.write((tx) => {
           const count = resend(tx, now, store, since);
-          noteChange({ audit }, tx, action, { count }, store);
+          recordChange({ audit }, tx, action, { count }, store);
           return count;
         });
-        print(given, { resent }, () => text.promised(resent, doubtful));
+        print(given, { resent }, () => text.resendText(resent, doubtful));
       }),
     );
 }
@@ -147,19 +147,24 @@ interface TestOptions extends SecretsOption {
 }
 
 function testCommand(): Command {
-  return fileCommand('test', 'send a test callback of no payment, and show the exchange')
-    .requiredOption('--store <id>', 'to the callback URL of this store', anyId)
+  return fileCommand('test', 'send a test callback without a payment, and show the exchange')
+    .requiredOption('--store <id>', 'the store whose callback URL is called', rowId)
     .addOption(
-      new Option('--status <status>', 'what it says').choices(['-1', '0', '1', '2']).default('0'),
+      new Option('--status <status>', 'status in the callback')
+        .choices(['-1', '0', '1', '2'])
+        .default('0'),
     )
-    .option('--value <sat>', 'the amount that it says', wholeNumber(1, maxMoneySat), 10_000)
-    .option('--proxy <url>', 'SOCKS5, as serve has it: the way to a .onion address', parseProxy)
-    .option('--rbf', 'status 0 says that the transaction can be replaced')
+    .option('--value <sat>', 'amount in the callback', wholeNumber(1, maxMoneySat), 10_000)
+    .option('--proxy <url>', 'SOCKS5 proxy of serve, needed for a .onion address', parseProxy)
+    .option('--rbf', 'mark the transaction as replaceable (only with status 0)')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
       withStore(given, async ({ catalog, network, database }) => {
         if (given.rbf && given.status !== '0') {
-          throw new PaygateError('invalid', '--rbf: only a callback of status 0 says it');
+          throw new PaygateError(
+            'invalid',
+            '--rbf needs --status 0: no other callback has that parameter',
+          );
         }
         const row = catalog.store(given.store);
         const order = testCallback(row, world.now(), {
@@ -169,7 +174,7 @@ function testCommand(): Command {
           rbf: given.rbf ?? false,
           randomBytes: world.randomBytes,
         });
-        // Where a server with the same environment would listen.
+        // A server with the same environment listens there.
         const { listen, proxy } = readConfig({}, process.env);
         const sender = createSender(world, {
           version: version.split('.').slice(0, 2).join('.'),
@@ -181,7 +186,7 @@ function testCommand(): Command {
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;
         else if (hasReachedReceiver(attempt.verdict) && testedAt(catalog) === undefined) {
-          // The dashboard asks for one until then.
+          // The dashboard asks for a test callback until one has reached a shop.
           await database.write((tx) => noteTested(tx, catalog, world.now()));
         }
       }),

@@ -1,4 +1,5 @@
-// `paygate check [FILE]`: whether a database or a backup is whole, and what stands in it. It is left as it is.
+// `paygate check [FILE]`: whether a database or a backup is intact, and what it contains. It never
+// changes the file.
 
 import type { Command } from 'commander';
 import { formatTime } from '../domain/format.ts';
@@ -16,9 +17,9 @@ import {
 import { becomeOwner } from './file-owner.ts';
 
 export function checkCommand(): Command {
-  return fileCommand('check', 'check a database or a backup, without a change to it')
-    .argument('[file]', 'the file (default: the database)', fileName)
-    .option('--quick', 'not whether each index says what its table does: a tenth of the time')
+  return fileCommand('check', 'check a database or a backup, without changing it')
+    .argument('[file]', 'the file to check (default: the database)', fileName)
+    .option('--quick', 'do not compare indexes with tables: a tenth of the time')
     .action((file: string | undefined, given: FileOptions & { quick?: boolean }) => {
       const network = networkNamed(given);
       const depth = given.quick ? 'quick_check' : 'integrity_check';
@@ -29,16 +30,15 @@ export function checkCommand(): Command {
     });
 }
 
-/** For a person. */
 export function describe(report: FileReport): string {
   const { counts, wallets, faults, schema } = report;
   const summary = [
     ['file', report.file],
-    ['state', report.ok ? 'whole' : `DAMAGED: ${faults.join('; ')}`],
+    ['state', report.ok ? 'intact' : `DAMAGED: ${faults.join('; ')}`],
     ['network', report.network ?? '-'],
     [
       'schema',
-      schema.migrations === schema.newest ? 'up to date' : 'older; updated when it is opened',
+      schema.migrations === schema.newest ? 'up to date' : 'older; updated when serve opens it',
     ],
     [
       'last issued',
@@ -47,7 +47,7 @@ export function describe(report: FileReport): string {
     ['stores', String(counts.stores)],
     ['addresses', String(counts.addresses)],
     ['payments', String(counts.payments)],
-    ['callbacks owed', String(counts.callbacks_owed)],
+    ['callbacks pending', String(counts.callbacks_owed)],
   ];
   if (wallets.length === 0) return table(summary);
   const lines = wallets.map(({ id, script, last_index, next_index }) => [

@@ -1,16 +1,14 @@
-// `paygate check --quick` of a copy as a process of its own: to look at every page takes long, and holds whoever does it.
+// Runs `paygate check --quick` of a copy in a process of its own: checking every page blocks a
+// thread for long.
 
 import { execFile } from 'node:child_process';
-import { isSea } from 'node:sea';
 import type { CopyCheck } from '../store/backup/daily-check.ts';
 import type { FileReport } from '../store/backup/integrity-check.ts';
+import { ownArguments } from './own-program.ts';
 
-/** How this program is called again. */
-export const ourselves = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));
-
-/** Its signal ends the process at once. @param program what Node runs; nothing for what is no Node */
-export const checkBeside =
-  (program = ourselves(), env = process.env): CopyCheck =>
+/** An abort kills the process. @param program what Node runs, as `ownArguments` */
+export const checkInProcess =
+  (program = ownArguments(), env = process.env): CopyCheck =>
   (path, signal) =>
     new Promise((resolve, reject) => {
       const command = [...program, 'check', '--quick', '--json', path];
@@ -22,20 +20,20 @@ export const checkBeside =
       });
     });
 
-/** Those of `serve` say nothing of the file: it is checked by what stands in it. */
+/** The options of `serve` may be of another database; the file alone decides how it is checked. */
 const withoutOptions = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYGATE_')));
 
-type Report = Pick<FileReport, 'damage'>;
+type DamageReport = Pick<FileReport, 'damage'>;
 
-function reportIn(text: string): Report | undefined {
+function reportIn(text: string): DamageReport | undefined {
   try {
-    return JSON.parse(text) as Report;
+    return JSON.parse(text) as DamageReport;
   } catch {
     return undefined;
   }
 }
 
 function endOf(error: (Error & { code?: unknown; signal?: unknown }) | null): string {
-  return `the check ended by ${error?.signal ?? error?.code ?? 'itself'} and said nothing`;
+  return `the check ended with ${error?.signal ?? error?.code ?? 'no error'} and printed no report`;
 }

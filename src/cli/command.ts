@@ -1,5 +1,5 @@
-// What every command shares: options that come back, how an answer and an error are printed, and how
-// a file is opened beside a running server.
+// What all commands share: common options, printing of answers and errors, exit codes, and opening
+// the database beside a running server.
 
 import { Command, InvalidArgumentError } from 'commander';
 import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
@@ -16,78 +16,78 @@ import { commandClient } from '../store/records/audit.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
 import { becomeOwner, hintFor } from './file-owner.ts';
-import { asGiven } from './serve-options.ts';
+import { flagValues } from './serve-options.ts';
 
-/** What a command that works on the file takes. */
+/** The options of a command that works on the database. */
 export interface FileOptions {
   readonly db?: string;
   readonly network?: string;
   readonly json?: boolean;
 }
 
-/** A command that works on the file: `--db`, `--network`, `--json`. */
+/** A command that works on the database: `--db`, `--network`, `--json`. */
 export function fileCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .option(`${options.db.flag} <file>`, `${options.db.help} (default: ${options.db.default})`)
     .option(`${options.network.flag} <name>`, options.network.help)
-    .option('--json', 'answer as JSON');
+    .option('--json', 'print JSON');
 }
 
-// Not made where nobody uses it, as in the executable's serve, which has a world of its own.
+// A bundle that does not use it drops it: `serve` makes a world of its own.
 export const world: World = /* @__PURE__ */ createNodeWorld({ logLevel: 'warn' });
 
-/** Opens the file, which must be there, works, and closes it again. */
+/** Opens the database, which must exist, runs `work`, and closes it. */
 export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise<T>): Promise<T> =>
-  inFile(fileOf(given), false, work);
+  withOpenFile(ownedConfig(given), false, work);
 
 /**
- * The same, and makes the file where there is none. What was given is checked against the network
- * first: a command that is refused leaves no file behind, which would have fixed the network.
+ * As withStore, but creates a database that does not exist. `check` runs first: a command that is
+ * refused must not leave a file behind, because a file is bound to its network.
  */
 export async function withNewStore<P, T>(
   given: FileOptions,
   check: (network: NetworkName) => Promise<P>,
   work: (store: Store, checked: P) => Promise<T>,
 ): Promise<T> {
-  const config = fileOf(given);
+  const config = ownedConfig(given);
   if (inspectFile(config.db) === 'ours') {
-    return inFile(config, false, async (store) => work(store, await check(store.network)));
+    return withOpenFile(config, false, async (store) => work(store, await check(store.network)));
   }
   const network = config.network ?? defaultNetwork;
   const checked = await check(network);
-  return inFile({ ...config, network }, true, (store) => work(store, checked));
+  return withOpenFile({ ...config, network }, true, (store) => work(store, checked));
 }
 
-/** Records in the audit log what a command changes, in the transaction that changes it. Never a secret. */
-export function noteChange(
+/** Writes a change to the audit log, in the transaction that makes it. Never pass a secret. */
+export function recordChange(
   { audit }: Pick<Store, 'audit'>,
   tx: Tx,
   action: string,
   detail: Readonly<Record<string, unknown>> = {},
   storeId: number | null = null,
 ): void {
-  const known = { ...detail, client: commandClient };
-  audit.note(tx, world.now(), { keyId: null, action, storeId, detail: known });
+  const entry = { ...detail, client: commandClient };
+  audit.note(tx, world.now(), { keyId: null, action, storeId, detail: entry });
 }
 
 const configOf = ({ db, network }: FileOptions): Config =>
-  readConfig(asGiven({ db, network }), process.env);
+  readConfig(flagValues({ db, network }), process.env);
 
-/** The network that is named, by an option or in the environment. @throws PaygateError invalid */
+/** The network of the option or the environment. @throws PaygateError invalid */
 export const networkNamed = (given: Pick<FileOptions, 'network'>): NetworkName | undefined =>
   configOf(given).network;
 
-/** The file that a command is about. */
+/** The path of the database that a command works on. */
 export const databasePath = (given: FileOptions): string => configOf(given).db;
 
-/** For who works on the file from here on. */
-function fileOf(given: FileOptions): Config {
+/** The configuration; root becomes the owner of the database's folder first. */
+function ownedConfig(given: FileOptions): Config {
   const config = configOf(given);
   return { ...config, db: becomeOwner(config.db) };
 }
 
-async function inFile<T>(
+async function withOpenFile<T>(
   { db, network }: Config,
   create: boolean,
   work: (store: Store) => Promise<T>,
@@ -107,15 +107,15 @@ async function inFile<T>(
   }
 }
 
-/** Prints the answer: as JSON where asked for, else as text for a person, whose terminal acts on none of it. */
+/** Prints JSON with `--json`, else text without characters that a terminal acts on. */
 export function print({ json }: FileOptions, answer: unknown, text: () => string): void {
   process.stdout.write(`${json ? JSON.stringify(answer, null, 2) : plainLines(text())}\n`);
 }
 
-const goneFolder =
-  'the working folder was removed; change to one that is there, and name files by their whole path';
+const removedFolderText =
+  'the working folder was removed; change to one that exists, and name files by their whole path';
 
-/** A parser of a file that a command names, for commander. @throws PaygateError invalid */
+/** Parses the path of a file for commander. @throws PaygateError invalid */
 export function fileName(text: string): string {
   try {
     return parsePath(text);
@@ -124,30 +124,29 @@ export function fileName(text: string): string {
   }
 }
 
-/** Exit codes: 2 for what the caller must write differently, 1 for everything else. */
+/** Prints an error and sets the exit code: 2 for invalid usage, else 1. */
 export function fail(error: unknown): void {
   const invalid = error instanceof PaygateError && error.code === 'invalid';
   const { syscall } = error as NodeJS.ErrnoException;
-  const isNowhere = syscall === 'uv_cwd';
-  const reason = isNowhere ? goneFolder : reasonOf(error);
+  const isFolderRemoved = syscall === 'uv_cwd';
+  const reason = isFolderRemoved ? removedFolderText : reasonOf(error);
   process.stderr.write(`paygate: ${plainLines(reason)}\n${hintFor(reason)}`);
-  if (!isNowhere && !(error instanceof PaygateError) && error instanceof Error) {
+  if (!isFolderRemoved && !(error instanceof PaygateError) && error instanceof Error) {
     process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
   }
   process.exitCode = invalid ? 2 : 1;
 }
 
-/** A parser of a whole number for commander, which prints the fault and exits with 2. */
+/** A parser of whole numbers for commander, which prints the error and exits with 2. */
 export const wholeNumber =
-  (least: number, most: number) =>
+  (min: number, max: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is expected.`);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
   };
 
-/** Of a row in the file. */
-export const anyId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
+export const rowId = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 
 const unitMs: Readonly<Record<string, number>> = {
   s: secondMs,
@@ -159,16 +158,15 @@ const unitMs: Readonly<Record<string, number>> = {
 /** `90s`, `15m`, `24h`, `7d` in milliseconds. */
 export function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined)
-    throw new InvalidArgumentError('A time such as 15m, 24h or 7d expected.');
+  if (count === undefined) throw new InvalidArgumentError('Give a time such as 15m, 24h or 7d.');
   return Number(count) * (unitMs[unit] ?? 0);
 }
 
-/** Unix seconds, as answers in JSON have them. */
+/** Unix seconds, the times of JSON answers. */
 export const seconds = (epochMs: number | null): number | null =>
   epochMs === null ? null : Math.floor(epochMs / 1000);
 
-/** Text in columns, for a terminal. A cell may be a stranger's words: it is one line, and no other row. */
+/** Text in columns, for a terminal. A cell of untrusted text stays one line. */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => plainText(cell)));
   const widths = (rows[0] ?? []).map((_, column) =>
@@ -184,6 +182,6 @@ export function table(cells: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** `2026-11-21T162600Z`: sorts by time, and no file system minds it. */
+/** `2026-11-21T162600Z`: sorts by time, and every file system accepts it. */
 export const timeName = (epochMs: number): string =>
   new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');

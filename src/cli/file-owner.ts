@@ -1,5 +1,6 @@
-// As whom root works on a database. Whoever owns the folder around it may lay links there and swap what has a name, at any
-// moment: root would write wherever that user wants. So it becomes that user, for good, before it touches a file.
+// Root gives up its rights before it works on a database in another user's folder. The owner of the
+// folder can replace files by links at any moment, so root would write wherever that user wants.
+// Root therefore becomes that user, for good, before it touches a file.
 // https://nodejs.org/api/process.html#processsetuidid
 
 import { existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -14,28 +15,30 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** A group of nobody's, for a folder whose own one is root's. */
+/** An unprivileged group, for a folder whose group is root's. */
 const noGroup = 65_534;
 
 let became: Owner | undefined;
 
-/** Whose folder a file lies in, or a link to it; undefined where this is not root, or that is. */
+/**
+ * Owner of the folder of a file, or of a link to it; undefined unless we are root and it is not.
+ */
 export function ownerOf(path: string): Owner | undefined {
   if (process.geteuid?.() !== 0) return undefined;
-  // Who has laid a link in the place of a folder decides where it leads.
-  const places = [lstatSync, statSync].map((look) =>
-    look(dirname(resolve(path)), { throwIfNoEntry: false }),
+  // A folder may be a link: its owner decides where the link leads.
+  const stats = [lstatSync, statSync].map((stat) =>
+    stat(dirname(resolve(path)), { throwIfNoEntry: false }),
   );
-  const found = places.find((each) => each !== undefined && each.uid !== 0);
+  const found = stats.find((each) => each !== undefined && each.uid !== 0);
   if (found !== undefined) return { uid: found.uid, gid: found.gid || noGroup };
   if (truePath(path) === path) return undefined;
-  // One link after the other, for in between they may be anybody's.
+  // Follow links one by one, because each may lie in another user's folder.
   return ownerOf(resolve(realpathSync(dirname(path)), readlinkSync(path)));
 }
 
 /**
- * Root becomes the owner of a file's folder, and cannot go back. Anybody else stays who he is.
- * @returns the path, past what only root may look into
+ * Root becomes the owner of a file's folder, and cannot go back. Other users change nothing.
+ * @returns the path, resolved through folders that only root may read
  * @throws PaygateError unavailable
  */
 export function becomeOwner(path: string): string {
@@ -44,8 +47,8 @@ export function becomeOwner(path: string): string {
   const { uid, gid } = owner;
   const end = truePath(path);
   const folder = dirname(end);
-  const there = existsSync(folder) ? join(realpathSync(folder), basename(end)) : end;
-  // The driver of who runs from the sources, which may be where only root may read.
+  const resolved = existsSync(folder) ? join(realpathSync(folder), basename(end)) : end;
+  // From the sources, load the SQLite driver first: it may be where only root may read.
   if (!isSea()) openSqlite(':memory:').close();
   try {
     process.setgroups?.([]);
@@ -54,15 +57,15 @@ export function becomeOwner(path: string): string {
   } catch (error) {
     throw new PaygateError(
       'unavailable',
-      `${path}: root cannot become user ${uid}, whose folder it is in (${reasonOf(error)}); be that user`,
+      `${path}: root cannot become user ${uid}, who owns the folder (${reasonOf(error)}); run this as that user`,
     );
   }
   became = owner;
-  return there;
+  return resolved;
 }
 
-/** What to say of a failure to who was root, and may wonder what he may not do. */
+/** A hint for an error of permissions after root became another user; else empty. */
 export const hintFor = (text: string): string =>
   became === undefined || !/\bE(ACCES|PERM)\b/.test(text)
     ? ''
-    : `paygate: root works in the folder of user ${became.uid} as that user: name files that it may read, and folders that it may write\n`;
+    : `paygate: in the folder of user ${became.uid}, root works as that user; name files that it may read, and folders that it may write\n`;

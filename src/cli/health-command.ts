@@ -1,5 +1,5 @@
-// `paygate health`: asks a running paygate how it is. For people, and for what watches over a container,
-// where there is nothing else to ask with.
+// `paygate health`: prints the health of a running paygate, for people and for a container's health
+// check, which has no other HTTP client.
 
 import { Command } from 'commander';
 import { options } from '../config.ts';
@@ -7,7 +7,7 @@ import { plainText } from '../domain/format.ts';
 import { listenAddressesOf } from '../domain/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { print } from './command.ts';
-import { askHealth, noAnswer } from './local-health.ts';
+import { fetchHealth, noAnswerText } from './local-health.ts';
 import { configOfService } from './systemd-service.ts';
 
 interface HealthOptions {
@@ -18,15 +18,15 @@ interface HealthOptions {
 
 export function healthCommand(): Command {
   return new Command('health')
-    .description('ask a running paygate how it is; ends with 1 when none answers')
-    .option(`${options.listen.flag} <host:port>`, 'where it answers')
-    .option('--strict', 'end with 1 also while something is wrong, for cron and scripts')
-    .option('--json', 'answer as JSON')
+    .description('print the health of a running paygate; exits with 1 if none answers')
+    .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
+    .option('--strict', 'exit with 1 also while something is wrong, for cron and scripts')
+    .option('--json', 'print JSON')
     .action(async (given: HealthOptions) => {
       const config = await configOfService(given.listen);
-      const report = await askHealth(listenAddressesOf(config));
+      const report = await fetchHealth(listenAddressesOf(config));
       if (report === undefined) {
-        throw new PaygateError('unavailable', noAnswer(config.listen));
+        throw new PaygateError('unavailable', noAnswerText(config.listen));
       }
       print(given, report, () =>
         [report.status, ...report.warnings].map((each) => plainText(each)).join('\n'),

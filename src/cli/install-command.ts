@@ -1,5 +1,5 @@
-// `paygate install`: makes this executable a service of a machine with systemd. It never overwrites what is there
-// unless told to, and never the settings; `--dry-run` only says what it would do.
+// `paygate install`: installs this executable as a systemd service. It never overwrites the
+// settings, and other files that differ only with `--force`. `--dry-run` prints what it would do.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -19,16 +19,16 @@ import { publicEndpointOf } from '../domain/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { replaceFile } from '../world/disk.ts';
 import {
-  forgetting,
+  deleteDataCommand,
   type InstallPlan,
   installPlan,
   type PlannedFile,
   paths,
-  undoing,
+  uninstallCommands,
 } from './install-plan.ts';
-import { asGiven } from './serve-options.ts';
+import { flagValues } from './serve-options.ts';
 
-interface Given {
+interface InstallFlags {
   readonly root: string;
   readonly binary?: string;
   readonly domain?: string;
@@ -40,18 +40,18 @@ interface Given {
 
 export function installCommand(): Command {
   return new Command('install')
-    .description('make this executable a service of this machine (systemd, as root)')
+    .description('install this executable as a systemd service (as root)')
     .option(`${options.domain.flag} <name>`, options.domain.help)
     .option(`${options.acmeEmail.flag} <address>`, options.acmeEmail.help)
     .option(`${options.network.flag} <name>`, options.network.help)
-    .option('--binary <file>', 'another executable than this one')
-    .option('--root <folder>', 'put the files below this folder, and run nothing', '/')
-    .option('--dry-run', 'say what would be done')
+    .option('--binary <file>', 'executable to install (default: this one)')
+    .option('--root <folder>', 'put the files below this folder, and run no commands', '/')
+    .option('--dry-run', 'print what would be done')
     .option('--force', 'overwrite files that differ; never the settings')
     .action(install);
 }
 
-function install(given: Given): void {
+function install(given: InstallFlags): void {
   const plan = planOf(given);
   if (given.dryRun) {
     process.stdout.write(describe(plan));
@@ -61,42 +61,44 @@ function install(given: Given): void {
   if (isHere && process.geteuid?.() !== 0) {
     throw new PaygateError(
       'forbidden',
-      'installing needs root (sudo); --dry-run shows what it does',
+      'only root can install; use sudo, or --dry-run to see what it does',
     );
   }
   const states = plan.files.map((file) => ({ file, state: stateOf(file, given.root) }));
-  const inTheWay = states.filter(({ file, state }) => state === 'differs' && !file.isKept);
-  if (inTheWay.length > 0 && !given.force) {
-    const names = inTheWay.map(({ file }) => file.path).join(', ');
+  const conflicts = states.filter(
+    ({ file, state }) => state === 'differs' && !file.isOwnedByOperator,
+  );
+  if (conflicts.length > 0 && !given.force) {
+    const names = conflicts.map(({ file }) => file.path).join(', ');
     throw new PaygateError(
       'conflict',
-      `there already, and different: ${names}. --force overwrites`,
+      `these files exist and differ: ${names}; overwrite them with --force`,
     );
   }
   for (const { file, state } of states) {
-    const isDone = state === 'same' || (state === 'differs' && file.isKept);
-    if (!isDone) put(file, given.root);
-    const unsaid = isDone ? unsaidIn(file, given.root) : '';
-    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${unsaid}\n`);
+    const isDone = state === 'same' || (state === 'differs' && file.isOwnedByOperator);
+    if (!isDone) putFile(file, given.root);
+    const missing = isDone ? missingSettings(file, given.root) : '';
+    process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${missing}\n`);
   }
   for (const command of plan.commands) {
     if (isHere) run(command);
     else process.stdout.write(`to run  ${command.join(' ')}\n`);
   }
-  // `enable --now` leaves what runs as it is.
-  process.stdout.write(inTheWay.length > 0 ? `${restartStep}${nextSteps}` : nextSteps);
+  // `systemctl enable --now` does not restart a running service.
+  process.stdout.write(conflicts.length > 0 ? `${restartStep}${nextSteps}` : nextSteps);
 }
 
-/** @throws PaygateError invalid, before anything is touched */
-function planOf(given: Given): InstallPlan {
+/** @throws PaygateError invalid, before any file is changed */
+function planOf(given: InstallFlags): InstallPlan {
   const binary = given.binary ?? (isSea() ? process.execPath : undefined);
   if (binary === undefined) {
     throw new PaygateError(
       'invalid',
-      'this is not the single executable: name it by --binary dist/paygate',
+      'this is not the single executable; name it with --binary dist/paygate',
     );
   }
-  if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: there is no ${binary}`);
+  if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: ${binary} does not exist`);
   if (!statSync(binary).isFile()) {
     throw new PaygateError('invalid', `--binary: ${binary} is not a file`);
   }
@@ -104,20 +106,20 @@ function planOf(given: Given): InstallPlan {
   return installPlan({ binary, domain, acmeEmail, network });
 }
 
-/** As `serve` will read them out of the settings: what it refuses is not written there. */
-function settingsIn({ root, domain, acmeEmail, network }: Given): Config {
-  const config = readConfig(asGiven({ domain, acmeEmail, network }), {});
-  publicEndpointOf({ ...config, domain: config.domain ?? domainKept(root) });
+/** Parsed as `serve` will parse them: an invalid value is never written to the settings. */
+function settingsIn({ root, domain, acmeEmail, network }: InstallFlags): Config {
+  const config = readConfig(flagValues({ domain, acmeEmail, network }), {});
+  publicEndpointOf({ ...config, domain: config.domain ?? installedDomain(root) });
   return config;
 }
 
-/** What settings that stand there already say; they are kept. */
-function domainKept(root: string): string | undefined {
+/** The domain in settings that exist already and stay as they are. */
+function installedDomain(root: string): string | undefined {
   try {
-    const kept = readFileSync(join(root, paths.settings), 'utf8');
-    return /^PAYGATE_DOMAIN=["']?([^"'\s]+)/m.exec(kept)?.[1];
+    const text = readFileSync(join(root, paths.settings), 'utf8');
+    return /^PAYGATE_DOMAIN=["']?([^"'\s]+)/m.exec(text)?.[1];
   } catch {
-    // None, or none that this user may read.
+    // No settings exist, or this user may not read them.
     return undefined;
   }
 }
@@ -137,7 +139,7 @@ function stateOf(file: PlannedFile, root: string): 'absent' | 'same' | 'differs'
   }
 }
 
-/** For everybody: paygate's umask, which is for its own files, would shut out the very user that it makes. */
+/** Makes folders that every user may read: paygate's umask would exclude the service's own user. */
 function makeFolders(path: string): void {
   const folder = resolve(path);
   const first = mkdirSync(folder, { recursive: true });
@@ -145,23 +147,25 @@ function makeFolders(path: string): void {
   for (let made = folder; made.length >= first.length; made = dirname(made)) chmodSync(made, 0o755);
 }
 
-/** What was asked for this time, and stands in no line of the settings that are kept: nobody else would do it. */
-function unsaidIn(file: PlannedFile, root: string): string {
-  const { content, isKept, path } = file;
-  if (!isKept || typeof content !== 'string') return '';
-  const kept = readFileSync(join(root, path), 'utf8').split('\n');
-  // systemd takes a value in quotes as well.
-  const lines = new Set(kept.map((line) => line.trim().replace(/=(["'])(.*)\1$/, '=$2')));
-  const unsaid = content
+/** Options of this call that the existing settings lack: the operator must write them there. */
+function missingSettings(file: PlannedFile, root: string): string {
+  const { content, isOwnedByOperator, path } = file;
+  if (!isOwnedByOperator || typeof content !== 'string') return '';
+  const existing = readFileSync(join(root, path), 'utf8').split('\n');
+  // systemd accepts a value in quotes too.
+  const lines = new Set(existing.map((line) => line.trim().replace(/=(["'])(.*)\1$/, '=$2')));
+  const missing = content
     .split('\n')
     .filter((line) => /^PAYGATE_(?!DB=)/.test(line) && !lines.has(line));
-  return unsaid.length === 0
-    ? ''
-    : `, yours: it does not say ${unsaid.join(' and ')}, write that there`;
+  return missing.length === 0 ? '' : `, yours: it lacks ${missing.join(' and ')}; add that there`;
 }
 
-/** By rename: an executable that runs cannot be written over. Synced, for the machine may lose power before its first start. @throws PaygateError unavailable */
-function put({ path, mode, content }: PlannedFile, root: string): void {
+/**
+ * Replaces by rename, because a running executable cannot be overwritten. Syncs it, because the
+ * machine may lose power before its first start.
+ * @throws PaygateError unavailable
+ */
+function putFile({ path, mode, content }: PlannedFile, root: string): void {
   const target = join(root, path);
   const fresh = `${target}.new`;
   try {
@@ -196,21 +200,21 @@ const describe = ({ files, commands }: InstallPlan): string =>
   ].join('\n');
 
 const restartStep = `
-A service that runs already takes it up with: systemctl restart paygate
+A service that runs already needs: systemctl restart paygate
 `;
 
 const nextSteps = `
-Start it, now and with the machine:
+Start it now and at every boot:
 
   systemctl enable --now paygate && journalctl -fu paygate
 
-Its log shows the link that opens the dashboard. Commands run as its user:
+Its log shows the link that opens the dashboard. Run commands as its user:
 
   sudo -u paygate paygate store add --db ${paths.data}/paygate.db …
 
-To undo all this but the data:
+To uninstall it, but keep the data:
 
-${undoing.replaceAll(/^/gm, '  ')}
+${uninstallCommands.replaceAll(/^/gm, '  ')}
 
-The data, where no payment can be missed any more: ${forgetting}
+To delete the data too, once no customer can pay any more: ${deleteDataCommand}
 `;

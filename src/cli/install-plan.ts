@@ -1,20 +1,20 @@
-// What `paygate install` puts on a machine with systemd: the executable, a user, settings, and a service that may do
-// nothing but its work. Plain data: paths, texts, commands.
+// What `paygate install` puts on a machine with systemd: the executable, a user, settings and a
+// confined service. Plain data: paths, texts, commands.
 
 import { systemdUnit } from './systemd-unit.ts';
 
 export interface PlannedFile {
-  /** On the machine; below `--root` when it is put there. */
+  /** The absolute path on the machine; with `--root`, below that folder. */
   readonly path: string;
   readonly mode: number;
   readonly content: string | { readonly copyOf: string };
-  /** The operator's own from then on: kept, also by `--force`. */
-  readonly isKept?: true;
+  /** The operator edits it, so it is never overwritten, not even with `--force`. */
+  readonly isOwnedByOperator?: true;
 }
 
 export interface InstallPlan {
   readonly files: readonly PlannedFile[];
-  /** Run as root afterwards, in this order. */
+  /** Commands that root runs afterwards, in this order. */
   readonly commands: readonly (readonly string[])[];
 }
 
@@ -38,7 +38,7 @@ export function installPlan(options: InstallOptions): InstallPlan {
     files: [
       { path: paths.binary, mode: 0o755, content: { copyOf: options.binary } },
       { path: paths.user, mode: 0o644, content: `u paygate - "paygate" ${paths.data}\n` },
-      { path: paths.settings, mode: 0o600, content: settingsOf(options), isKept: true },
+      { path: paths.settings, mode: 0o600, content: settingsOf(options), isOwnedByOperator: true },
       { path: paths.unit, mode: 0o644, content: systemdUnit },
     ],
     commands: [
@@ -61,10 +61,10 @@ function settingsOf({ domain, acmeEmail, network }: InstallOptions): string {
 ${given.map(([name, value]) => `${name}=${value}\n`).join('')}`;
 }
 
-/** How to take away what was put there, but for what cannot be made again. */
-export const undoing = `systemctl disable --now paygate
+/** Removes what was installed, except data and settings, which cannot be made again. */
+export const uninstallCommands = `systemctl disable --now paygate
 rm ${paths.unit} ${paths.user} ${paths.binary}
 systemctl daemon-reload`;
 
-/** The database, and the user whose it is. */
-export const forgetting = `rm -r ${paths.data} ${paths.settings} && userdel paygate`;
+/** Deletes the database, the settings and the user. */
+export const deleteDataCommand = `rm -r ${paths.data} ${paths.settings} && userdel paygate`;

@@ -1,4 +1,5 @@
-// `paygate key show|rotate|add|list|revoke`: the merchant's API key, and keys that may do less.
+// `paygate key show|rotate|add|list|revoke`: the merchant's API key, and keys of one store and
+// scope.
 
 import { Command, Option } from 'commander';
 import { shortApiKey } from '../domain/api-key.ts';
@@ -8,12 +9,12 @@ import { secondMs } from '../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../store/records/api-keys.ts';
 import { requireRunning } from '../store/records/catalog.ts';
 import {
-  anyId,
   type FileOptions,
   fileCommand,
-  noteChange,
   parseDuration,
   print,
+  recordChange,
+  rowId,
   seconds,
   table,
   withStore,
@@ -22,7 +23,7 @@ import {
 
 export function keyCommand(): Command {
   const show = fileCommand('show', 'print the API key')
-    .option('--short', 'in 43 characters, for plugins that take no longer key')
+    .option('--short', 'print it in 43 characters, for plugins that accept no longer key')
     .action((given: FileOptions & { short?: boolean }) =>
       withStore(given, async ({ keys }) => {
         const whole = merchantKeyText(keys);
@@ -37,21 +38,21 @@ export function keyCommand(): Command {
         merchantKeyText(keys);
         const now = world.now();
         const ends = now + given.overlap;
-        const promised = promisedBeyond(keys.list(now), ends);
+        const shortened = shortenedKeyEnds(keys.list(now), ends);
         const secret = world.randomBytes(32);
         const apiKey = await database.write((tx) => {
-          noteChange({ audit }, tx, 'key.rotate', { overlap: `${given.overlap / secondMs} s` });
+          recordChange({ audit }, tx, 'key.rotate', { overlap: `${given.overlap / secondMs} s` });
           return keys.rotateMerchantKey(tx, now, secret, given.overlap);
         });
         print(given, { api_key: apiKey, old_key_ends_at: Math.floor(ends / 1000) }, () =>
           given.overlap === 0
-            ? `${apiKey}\nNo older key of the merchant is valid any more.`
-            : `${apiKey}\nOlder ones are valid until ${formatTime(ends)} at the latest.${cutText(promised)}`,
+            ? `${apiKey}\nAll older keys of the merchant are revoked.`
+            : `${apiKey}\nOlder keys end at ${formatTime(ends)} at the latest.${shortenedText(shortened)}`,
         );
       }),
     );
   return new Command('key')
-    .description('API keys')
+    .description('show, make and revoke API keys')
     .addCommand(show)
     .addCommand(rotate)
     .addCommand(addCommand())
@@ -59,23 +60,23 @@ export function keyCommand(): Command {
     .addCommand(revokeCommand());
 }
 
-/** When keys of the merchant were to end that a rotation ends at this time. */
-const promisedBeyond = (keys: readonly Key[], endsAt: number): number[] =>
+/** The ends, later than `endsAt`, of merchant keys that a rotation lets end then. */
+const shortenedKeyEnds = (keys: readonly Key[], endsAt: number): number[] =>
   keys.flatMap(({ storeId, expiresAt }) =>
     storeId === null && expiresAt !== null && expiresAt > endsAt ? [expiresAt] : [],
   );
 
-function cutText(promised: readonly number[]): string {
-  if (promised.length === 0) return '';
-  const last = formatTime(Math.max(...promised));
-  return promised.length === 1
-    ? `\nOne of them ends earlier than it was to, on ${last}.`
-    : `\n${promised.length} of them end earlier than they were to, the last of these on ${last}.`;
+function shortenedText(ends: readonly number[]): string {
+  if (ends.length === 0) return '';
+  const last = formatTime(Math.max(...ends));
+  return ends.length === 1
+    ? `\nOne of them ends earlier than planned, which was ${last}.`
+    : `\n${ends.length} of them end earlier than planned, which was ${last} for the last one.`;
 }
 
 function addCommand(): Command {
-  return fileCommand('add', 'make a key for one store; it is shown this once')
-    .requiredOption('--store <id>', 'the only store that it is for', anyId)
+  return fileCommand('add', 'make a key for one store; it is shown only now')
+    .requiredOption('--store <id>', 'the only store that it can use', rowId)
     .addOption(
       new Option('--scope <scope>', 'what it may do').choices(keyScopes).makeOptionMandatory(),
     )
@@ -85,7 +86,7 @@ function addCommand(): Command {
         const secret = world.randomBytes(32);
         const apiKey = await database.write((tx) => {
           requireRunning(catalog.store(storeId));
-          noteChange({ audit }, tx, 'key.add', { scope }, storeId);
+          recordChange({ audit }, tx, 'key.add', { scope }, storeId);
           return keys.add(tx, world.now(), { storeId, scope, secret });
         });
         const id = keys.find(apiKey, world.now())?.id;
@@ -104,12 +105,12 @@ const describe = (key: Key) => ({
 });
 
 function listCommand(): Command {
-  return fileCommand('list', 'list the keys that are valid').action((given: FileOptions) =>
+  return fileCommand('list', 'list valid keys').action((given: FileOptions) =>
     withStore(given, async ({ keys }) => {
       const rows = keys.list(world.now());
       print(given, rows.map(describe), () =>
         table([
-          ['id', 'store', 'scope', 'made', 'ends'],
+          ['id', 'store', 'scope', 'created', 'ends'],
           ...rows.map(({ id, storeId, scope, createdAt, expiresAt }) => [
             String(id),
             storeId === null ? 'all' : String(storeId),
@@ -124,15 +125,15 @@ function listCommand(): Command {
 }
 
 function revokeCommand(): Command {
-  return fileCommand('revoke', 'end a key at once')
-    .argument('<id>', 'of the key', anyId)
+  return fileCommand('revoke', 'revoke a key at once')
+    .argument('<id>', 'of the key', rowId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ keys, database, audit }) => {
         await database.write((tx) => {
           keys.revoke(tx, world.now(), id);
-          noteChange({ audit }, tx, 'key.revoke', { key: id });
+          recordChange({ audit }, tx, 'key.revoke', { key: id });
         });
-        print(given, { id, revoked: true }, () => `Key ${id} is not valid any more.`);
+        print(given, { id, revoked: true }, () => `Key ${id} is revoked.`);
       }),
     );
 }

@@ -1,4 +1,4 @@
-// `paygate licenses`: whose work the executable is made of, and under which terms each part is passed on.
+// `paygate licenses`: the parts of the executable, and the license of each part.
 
 import { getAsset, isSea } from 'node:sea';
 import { Command } from 'commander';
@@ -16,17 +16,17 @@ interface License {
 
 export function licensesCommand(): Command {
   return new Command('licenses')
-    .description('whose work the executable is made of, and the license of each part')
-    .option('--json', 'answer as JSON')
+    .description('list the parts of the executable and their licenses')
+    .option('--json', 'print JSON')
     .action((given: { json?: boolean }) => {
       if (!isSea()) {
         throw new PaygateError(
           'unavailable',
-          'only the single executable carries them; here each package in node_modules has its own',
+          'only the single executable contains the licenses; see each package in node_modules',
         );
       }
       const licenses: License[] = JSON.parse(getAsset('licenses.json', 'utf8'));
-      // In each author's own characters: they came with us.
+      // Not filtered by `print`: the texts are ours, and names of authors keep their characters.
       if (given.json) print(given, licenses, String);
       else process.stdout.write(`${licenses.map(describe).join('\n\n')}\n`);
     });

@@ -1,40 +1,39 @@
-// /healthz of a paygate that runs on this machine, asked as a command asks it. Which certificate it shows is not looked
-// at: it is made for another name than the one it is asked by here, and nothing secret is said.
+// Requests /healthz of a paygate on this machine. The certificate is not verified: it is made for a
+// host name, the request goes to a local address, and nothing secret is sent.
 
 import { Agent, request } from 'undici';
 import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
 import type { HealthReport } from '../status/health.ts';
 
-const waitMs = 5_000;
+const timeoutMs = 5_000;
 
-/** For the person who asks, where no paygate answers. */
-export const noAnswer = ({ host, port }: ListenAddress): string =>
-  `no paygate answers at ${host}:${port} (start it, or name its --listen)`;
+export const noAnswerText = ({ host, port }: ListenAddress): string =>
+  `no paygate answers at ${host}:${port}; start it, or name its address with --listen`;
 
-/** @returns undefined where no paygate answers at any of them, neither by HTTP nor by HTTPS */
-export async function askHealth(
-  doors: readonly ListenAddress[],
+/** @returns undefined if no paygate answers at any of these addresses, by HTTP or HTTPS */
+export async function fetchHealth(
+  addresses: readonly ListenAddress[],
 ): Promise<HealthReport | undefined> {
-  for (const door of doors) {
-    const report = await askDoor(door);
+  for (const address of addresses) {
+    const report = await fetchFrom(address);
     if (report !== undefined) return report;
   }
   return undefined;
 }
 
-async function askDoor(door: ListenAddress): Promise<HealthReport | undefined> {
+async function fetchFrom(address: ListenAddress): Promise<HealthReport | undefined> {
   for (const scheme of ['http', 'https']) {
-    const report = await askAt(`${scheme}://${localAddressOf(door)}/healthz`);
+    const report = await fetchAt(`${scheme}://${localAddressOf(address)}/healthz`);
     if (report !== undefined) return report;
   }
   return undefined;
 }
 
-async function askAt(url: string): Promise<HealthReport | undefined> {
+async function fetchAt(url: string): Promise<HealthReport | undefined> {
   const dispatcher = new Agent({
-    connect: { rejectUnauthorized: false, timeout: waitMs },
-    headersTimeout: waitMs,
-    bodyTimeout: waitMs,
+    connect: { rejectUnauthorized: false, timeout: timeoutMs },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
   });
   try {
     const { statusCode, body } = await request(url, { dispatcher });

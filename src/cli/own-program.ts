@@ -1,28 +1,38 @@
-// Command lines that can be copied from what is printed: the same program, on the same file, at the same door.
+// How this program is called again: by this process, and by a person who copies a printed command
+// line.
 
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
 import { quoteForShell } from '../domain/format.ts';
 import { hostAndPort } from '../domain/public-endpoint.ts';
 
-/** By which it can be called again, from wherever; the launcher of the sources is called where it lies. */
+/** What Node must run to start this program again; empty for the single executable. */
+export const ownArguments = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));
+
+/** The executable by its whole path; the launcher of the sources runs in its own folder only. */
 const program = isSea() ? process.execPath : './paygate';
 
-type Told = readonly [flag: string, value: string | undefined, usual?: string | undefined];
-type Place = Pick<Config, 'db'> & Partial<Pick<Config, 'listen' | 'publicUrl' | 'domain'>>;
+type PrintedFlag = readonly [flag: string, value: string | undefined, usual?: string | undefined];
+type CommandTarget = Pick<Config, 'db'> & Partial<Pick<Config, 'listen' | 'publicUrl' | 'domain'>>;
 
-/** @param place said where it is another than the default */
-export function again(words: string, { db, listen, publicUrl, domain }: Place): string {
-  const at = listen && hostAndPort(listen);
+/**
+ * A command line for a shell that runs `command` on the same database and server.
+ * Options that have their defaults are left out.
+ */
+export function commandLine(
+  command: string,
+  { db, listen, publicUrl, domain }: CommandTarget,
+): string {
+  const address = listen && hostAndPort(listen);
   const isNamed = domain !== undefined || publicUrl !== undefined;
-  const told: Told[] = [
+  const flags: PrintedFlag[] = [
     [options.db.flag, db, options.db.default],
-    [options.listen.flag, isNamed ? undefined : at, options.listen.default],
+    [options.listen.flag, isNamed ? undefined : address, options.listen.default],
     [options.publicUrl.flag, publicUrl],
     [options.domain.flag, domain],
   ];
-  const said = told.flatMap(([flag, value, usual]) =>
+  const printed = flags.flatMap(([flag, value, usual]) =>
     value === undefined || value === usual ? [] : [flag, quoteForShell(value)],
   );
-  return [quoteForShell(program), words, ...said].join(' ');
+  return [quoteForShell(program), command, ...printed].join(' ');
 }

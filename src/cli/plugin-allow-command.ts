@@ -1,14 +1,14 @@
-// `paygate plugin allow`: opens "Connect a plugin" for one key, for some minutes.
+// `paygate plugin allow`: lets one key change stores through the API, for some minutes.
 
 import type { Command } from 'commander';
 import { formatTime } from '../domain/format.ts';
 import { maxPluginMs, requireMerchantKey } from '../store/records/api-keys.ts';
 import {
-  anyId,
   type FileOptions,
   fileCommand,
-  noteChange,
   print,
+  recordChange,
+  rowId,
   wholeNumber,
   withStore,
   world,
@@ -19,22 +19,22 @@ interface AllowOptions extends FileOptions {
   readonly key?: number;
 }
 
-const mostMinutes = maxPluginMs / 60_000;
+const maxMinutes = maxPluginMs / 60_000;
 
 const about = `
-For the set-up of a plugin that makes its store or sets its Callback URL. It is open for one key at a
-time, never for an xpub or a setting; \`paygate audit list\` says what was changed.`;
+Use it to set up a plugin that makes its store or sets its Callback URL. Only one key at a time may do
+so, and never change an xpub or a setting. \`paygate audit list\` lists the changes.`;
 
 export function pluginAllowCommand(): Command {
   return fileCommand('allow', 'let one key change stores through the API for some minutes')
     .option(
       '--minutes <n>',
-      `how long, up to ${mostMinutes}; 0 shuts it`,
-      wholeNumber(0, mostMinutes),
+      `how long, up to ${maxMinutes}; 0 ends it`,
+      wholeNumber(0, maxMinutes),
       15,
     )
     .addHelpText('after', about)
-    .option('--key <id>', 'which key (default: the merchant key)', anyId)
+    .option('--key <id>', 'which key (default: the merchant key)', rowId)
     .action((given: AllowOptions) =>
       withStore(given, async (store) => {
         const now = world.now();
@@ -44,12 +44,12 @@ export function pluginAllowCommand(): Command {
           store.keys.allowPlugin(tx, now, keyId, until);
           const { minutes } = given;
           const action = minutes === 0 ? 'plugin.shut' : 'plugin.allow';
-          noteChange(store, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
+          recordChange(store, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
         });
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
           given.minutes === 0
-            ? `Key ${keyId} may not change stores any more.`
-            : `Key ${keyId} may change stores until ${formatTime(until)}; what it does is in \`paygate audit list\`.`,
+            ? `Key ${keyId} may no longer change stores.`
+            : `Key ${keyId} may change stores until ${formatTime(until)}; \`paygate audit list\` lists its changes.`,
         );
       }),
     );

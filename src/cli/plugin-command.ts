@@ -1,4 +1,4 @@
-// `paygate plugin`: what connects an existing shop plugin with this paygate.
+// `paygate plugin`: connects an existing shop plugin with this paygate.
 
 import { Command } from 'commander';
 import { pluginAllowCommand } from './plugin-allow-command.ts';
@@ -9,13 +9,13 @@ Examples:
   paygate plugin blockonomics.zip --url https://pay.example.com -o blockonomics-pay.zip
   paygate plugin allow --minutes 15
 
-docs/plugins.md says what is special about WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP,
+docs/plugins.md has a section for each of WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP,
 Medusa and FOSSBilling.`;
 
 /** `rewrite` need not be named: `paygate plugin FILE.zip --url …`. */
 export function pluginCommand(): Command {
   return new Command('plugin')
-    .description('make a shop plugin talk to this paygate; let one set up its store')
+    .description('rewrite a shop plugin for this paygate; let one set up its store')
     .addCommand(rewriteCommand(), { isDefault: true })
     .addCommand(pluginAllowCommand())
     .addHelpText('after', examples);

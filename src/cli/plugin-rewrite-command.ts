@@ -1,4 +1,5 @@
-// `paygate plugin FILE.zip --url URL -o OUT.zip`: a copy of a shop plugin that talks to this paygate.
+// `paygate plugin FILE.zip --url URL -o OUT.zip`: writes a copy of a shop plugin that calls this
+// paygate.
 
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
@@ -17,22 +18,22 @@ interface RewriteOptions {
 
 const about = `
 It changes the hosts of the API and of the live socket, and links to receipts, in code, templates and settings.
-It prints each line that it changed and what it left: links for people, documents, other coins.
-LOOK AT THIS comes first: places that it could not rewrite and that the plugin needs. Change them by hand.
+It prints each line that it changed, and what it left: links for people, documents, other coins.
+LOOK AT THIS comes first: places that the plugin needs and that it could not rewrite. Change them by hand.
 
-Exit codes: 0 all was rewritten; 3 the archive is written, but LOOK AT THIS has something; 2 nothing
-was written, because nothing is to change, the archive is unsafe, or the command line is wrong.`;
+Exit codes: 0 success; 3 the archive was written, but LOOK AT THIS has entries; 2 nothing was written:
+nothing to change, an unsafe archive, or invalid usage.`;
 
-/** The archive is written, and a person has to change something in it. */
+/** The archive is written, but needs changes by hand. */
 const exitUnfinished = 3;
 
 export function rewriteCommand(): Command {
   return new Command('rewrite')
-    .description('write a copy of a shop plugin that talks to this paygate')
+    .description('write a copy of a shop plugin that calls this paygate')
     .argument('<file>', 'zip archive of a plugin of the Blockonomics family')
-    .requiredOption('--url <url>', 'where the shop reaches this paygate, without a path')
-    .requiredOption('-o, --output <file>', 'the archive to write; must not exist yet')
-    .option('--json', 'answer as JSON')
+    .requiredOption('--url <url>', 'URL at which the shop reaches this paygate, without a path')
+    .requiredOption('-o, --output <file>', 'archive to write; must not exist yet')
+    .option('--json', 'print JSON')
     .addHelpText('after', about)
     .action(rewrite);
 }
@@ -51,14 +52,18 @@ async function rewrite(file: string, given: RewriteOptions): Promise<void> {
 async function readInput(file: string): Promise<Buffer> {
   try {
     const { size } = await stat(file);
-    if (size > limits.archiveBytes) throw new PaygateError('invalid', `${file} is too large`);
+    if (size > limits.archiveBytes)
+      throw new PaygateError(
+        'invalid',
+        `${file} is larger than ${limits.archiveBytes / 1024 / 1024} MiB`,
+      );
     return await readFile(file);
   } catch (error) {
     throw fileError(file, error);
   }
 }
 
-/** Never over a file that is there: it could be the original. Half of one does not stay, for a shop to install. */
+/** Never overwrites a file, which could be the original; removes a file that is written in part. */
 async function writeOutput(file: string, archive: Buffer): Promise<void> {
   try {
     const fresh = await open(file, 'wx');
@@ -78,7 +83,12 @@ async function writeOutput(file: string, archive: Buffer): Promise<void> {
 function fileError(file: string, error: unknown): unknown {
   const { code } = Object(error) as { code?: unknown };
   if (typeof code !== 'string' || error instanceof PaygateError) return error;
-  const why = code === 'EEXIST' ? 'exists already' : code === 'ENOENT' ? 'is not there' : code;
+  const why =
+    code === 'EEXIST'
+      ? 'exists already; name a new file'
+      : code === 'ENOENT'
+        ? 'does not exist'
+        : code;
   return new PaygateError('invalid', `${file}: ${why}`);
 }
 
@@ -94,7 +104,7 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
   const look = leftLines(true);
   return [
     ...section(
-      `LOOK AT THIS (${look.length}), the plugin may not work before you change it by hand`,
+      `LOOK AT THIS (${look.length}): the plugin may not work until you change it by hand`,
       look,
     ),
     ...section(
@@ -110,5 +120,5 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
   ].join('\n\n');
 }
 
-/** The plugin's text comes from strangers; a terminal would act on some of it. */
+/** A plugin's text is untrusted: a terminal could act on it. */
 const shown = (text: string): string => plainText(text, 120);

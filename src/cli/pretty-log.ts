@@ -1,10 +1,11 @@
-// Log lines for a person at a terminal. Made in this thread, line by line: a worker would lose the last ones.
+// Log lines for a person at a terminal. They are formatted in this thread, because a worker would
+// lose the last ones at exit.
 
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 
-/** Takes lines of JSON and writes them, for people, to another destination. */
-export function forPeople(lines: DestinationStream): DestinationStream {
+/** Formats lines of JSON and writes them to another destination. */
+export function prettyLines(lines: DestinationStream): DestinationStream {
   const format = prettyFactory({
     colorize: process.stderr.isTTY === true,
     messageKey: 'message',

@@ -1,4 +1,4 @@
-// The program around its commands: how it is called, what it exits with, what it does before any of them.
+// The program around its commands: parsing, exit codes, and what happens before any command.
 
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -8,29 +8,33 @@ import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
 import { refusePrivateInput } from './private-input.ts';
 
-/** Runs the command that was asked for. */
+const exitCodes = `
+Exit codes: 0 success, 1 failure, 2 invalid usage, 74 the disk lost a write (serve)`;
+
+/** Runs the command of the command line. */
 export async function runProgram(commands: readonly Command[]): Promise<void> {
   const program = new Command('paygate')
     .description(
       'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
     )
-    .version(version);
-  // What has no description is for paygate itself.
+    .version(version)
+    .addHelpText('after', exitCodes);
+  // A command without a description is for paygate itself.
   for (const command of commands) {
     program.addCommand(command, { hidden: command.description() === '' });
   }
-  exitWithTwo(program);
-  // What paygate writes (database, mark, lock) is for its own user alone.
+  exitWithInvalidUsage(program);
+  // Files of paygate (database, mark file, lock) are readable by its own user only.
   process.umask(0o077);
   prepareThreads();
-  outliveReaders();
-  shutDebugger();
-  takeName();
+  ignoreClosedOutput();
+  ignoreDebuggerSignal();
+  setProcessName();
   try {
     const args = process.argv.slice(2);
     refusePrivateInput(args, process.env);
     if (args.length === 0) {
-      process.stdout.write(program.helpInformation());
+      program.outputHelp();
       process.exitCode = 2;
       return;
     }
@@ -40,7 +44,10 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   }
 }
 
-/** `help store add` as `store add --help`: commander's own `help` reads one name. Ends the process for an unknown one. */
+/**
+ * Turns `help store add` into `store add --help`, because commander's `help` reads one name only.
+ * Exits for an unknown name.
+ */
 function withoutHelp(program: Command, args: readonly string[]): string[] {
   const [first, ...path] = args;
   if (first !== 'help' || path.length === 0) return [...args];
@@ -54,19 +61,20 @@ function withoutHelp(program: Command, args: readonly string[]): string[] {
 }
 
 /**
- * Half of libuv's threads may look names up: 32 silent names hold up no other. The system waits three
- * times a second for a silent name server, not twice five. Both are read when the first thread starts.
- * https://docs.libuv.org/en/v1.x/threadpool.html, https://man7.org/linux/man-pages/man5/resolv.conf.5.html
+ * Keeps slow name servers from blocking other work. libuv gives at most half of its threads to DNS:
+ * 32 stuck lookups block no others. The resolver tries 3 times 1 s, not 2 times 5 s. Both variables
+ * are read when the first thread starts. https://docs.libuv.org/en/v1.x/threadpool.html,
+ * https://man7.org/linux/man-pages/man5/resolv.conf.5.html
  */
 export function prepareThreads(): void {
   process.env.UV_THREADPOOL_SIZE ??= '64';
   process.env.RES_OPTIONS ??= 'timeout:1 attempts:3';
 }
 
-/** What cannot be said is no reason to end, least of all for who serves. */
-function outliveReaders(): void {
+/** A closed or full output must not end the process, least of all `serve`. */
+function ignoreClosedOutput(): void {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // Who reads may have seen enough, as `head` has.
+    // The reader closed the pipe, as `head` does.
     if (code === 'EPIPE') return;
     fail(new PaygateError('unavailable', `the answer cannot be written (${code})`));
   });
@@ -74,24 +82,24 @@ function outliveReaders(): void {
 }
 
 /**
- * Node opens one for this signal, on a port of this machine where any user of it could read keys. Who rotates logs sends it out
- * of habit. https://nodejs.org/api/process.html#signal-events
+ * Ignores SIGUSR1, for which Node opens a debugger on a local port: any local user could read keys
+ * there. Tools that rotate logs send this signal. https://nodejs.org/api/process.html#signal-events
  */
-function shutDebugger(): void {
+function ignoreDebuggerSignal(): void {
   process.on('SIGUSR1', () => {});
 }
 
-/** In `ps`, `top` and for `pgrep`: Node calls its thread MainThread. The command line stays as it was typed. */
-function takeName(): void {
+/** The name in `ps`, `top` and for `pgrep`; without it, Node's main thread is MainThread. */
+function setProcessName(): void {
   try {
     writeFileSync('/proc/self/comm', 'paygate');
   } catch {
-    // There is no /proc, or none that may be written.
+    // /proc is missing or read-only.
   }
 }
 
-/** A wrong command line ends with 2, as a wrong value does; `--help` and `--version` with 0. */
-function exitWithTwo(command: Command): void {
+/** Exits with 2 for an invalid command line, with 0 for `--help` and `--version`. */
+function exitWithInvalidUsage(command: Command): void {
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
-  command.commands.forEach(exitWithTwo);
+  command.commands.forEach(exitWithInvalidUsage);
 }

@@ -1,5 +1,5 @@
-// `paygate restore`: puts a backup in the database's place, or is told what no program can see: that the
-// folder was moved (--moved), or that the whole machine was set back (--in-place).
+// `paygate restore`: puts a backup in the database's place. With --moved or --in-place the operator
+// declares what no program can see: a moved folder, or a machine set back to a snapshot.
 
 import type { Command } from 'commander';
 import { PaygateError } from '../lib/errors.ts';
@@ -24,23 +24,23 @@ interface RestoreOptions extends FileOptions {
 }
 
 const nextStart =
-  'The next `paygate serve` sees that it is a copy: it skips the addresses that were issued since, and\n' +
-  'says how far. Its first addresses wait for a look at the chain where that cannot be known.';
+  'The next `paygate serve` detects that it is a copy: it skips the addresses that were issued since, and\n' +
+  'reports how many. If that number is unknown, it scans the chain before it issues an address.';
 
-/** Where nothing stood, the original may be alive elsewhere, as where somebody practises. */
+/** A warning if there was no database: the original may still run on another machine. */
 const neverBoth =
-  'Never serve both this and the database that it is a copy of, if that is still there: two customers\n' +
-  'would be given the same address.';
+  'Never serve both this database and its original, if that still exists: two customers would get the\n' +
+  'same address.';
 
 export function restoreCommand(): Command {
   return fileCommand('restore', "put a backup in the database's place, while serve is stopped")
-    .argument('[file]', 'the backup', fileName)
-    .option('--moved', 'no backup: the database was moved while stopped, and issued nothing since')
+    .argument('[file]', 'backup to restore', fileName)
+    .option('--moved', 'no backup: the stopped database was moved, and issued nothing since')
     .option('--in-place', 'no backup: this whole machine was set back to a snapshot of itself')
     .action((file: string | undefined, given: RestoreOptions) => {
-      const asked = [file, given.moved, given.inPlace].filter((each) => each !== undefined);
-      if (asked.length !== 1) {
-        throw new PaygateError('invalid', 'name a backup, or one of --moved and --in-place');
+      const sources = [file, given.moved, given.inPlace].filter((each) => each !== undefined);
+      if (sources.length !== 1) {
+        throw new PaygateError('invalid', 'name either a backup, --moved or --in-place');
       }
       return file === undefined ? declare(given) : restore(file, given);
     });
@@ -52,8 +52,8 @@ function restore(file: string, given: RestoreOptions): void {
   const db = becomeOwner(databasePath(given));
   const { report, previous } = restoreFile(file, db, name, network);
   print(given, { ...report, previous: previous ?? null }, () => {
-    const kept = previous === undefined ? neverBoth : `What stood there before is now ${previous}`;
-    return `${describe(report)}\n\n${kept}\n\n${nextStart}`;
+    const former = previous === undefined ? neverBoth : `The former database is now ${previous}`;
+    return `${describe(report)}\n\n${former}\n\n${nextStart}`;
   });
 }
 
@@ -65,7 +65,7 @@ const declare = (given: RestoreOptions): Promise<void> =>
     const noted = given.moved ? 'moved' : 'set back';
     print(given, { file: database.path, noted: noted.replace(' ', '_') }, () =>
       given.moved
-        ? 'Noted: the database goes on where it stopped.'
-        : `Noted: this machine was set back.\n\n${nextStart}`,
+        ? 'Recorded: the database continues where it stopped.'
+        : `Recorded: this machine was set back.\n\n${nextStart}`,
     );
   });

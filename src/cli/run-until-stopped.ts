@@ -1,16 +1,16 @@
-// What the commands that run until they are told to stop have in common.
+// Signals and exits of the commands that run until a signal stops them.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { reasonOf } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 
-/** A wedged shutdown is cut off after this long. */
+/** A shutdown that takes longer is cut off. */
 const stopTimeoutMs = 10_000;
 
 /**
- * Resolves once a signal came and all is stopped. Further ones change nothing: of a Ctrl-C under npm two come at once, one of
- * the terminal and one of npm, and the second would cut off what the first began.
+ * Resolves after a signal, once all is stopped. Further signals are ignored: Ctrl-C under npm sends
+ * two at once, and the second would cut off the shutdown.
  */
 export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -26,8 +26,10 @@ export function stopOnSignal(stop: () => Promise<void>, world: World): Promise<v
   });
 }
 
-/** The file is no longer certain: no more may be written to it, or promised. */
-export function endAtOnce(world: World): (error: Error) => never {
+/**
+ * A write was lost, so the file's content is uncertain: nothing more may be written or answered.
+ */
+export function exitOnLostWrite(world: World): (error: Error) => never {
   return (error) => {
     world.log.error('the disk lost a write, paygate ends at once', { reason: reasonOf(error) });
     exit(74);
@@ -36,15 +38,15 @@ export function endAtOnce(world: World): (error: Error) => never {
 
 /**
  * Ends the process, also while V8 compiles in the background. Node joins V8's threads, and a thread
- * that waits for a garbage collection waits for this one: https://github.com/nodejs/node/issues/54918.
- * A collection lets it go on.
+ * that waits for a garbage collection waits for this one:
+ * https://github.com/nodejs/node/issues/54918. A collection releases it.
  */
 export function exit(code: number): never {
   collectGarbage();
   process.exit(code);
 }
 
-/** A full collection, which holds the process. */
+/** Runs a full garbage collection, which blocks the process. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const gc: () => void = runInNewContext('gc');

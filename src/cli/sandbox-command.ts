@@ -1,5 +1,5 @@
-// `paygate sandbox`: paygate with a demo shop on a simulated chain, until it is told to stop. Of the
-// environment it reads nothing: what stands there is meant for a real paygate.
+// `paygate sandbox`: runs paygate with a demo shop on a simulated chain, until a signal stops it.
+// It ignores the environment, whose settings are meant for a real paygate.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,31 +13,35 @@ import { version } from '../lib/version.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { type LogLevel, logLevels } from '../world/world.ts';
 import { becomeOwner } from './file-owner.ts';
-import { endAtOnce, exit, stopOnSignal } from './run-until-stopped.ts';
+import { exit, exitOnLostWrite, stopOnSignal } from './run-until-stopped.ts';
 import { createWorld } from './serve-command.ts';
 
-interface Given {
+interface SandboxFlags {
   readonly db?: string;
   readonly listen: ListenAddress;
   readonly shop: ListenAddress;
   readonly logLevel: LogLevel;
 }
 
-/** Not those of `serve`, so that both can run. */
+/** Other ports than those of `serve`, so that both can run. */
 const defaults = { listen: '127.0.0.1:8180', shop: '127.0.0.1:8181' };
 
 const passwordBytes = 8;
 
 export function sandboxCommand(): Command {
   return new Command('sandbox')
-    .description('try it: a demo shop on a simulated chain, without any bitcoin')
-    .option('--db <file>', 'a new file that stays (default: one that is thrown away)')
-    .addOption(addressOption('--listen', 'where the API answers', defaults.listen))
-    .addOption(addressOption('--shop', 'where the shop answers', defaults.shop))
+    .description('run a demo shop on a simulated chain, without any bitcoin')
+    .option('--db <file>', 'new file to keep (default: a temporary file)')
+    .addOption(addressOption('--listen', 'address of the API', defaults.listen))
+    .addOption(addressOption('--shop', 'address of the shop', defaults.shop))
     .addOption(
-      new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('warn'),
+      new Option('--log-level <level>', 'lowest level that is logged')
+        .choices(logLevels)
+        .default('warn'),
     )
-    .action((given: Given) => run({ ...given, ...(given.db && { db: becomeOwner(given.db) }) }));
+    .action((given: SandboxFlags) =>
+      run({ ...given, ...(given.db && { db: becomeOwner(given.db) }) }),
+    );
 }
 
 const addressOption = (flag: string, help: string, fallback: string): Option =>
@@ -53,13 +57,13 @@ function readListen(text: string): ListenAddress {
   }
 }
 
-async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
+async function run({ db, listen, shop, logLevel }: SandboxFlags): Promise<void> {
   const world = await createWorld({ logLevel });
   const password = `sandbox-${Buffer.from(world.randomBytes(passwordBytes)).toString('hex')}`;
   const passwordHash = await createPasswords(world.randomBytes).hash(password);
-  const onFatal = endAtOnce(world);
+  const onFatal = exitOnLostWrite(world);
   let starting: Promise<Sandbox> | undefined;
-  // Before there is a folder: whoever does not wait for the links would leave one behind.
+  // Before the folder is made: a signal during the start must not leave the folder behind.
   const stopped = stopOnSignal(async () => (await starting?.catch(() => undefined))?.stop(), world);
   const folder = db === undefined ? mkdtempSync(join(tmpdir(), 'paygate-sandbox-')) : undefined;
   const path = db ?? join(folder ?? '', 'paygate.db');
@@ -71,7 +75,7 @@ async function run({ db, listen, shop, logLevel }: Given): Promise<void> {
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   }
-  // All is written and closed; a timer that still waits would only hold the process.
+  // All is written and closed; a pending timer must not delay the exit.
   exit(0);
 }
 
@@ -82,21 +86,21 @@ function greeting(
 ) {
   return `paygate ${version} sandbox: a simulated chain, nothing on it has any value. Ctrl-C ends it.
 
-Open the shop, order something, and play the customer and the miners:
+Open the shop, order something, and act as the customer and the miners:
 
   Shop      ${shopOrigin}/
   Dashboard ${links.dashboard}
   Chain     ${links.chain}
 
-The links to the dashboard and its Chain page sign you in. Where a page asks for the password: ${password}
+The links to the dashboard and its Chain page sign you in. If a page asks for the password: ${password}
 
-What your own shop would need:
+What your own shop needs:
 
   API docs  ${apiOrigin}/docs
   API key   ${apiKey}
-  Rate      ${apiOrigin}/api/price?currency=EUR (made up, always the same)
+  Rate      ${apiOrigin}/api/price?currency=EUR (fictional, always the same)
 
-To send callbacks to a receiver of your own, paste this into another terminal and go on as README says under "The main job":
+To send callbacks to a receiver of your own, paste this into another terminal and continue with "The main job" in README:
 
   export PAYGATE_DB=${quoteForShell(path)} API=${apiOrigin} KEY=${apiKey}
 

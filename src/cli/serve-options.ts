@@ -1,4 +1,4 @@
-// The option table as flags of a command line: of `serve`, and of who looks at the same settings.
+// The option table as flags of a command line, for `serve` and for commands that need its settings.
 
 import { type Command, Option } from 'commander';
 import { type FlagValues, type OptionName, optionNames, options } from '../config.ts';
@@ -12,15 +12,15 @@ export function addServeOptions(command: Command): Command {
 
 function flagOf(name: OptionName): Option {
   const { flag, value, help, env, default: fallback, repeatable } = options[name];
-  const several = repeatable ? ', several with spaces between them' : '';
+  const several = repeatable ? ', separated by spaces' : '';
   const stated = fallback === undefined ? '' : `, default: ${fallback}`;
   const option = new Option(`${flag} <${value}>`, `${help} (env: ${env}${several}${stated})`);
   if (repeatable) option.argParser((text: string, before?: string[]) => [...(before ?? []), text]);
   return option;
 }
 
-/** As the option table reads them. */
-export const asGiven = (flags: Flags): FlagValues =>
+/** Flags in the form that the option table parses. */
+export const flagValues = (flags: Flags): FlagValues =>
   Object.fromEntries(
     Object.entries(flags).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, [value].flat()]],

@@ -1,6 +1,6 @@
-// `paygate servers`: the Electrum servers, as the running gateway sees them, or, where none runs, what
-// the file remembers of them. `accept` pins a changed certificate, `forget` begins anew with a server, `follow` accepts
-// a deep branch.
+// `paygate servers`: Electrum servers as the running gateway sees them, or, if none runs, as the
+// database stores them. `accept` pins a changed certificate, `forget` deletes what is stored of a
+// server, `follow` accepts a deep fork.
 
 import { Command } from 'commander';
 import { type Config, options } from '../config.ts';
@@ -15,13 +15,13 @@ import { acceptBranch, readHold } from '../store/records/hold-record.ts';
 import {
   type FileOptions,
   fileCommand,
-  noteChange,
   print,
+  recordChange,
   table,
   withStore,
   world,
 } from './command.ts';
-import { askHealth, noAnswer } from './local-health.ts';
+import { fetchHealth, noAnswerText } from './local-health.ts';
 import { configOfService } from './systemd-service.ts';
 
 interface ListOptions extends FileOptions {
@@ -29,97 +29,109 @@ interface ListOptions extends FileOptions {
 }
 
 export function serversCommand(): Command {
-  const list = fileCommand('list', 'height, latency, protocol, pin and ban of each server')
-    .option(`${options.listen.flag} <host:port>`, 'where it answers')
+  const list = fileCommand('list', 'list height, latency, protocol, pin and ban of each server')
+    .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
     .action(async (given: ListOptions) => {
       const report = await healthOf(await configOfService(given.listen));
-      const servers = report?.electrum.servers ?? (await remembered(given));
+      const servers = report?.electrum.servers ?? (await storedServers(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });
-  const accept = fileCommand('accept', 'pin the changed certificate that a server shows now')
+  const accept = fileCommand('accept', 'pin the changed certificate of a server')
     .argument('<server>', 'as it is listed, such as ssl://host:port')
-    .argument('<sha256>', 'of the certificate, as /healthz names it')
+    .argument('<sha256>', 'hash of the certificate, as /healthz reports it')
     .action((label: string, text: string, given: FileOptions) =>
       withStore(given, async ({ servers, database, headers, audit }) => {
         const sha256 = text.replaceAll(':', '').toLowerCase();
         if (!/^[0-9a-f]{64}$/.test(sha256)) {
-          throw new PaygateError('invalid', 'the SHA-256 of a certificate has 64 hex digits');
+          throw new PaygateError(
+            'invalid',
+            'a SHA-256 has 64 hexadecimal digits; copy it from /healthz',
+          );
         }
         const now = world.now();
         refuseWrongClock(headers, now);
         const isAccepted = await database.write((tx) => {
           const isKnown = servers.accept(tx, label, sha256, now);
-          if (isKnown) noteChange({ audit }, tx, 'server.accept', { server: label, sha256 });
+          if (isKnown) recordChange({ audit }, tx, 'server.accept', { server: label, sha256 });
           return isKnown;
         });
         if (!isAccepted) {
-          throw new PaygateError('not_found', `no certificate of ${label} is remembered`);
+          throw new PaygateError(
+            'not_found',
+            `no certificate of ${label} is stored; \`paygate servers list\` lists the servers`,
+          );
         }
         print(given, { accepted: label, sha256 }, () => {
-          return `${label} must show the certificate with the SHA-256 ${sha256} from now on.`;
+          return `${label} must now present the certificate with the SHA-256 ${sha256}.`;
         });
       }),
     );
-  const forget = fileCommand('forget', "forget a server's certificate and ban, to begin anew")
+  const forget = fileCommand('forget', "delete a server's stored certificate and ban")
     .argument('<server>', 'as it is listed, such as ssl://host:port')
     .action((label: string, given: FileOptions) =>
       withStore(given, async ({ servers, database, headers, audit }) => {
         refuseWrongClock(headers, world.now());
         const isForgotten = await database.write((tx) => {
           const isKnown = servers.forget(tx, label);
-          if (isKnown) noteChange({ audit }, tx, 'server.forget', { server: label });
+          if (isKnown) recordChange({ audit }, tx, 'server.forget', { server: label });
           return isKnown;
         });
         if (!isForgotten) {
-          throw new PaygateError('not_found', `nothing is remembered of ${label}`);
+          throw new PaygateError(
+            'not_found',
+            `nothing is stored about ${label}; \`paygate servers list\` lists the servers`,
+          );
         }
         print(given, { forgotten: label }, () => {
-          return `${label} is forgotten; a running paygate begins anew with it.`;
+          return `${label} is forgotten; a running paygate treats it as a new server.`;
         });
       }),
     );
-  const follow = fileCommand('follow', 'follow the branch of a server that forks deeper than 144')
-    .argument('<server>', 'as it is listed: the one that you know to be right')
+  const follow = fileCommand(
+    'follow',
+    'follow the chain of a server that forks deeper than 144 blocks',
+  )
+    .argument('<server>', 'the server, as listed, that you know to be right')
     .action((label: string, given: FileOptions) =>
       withStore(given, async ({ database, catalog, audit }) => {
         const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
         if (deepTip === undefined) {
-          throw new PaygateError('not_found', `${label} follows no branch deeper than 144 blocks`);
+          throw new PaygateError('not_found', `${label} has no fork deeper than 144 blocks`);
         }
         await database.write((tx) => {
           acceptBranch(tx, catalog, deepTip);
-          noteChange({ audit }, tx, 'branch.follow', { server: label, block: deepTip });
+          recordChange({ audit }, tx, 'branch.follow', { server: label, block: deepTip });
         });
         print(given, { followed: deepTip }, () => {
-          return `The branch with block ${deepTip} is followed from its next block on.`;
+          return `paygate follows the chain of block ${deepTip} from its next block on.`;
         });
       }),
     );
   return new Command('servers')
-    .description('Electrum servers')
+    .description('list Electrum servers; accept, forget or follow one')
     .addCommand(list)
     .addCommand(accept)
     .addCommand(forget)
     .addCommand(follow);
 }
 
-/** Whether a certificate is valid depends on the time. @throws PaygateError conflict where the clock is wrong */
+/** Certificates expire, so the clock must be right. @throws PaygateError conflict */
 function refuseWrongClock(headers: Store['headers'], now: number): void {
   const fault = clockError(now, { releasedAt, newestBlockTime: headers.tipTime() });
   if (fault !== undefined) throw new PaygateError('conflict', fault);
 }
 
-/** Undefined, with a word to the person who asks, where no gateway answers. */
+/** Undefined, with a message on standard error, if no gateway answers. */
 async function healthOf(config: Config): Promise<HealthReport | undefined> {
-  const report = await askHealth(listenAddressesOf(config));
+  const report = await fetchHealth(listenAddressesOf(config));
   if (report === undefined) {
-    process.stderr.write(`${noAnswer(config.listen)}: this is what the file remembers\n`);
+    process.stderr.write(`${noAnswerText(config.listen)}. This list is from the database.\n`);
   }
   return report;
 }
 
-/** What an earlier run has learnt: certificates, and bans that have not ended. */
-const remembered = (given: FileOptions): Promise<readonly ServerHealth[]> =>
+/** Certificates and bans that an earlier run stored; bans that have ended are left out. */
+const storedServers = (given: FileOptions): Promise<readonly ServerHealth[]> =>
   withStore(given, async ({ servers }) =>
     servers.all().map(({ label, trust, ban }) => ({
       server: label,
@@ -147,7 +159,7 @@ function render(servers: readonly ServerHealth[]): string {
       : `banned until ${formatTime(each.banned_until * 1000)}: ${each.ban_reason}`,
   ]);
   return table([
-    ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'trouble'],
+    ['server', 'state', 'height', 'latency', 'protocol', 'certificate', 'problem'],
     ...lines,
   ]);
 }

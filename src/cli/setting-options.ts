@@ -1,16 +1,19 @@
-// The settings of a store as options of a command line, made from their table.
+// The settings of a store as options of a command line, made from the settings table. Also checks
+// them, and adds notes on what only the running server knows.
 
 import { InvalidArgumentError, Option } from 'commander';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { type Band, parseBand, writeBands } from '../domain/confirmation-policy.ts';
+import { isOnion } from '../domain/onion.ts';
 import {
+  checkStoreSettings,
   type StoreSetting,
   type StoreSettings,
   storeSettingNames,
   storeSettings,
 } from '../domain/store-settings.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { wholeNumber } from './command.ts';
+import { wholeNumber, world } from './command.ts';
 
 /** Parsed values under the names that commander gives the options: false for a `--no-…`. */
 export type SettingOptions = Readonly<Record<string, unknown>>;
@@ -20,7 +23,7 @@ const settingOf = (name: keyof StoreSettings): StoreSetting => storeSettings[nam
 export function settingOption(name: keyof StoreSettings): Option {
   const setting = settingOf(name);
   const option = new Option(setting.option, setting.help);
-  if (setting.kind === 'text') option.argParser(explained(setting.parse));
+  if (setting.kind === 'text') option.argParser(withOptionName(setting.parse));
   if (setting.kind === 'count') {
     option.argParser(wholeNumber(setting.min, setting.max));
   }
@@ -29,7 +32,7 @@ export function settingOption(name: keyof StoreSettings): Option {
   return option;
 }
 
-/** The option `--no-…`, where there is one. */
+/** The option `--no-…`, if the setting has one. */
 export function settingOffOption(name: keyof StoreSettings): Option | undefined {
   const { option, noHelp } = settingOf(name);
   const [flag = ''] = option.split(' ');
@@ -52,14 +55,14 @@ function columnValue(setting: StoreSetting, value: unknown): unknown {
   return value === false ? null : value;
 }
 
-/** After `--no-…`, which is false, these take the place of what there was. */
+/** The first band replaces a `--no-…`, which is false. */
 const addBand = (text: string, before: unknown): Band[] => [
   ...((before || []) as Band[]),
-  explained(parseBand)(text),
+  withOptionName(parseBand)(text),
 ];
 
-/** As commander's own parsers: a fault names the option, and the exit code is 2. */
-const explained =
+/** Makes a parser fail as commander's do: the error names the option, and the exit code is 2. */
+const withOptionName =
   <T>(parse: (text: string) => T) =>
   (text: string): T => {
     try {
@@ -69,3 +72,28 @@ const explained =
       throw error;
     }
   };
+
+/**
+ * Checks settings as the server would. Whether the running server has a proxy is not known here.
+ * @param before the store before the change
+ * @throws PaygateError invalid
+ */
+export const checkSettings = (
+  settings: Partial<StoreSettings>,
+  before: StoreSettings | undefined,
+): void => checkStoreSettings(settings, before, { ownAddresses: world.ownAddresses() });
+
+/** What the operator must do for this Callback URL to work. */
+export const callbackUrlNotes = (callbackUrl: string): string[] =>
+  isOnion(new URL(callbackUrl).hostname)
+    ? [
+        'This Callback URL is reached only through Tor: start serve with --proxy socks5://127.0.0.1:9050 ' +
+          '(or PAYGATE_PROXY), else its callbacks are refused.',
+      ]
+    : [];
+
+/** A command's JSON answer with its notes, if there are any. */
+export const withNotes = <T extends object>(answer: T, notes: readonly string[]) => ({
+  ...answer,
+  ...(notes.length > 0 && { note: notes.join(' ') }),
+});

@@ -1,4 +1,4 @@
-// `paygate store add|list|set|show|rotate-secret|remove`: the merchant's stores. `wallet` stands in store-wallet-command.ts.
+// `paygate store add|list|set|show|rotate-secret`: the merchant's stores.
 
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
@@ -12,26 +12,28 @@ import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../store/records/store-setup.ts';
-import { readAuthorities } from './callback-ca.ts';
-import { checkTyped, notesOn, withNotes } from './callback-url.ts';
+import { readCallbackCa } from './callback-ca.ts';
 import {
-  anyId,
   type FileOptions,
   fileCommand,
-  noteChange,
   print,
+  recordChange,
+  rowId,
   seconds,
   table,
   withNewStore,
   withStore,
   world,
 } from './command.ts';
-import { again } from './own-program.ts';
+import { commandLine } from './own-program.ts';
 import {
+  callbackUrlNotes,
+  checkSettings,
   type SettingOptions,
   settingOffOption,
   settingOption,
   settingsIn,
+  withNotes,
 } from './setting-options.ts';
 import { storeRecheckCommand } from './store-recheck-command.ts';
 import { removeCommand, restoreCommand } from './store-remove-command.ts';
@@ -52,7 +54,7 @@ interface AddOptions extends FileOptions, KeyOptions {
 
 export function storeCommand(): Command {
   return new Command('store')
-    .description('stores: a wallet and a callback URL')
+    .description('manage stores, each with a wallet and a callback URL')
     .addCommand(addCommand())
     .addCommand(listCommand())
     .addCommand(setCommand())
@@ -82,7 +84,7 @@ function addCommand(): Command {
 
 function add(given: AddOptions & SettingOptions): Promise<void> {
   const settings = { ...defaultStoreSettings, name: '', callbackUrl: '', ...settingsIn(given) };
-  checkTyped(settings, undefined);
+  checkSettings(settings, undefined);
   const fields = { ...settings, webhookSecret: newWebhookSecret(world.randomBytes) };
   return withNewStore(
     given,
@@ -102,11 +104,11 @@ async function addTo(
   const { row, wallet, apiKey } = await store.database.write((tx) => {
     const shop = setUpShop(store, tx, world.now(), { key, startIndex, fields, secret });
     const detail = { name: shop.row.name, wallet: shop.wallet.id };
-    noteChange(store, tx, 'store.add', detail, shop.row.id);
+    recordChange(store, tx, 'store.add', detail, shop.row.id);
     return shop;
   });
   const isSecond = store.catalog.choices().length > 1;
-  const notes = [...(isSecond ? [severalStoresAdvice] : []), ...notesOn(row.callbackUrl)];
+  const notes = [...(isSecond ? [severalStoresAdvice] : []), ...callbackUrlNotes(row.callbackUrl)];
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key),
@@ -120,7 +122,7 @@ async function addTo(
 
 ${compareWith(answer.first_addresses)}
 If they differ, remove the store and choose another --script:
-  ${again(`store remove ${row.id}`, { db: store.database.path })}
+  ${commandLine(`store remove ${row.id}`, { db: store.database.path })}
 
 API key         ${apiKey}
 Webhook secret  ${row.webhookSecret}${notes.map((note) => `\n\n${note}`).join('')}`,
@@ -165,8 +167,8 @@ interface SetOptions extends FileOptions {
 }
 
 function setCommand(): Command {
-  const command = fileCommand('set', 'change a store; callbacks already sent are not taken back');
-  command.argument('<id>', 'of the store', anyId);
+  const command = fileCommand('set', 'change a store; callbacks already sent stay as they are');
+  command.argument('<id>', 'of the store', rowId);
   for (const name of storeSettingNames) {
     command.addOption(settingOption(name));
     const off = settingOffOption(name);
@@ -175,58 +177,58 @@ function setCommand(): Command {
   return command
     .option(
       '--callback-ca <file>',
-      'PEM: the only authorities that may vouch for the callback URL; - reads standard input',
+      'only trusted authorities for the callback URL, as PEM; - reads standard input',
     )
-    .option('--no-callback-ca', 'those that are trusted everywhere')
+    .option('--no-callback-ca', 'trust the usual authorities again')
     .action((id: number, given: SetOptions & SettingOptions) => set(id, given));
 }
 
 function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
   return withStore(given, async (store) => {
-    refuseNothing(given);
-    const authorities = readAuthorities(given.callbackCa);
+    refuseNoChange(given);
+    const callbackCa = readCallbackCa(given.callbackCa);
     const settings = settingsIn(given);
     const row = await store.database.write((tx) => {
       const before = store.catalog.store(id);
       const change = {
         ...settings,
-        ...(authorities !== undefined && { callbackCa: authorities }),
+        ...(callbackCa !== undefined && { callbackCa }),
       };
-      checkTyped(settings, before);
+      checkSettings(settings, before);
       requireOwnUrl(store.catalog, settings.callbackUrl ?? before.callbackUrl, before);
-      noteChange(store, tx, 'store.change', detailOf(change), id);
+      recordChange(store, tx, 'store.change', detailOf(change), id);
       return store.catalog.changeStore(tx, id, change);
     });
-    const notes = settings.callbackUrl === undefined ? [] : notesOn(row.callbackUrl);
+    const notes = settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl);
     print(given, withNotes(detail(store, row), notes), () =>
       [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
     );
   });
 }
 
-/** For the audit log, under the names that the dashboard and the API write there. */
+/** The change for the audit log, with the names that the dashboard and the API write. */
 const detailOf = ({ callbackUrl, callbackCa, ...rest }: StoreChange) => ({
   ...rest,
   ...(callbackCa !== undefined && { own_callback_ca: callbackCa !== null }),
   ...(callbackUrl !== undefined && { http_callback: callbackUrl }),
 });
 
-/** @throws PaygateError invalid where nothing is to be changed */
-function refuseNothing({ db, network, json, ...changes }: SetOptions): void {
+/** @throws PaygateError invalid if no option names a change */
+function refuseNoChange({ db, network, json, ...changes }: SetOptions): void {
   if (Object.keys(changes).length > 0) return;
-  throw new PaygateError('invalid', 'nothing is changed: name an option (`--help` lists them)');
+  throw new PaygateError('invalid', 'no change is given; name an option (`--help` lists them)');
 }
 
 function listCommand(): Command {
-  return fileCommand('list', 'list the stores')
-    .option('--archived', 'also those that were removed')
+  return fileCommand('list', 'list stores')
+    .option('--archived', 'also list removed stores')
     .action((given: FileOptions & { archived?: boolean }) =>
       withStore(given, async (store) => {
         const rows = store.catalog.stores({ archived: given.archived ?? false });
         const stores = rows.map((row) => detail(store, row));
         print(given, stores, () => {
           if (stores.length === 0) {
-            return `There is no store yet: ${again('store add', { db: store.database.path })} …`;
+            return `There is no store yet: ${commandLine('store add', { db: store.database.path })} …`;
           }
           const lines = rows.map((row, index) => [
             String(row.id),
@@ -243,8 +245,8 @@ function listCommand(): Command {
 }
 
 function showCommand(): Command {
-  return fileCommand('show', 'show a store, with its webhook secret')
-    .argument('<id>', 'of the store', anyId)
+  return fileCommand('show', 'show a store and its webhook secret')
+    .argument('<id>', 'of the store', rowId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async (store) => {
         const row = store.catalog.store(id);
@@ -264,11 +266,11 @@ function showCommand(): Command {
             ['wallet', showWallet(answer)],
             ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
             ...(row.currency === null ? [] : [['currency', row.currency]]),
-            ...(row.omitRbf ? [['rbf parameter', 'left out']] : []),
-            ...(row.reversalCallback ? [['status -1', 'told']] : []),
+            ...(row.omitRbf ? [['rbf parameter', 'omitted']] : []),
+            ...(row.reversalCallback ? [['status -1', 'sent']] : []),
             ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
             ['webhook secret', row.webhookSecret],
-            ...(ends === null ? [] : [['the one before', `${previous} until ${formatTime(ends)}`]]),
+            ...(ends === null ? [] : [['old secret', `${previous} until ${formatTime(ends)}`]]),
             ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
             ['created', formatTime(row.createdAt)],
             ...(row.archivedAt === null ? [] : [['removed', showRemoved(row)]]),
@@ -281,19 +283,22 @@ function showCommand(): Command {
 const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
   archivedAt === null
     ? ''
-    : `${formatTime(archivedAt)}${callbacksStopped ? ', its callbacks have ended' : ''}`;
+    : `${formatTime(archivedAt)}${callbacksStopped ? ', its callbacks are stopped' : ''}`;
 
 const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
   wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
 
 function rotateSecretCommand(): Command {
-  return fileCommand('rotate-secret', 'make a new webhook secret; the old one signs 7 days more')
-    .argument('<id>', 'of the store', anyId)
+  return fileCommand(
+    'rotate-secret',
+    'make a new webhook secret; the old one signs for 7 more days',
+  )
+    .argument('<id>', 'of the store', rowId)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ catalog, database, audit }) => {
         const fresh = newWebhookSecret(world.randomBytes);
         const row = await database.write((tx) => {
-          noteChange({ audit }, tx, 'secret.rotate', {}, id);
+          recordChange({ audit }, tx, 'secret.rotate', {}, id);
           return catalog.changeStore(tx, id, rotatedSecrets(catalog.store(id), fresh, world.now()));
         });
         const until = row.previousSecretUntil ?? 0;
@@ -301,7 +306,7 @@ function rotateSecretCommand(): Command {
         print(
           given,
           answer,
-          () => `${fresh}\nThe old secret signs too until ${formatTime(until)}.`,
+          () => `${fresh}\nThe old secret also signs until ${formatTime(until)}.`,
         );
       }),
     );

@@ -1,21 +1,19 @@
-// `paygate store recheck-used ID`: takes back marks of a wallet that no second server and no block confirms.
+// `paygate store recheck-used ID`: checks again which addresses of a wallet another program has
+// used.
 
 import type { Command } from 'commander';
 import { PaygateError } from '../lib/errors.ts';
 import { askForRecheck } from '../store/records/settings.ts';
-import { anyId, type FileOptions, fileCommand, noteChange, print, withStore } from './command.ts';
+import { type FileOptions, fileCommand, print, recordChange, rowId, withStore } from './command.ts';
 
 const about = `
-A server that lies may have had addresses left out, as used by another program. Take it off --electrum
-first. A running \`paygate serve\`, or the next one, asks about each address again: what neither a second
-server nor a block confirms is given out again, before the counter rises on. No address is issued twice.`;
+A dishonest server can make paygate leave out addresses, as used by another program. Remove that server
+from --electrum first. \`paygate serve\` then checks each address again. An address whose use neither a
+second server nor a block confirms is issued again before new ones. No address is issued twice.`;
 
 export function storeRecheckCommand(): Command {
-  return fileCommand(
-    'recheck-used',
-    "ask again about addresses of a store's wallet that count as used by another program",
-  )
-    .argument('<id>', 'of the store', anyId)
+  return fileCommand('recheck-used', 'check again which addresses another program has used')
+    .argument('<id>', 'of the store', rowId)
     .addHelpText('after', about)
     .action((id: number, given: FileOptions) =>
       withStore(given, async ({ catalog, database, addressView: addressDesk, audit }) => {
@@ -25,14 +23,14 @@ export function storeRecheckCommand(): Command {
         const marked = use?.count ?? 0;
         await database.write((tx) => {
           askForRecheck(tx, catalog, walletId);
-          noteChange({ audit }, tx, 'wallet.recheck-used', { wallet: walletId, marked }, id);
+          recordChange({ audit }, tx, 'wallet.recheck-used', { wallet: walletId, marked }, id);
         });
         print(
           given,
           { id, wallet_id: walletId, marked },
           () =>
-            `${marked} address(es) of wallet ${walletId} count as used by another program. A running paygate asks its servers ` +
-            'about each again, and says so in its log.',
+            `${marked} address(es) of wallet ${walletId} count as used by another program. ` +
+            'A running paygate checks each again with its servers, and logs the result.',
         );
       }),
     );

@@ -1,14 +1,14 @@
-// `paygate store wallet ID`: the wallet that the addresses of a store come from, from now on.
+// `paygate store wallet ID`: sets the wallet from which a store issues addresses from now on.
 
 import type { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
 import { requireRunning } from '../store/records/catalog.ts';
 import {
-  anyId,
   type FileOptions,
   fileCommand,
-  noteChange,
   print,
+  recordChange,
+  rowId,
   withStore,
   world,
 } from './command.ts';
@@ -27,11 +27,8 @@ interface WalletOptions extends FileOptions, KeyOptions {
 }
 
 export function storeWalletCommand(): Command {
-  return fileCommand(
-    'wallet',
-    'give a store a wallet, or another one; what was issued stays with the one it came from',
-  )
-    .argument('<id>', 'of the store', anyId)
+  return fileCommand('wallet', 'set the wallet of a store; issued addresses stay with the old one')
+    .argument('<id>', 'of the store', rowId)
     .addOption(xpubOption())
     .addOption(scriptOption())
     .addOption(startIndexOption())
@@ -39,15 +36,15 @@ export function storeWalletCommand(): Command {
     .action((id: number, given: WalletOptions) => giveWallet(id, given));
 }
 
-/** @throws PaygateError conflict for a start index of a wallet that there is already */
+/** @throws PaygateError conflict for a start index of a wallet that exists already */
 function giveWallet(id: number, given: WalletOptions): Promise<void> {
   return withStore(given, async ({ network, database, catalog, audit }) => {
     const key = await readWalletKey(given, network);
     const { row, wallet } = await database.write((tx) => {
       requireRunning(catalog.store(id));
-      const known = catalog.ensureWallet(tx, world.now(), key, given.startIndex);
-      noteChange({ audit }, tx, 'store.attach', { wallet_id: known.id }, id);
-      return { row: catalog.changeStore(tx, id, { walletId: known.id }), wallet: known };
+      const wallet = catalog.ensureWallet(tx, world.now(), key, given.startIndex);
+      recordChange({ audit }, tx, 'store.attach', { wallet_id: wallet.id }, id);
+      return { row: catalog.changeStore(tx, id, { walletId: wallet.id }), wallet };
     });
     const answer = {
       id,
@@ -60,7 +57,7 @@ function giveWallet(id: number, given: WalletOptions): Promise<void> {
       () => `Store ${id} "${row.name}" issues from wallet ${wallet.id} from now on.
 
 ${compareWith(answer.first_addresses)}
-If they differ, give it one with another --script.`,
+If they differ, set the wallet again with another --script.`,
     );
   });
 }

@@ -1,5 +1,5 @@
-// The service that runs paygate, where systemd does: asked for by name, restarted, and looked at until it
-// answers as the version that it should be.
+// The systemd service of paygate: whether it exists, its environment, its restart, and whether it
+// then answers with the expected version.
 
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -7,14 +7,14 @@ import { type Config, readConfig } from '../config.ts';
 import type { ListenAddress } from '../domain/public-endpoint.ts';
 import type { World } from '../world/world.ts';
 import { paths } from './install-plan.ts';
-import { askHealth } from './local-health.ts';
+import { fetchHealth } from './local-health.ts';
 import { run } from './update-binary.ts';
 
-/** A stop drains for up to 10 seconds; a start may update a large file. */
+/** A stop takes up to 10 seconds; a start may migrate a large database. */
 const systemctlTimeoutMs = 300_000;
-const askEachMs = 1_000;
-/** One answer may be the last before it ends. */
-const answersWanted = 3;
+const pollMs = 1_000;
+/** One answer may be the last before a crash. */
+const minAnswers = 3;
 
 const systemctl = (...args: readonly string[]) =>
   run('systemctl', [...args], { timeout: systemctlTimeoutMs });
@@ -33,12 +33,12 @@ export const restart = (unit: string): Promise<unknown> => systemctl('restart', 
 export const stop = (unit: string): Promise<unknown> => systemctl('stop', unit);
 
 /**
- * Our environment, and what it leaves out as the process that the unit runs was set.
- * @param otherwise where that was set by nothing, none runs, or nobody may look
+ * The PAYGATE variables of the process that the unit runs. Our own environment wins.
+ * @param fallback if that process sets none, does not run, or may not be read
  */
 export async function environmentOf(
   unit: string,
-  otherwise: NodeJS.ProcessEnv = process.env,
+  fallback: NodeJS.ProcessEnv = process.env,
 ): Promise<NodeJS.ProcessEnv> {
   try {
     const { stdout } = await systemctl('show', '--property', 'MainPID', '--value', unit);
@@ -47,46 +47,53 @@ export async function environmentOf(
       const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
       return name === undefined ? [] : [[name, value]];
     });
-    return set.length === 0 ? otherwise : { ...Object.fromEntries(set), ...process.env };
+    return set.length === 0 ? fallback : { ...Object.fromEntries(set), ...process.env };
   } catch {
-    return otherwise;
+    return fallback;
   }
 }
 
-/** How the installed paygate is set where our environment says nothing. @param listen in the place of what either says */
+/**
+ * The configuration of our environment, completed from the installed service.
+ * @param listen replaces the address of both
+ */
 export async function configOfService(listen: string | undefined): Promise<Config> {
   const unit = basename(paths.unit);
   return readConfig(listen ? { listen: [listen] } : {}, await environmentOf(unit));
 }
 
-export interface Expected {
-  /** Asked for each time: who does not run has none to tell of. */
-  readonly doors: () => Promise<readonly ListenAddress[]>;
+export interface ExpectedServer {
+  /** Read before each request: only a running process has an environment. */
+  readonly addresses: () => Promise<readonly ListenAddress[]>;
   readonly version: string;
 }
 
-/** Waits until it has answered some times as that version. @returns why it did not; undefined when it did */
-export async function faultOfStart(
+/**
+ * Waits until the service has answered several times with that version.
+ * @returns why it did not, undefined if it did
+ */
+export async function startFault(
   world: World,
-  expected: Expected,
+  expected: ExpectedServer,
   withinMs: number,
 ): Promise<string | undefined> {
   const until = world.monotonic() + withinMs;
-  let fault: string | undefined = 'it was not asked';
+  let fault: string | undefined = 'no request was made';
   let answers = 0;
   while (world.monotonic() < until) {
-    fault = await faultNow(expected);
+    fault = await currentFault(expected);
     answers = fault === undefined ? answers + 1 : 0;
-    if (answers === answersWanted) return undefined;
-    await new Promise<void>((resolve) => void world.after(askEachMs, resolve));
+    if (answers === minAnswers) return undefined;
+    await new Promise<void>((resolve) => void world.after(pollMs, resolve));
   }
-  return fault ?? 'it does not keep answering';
+  return fault ?? 'it stops answering';
 }
 
-async function faultNow({ doors, version }: Expected): Promise<string | undefined> {
-  const asked = await doors();
-  const places = asked.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const found = await askHealth(asked);
-  if (found === undefined) return `nothing answers at ${places}`;
-  return found.version === version ? undefined : `version ${found.version} answers at ${places}`;
+async function currentFault(expected: ExpectedServer): Promise<string | undefined> {
+  const addresses = await expected.addresses();
+  const text = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const report = await fetchHealth(addresses);
+  if (report === undefined) return `nothing answers at ${text}`;
+  if (report.version === expected.version) return undefined;
+  return `version ${report.version} answers at ${text}`;
 }

@@ -1,11 +1,12 @@
-// The service of `paygate install`: it may write its own folder, speak to the network, and nothing else.
-// A test holds its score (`systemd-analyze security`). https://www.freedesktop.org/software/systemd/man/systemd.exec.html
+// The systemd unit of `paygate install`: it may write its own folder and use the network, nothing
+// else. A test checks its score (`systemd-analyze security`).
+// https://www.freedesktop.org/software/systemd/man/systemd.exec.html
 
 export const systemdUnit = `[Unit]
 Description=paygate, a Bitcoin payment gateway
 Wants=network-online.target
 After=network-online.target
-# However often it ends, it is started again: also where a disk or a port is only free an hour later.
+# Restart without limit: a disk or a port may be free only an hour later.
 StartLimitIntervalSec=0
 
 [Service]
@@ -16,7 +17,7 @@ User=paygate
 Group=paygate
 Restart=always
 RestartSec=2
-# A wrong setting stays wrong.
+# 2: invalid usage. A restart cannot correct a setting.
 RestartPreventExitStatus=2
 TimeoutStopSec=15
 StateDirectory=paygate

@@ -1,5 +1,5 @@
-// The executable's place: a new one is copied beside it, checked there, byte for byte what will run, and put
-// in place by a rename. The one before stays beside it as `.previous`. Nothing here knows of a database.
+// Replaces the executable: a new one is copied beside it, checked there, and put in place by a
+// rename. The former one stays beside it as `.previous`. Nothing here knows a database.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,39 +23,55 @@ import type { Owner } from './file-owner.ts';
 
 export const run = promisify(execFile);
 
-/** For a program that only says something and ends. */
+/** For a program that prints something and ends. */
 const runTimeoutMs = 60_000;
-const sumsName = 'SHA256SUMS';
+const sumsFileName = 'SHA256SUMS';
 
-/** What a file must hash to: what was given, or what SHA256SUMS beside it says. @throws PaygateError */
+/**
+ * The expected SHA-256: the one given, or the one in SHA256SUMS beside the file.
+ * @throws PaygateError
+ */
 export function expectedSum(file: string, given: string | undefined): string {
   if (given !== undefined) {
     if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase();
-    throw new PaygateError('invalid', '--sha256: 64 hexadecimal digits expected');
+    throw new PaygateError(
+      'invalid',
+      '--sha256 has no 64 hexadecimal digits; copy it from SHA256SUMS',
+    );
   }
-  if (!existsSync(file)) throw new PaygateError('invalid', `there is no ${file}`);
-  const sums = join(dirname(file), sumsName);
+  if (!existsSync(file)) throw new PaygateError('invalid', `${file} does not exist`);
+  const sums = join(dirname(file), sumsFileName);
   if (!existsSync(sums)) {
-    throw new PaygateError('invalid', `there is no ${sums}: give the checksum with --sha256`);
+    throw new PaygateError('invalid', `${sums} does not exist; give the checksum with --sha256`);
   }
   const found = [...readFileSync(sums, 'utf8').matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].filter(
     ([, , name]) => name === basename(file),
   );
   const [, sum] = found[0] ?? [];
   if (sum === undefined || found.length > 1) {
-    throw new PaygateError('invalid', `${sums} does not name ${basename(file)} once`);
+    throw new PaygateError(
+      'invalid',
+      `${sums} does not list ${basename(file)} exactly once; give the checksum with --sha256`,
+    );
   }
   return sum;
 }
 
-/** Copies it beside the executable and checks the copy. @returns where it lies @throws PaygateError */
-export async function bringIn(file: string, binary: string, sum: string): Promise<string> {
+/**
+ * Copies `file` beside the executable and checks the copy.
+ * @returns its path
+ * @throws PaygateError
+ */
+export async function copyChecked(file: string, binary: string, sum: string): Promise<string> {
   const fresh = join(dirname(binary), `.${basename(binary)}-new`);
   try {
     copyFileSync(file, fresh);
     const found = await hashOf(fresh);
     if (found !== sum) {
-      throw new PaygateError('invalid', `${file}: its checksum is ${found}, not ${sum}`);
+      throw new PaygateError(
+        'invalid',
+        `${file}: the checksum is ${found}, not ${sum}; download it again`,
+      );
     }
     chmodSync(fresh, 0o755);
     syncPath(fresh);
@@ -73,48 +89,54 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** @throws PaygateError where it does not run here, or is no paygate */
+/** @throws PaygateError if it does not run here, or is not paygate */
 export async function versionOf(binary: string): Promise<string> {
-  const said = await run(binary, ['--version'], { timeout: runTimeoutMs }).catch((error) => {
+  const result = await run(binary, ['--version'], { timeout: runTimeoutMs }).catch((error) => {
     throw new PaygateError('unavailable', `it does not run on this machine: ${firstLine(error)}`);
   });
-  const [version] = /^\d+\.\d+\.\d+\S*$/m.exec(said.stdout) ?? [];
-  if (version === undefined) throw new PaygateError('invalid', 'it is no paygate');
+  const [version] = /^\d+\.\d+\.\d+\S*$/m.exec(result.stdout) ?? [];
+  if (version === undefined) throw new PaygateError('invalid', 'it is not paygate');
   return version;
 }
 
 /**
- * Whether it understands a database; it looks at a copy.
- * @param owner as whom: who is told nothing of our environment, and has no way to our terminal
- * @throws PaygateError
+ * Runs the new executable's `check` on a snapshot, as `owner` without our environment and terminal.
+ * @throws PaygateError if it cannot read the database
  */
-export function readsDatabase(binary: string, snapshot: string, owner: Owner | undefined): void {
+export function assertReadsDatabase(
+  binary: string,
+  snapshot: string,
+  owner: Owner | undefined,
+): void {
   const { status, signal, stdout, stderr, error } = spawnSync(binary, ['check', snapshot], {
     timeout: 10 * runTimeoutMs,
     encoding: 'utf8',
     ...(owner && { ...owner, env: {}, detached: true }),
   });
   if (status === 0) return;
-  const said = [stderr, stdout, `it ended with ${status ?? signal}`].find(Boolean);
-  const why = firstLine(error ?? { stderr: said });
+  const output = [stderr, stdout, `it ended with ${status ?? signal}`].find(Boolean);
+  const why = firstLine(error ?? { stderr: output });
   throw new PaygateError('unavailable', `it cannot read the database: ${why}`);
 }
 
-/** The first bytes of a Linux program, up to the processor that it is for (https://refspecs.linuxfoundation.org/elf/elf.pdf). */
+/**
+ * The header of a Linux program, up to its processor:
+ * https://refspecs.linuxfoundation.org/elf/elf.pdf
+ */
 const elf = Buffer.from('\x7fELF', 'latin1');
 const elfHeaderBytes = 20;
 
-/** @throws PaygateError where a program would be replaced by something else, or by one for another processor */
-export function assertSameKind(fresh: string, binary: string): void {
-  const [before, after] = [startOf(binary), startOf(fresh)];
+/** @throws PaygateError if the new file is no program, or one for another processor */
+export function assertSamePlatform(fresh: string, binary: string): void {
+  const [before, after] = [firstBytes(binary), firstBytes(fresh)];
   if (!before.subarray(0, 4).equals(elf)) return;
   // Class and byte order, then the processor (e_machine).
   const kind = (bytes: Buffer) => [bytes.subarray(0, 6), bytes.subarray(18, 20)];
   if (Buffer.concat(kind(before)).equals(Buffer.concat(kind(after)))) return;
-  throw new PaygateError('invalid', 'it is no program of this machine');
+  throw new PaygateError('invalid', 'it is not a program for this machine');
 }
 
-function startOf(path: string): Buffer {
+function firstBytes(path: string): Buffer {
   const file = openSync(path, 'r');
   try {
     const bytes = Buffer.alloc(elfHeaderBytes);
@@ -125,53 +147,55 @@ function startOf(path: string): Buffer {
   }
 }
 
-/** @throws PaygateError where the version to come is older; by the precedence of https://semver.org, §11 */
+/**
+ * @throws PaygateError if the new version is older, by the precedence of https://semver.org, §11
+ */
 export function assertNotOlder(before: string, after: string): void {
-  const [core, candidate] = partsOf(before);
-  const [nextCore, nextCandidate] = partsOf(after);
-  const order = byNumbers(nextCore, core) || byCandidate(nextCandidate, candidate);
+  const [core, candidate] = versionParts(before);
+  const [nextCore, nextCandidate] = versionParts(after);
+  const order = compareNumbers(nextCore, core) || compareCandidates(nextCandidate, candidate);
   if (order >= 0) return;
   throw new PaygateError(
     'invalid',
-    `it is ${after}, which is older than ${before}: add --downgrade if that is what you want`,
+    `it is ${after}, which is older than ${before}; add --downgrade if you want that`,
   );
 }
 
-const byNumbers = new Intl.Collator('en', { numeric: true }).compare;
+const compareNumbers = new Intl.Collator('en', { numeric: true }).compare;
 
-function byCandidate(a: string, b: string): number {
+function compareCandidates(a: string, b: string): number {
   if (a === '' || b === '') return Number(a === '') - Number(b === '');
-  return byNumbers(a, b);
+  return compareNumbers(a, b);
 }
 
-function partsOf(version: string): [core: string, candidate: string] {
+function versionParts(version: string): [core: string, candidate: string] {
   const [core = '', ...candidate] = version.split('+')[0]?.split('-') ?? [];
   return [core, candidate.join('-')];
 }
 
 export const previousOf = (binary: string): string => `${binary}.previous`;
 
-/** The fresh one takes the executable's place, which is never empty. */
-export function swapIn(fresh: string, binary: string): void {
+/** Replaces the executable; at every moment one of the two is in place. */
+export function replaceBinary(fresh: string, binary: string): void {
   const previous = previousOf(binary);
   rmSync(previous, { force: true });
   try {
     linkSync(binary, previous);
   } catch {
-    // A file system without links.
+    // The file system has no hard links.
     copyFileSync(binary, previous);
   }
   replaceFile(fresh, binary);
 }
 
-export const swapBack = (binary: string): void => replaceFile(previousOf(binary), binary);
+export const restorePrevious = (binary: string): void => replaceFile(previousOf(binary), binary);
 
-/** Of what a program complained of, for one line. */
+/** The first line of a program's error output, else of its output, else of the error. */
 export function firstLine(error: unknown): string {
   const { stderr, stdout } = Object(error) as { stderr?: unknown; stdout?: unknown };
-  const said = [stderr, stdout].find((each) => typeof each === 'string' && each.trim() !== '');
+  const output = [stderr, stdout].find((each) => typeof each === 'string' && each.trim() !== '');
   return (
-    String(said ?? reasonOf(error))
+    String(output ?? reasonOf(error))
       .trim()
       .split('\n')[0]
       ?.slice(0, 300) ?? ''

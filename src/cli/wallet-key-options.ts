@@ -1,5 +1,5 @@
-// Reads a merchant's key from the command line: from the argument, or from standard input where it
-// says `-`, so that it need not stand in the shell's history. Shows what addresses it makes.
+// The options that name a merchant's key, and its reading. `--xpub -` reads standard input, so that
+// the key is not in the shell's history.
 
 import { Option } from 'commander';
 import type { ScriptType } from '../bitcoin/address.ts';
@@ -16,27 +16,26 @@ export interface KeyOptions {
 export const xpubOption = (): Option =>
   new Option(
     '--xpub <key>',
-    'xpub, ypub, zpub (or tpub, upub, vpub), an output descriptor with checksum, or the file that a wallet exports; - reads it from standard input',
+    'xpub, ypub, zpub (or tpub …), descriptor, or wallet export; - reads standard input',
   ).makeOptionMandatory();
 
 export const scriptOption = (): Option =>
   new Option(
     '--script <type>',
-    'how addresses are made of an xpub or tpub, or which account of a file',
+    'address type of an xpub or tpub, or account of a wallet export',
   ).choices(scriptTypes);
 
 export const depthOption = (): Option =>
-  new Option('--allow-depth', 'accept a key from below the account level');
+  new Option('--allow-depth', 'accept a key below the account level');
 
 export const startIndexOption = (): Option =>
   new Option(
     '--start-index <n>',
-    'first index to issue, without a scan of the chain; beyond the last one used elsewhere',
+    'first index to issue, above the last used one; skips the chain scan',
   ).argParser(wholeNumber(0, maxIndex));
 
-/** For a person. */
 export const compareWith = (addresses: readonly string[]): string =>
-  `Compare its first receive addresses with those that your own wallet shows:
+  `Compare its first receive addresses with those of your wallet:
 ${addresses.map((each, index) => `  ${index}  ${each}`).join('\n')}`;
 
 export async function readWalletKey(
@@ -54,7 +53,7 @@ async function readInput(): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     text += chunk;
-    // No wallet's file is that long, and so much is refused.
+    // No wallet exports that much: the parser refuses it.
     if (text.length > 1_000_000) break;
   }
   return text;

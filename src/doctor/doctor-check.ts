@@ -1,25 +1,25 @@
-// What a check of the doctor is and how one is made: by itself, under a deadline, and never with a fault
-// that ends the others. It changes nothing, neither in the file nor elsewhere.
+// What a check of the doctor is, and how checks run: all at once, each with a deadline. An error
+// fails only its own check. A check changes nothing.
 
 import { reasonOf } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 
-/** `warn` wants a look; `fail` keeps paygate from its work, or puts money or secrets at risk. */
-export type State = 'ok' | 'warn' | 'fail' | 'skip';
+/** `warn`: somebody should look; `fail`: paygate cannot work, or money or secrets are at risk. */
+export type CheckState = 'ok' | 'warn' | 'fail' | 'skip';
 
 export interface CheckResult {
-  readonly state: State;
-  /** For a person: what was seen, and what to do about it. */
+  readonly state: CheckState;
+  /** What the check found, and what to do about it. */
   readonly text: string;
 }
 
 export interface Check {
-  /** The same word for all checks of a kind, such as `electrum`. */
+  /** All checks of a kind have the same name, such as `electrum`. */
   readonly name: string;
   readonly run: (signal: AbortSignal) => CheckResult | Promise<CheckResult>;
 }
 
-export interface Checked extends CheckResult {
+export interface NamedResult extends CheckResult {
   readonly check: string;
 }
 
@@ -28,23 +28,23 @@ export const warn = (text: string): CheckResult => ({ state: 'warn', text });
 export const fail = (text: string): CheckResult => ({ state: 'fail', text });
 export const skip = (text: string): CheckResult => ({ state: 'skip', text });
 
-/** For one check, whatever it waits for; what it opened ends with the signal. */
+/** Deadline of one check; its signal closes the connections that it opened. */
 const deadlineMs = 20_000;
 
-/** All at once; the answers come in the order of the checks. */
-export const examine = (
+/** Runs all checks at once. The results are in the order of the checks. */
+export const runChecks = (
   world: Pick<World, 'after'>,
   checks: readonly Check[],
-): Promise<Checked[]> =>
+): Promise<NamedResult[]> =>
   Promise.all(
-    checks.map(async ({ name, run }) => ({ check: name, ...(await inTime(world, run)) })),
+    checks.map(async ({ name, run }) => ({ check: name, ...(await withDeadline(world, run)) })),
   );
 
-async function inTime(world: Pick<World, 'after'>, run: Check['run']): Promise<CheckResult> {
+async function withDeadline(world: Pick<World, 'after'>, run: Check['run']): Promise<CheckResult> {
   const ending = new AbortController();
   const late = Promise.withResolvers<CheckResult>();
   const cancel = world.after(deadlineMs, () => {
-    late.resolve(fail(`it was not done after ${deadlineMs / 1000} seconds`));
+    late.resolve(fail(`the check was not done after ${deadlineMs / 1000} seconds`));
     ending.abort(new Error('the check took too long'));
   });
   const work = (async () => run(ending.signal))().catch((error) => fail(reasonOf(error)));

@@ -1,6 +1,5 @@
-// Asks an Electrum server what the watcher would: its network, its newest block and that block's work,
-// whether our chain is its chain, and each request that a payment's way needs. It learns nothing: a certificate
-// that nobody has pinned yet is only told.
+// Checks an Electrum server as the watcher uses it: network, newest block and its work, our chain,
+// and each request of a payment. It stores nothing: a new certificate is reported, not pinned.
 
 import { meetsTarget, parseHeader } from '../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
@@ -20,79 +19,79 @@ import { reasonOf } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SocksProxy, World } from '../world/world.ts';
-import { type Check, type Checked, type CheckResult, fail, ok, warn } from './doctor-check.ts';
+import { type Check, type CheckResult, fail, type NamedResult, ok, warn } from './doctor-check.ts';
 
-export interface ElectrumParts {
+export interface ElectrumChecksInput {
   readonly world: World;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   readonly proxy: SocksProxy | undefined;
-  /** Undefined where the file cannot be opened. */
+  /** Undefined if the database cannot be opened. */
   readonly store: Pick<Store, 'headers' | 'servers' | 'paymentView'> | undefined;
 }
 
 const name = 'electrum';
 
-/** A finding about a server whose name did not resolve. */
+/** Whether the host name of the server did not resolve. */
 interface Unresolvable {
   readonly isUnresolved?: boolean;
 }
-type ServerFinding = CheckResult & Unresolvable;
-export type ServerChecked = Checked & Unresolvable;
+type ServerResult = CheckResult & Unresolvable;
+export type NamedServerResult = NamedResult & Unresolvable;
 
-/** Payments that are looked through for one in a block. */
-const recent = 50;
+/** How many of the newest payments are searched for one in a block. */
+const maxPayments = 50;
 /** The hash of no script: its history is empty. */
 const unusedScripthash = '00'.repeat(32) as Scripthash;
 
-export function electrumChecks(parts: ElectrumParts): Check[] {
-  const none = `name a server with --electrum: ${parts.network.name} has no built-in list`;
-  if (parts.servers.length === 0) return [{ name, run: async () => fail(none) }];
-  return parts.servers.map((server) => ({
+export function electrumChecks(input: ElectrumChecksInput): Check[] {
+  const none = `${input.network.name} has no built-in servers; name one with --electrum`;
+  if (input.servers.length === 0) return [{ name, run: async () => fail(none) }];
+  return input.servers.map((server) => ({
     name,
-    run: (signal) => electrumCheck(parts, server, signal),
+    run: (signal) => electrumCheck(input, server, signal),
   }));
 }
 
 async function electrumCheck(
-  parts: ElectrumParts,
+  input: ElectrumChecksInput,
   server: ServerAddress,
   signal: AbortSignal,
-): Promise<ServerFinding> {
-  const known = parts.store?.servers.trust(server.label);
+): Promise<ServerResult> {
+  const known = input.store?.servers.trust(server.label);
   let trust = known;
-  const refusals = new Refusals(parts.world);
+  const refusals = new Refusals(input.world);
   const open = () =>
     openSession({
-      world: parts.world,
+      world: input.world,
       server,
       refusals,
-      genesisHash: parts.network.genesisHash,
+      genesisHash: input.network.genesisHash,
       generation: 0,
       known,
       onLearn: async (learnt) => {
         trust = learnt;
       },
-      options: parts.proxy === undefined ? {} : { proxy: parts.proxy },
+      options: input.proxy === undefined ? {} : { proxy: input.proxy },
       handlers: { onHeader: () => {}, onStatus: () => {}, onClose: () => {} },
       signal,
     });
   let session: Session;
   try {
     session = await open()
-      // One that closes the connection at that is asked in another way.
+      // A server may close the connection at `server.features`; the second session omits it.
       .catch((error) => (refusals.refuses(methods.features) ? open() : Promise.reject(error)));
   } catch (error) {
     const { cause } = Object(error) as { cause?: unknown };
     return { ...failed(error, server.label), isUnresolved: isDnsError(errorCodeOf(cause)) };
   }
   try {
-    const { state, text } = await ask(parts, session);
+    const { state, text } = await checkSession(input, session);
     return { state, text: `${server.label}: ${text}${describeTrust(server, trust)}` };
   } catch (error) {
     return failed(error, server.label);
   } finally {
-    session.close('the doctor has seen enough');
+    session.close('the doctor is done');
   }
 }
 
@@ -102,16 +101,16 @@ function describeTrust({ tls, insecure }: ServerAddress, trust: TlsIdentity | un
   return trust?.kind === 'valid' ? ', its certificate is valid' : ', its certificate is pinned';
 }
 
-async function ask(
-  { world, network, store }: ElectrumParts,
+async function checkSession(
+  { world, network, store }: ElectrumChecksInput,
   session: Session,
 ): Promise<CheckResult> {
   const { height, raw } = await session.subscribeHeaders();
   const tip = parseHeader(raw);
   if (!meetsTarget(tip)) return fail(`block ${height} has no work`);
-  const apart = await differs(session, store, height);
+  const apart = await chainDifference(session, store, height);
   if (apart !== undefined) return warn(apart);
-  const proof = await proofOf(session, height, tip.merkleRoot, latest(store));
+  const proof = await proofResult(session, height, tip.merkleRoot, newestPayment(store));
   if (proof.state === 'fail') return proof;
   const ageMs = world.now() - tip.time * 1000;
   const text = `block ${height}, ${session.software}, ${proof.text}`;
@@ -123,10 +122,10 @@ async function ask(
     : ok(text);
 }
 
-/** At the height that both have; undefined where they agree, or nothing is known. */
-async function differs(
+/** Compares at the lower of both tips. Undefined if the blocks agree, or none is known. */
+async function chainDifference(
   session: Session,
-  store: ElectrumParts['store'],
+  store: ElectrumChecksInput['store'],
   height: number,
 ): Promise<string | undefined> {
   const ours = store?.headers.tipHeight();
@@ -139,29 +138,29 @@ async function differs(
   return `its block ${shared} is not the one that paygate has verified`;
 }
 
-interface Known {
+interface KnownTransaction {
   readonly txid: Txid;
   readonly height: number;
 }
 
-/** A transaction that must be there: the newest payment that is in a block. */
-function latest(store: ElectrumParts['store']): Known | undefined {
-  const rows = store?.paymentView.list({ limit: recent }) ?? [];
+/** The newest payment that is in a block: a transaction that the server must have. */
+function newestPayment(store: ElectrumChecksInput['store']): KnownTransaction | undefined {
+  const rows = store?.paymentView.list({ limit: maxPayments }) ?? [];
   const [found] = rows.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }]));
   return found;
 }
 
-/** The coinbase of the newest block, up to the root in its header, and what a payment's way needs besides. */
-async function proofOf(
+/** Proves the coinbase of the newest block, and makes the other requests that a payment needs. */
+async function proofResult(
   session: Session,
   height: number,
   root: Uint8Array,
-  paid: Known | undefined,
+  paid: KnownTransaction | undefined,
 ): Promise<CheckResult> {
   const refused: string[] = [];
-  async function orRefused<T>(asked: Promise<T>): Promise<T | undefined> {
+  async function orRefused<T>(request: Promise<T>): Promise<T | undefined> {
     try {
-      return await asked;
+      return await request;
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
       refused.push(`${error.message}; ${requestAdvice(error.request)}`);
@@ -173,24 +172,25 @@ async function proofOf(
   await orRefused(session.history(unusedScripthash));
   const needed = refused.length;
   const coinbase = await orRefused(session.coinbase(height));
-  const isByPlace = refused.length === needed;
+  const canByPosition = refused.length === needed;
   if (coinbase !== undefined && !new ProvenTree(root).proves(coinbase.txid, coinbase.branch, 0)) {
     return fail(`its proof for block ${height} is wrong`);
   }
-  const known = coinbase === undefined ? paid : { txid: coinbase.txid, height };
-  if (known !== undefined) {
-    await orRefused(session.transaction(known.txid));
-    const proof = await orRefused(session.merkle(known.txid, known.height));
-    const isOfTip = known.height === height && coinbase !== undefined;
-    if (proof && isOfTip && !new ProvenTree(root).proves(known.txid, proof.branch, proof.pos)) {
+  const example = coinbase === undefined ? paid : { txid: coinbase.txid, height };
+  if (example !== undefined) {
+    await orRefused(session.transaction(example.txid));
+    const proof = await orRefused(session.merkle(example.txid, example.height));
+    const isOfTip = example.height === height && coinbase !== undefined;
+    if (proof && isOfTip && !new ProvenTree(root).proves(example.txid, proof.branch, proof.pos)) {
       return fail(`its proof for block ${height} is wrong`);
     }
   }
-  if (refused.length > Number(!isByPlace)) return fail(refused.join('; '));
-  const untried = known === undefined ? '; whether it shows and proves one was not asked' : '';
-  return isByPlace
+  if (refused.length > Number(!canByPosition)) return fail(refused.join('; '));
+  const untried =
+    example === undefined ? '; whether it returns and proves a transaction was not checked' : '';
+  return canByPosition
     ? ok('proves a transaction of it')
-    : warn(`proves none by its place: ${refused.join('; ')}${untried}`);
+    : warn(`refuses to prove a transaction by its position: ${refused.join('; ')}${untried}`);
 }
 
 /** A server that cannot be reached or used, and what to do. */
@@ -199,8 +199,8 @@ function failed(error: unknown, label: string): CheckResult {
   return fail(`${label}: ${reasonOf(error)}; ${requestAdvice(request)}`);
 }
 
-/** An offline machine is told of once, and not for each of many names. */
-export function offlineOnce(checked: readonly ServerChecked[]): Checked[] {
+/** Merges the results of all servers into one if no host name resolves: the machine is offline. */
+export function mergeOffline(checked: readonly NamedServerResult[]): NamedResult[] {
   const ofServers = checked.filter(({ check }) => check === name);
   const isOffline = ofServers.length > 1 && ofServers.every((each) => each.isUnresolved);
   const [first] = ofServers;

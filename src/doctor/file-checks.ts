@@ -1,5 +1,5 @@
-// What the doctor looks at in the file and around it: database, mark, disk, permissions, clock, wallets,
-// snapshots. The file is opened as every command opens it, and only read.
+// The doctor's checks of the database and its surroundings: mark file, disk, permissions, clock,
+// wallets, snapshots. The database is opened as every command opens it, and only read.
 
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,13 +19,13 @@ import type { World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
 import { fileSystemCheck } from './file-system-check.ts';
 
-export interface FileParts {
+export interface FileChecksInput {
   readonly world: Pick<World, 'now' | 'monotonic'>;
   readonly store: Store;
   readonly walletGap: number;
-  /** When this paygate was released, epoch milliseconds; a clock that shows an earlier time is wrong. */
+  /** Release date of this version, epoch ms; a clock before it is wrong. */
   readonly releasedAt?: number;
-  /** Of the one who runs the doctor; undefined where users have no numbers. */
+  /** The user who runs the doctor; undefined on systems without user ids. */
   readonly uid: number | undefined;
 }
 
@@ -34,62 +34,62 @@ const mebibyte = 1024 * 1024;
 const snapshotDueMs = hourMs;
 const snapshotLateMs = 24 * hourMs;
 
-export const fileChecks = (parts: FileParts): Check[] => [
-  { name: 'database', run: () => databaseCheck(parts) },
-  { name: 'mark', run: () => markCheck(parts) },
-  ...placeChecks(parts.store.database, parts.uid),
-  { name: 'clock', run: () => clockCheck(parts) },
-  { name: 'wallets', run: () => walletsCheck(parts) },
-  { name: 'snapshot', run: () => snapshotCheck(parts) },
+export const fileChecks = (input: FileChecksInput): Check[] => [
+  { name: 'database', run: () => databaseCheck(input) },
+  { name: 'mark', run: () => markCheck(input) },
+  ...diskChecks(input.store.database, input.uid),
+  { name: 'clock', run: () => clockCheck(input) },
+  { name: 'wallets', run: () => walletsCheck(input) },
+  { name: 'snapshot', run: () => snapshotCheck(input) },
 ];
 
-/** What can be said of a file that is not opened as well. */
-type Place = Pick<Database, 'path' | 'bytes' | 'walBytes' | 'freeBytes'>;
+/** What is known even of a database that is not open. */
+type DatabaseFile = Pick<Database, 'path' | 'bytes' | 'walBytes' | 'freeBytes'>;
 
-const placeChecks = (place: Place, uid: number | undefined): Check[] => [
+const diskChecks = (place: DatabaseFile, uid: number | undefined): Check[] => [
   { name: 'disk', run: () => diskCheck(place) },
   { name: 'file system', run: () => fileSystemCheck(place.path) },
   { name: 'permissions', run: () => permissionsCheck(place.path, uid) },
 ];
 
-/** Of a file that cannot be opened, or is not to be. */
-export const closedChecks = (path: string, uid: number | undefined): Check[] => {
+/** The checks of a database that cannot be opened, or must not be. */
+export const closedFileChecks = (path: string, uid: number | undefined): Check[] => {
   if (!existsSync(dirname(path))) return [];
   const size = (end: string) => statSync(`${path}${end}`, { throwIfNoEntry: false })?.size ?? 0;
   const sizes = { bytes: () => size(''), walBytes: () => size('-wal') };
-  return placeChecks({ path, ...sizes, freeBytes: () => freeBytesAt(dirname(path)) }, uid);
+  return diskChecks({ path, ...sizes, freeBytes: () => freeBytesAt(dirname(path)) }, uid);
 };
 
 const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`;
 
-function databaseCheck({ store: { database, network, catalog } }: FileParts): CheckResult {
+function databaseCheck({ store: { database, network, catalog } }: FileChecksInput): CheckResult {
   const stores = catalog.stores().length;
-  const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of log`;
+  const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of WAL`;
   const text = `${database.path}: ${network}, ${stores} store(s), ${size}`;
   return stores === 0
-    ? warn(`${text}: add a store with \`paygate store add\``)
-    : ok(`${text}; \`paygate check\` looks at every page`);
+    ? warn(`${text}; add a store with \`paygate store add\``)
+    : ok(`${text}; \`paygate check\` checks every page`);
 }
 
-/** The mark is read first: what is issued meanwhile puts the counters further, never behind. */
-function markCheck({ store }: FileParts): CheckResult {
+/** Reads the mark file first: addresses issued meanwhile only raise the counters. */
+function markCheck({ store }: FileChecksInput): CheckResult {
   const mark = openHighWaterMark(store.database.path, store.instance);
   mark.close();
   const resumption = resume(countersOf(store), mark.reading);
   if (resumption.kind === 'copy') {
     return fail(
       `the next start takes the database for a copy and skips addresses: ${resumption.reason}; ` +
-        '`paygate restore --moved` where that is not so',
+        'if it is no copy, run `paygate restore --moved`',
     );
   }
   return ok(
     mark.reading === undefined
-      ? 'none yet, for there is no wallet'
-      : 'it is of this database, and the counters are where it says',
+      ? 'no mark file yet, because there is no wallet'
+      : 'the mark file belongs to this database and agrees with its counters',
   );
 }
 
-function diskCheck(place: Place): CheckResult {
+function diskCheck(place: DatabaseFile): CheckResult {
   const free = place.freeBytes();
   const text = `${inMebibytes(free)} free beside the database`;
   if (free < minFreeBytes) {
@@ -97,19 +97,19 @@ function diskCheck(place: Place): CheckResult {
   }
   const needed = place.bytes() + place.walBytes() + minFreeBytes;
   const other = otherDiskOf(place.path);
-  const room = other === undefined ? free : freeBytesAt(other);
-  const where = other === undefined ? text : `${inMebibytes(room)} free in ${other}`;
-  return room < needed
+  const freeThere = other === undefined ? free : freeBytesAt(other);
+  const where = other === undefined ? text : `${inMebibytes(freeThere)} free in ${other}`;
+  return freeThere < needed
     ? warn(`${where}: a snapshot needs ${inMebibytes(needed)}, so none is taken`)
     : ok(text);
 }
 
-/** The folder of the snapshots, where it is on another disk than the database. */
+/** The folder of the snapshots, if it is on another disk than the database. */
 function otherDiskOf(path: string): string | undefined {
   const folder = backupFolder(path);
-  // One that the first snapshot makes is made in the folder around it.
-  const there = [folder, dirname(folder)].find((each) => existsSync(each)) ?? dirname(path);
-  return statSync(there).dev === statSync(dirname(path)).dev ? undefined : there;
+  // The first snapshot makes the folder in its parent.
+  const existing = [folder, dirname(folder)].find((each) => existsSync(each)) ?? dirname(path);
+  return statSync(existing).dev === statSync(dirname(path)).dev ? undefined : existing;
 }
 
 function permissionsCheck(path: string, uid: number | undefined): CheckResult {
@@ -125,16 +125,16 @@ function permissionsCheck(path: string, uid: number | undefined): CheckResult {
   });
   faults.push(...unwritableAt(path));
   if ((statSync(folder).mode & 0o022) !== 0) {
-    faults.push(`${folder}: others may put files there; chmod go-w it`);
+    faults.push(`${folder}: others may write there; run chmod go-w`);
   }
   return faults.length === 0
-    ? ok('only its user may read the database, its mark and its snapshots')
+    ? ok('only its user may read the database, the mark file and the snapshots')
     : fail(faults.join('; '));
 }
 
 function secretFaults(path: string, { mode, uid: owner }: Stats, uid: number | undefined) {
   return [
-    ...((mode & 0o077) === 0 ? [] : [`${path}: others may read keys in it; chmod 600 it`]),
+    ...((mode & 0o077) === 0 ? [] : [`${path}: others may read the keys in it; run chmod 600`]),
     ...(uid === undefined || owner === uid
       ? []
       : [`${path}: belongs to user ${owner}, not to ${uid}`]),
@@ -146,7 +146,7 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-function clockCheck({ world, store, releasedAt }: FileParts): CheckResult {
+function clockCheck({ world, store, releasedAt }: FileChecksInput): CheckResult {
   const now = world.now();
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
   const tip = store.headers.tip();
@@ -159,51 +159,52 @@ function clockCheck({ world, store, releasedAt }: FileParts): CheckResult {
     return fail(`${text}, before this paygate was released: set the clock`);
   }
   return tip === undefined
-    ? ok(`${text}; there is no block yet to compare that with`)
+    ? ok(`${text}; there is no block yet to compare with`)
     : ok(`${text}, not before block ${tip.height}`);
 }
 
-function walletsCheck({ store, walletGap, world }: FileParts): CheckResult {
+function walletsCheck({ store, walletGap, world }: FileChecksInput): CheckResult {
   const wallets = store.catalog.wallets();
   const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
   const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
-  const troubles = [
+  const problems = [
     ...warnings,
-    ...scanning.map(({ id }) => `wallet ${id} waits for a scan of the chain: no address yet`),
+    ...scanning.map(({ id }) => `wallet ${id} issues no address until the chain is scanned`),
   ];
-  if (wallets.length === 0) return skip('there is none yet');
-  return troubles.length === 0
+  if (wallets.length === 0) return skip('there is no wallet yet');
+  return problems.length === 0
     ? ok(`${wallets.length} wallet(s), none beyond a gap limit of ${walletGap}`)
-    : warn(troubles.join('; '));
+    : warn(problems.join('; '));
 }
 
-/** Compared with the last change: what has not changed needs no new one. */
-function snapshotCheck({ world, store: { database } }: FileParts): CheckResult {
+/** Compares the last snapshot with the last change: an unchanged database needs no new one. */
+function snapshotCheck({ world, store: { database } }: FileChecksInput): CheckResult {
   const [latest = '', damaged = ''] = [latestName, damagedName].map((name) =>
     join(backupFolder(database.path), name),
   );
   if (existsSync(damaged)) {
     return fail(
-      `${damaged}: the check of each day found it damaged, and so may the database be (\`paygate check\`); stop serve and ` +
-        `put a copy in its place that is whole, by ${restoreHint(database.path)} or one of a day`,
+      `${damaged}: the daily check found this snapshot damaged, and the database may be too (\`paygate check\`); ` +
+        `stop serve and restore an intact copy: ${restoreHint(database.path)}, or a daily snapshot`,
     );
   }
   const taken = statSync(latest, { throwIfNoEntry: false })?.mtimeMs;
   if (taken === undefined) {
     return warn(
-      `${latest}: there is none; serve takes one each quarter of an hour, \`paygate backup\` now`,
+      `${latest} does not exist; serve takes one every 15 minutes, \`paygate backup\` takes one now`,
     );
   }
   const minutes = Math.max(0, Math.round((world.now() - taken) / 60_000));
   const changedAt = Math.max(
     ...[database.path, `${database.path}-wal`].map((path) => {
       const stat = statSync(path, { throwIfNoEntry: false });
-      // An empty log is made by whoever opens the file.
+      // Opening the database creates an empty WAL file: that is no change.
       return stat === undefined || stat.size === 0 ? 0 : stat.mtimeMs;
     }),
   );
   const lateMs = changedAt - taken;
-  const text = `the last one is ${minutes} minutes old`;
-  if (lateMs > snapshotLateMs) return fail(`${text}, and the database changed since: see the log`);
-  return lateMs > snapshotDueMs ? warn(`${text}, and the database changed since`) : ok(text);
+  const text = `the last snapshot is ${minutes} minutes old`;
+  if (lateMs > snapshotLateMs)
+    return fail(`${text}, and the database has changed since; see the log`);
+  return lateMs > snapshotDueMs ? warn(`${text}, and the database has changed since`) : ok(text);
 }

@@ -1,16 +1,18 @@
-// Whether the file system under the database keeps the identity of a file, by which a copy is told from its original, and shares
-// it with nobody. By the type that statfs says. https://man7.org/linux/man-pages/man2/statfs.2.html
+// Whether the file system of the database preserves inodes, which distinguish a copy from its
+// original, and is not shared with other machines. Decided by the type that statfs reports.
+// https://man7.org/linux/man-pages/man2/statfs.2.html
 
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CheckResult, ok, warn } from './doctor-check.ts';
 
-const onDisk = 'keep the database on a disk of this machine, as ext4, XFS or btrfs';
+const onDisk = 'put the database on a local disk with ext4, XFS or btrfs';
 const advice = {
-  layer: `which a new container begins anew or shares with others, so that addresses may be given out twice; keep the database in a volume`,
+  layer:
+    'which a new container empties or shares, so addresses may be issued twice; put the database in a volume',
   memory: `which is empty after a restart of the machine; ${onDisk}`,
-  remote: `where locks and inodes may not be those of one file, so that two servers may run on it or a start may take it for a copy; ${onDisk}`,
-  fat: `where the inodes of all files change with a mount, so that the database is taken for a copy; ${onDisk}`,
+  remote: `where locks and inodes are unreliable: two servers may run on one file, or a start may take it for a copy; ${onDisk}`,
+  fat: `where inodes change with each mount, so a start takes the database for a copy; ${onDisk}`,
 } as const;
 
 const types: Readonly<Record<number, readonly [name: string, why: keyof typeof advice]>> = {
@@ -38,15 +40,14 @@ const types: Readonly<Record<number, readonly [name: string, why: keyof typeof a
   19780: ['FAT', 'fat'],
 };
 
-/** @param path of the database, whose folder is there */
+/** @param path of the database, whose folder exists */
 export const fileSystemCheck = (path: string): CheckResult =>
-  fileSystemFinding(dirname(path), statfsSync(dirname(path)).type);
+  fileSystemResult(dirname(path), statfsSync(dirname(path)).type);
 
-/** @param type as statfs says it, of which some kernels take the first bit for a sign */
-export function fileSystemFinding(folder: string, type: number): CheckResult {
+/** @param type as statfs reports it, negative on some systems */
+export function fileSystemResult(folder: string, type: number): CheckResult {
   const found = types[type >>> 0];
-  if (found === undefined)
-    return ok('it is none that is known to lose or share the identity of files');
+  if (found === undefined) return ok('not a file system that is known to change or share inodes');
   const [name, why] = found;
   return warn(`${folder} is on ${name}, ${advice[why]}`);
 }

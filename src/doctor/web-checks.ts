@@ -1,5 +1,6 @@
-// What the doctor asks by HTTP: the paygate that runs here, the public URL as shops reach it, and the host
-// of each Callback URL. No callback is sent and no query of a store leaves: what is asked is said.
+// The doctor's HTTP requests: to the paygate on this machine, to the public URL, and to the host of
+// each Callback URL. It sends no callback and no query of a Callback URL. Each result names its
+// request.
 
 import type { TLSSocket } from 'node:tls';
 import type { ProbeResult, Sender } from '../delivery/sender.ts';
@@ -11,14 +12,14 @@ import type { StoreRow } from '../store/records/catalog.ts';
 import type { World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
 
-export interface WebParts {
+export interface WebChecksInput {
   readonly world: Pick<World, 'connect' | 'now'>;
-  /** Asks paygate itself. */
+  /** For requests to paygate itself. */
   readonly sender: Pick<Sender, 'probe'>;
-  /** Asks shops, and goes nowhere where callbacks do not go. */
+  /** For requests to shops, with the target rules of callbacks. */
   readonly shopSender: Pick<Sender, 'probe'>;
   readonly listen: ListenAddress;
-  /** It speaks HTTPS there, under a name that is not asked for here. */
+  /** Whether it serves HTTPS there, with a certificate for another name. */
   readonly https: boolean;
   readonly publicUrl: string | undefined;
   readonly network: string | undefined;
@@ -26,57 +27,63 @@ export interface WebParts {
 }
 
 const expirySoonMs = 14 * dayMs;
-/** The operator's own word, given on the command line. */
-const anywhere = { allowPrivateCallback: true, allowHttpCallback: true };
+/** The operator chose these URLs on the command line, so any target is allowed. */
+const allowAny = { allowPrivateCallback: true, allowHttpCallback: true };
 
-export function webChecks(parts: WebParts): Check[] {
-  const stores = parts.store?.catalog.stores() ?? [];
+export function webChecks(input: WebChecksInput): Check[] {
+  const stores = input.store?.catalog.stores() ?? [];
   return [
-    { name: 'serve', run: (signal) => serveCheck(parts, signal) },
-    { name: 'public URL', run: (signal) => publicCheck(parts, signal) },
+    { name: 'serve', run: (signal) => serveCheck(input, signal) },
+    { name: 'public URL', run: (signal) => publicCheck(input, signal) },
     ...stores.map((store) => ({
       name: 'callback',
-      run: (signal: AbortSignal) => callbackCheck(parts, store, signal),
+      run: (signal: AbortSignal) => callbackCheck(input, store, signal),
     })),
   ];
 }
 
-async function serveCheck(parts: WebParts, signal: AbortSignal): Promise<CheckResult> {
-  const { sender, listen, https } = parts;
-  if (https) return skip('it speaks HTTPS: asked by the public URL, or by paygate health');
+async function serveCheck(input: WebChecksInput, signal: AbortSignal): Promise<CheckResult> {
+  const { sender, listen, https } = input;
+  if (https) return skip('it serves HTTPS, which the public URL and `paygate health` check');
   const url = `http://${localAddressOf(listen)}`;
-  const asked = { ...anywhere, url, method: 'GET', path: '/readyz' } as const;
+  const asked = { ...allowAny, url, method: 'GET', path: '/readyz' } as const;
   const { httpStatus, reason, body } = await sender.probe(asked, signal);
   if (httpStatus === null) return skip(`no paygate runs at ${url} (${reason})`);
   const { ready, reasons } = Object(parsed(body)) as { ready?: unknown; reasons?: unknown };
-  if (ready === true) return ok(`${url}/readyz says ready`);
-  const told = Array.isArray(reasons) ? reasons.map(String).join('; ') : `it answers ${httpStatus}`;
-  return fail(`${url}/readyz: ${plainText(told, 500)}`);
+  if (ready === true) return ok(`${url}/readyz is ready`);
+  const reasonsText = Array.isArray(reasons)
+    ? reasons.map(String).join('; ')
+    : `the answer is ${httpStatus}`;
+  return fail(`${url}/readyz: ${plainText(reasonsText, 500)}`);
 }
 
-/** By its name, as everybody comes: only from another network would a firewall be seen. */
-async function publicCheck(parts: WebParts, signal: AbortSignal): Promise<CheckResult> {
-  const { publicUrl, sender, network } = parts;
-  if (publicUrl === undefined) return skip('none is set; shops need one (--public-url, --domain)');
+/** Requests the public URL by its name. A firewall would show only from another network. */
+async function publicCheck(input: WebChecksInput, signal: AbortSignal): Promise<CheckResult> {
+  const { publicUrl, sender, network } = input;
+  if (publicUrl === undefined)
+    return skip('no public URL is set; shops need one (--public-url, --domain)');
   const { protocol, pathname } = new URL(publicUrl);
   const path = `${pathname.replace(/\/$/, '')}/healthz`;
   const url = `${new URL(publicUrl).origin}${path}`;
-  const asked = { ...anywhere, url, method: 'GET', path } as const;
+  const asked = { ...allowAny, url, method: 'GET', path } as const;
   const answer = await sender.probe(asked, signal);
-  const fault = strangerFault(answer, network);
+  const fault = wrongServerFault(answer, network);
   if (fault !== undefined) return fail(`GET ${url}: ${fault}`);
   const text = `GET ${url} reached paygate at ${answer.address}`;
-  if (protocol === 'http:') return warn(`${text}, without TLS: anybody on the way reads API keys`);
-  const expiry = await expiryOf(parts, publicUrl, signal);
+  if (protocol === 'http:')
+    return warn(
+      `${text}, without TLS: API keys can be read on the way; use --domain or a proxy with HTTPS`,
+    );
+  const expiry = await expiryOf(input, publicUrl, signal);
   return { state: expiry.state, text: `${text}, ${expiry.text}` };
 }
 
-/** Why it is not our paygate that answered; undefined when it is. */
-function strangerFault(answer: ProbeResult, network: string | undefined): string | undefined {
+/** Why the answer is not from our paygate; undefined if it is. */
+function wrongServerFault(answer: ProbeResult, network: string | undefined): string | undefined {
   if (answer.httpStatus === null) return answer.reason ?? 'no answer';
   const report = Object(parsed(answer.body)) as Record<string, unknown>;
   if (answer.httpStatus !== 200 || typeof report.network !== 'string') {
-    return `something else than paygate answers ${answer.httpStatus}`;
+    return `another program than paygate answers with ${answer.httpStatus}`;
   }
   return network === undefined || report.network === network
     ? undefined
@@ -84,7 +91,7 @@ function strangerFault(answer: ProbeResult, network: string | undefined): string
 }
 
 async function expiryOf(
-  { world }: WebParts,
+  { world }: WebChecksInput,
   url: string,
   signal: AbortSignal,
 ): Promise<CheckResult> {
@@ -100,7 +107,7 @@ async function expiryOf(
 }
 
 async function callbackCheck(
-  { shopSender }: WebParts,
+  { shopSender }: WebChecksInput,
   store: StoreRow,
   signal: AbortSignal,
 ): Promise<CheckResult> {

@@ -9,7 +9,7 @@ import { ZipFile as ZipWriter } from 'yazl';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { parseEntryName, refuseArchive, refuseClashes } from './entry-names.ts';
 
-export interface Entry {
+export interface ArchiveEntry {
   /** A folder's ends with a slash. */
   readonly name: string;
   /** Of Unix: the kind of file and its permissions. */
@@ -37,7 +37,7 @@ const unix = 3;
 const methods = { stored: 0, deflated: 8 };
 
 /** @throws PaygateError invalid */
-export async function readArchive(archive: Buffer): Promise<Entry[]> {
+export async function readArchive(archive: Buffer): Promise<ArchiveEntry[]> {
   if (archive.length > limits.archiveBytes) refuseArchive('it is larger than 64 MiB');
   try {
     const zip = await fromBufferPromise(archive, { lazyEntries: true, decodeStrings: false });
@@ -48,16 +48,16 @@ export async function readArchive(archive: Buffer): Promise<Entry[]> {
   }
 }
 
-interface Listed {
+interface ListedEntry {
   readonly zipEntry: ZipEntry;
   readonly name: string;
   readonly mode: number;
 }
 
 /** Everything that the directory says, held against the limits before anything is unpacked. */
-async function listEntries(zip: ZipFile): Promise<Listed[]> {
+async function listEntries(zip: ZipFile): Promise<ListedEntry[]> {
   if (zip.entryCount > limits.entries) refuseArchive(`it has ${zip.entryCount} entries`);
-  const listed: Listed[] = [];
+  const listed: ListedEntry[] = [];
   let packed = 0;
   let unpacked = 0;
   for await (const zipEntry of zip.eachEntry()) {
@@ -94,8 +94,8 @@ function modeOf(entry: ZipEntry, name: string): number {
   return mode;
 }
 
-async function readEntries(zip: ZipFile, listed: readonly Listed[]): Promise<Entry[]> {
-  const entries: Entry[] = [];
+async function readEntries(zip: ZipFile, listed: readonly ListedEntry[]): Promise<ArchiveEntry[]> {
+  const entries: ArchiveEntry[] = [];
   for (const { zipEntry, name, mode } of listed) {
     const content = name.endsWith('/') ? Buffer.alloc(0) : await unpack(zip, zipEntry);
     if (crc32(content) !== zipEntry.crc32) refuseArchive(`${JSON.stringify(name)} is damaged`);
@@ -118,7 +118,7 @@ async function unpack(zip: ZipFile, entry: ZipEntry): Promise<Buffer> {
 }
 
 /** The same entries always make the same bytes. */
-export async function writeArchive(entries: readonly Entry[]): Promise<Buffer> {
+export async function writeArchive(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   const zip = new ZipWriter();
   for (const { name, mode, modifiedAt, compressed, content } of entries) {
     // Without the extra field for the time, which holds it in UTC and so depends on the time zone.

@@ -1,7 +1,7 @@
 // Whether the bare host of the service is a value that a program reads, or a link or a text for people.
 // Pure.
 
-export interface Place {
+export interface HostPlace {
   readonly text: string;
   /** Name of the file. */
   readonly name: string;
@@ -35,7 +35,7 @@ const maxLine = 300;
  * A whole string of code, the whole content of an XML element, or the whole value of a setting; but not
  * one whose name is of something for people.
  */
-export function isConstant({ text, start, end, name }: Place): boolean {
+export function isConstant({ text, start, end, name }: HostPlace): boolean {
   const before = text.slice(Math.max(0, start - maxLine), start);
   if (policy.test(before)) return true;
   const [previous = '', next = ''] = [text[start - 1], text[end]];

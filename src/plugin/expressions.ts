@@ -3,14 +3,14 @@
 // own level, from the last one to the first: what stands in brackets is known when the brackets are reached.
 
 import {
-  type Chain,
   chainOf,
   isOfInterest,
   type Literal,
   type Operand,
-  type Part,
   partsOf,
   plainChain,
+  type StringChain,
+  type StringPart,
 } from './string-expression.ts';
 import { assigns, choosers, formats, isPrimary, isWord, members, unary } from './token-words.ts';
 import type { Token } from './tokens.ts';
@@ -27,23 +27,23 @@ export function readChains(
   text: string,
   tokens: readonly Token[],
   joinsAdjacent: boolean,
-): Chain[] {
-  return new Reader(text, tokens, joinsAdjacent).run();
+): StringChain[] {
+  return new ChainReader(text, tokens, joinsAdjacent).run();
 }
 
-interface Read {
+interface ReadOperand {
   readonly operand: Operand;
   /** The token behind it. */
   readonly next: number;
 }
 
-interface Item {
+interface ListItem {
   readonly operand: Operand;
   readonly first: number;
 }
 
-class Reader {
-  private readonly chains = new Map<number, Chain & { readonly next: number }>();
+class ChainReader {
+  private readonly chains = new Map<number, StringChain & { readonly next: number }>();
   /** The token before each one on its level, or -1. */
   private readonly previous: Int32Array;
   private readonly closing: Int32Array;
@@ -67,7 +67,7 @@ class Reader {
     });
   }
 
-  run(): Chain[] {
+  run(): StringChain[] {
     for (let index = this.tokens.length - 1; index >= 0; index -= 1) {
       if (this.begins(index)) this.readChain(index);
     }
@@ -146,7 +146,7 @@ class Reader {
     this.chains.set(first, { ...chainOf(operands, '', continues), next });
   }
 
-  private chainAt(index: number): (Chain & { readonly next: number }) | undefined {
+  private chainAt(index: number): (StringChain & { readonly next: number }) | undefined {
     if (this.alone[index] !== 1) return this.chains.get(index);
     return { ...chainOf([this.literalAt(index)], ''), next: this.token(index)?.after ?? 0 };
   }
@@ -163,7 +163,7 @@ class Reader {
     return this.joinsAdjacent && this.token(index)?.kind === 'string' && last?.kind === 'string';
   }
 
-  private readOperand(index: number): Read | undefined {
+  private readOperand(index: number): ReadOperand | undefined {
     const token = this.token(index);
     if (token === undefined) return undefined;
     if (/^[-+!~@&]$/.test(token.text) || (token.kind === 'name' && unary.test(token.text))) {
@@ -181,7 +181,7 @@ class Reader {
     return this.group(index);
   }
 
-  private behindPrefix(index: number): Read | undefined {
+  private behindPrefix(index: number): ReadOperand | undefined {
     const start = this.token(index)?.start ?? 0;
     let next = index;
     while (this.token(next) !== undefined && this.isPrefix(next))
@@ -219,7 +219,7 @@ class Reader {
     }
   }
 
-  private hole(index: number, next: number, choices: readonly Chain[] = []): Read {
+  private hole(index: number, next: number, choices: readonly StringChain[] = []): ReadOperand {
     const [start, end] = [this.token(index)?.start ?? 0, this.token(next - 1)?.end ?? 0];
     return { operand: { kind: 'hole', start, end, choices }, next };
   }
@@ -236,7 +236,7 @@ class Reader {
   }
 
   /** What stands in brackets: one expression, or a choice between some. */
-  private group(index: number): Read {
+  private group(index: number): ReadOperand {
     const close = this.closing[index] ?? -1;
     const token = this.token(index) as Token;
     if (close === -1) return this.hole(index, token.after);
@@ -254,8 +254,8 @@ class Reader {
     return this.hole(index, close + 1, this.choices(index, close));
   }
 
-  private choices(open: number, close: number): Chain[] {
-    const found: Chain[] = [];
+  private choices(open: number, close: number): StringChain[] {
+    const found: StringChain[] = [];
     let last = '';
     for (let at = open + 1; at < close; at = this.token(at)?.after ?? close) {
       const chain = choosers.has(last) ? this.chainAt(at) : undefined;
@@ -269,7 +269,7 @@ class Reader {
   }
 
   /** `a(…)`, `a.b`, `'x'.concat(…)`: those that put a string together are read, the others are a value. */
-  private readCall(index: number, next: number): Read {
+  private readCall(index: number, next: number): ReadOperand {
     const { start } = this.token(index) as Token;
     const place = { start, end: this.token(next - 1)?.end ?? start };
     const known = this.knownCall(index, next);
@@ -302,10 +302,10 @@ class Reader {
   }
 
   /** The values between brackets. @returns nothing where one can't be told from the next */
-  private items(open: number): Item[] | undefined {
+  private items(open: number): ListItem[] | undefined {
     const close = this.closing[open] ?? -1;
     if (close === -1) return undefined;
-    const found: Item[] = [];
+    const found: ListItem[] = [];
     for (let at = open + 1; at < close; at += 1) {
       const first = at;
       while (at < close && this.operator(at) !== ',') at = this.token(at)?.after ?? close;
@@ -322,14 +322,14 @@ class Reader {
     return found;
   }
 
-  private takeAll(items: readonly Item[]): Operand[] {
+  private takeAll(items: readonly ListItem[]): Operand[] {
     for (const { first, operand } of items) if (operand.kind !== 'hole') this.take(first);
     return items.map(({ operand }) => operand);
   }
 
   /** `'a'.concat(b, c).concat(d)`: so compilers write templates for old browsers. */
-  private concatenated(index: number, next: number): Chain | undefined {
-    const found: Item[] = [];
+  private concatenated(index: number, next: number): StringChain | undefined {
+    const found: ListItem[] = [];
     let at = this.token(index)?.after ?? next;
     for (; at < next; at = this.token(at + 2)?.after ?? next) {
       const isConcat = this.token(at + 1)?.text === 'concat' && this.token(at + 2)?.text === '(';
@@ -340,14 +340,14 @@ class Reader {
     return chainOf([{ ...this.literal(index), isPinned: true }, ...this.takeAll(found)], '');
   }
 
-  private joined(list: number, separator: string | undefined): Chain | undefined {
+  private joined(list: number, separator: string | undefined): StringChain | undefined {
     const items = list === -1 || separator === undefined ? undefined : this.items(list);
     if (items === undefined || items.length === 0) return undefined;
     return chainOf(this.takeAll(items), separator ?? '');
   }
 
   /** `implode('', […])`, also without its first value. */
-  private imploded(call: number): Chain | undefined {
+  private imploded(call: number): StringChain | undefined {
     const second = this.operator(call + 2) === ',' ? call + 3 : call + 1;
     const separator = second === call + 1 ? '' : this.contentOf(call + 1);
     return this.joined(this.listAt(second), separator);
@@ -370,7 +370,7 @@ class Reader {
     return this.text.slice(...token.inner);
   }
 
-  private partsOf({ parts, inner, holes }: Literal): readonly Part[] {
+  private partsOf({ parts, inner, holes }: Literal): readonly StringPart[] {
     return parts ?? partsOf(this.text, inner, holes);
   }
 
@@ -379,9 +379,9 @@ class Reader {
     const [first, ...values] = this.items(call) ?? [];
     const format = first?.operand;
     if (first === undefined || format?.kind !== 'literal') return undefined;
-    const used = new Set<Item>();
+    const used = new Set<ListItem>();
     let counted = 0;
-    const parts = this.partsOf(format).flatMap((part): readonly Part[] => {
+    const parts = this.partsOf(format).flatMap((part): readonly StringPart[] => {
       const [isValue, at] =
         /^%(?:(\d+)\$)?[dsv]$/.exec(this.text.slice(part.start, part.end)) ?? [];
       if (!part.isHole || isValue === undefined) return [part];

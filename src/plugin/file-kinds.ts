@@ -15,10 +15,10 @@ export const isDocument = (name: string): boolean =>
   documents.test(name) || documentNames.test(name);
 
 /** Not text, whatever is in them: programs that were compiled, archives, pictures, source maps. */
-const sealed =
+const packed =
   /\.(?:phar|wasm|map|zip|jar|war|aar|gz|tgz|tar|bz2|xz|7z|rar|br|zst|exe|dll|so|dylib|class|py[co]|node|s?db|sqlite3?|png|jpe?g|gif|webp|avif|ico|woff2?|ttf|otf|eot)$/i;
 
-export const isSealed = (name: string): boolean => sealed.test(name);
+export const isPacked = (name: string): boolean => packed.test(name);
 
 const php = /\.(?:php\d?|phps|phtml|inc|module|install|theme|profile|engine|ctp)$/i;
 const markup =

@@ -1,7 +1,7 @@
 // An expression of strings as one text, in which each value that is put in while the program runs is one
 // character; and changes of that text, carried over to the source that it was read from. Pure.
 
-import { type Chain, type Operand, type Part, partsOf } from './string-expression.ts';
+import { type Operand, partsOf, type StringChain, type StringPart } from './string-expression.ts';
 
 /** Stands for a value that is put in. Files are read as latin1, so none of them has it. */
 export const hole = '\uE000';
@@ -13,26 +13,26 @@ export interface Edit {
 }
 
 /** A stretch of the text and where it comes from. */
-interface Segment {
+interface FlatSegment {
   readonly from: number;
   readonly to: number;
   /** None for what `join` puts between two values. */
-  readonly part: Part | undefined;
+  readonly part: StringPart | undefined;
   /** Belongs to the expression around this one, which is shown for what it says. */
   readonly isContext: boolean;
 }
 
-interface Node {
+interface FlatNode {
   readonly from: number;
   readonly to: number;
   readonly operand: Operand;
-  readonly children: readonly Node[];
+  readonly children: readonly FlatNode[];
 }
 
 /** How much of the expression around a choice is shown. */
 const maxContext = 300;
 
-export class Flat {
+export class FlatText {
   readonly text: string;
   /** What is this expression's own. */
   readonly from: number;
@@ -40,10 +40,10 @@ export class Flat {
   /** Its place in the source. */
   readonly start: number;
   readonly end: number;
-  private readonly segments: readonly Segment[];
-  private readonly root: Node;
+  private readonly segments: readonly FlatSegment[];
+  private readonly root: FlatNode;
 
-  private constructor(text: string, segments: readonly Segment[], root: Node) {
+  private constructor(text: string, segments: readonly FlatSegment[], root: FlatNode) {
     this.text = text;
     this.segments = segments;
     this.root = root;
@@ -56,22 +56,22 @@ export class Flat {
   /** @param around the expression that the chain is a choice in, and the place of that choice in its text */
   static of(
     source: string,
-    chain: Chain,
-    around?: { readonly flat: Flat; readonly at: number },
-  ): Flat {
-    const builder = new Builder(source);
+    chain: StringChain,
+    around?: { readonly flat: FlatText; readonly at: number },
+  ): FlatText {
+    const builder = new FlatTextBuilder(source);
     if (around !== undefined) builder.context(around.flat, around.at - maxContext, around.at);
     else if (chain.continues) builder.unknown();
     const root = builder.node(chain);
     if (around !== undefined)
       builder.context(around.flat, around.at + 1, around.at + 1 + maxContext);
-    return new Flat(builder.text.join(''), builder.segments, root);
+    return new FlatText(builder.text.join(''), builder.segments, root);
   }
 
   /** The values that are choices, with their place in the text. */
-  choices(): { readonly at: number; readonly chain: Chain }[] {
-    const found: { at: number; chain: Chain }[] = [];
-    const visit = ({ operand, children, from }: Node) => {
+  choices(): { readonly at: number; readonly chain: StringChain }[] {
+    const found: { at: number; chain: StringChain }[] = [];
+    const visit = ({ operand, children, from }: FlatNode) => {
       if (operand.kind === 'hole')
         found.push(...operand.choices.map((chain) => ({ at: from, chain })));
       children.forEach(visit);
@@ -81,7 +81,7 @@ export class Flat {
   }
 
   /** The segments that overlap that stretch. */
-  within(from: number, to: number): readonly Segment[] {
+  within(from: number, to: number): readonly FlatSegment[] {
     return overlapping(this.segments, from, to);
   }
 
@@ -106,18 +106,18 @@ export class Flat {
   }
 
   /**
-   * @param least a place in the source
+   * @param minEnd a place in the source
    * @returns where the stretch ends in the source, as far as it goes on without a break from there
    */
-  shownEnd(from: number, to: number, least: number): number {
+  shownEnd(from: number, to: number, minEnd: number): number {
     let end = -1;
     for (const { part, ...segment } of this.within(from, to)) {
       if (part === undefined) continue;
-      if (end === -1 ? part.end >= least && part.start <= least : part.start === end) {
+      if (end === -1 ? part.end >= minEnd && part.start <= minEnd : part.start === end) {
         end = part.isHole ? part.end : part.end - Math.max(0, segment.to - to);
       } else if (end !== -1) break;
     }
-    return Math.max(least, end);
+    return Math.max(minEnd, end);
   }
 
   /**
@@ -137,23 +137,27 @@ export class Flat {
     return edits;
   }
 
-  private change(node: Node, stretch: Stretch, edits: Edit[]): void {
+  private change(node: FlatNode, stretch: Replacement, edits: Edit[]): void {
     if (node.operand.kind === 'literal') this.changeLiteral(node, stretch, edits);
     const { children } = node;
     for (let at = firstBehind(children, stretch.from); at < children.length; at += 1) {
-      const child = children[at] as Node;
+      const child = children[at] as FlatNode;
       if (child.from >= stretch.to) break;
       if (!goes(child, stretch)) {
         if (child.to > stretch.from) this.change(child, stretch, edits);
         continue;
       }
       const begin = at;
-      while (at + 1 < children.length && goes(children[at + 1] as Node, stretch)) at += 1;
-      edits.push(removal(children[begin - 1], child, children[at] as Node, children[at + 1]));
+      while (at + 1 < children.length && goes(children[at + 1] as FlatNode, stretch)) at += 1;
+      edits.push(removal(children[begin - 1], child, children[at] as FlatNode, children[at + 1]));
     }
   }
 
-  private changeLiteral(node: Node, { from, to, text, last }: Stretch, edits: Edit[]): void {
+  private changeLiteral(
+    node: FlatNode,
+    { from, to, text, last }: Replacement,
+    edits: Edit[],
+  ): void {
     const [start, end] = [Math.max(from, node.from), Math.min(to, node.to)];
     for (const { part, ...segment } of this.within(start, end)) {
       if (part === undefined) continue;
@@ -167,17 +171,20 @@ export class Flat {
   }
 }
 
-interface Stretch {
+interface Replacement {
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  readonly last: Part;
+  readonly last: StringPart;
 }
 
 /** Whether an operand goes whole, with what joins it to the next. */
-function goes({ from, to, operand, children }: Node, { last, ...stretch }: Stretch): boolean {
+function goes(
+  { from, to, operand, children }: FlatNode,
+  { last, ...stretch }: Replacement,
+): boolean {
   if (from === to || from < stretch.from || to > stretch.to) return false;
-  const stays = (each: Operand, inner: readonly Node[]): boolean =>
+  const stays = (each: Operand, inner: readonly FlatNode[]): boolean =>
     each.kind === 'literal'
       ? each.isPinned || (each.start <= last.start && last.end <= each.end)
       : inner.some((child) => stays(child.operand, child.children));
@@ -185,19 +192,24 @@ function goes({ from, to, operand, children }: Node, { last, ...stretch }: Stret
 }
 
 /** The first of two joins stays. */
-function removal(before: Node | undefined, first: Node, last: Node, next: Node | undefined): Edit {
+function removal(
+  before: FlatNode | undefined,
+  first: FlatNode,
+  last: FlatNode,
+  next: FlatNode | undefined,
+): Edit {
   const text = '';
   if (next !== undefined) return { start: first.operand.start, end: next.operand.start, text };
   return { start: before?.operand.end ?? first.operand.start, end: last.operand.end, text };
 }
 
-interface Ordered {
+interface Range {
   readonly from: number;
   readonly to: number;
 }
 
 /** @returns the index of the first one that ends behind that place */
-function firstBehind(list: readonly Ordered[], from: number): number {
+function firstBehind(list: readonly Range[], from: number): number {
   let [low, high] = [0, list.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -207,11 +219,7 @@ function firstBehind(list: readonly Ordered[], from: number): number {
   return low;
 }
 
-function overlapping<T extends Ordered>(
-  list: readonly T[],
-  from: number,
-  to: number,
-): readonly T[] {
+function overlapping<T extends Range>(list: readonly T[], from: number, to: number): readonly T[] {
   const start = firstBehind(list, from);
   let end = start;
   while (end < list.length && (list[end]?.from ?? to) < to) end += 1;
@@ -219,14 +227,18 @@ function overlapping<T extends Ordered>(
 }
 
 /** The part of a segment that lies between two places of its text. */
-function shortened({ part, from, to }: Segment, start: number, end: number): Part | undefined {
+function shortened(
+  { part, from, to }: FlatSegment,
+  start: number,
+  end: number,
+): StringPart | undefined {
   if (part === undefined || part.isHole) return part;
   return { ...part, start: part.start + start - from, end: part.end - (to - end) };
 }
 
-class Builder {
+class FlatTextBuilder {
   readonly text: string[] = [];
-  readonly segments: Segment[] = [];
+  readonly segments: FlatSegment[] = [];
   private at = 0;
   private readonly source: string;
 
@@ -234,7 +246,7 @@ class Builder {
     this.source = source;
   }
 
-  private add(text: string, part: Part | undefined, isContext = false): void {
+  private add(text: string, part: StringPart | undefined, isContext = false): void {
     if (text === '') return;
     this.text.push(text);
     this.segments.push({ from: this.at, to: this.at + text.length, part, isContext });
@@ -245,16 +257,16 @@ class Builder {
     this.add(hole, undefined, true);
   }
 
-  context(flat: Flat, from: number, to: number): void {
+  context(flat: FlatText, from: number, to: number): void {
     for (const segment of flat.within(Math.max(0, from), Math.max(0, to))) {
       const [start, end] = [Math.max(from, segment.from), Math.min(to, segment.to)];
       this.add(flat.text.slice(start, end), shortened(segment, start, end), true);
     }
   }
 
-  node(operand: Operand): Node {
+  node(operand: Operand): FlatNode {
     const from = this.at;
-    const children: Node[] = [];
+    const children: FlatNode[] = [];
     if (operand.kind === 'chain') {
       operand.operands.forEach((each, index) => {
         if (index > 0) this.add(operand.separator, undefined);

@@ -2,8 +2,15 @@
 // the API, the live socket, the receipt link, another page, another host, or a host that is put together.
 
 import { isConstant, isForPeople } from './bare-host.ts';
-import { type Edit, type Flat, hole } from './flat-text.ts';
-import { type File, type Mention, maxLead, mention, reasons, type Verdict } from './mention.ts';
+import { type Edit, type FlatText, hole } from './flat-text.ts';
+import {
+  type Mention,
+  type MentionVerdict,
+  maxLead,
+  mention,
+  type PluginFile,
+  reasons,
+} from './mention.ts';
 import {
   isReceiptPath,
   looseQuery,
@@ -40,7 +47,7 @@ const isSocket = (text: string): boolean => /^ws/i.test(text);
 const plain = (path: string): string => path.replaceAll(/\\\/|\\(?:u00|x)2f/gi, '/');
 
 /** One mention, taken apart. Places are those in the flat text. */
-interface Parts {
+interface MentionParts {
   readonly start: number;
   readonly scheme: string;
   readonly slashesAt: number;
@@ -54,7 +61,7 @@ interface Parts {
   readonly end: number;
 }
 
-function partsOf({ text }: Flat, match: RegExpExecArray): Parts {
+function partsOf({ text }: FlatText, match: RegExpExecArray): MentionParts {
   const { index } = match;
   const { path = '' } = match.groups ?? {};
   const lead = (pattern: RegExp, to: number): string =>
@@ -86,7 +93,12 @@ function partsOf({ text }: Flat, match: RegExpExecArray): Parts {
  * @param claimed places of mentions that were judged already, by a nearer reading; this one's are added
  * @param only the place of the one mention that is asked for, in a text that is no expression
  */
-export function judge(flat: Flat, file: File, claimed: Set<number>, only?: number): Mention[] {
+export function judge(
+  flat: FlatText,
+  file: PluginFile,
+  claimed: Set<number>,
+  only?: number,
+): Mention[] {
   const found: Mention[] = [];
   const claim = (at: number): boolean => {
     const place = flat.sourceAt(at);
@@ -100,7 +112,7 @@ export function judge(flat: Flat, file: File, claimed: Set<number>, only?: numbe
     const parts = partsOf(flat, match);
     const hash = parts.path.indexOf('#');
     if (hash !== -1) claimed.add(flat.sourceAt(parts.hostEnd + hash));
-    const judged = new Judge(flat, file, parts, only === undefined);
+    const judged = new MentionJudge(flat, file, parts, only === undefined);
     found.push(mention(flat, file, parts.start, parts.end, judged.verdict()));
     const { around } = judged;
     if (around !== undefined)
@@ -117,7 +129,7 @@ export function judge(flat: Flat, file: File, claimed: Set<number>, only?: numbe
     : found;
 }
 
-function openHosts(flat: Flat, file: File): Mention[] {
+function openHosts(flat: FlatText, file: PluginFile): Mention[] {
   return Array.from(flat.text.matchAll(openHost))
     .filter(({ index, 0: { length } }) => index + length > flat.from && index < flat.to)
     .map(({ index, 0: { length } }) =>
@@ -126,7 +138,7 @@ function openHosts(flat: Flat, file: File): Mention[] {
 }
 
 /** `'https://www.' + domain`, where `domain` is the bare domain: it becomes paygate's whole host. */
-function looseHosts(flat: Flat, file: File): Mention[] {
+function looseHosts(flat: FlatText, file: PluginFile): Mention[] {
   return Array.from(flat.text.matchAll(loneHost)).flatMap((match) => {
     const { index, 0: text, groups } = match;
     const [at, end] = [index + text.length - (groups?.sub?.length ?? 0), index + text.length];
@@ -141,22 +153,22 @@ function looseHosts(flat: Flat, file: File): Mention[] {
 const isHostname = /\bhost_?name["']?\s*(?:=>|[:=])\s*["'`]?$/i;
 const isBeforePort = /^["'`]\s*,\s*["']?port["']?\s*(?:=>|:)/i;
 
-class Judge {
-  private readonly flat: Flat;
-  private readonly file: File;
-  private readonly parts: Parts;
+class MentionJudge {
+  private readonly flat: FlatText;
+  private readonly file: PluginFile;
+  private readonly parts: MentionParts;
   private readonly isExpression: boolean;
   /** A change of the scheme, which stands in the expression around this one. */
   around: Edit | undefined;
 
-  constructor(flat: Flat, file: File, parts: Parts, isExpression: boolean) {
+  constructor(flat: FlatText, file: PluginFile, parts: MentionParts, isExpression: boolean) {
     this.flat = flat;
     this.file = file;
     this.parts = parts;
     this.isExpression = isExpression;
   }
 
-  verdict(): Verdict {
+  verdict(): MentionVerdict {
     const { flat, parts } = this;
     const { sub, slashes: slashed, start } = parts;
     const before = flat.text[start - 1] ?? '';
@@ -189,7 +201,7 @@ class Judge {
   }
 
   /** A host that begins with a value, or with a dot. */
-  private unclear(isValue: boolean, path: string, why: string): Verdict {
+  private unclear(isValue: boolean, path: string, why: string): MentionVerdict {
     const { sub, hostAt } = this.parts;
     if (!isValue) return { why };
     const behind = sub.replace(new RegExp(`^${hole}+`), '');
@@ -249,7 +261,12 @@ class Judge {
   }
 
   /** @param hasLostScheme the value before the host holds the scheme too, and goes with it */
-  private changed(path: string, isReceipt: boolean, hostAt = this.parts.hostAt, own = ''): Verdict {
+  private changed(
+    path: string,
+    isReceipt: boolean,
+    hostAt = this.parts.hostAt,
+    own = '',
+  ): MentionVerdict {
     const { flat, file, parts } = this;
     const protocol = this.protocol(path);
     const edits = [

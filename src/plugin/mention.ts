@@ -1,9 +1,9 @@
 // What is said of one mention of the service, and what is known of the file that it stands in. Pure.
 
-import type { Edit, Flat } from './flat-text.ts';
+import type { Edit, FlatText } from './flat-text.ts';
 
 /** The paygate that the plugin shall call. */
-export interface Target {
+export interface PluginTarget {
   /** `https://pay.example.com` */
   readonly origin: string;
   /** `pay.example.com`, with the port where it has one. */
@@ -15,10 +15,10 @@ export interface Mention {
   readonly end: number;
   /** For a mention that stays: the end of what is shown of it. */
   readonly shownTo?: number;
-  readonly verdict: Verdict;
+  readonly verdict: MentionVerdict;
 }
 
-export type Verdict =
+export type MentionVerdict =
   | { readonly edits: readonly Edit[] }
   | { readonly why: string; readonly look?: boolean };
 
@@ -34,10 +34,10 @@ export interface ReceiptParts {
   readonly isNamed: boolean;
 }
 
-export interface File {
+export interface PluginFile {
   readonly text: string;
   readonly name: string;
-  readonly target: Target;
+  readonly target: PluginTarget;
   readonly receipts: ReceiptParts;
   /** Whether it is a comment: what stands there needs no look. */
   readonly isComment: (at: number) => boolean;
@@ -64,12 +64,18 @@ export const reasons = {
 /** A host has at most 253 characters. So bounded, a hostile file costs no more than its length. */
 export const maxLead = 300;
 
-export function mention(flat: Flat, file: File, from: number, to: number, given: Verdict): Mention {
+export function mention(
+  flat: FlatText,
+  file: PluginFile,
+  from: number,
+  to: number,
+  given: MentionVerdict,
+): Mention {
   const own = Math.max(from, flat.from);
   const start = flat.sourceAt(own);
   if ('edits' in given) {
-    const at = given.edits.reduce((least, edit) => Math.min(least, edit.start), start);
-    const end = given.edits.reduce((most, edit) => Math.max(most, edit.end), start);
+    const at = given.edits.reduce((min, edit) => Math.min(min, edit.start), start);
+    const end = given.edits.reduce((max, edit) => Math.max(max, edit.end), start);
     return { at, end: flat.shownEnd(own, to, end), verdict: given };
   }
   const last = flat.sourceBehind(Math.min(to, flat.to) - 1);

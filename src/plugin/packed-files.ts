@@ -38,7 +38,7 @@ function spend(budget: { bytes: number }, bytes: number): void {
   refuseArchive(`what is packed inside of it is larger than ${unpackedLimit / 1024 / 1024} MiB`);
 }
 
-interface Packed {
+interface PackedFile {
   readonly name: string;
   readonly content: Buffer;
 }
@@ -48,7 +48,7 @@ async function unpack(
   name: string,
   content: Buffer,
   budget: { bytes: number },
-): Promise<readonly Packed[]> {
+): Promise<readonly PackedFile[]> {
   const options = { maxOutputLength: Math.max(1, budget.bytes) };
   try {
     if (content.subarray(0, 4).equals(zipStart)) return await readArchive(content);

@@ -2,16 +2,16 @@
 // what was left. It touches no file: an archive comes in and an archive goes out.
 
 import { PaygateError } from '../lib/errors.ts';
-import { type Entry, readArchive, writeArchive } from './archive.ts';
-import { isDocument, isSealed } from './file-kinds.ts';
-import type { Target } from './mention.ts';
+import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
+import { isDocument, isPacked } from './file-kinds.ts';
+import type { PluginTarget } from './mention.ts';
 import { isNamedInside, unpackedLimit } from './packed-files.ts';
-import { type Change, type Left, receiptPartsOf, rewriteText } from './rewrite.ts';
+import { type LeftMention, type MentionChange, receiptPartsOf, rewriteText } from './rewrite.ts';
 
 export interface PluginReport {
-  readonly changed: readonly (Change & { readonly file: string })[];
+  readonly changed: readonly (MentionChange & { readonly file: string })[];
   /** Without a line: the file as a whole. */
-  readonly left: readonly (Omit<Left, 'line'> & {
+  readonly left: readonly (Omit<LeftMention, 'line'> & {
     readonly file: string;
     readonly line?: number;
   })[];
@@ -25,14 +25,14 @@ const sourceMap = /\.map$/i;
 
 const reasons = {
   map: 'a source map, which only a debugger reads',
-  sealed: 'the service is named in a file that is not text: replace it, or ask who made the plugin',
+  packed: 'the service is named in a file that is not text: replace it, or ask who made the plugin',
   inside: 'an archive in the archive names the service: rewrite that one too, and put it back',
 };
 
 /** @throws PaygateError invalid for an unsafe archive, and for one in which nothing is to change */
 export async function rewritePlugin(
   archive: Buffer,
-  target: Target,
+  target: PluginTarget,
 ): Promise<{ readonly archive: Buffer; readonly report: PluginReport }> {
   const entries = await readArchive(archive);
   const changed: PluginReport['changed'][number][] = [];
@@ -40,7 +40,7 @@ export async function rewritePlugin(
   const untouched: string[] = [];
   const receipts = receiptPartsOf(entries.filter(isRead).map(textOf));
   const budget = { bytes: unpackedLimit };
-  const rewritten: Entry[] = [];
+  const rewritten: ArchiveEntry[] = [];
   for (const entry of entries) {
     const { name: file } = entry;
     if (isRead(entry)) {
@@ -53,27 +53,27 @@ export async function rewritePlugin(
     rewritten.push(entry);
     if (isDocument(file)) {
       if (domain.test(textOf(entry))) untouched.push(file);
-    } else left.push(...(await sealed(entry, budget)));
+    } else left.push(...(await packedMentions(entry, budget)));
   }
   const report = { changed, left, untouched };
   refuseEmpty(report);
   return { archive: await writeArchive(rewritten), report };
 }
 
-const textOf = ({ content }: Entry): string => content.toString('latin1');
-const isRead = ({ name, content }: Entry): boolean =>
-  !isDocument(name) && !isSealed(name) && !content.includes(0);
+const textOf = ({ content }: ArchiveEntry): string => content.toString('latin1');
+const isRead = ({ name, content }: ArchiveEntry): boolean =>
+  !isDocument(name) && !isPacked(name) && !content.includes(0);
 
 /** What is said of a file that can't be rewritten, if it names the service. */
-async function sealed(
-  entry: Entry,
+async function packedMentions(
+  entry: ArchiveEntry,
   budget: { bytes: number },
 ): Promise<PluginReport['left'][number][]> {
   const { name: file, content } = entry;
   const text = 'blockonomics.co';
   if (domain.test(textOf(entry)) || content.includes(Buffer.from(text, 'utf16le'))) {
     const isMap = sourceMap.test(file);
-    return [{ file, text, why: isMap ? reasons.map : reasons.sealed, look: !isMap }];
+    return [{ file, text, why: isMap ? reasons.map : reasons.packed, look: !isMap }];
   }
   if (!(await isNamedInside(file, content, domain, budget))) return [];
   return [{ file, text, why: reasons.inside, look: true }];

@@ -1,13 +1,20 @@
 // Links to receipts: `/#/search?q=TXID&addr=ADDRESS` of the service is `/api/tx?txid=TXID&addr=ADDRESS` at paygate. Pure.
 
-import { type Edit, type Flat, hole } from './flat-text.ts';
-import { type File, type Mention, maxLead, mention, reasons, type Verdict } from './mention.ts';
+import { type Edit, type FlatText, hole } from './flat-text.ts';
+import {
+  type Mention,
+  type MentionVerdict,
+  maxLead,
+  mention,
+  type PluginFile,
+  reasons,
+} from './mention.ts';
 
 export const isReceiptPath = (path: string): boolean => /^\/?#\/search(?![\w.-])/i.test(path);
 
 /** What follows a receipt's path: its query, as far as one sees. */
 function queryOf(
-  { text }: Flat,
+  { text }: FlatText,
   hash: number,
 ): { readonly at: number; readonly text: string; readonly isOpen: boolean } {
   const path = /^#\\?\/search/i.exec(text.slice(hash, hash + 10))?.[0] ?? '';
@@ -17,7 +24,7 @@ function queryOf(
 }
 
 /** @returns nothing where it is not known whether it comes to a receipt of paygate */
-export function receiptEdits(flat: Flat, file: File, hash: number): Edit[] | undefined {
+export function receiptEdits(flat: FlatText, file: PluginFile, hash: number): Edit[] | undefined {
   const { at, text, isOpen } = queryOf(flat, hash);
   const { receipts } = file;
   const path = flat.edit(
@@ -37,13 +44,17 @@ export function receiptEdits(flat: Flat, file: File, hash: number): Edit[] | und
   return hasAddress && path && name ? [...path, ...name] : undefined;
 }
 
-export const receiptEnd = (flat: Flat, hash: number): number => {
+export const receiptEnd = (flat: FlatText, hash: number): number => {
   const { at, text } = queryOf(flat, hash);
   return at + text.length;
 };
 
 /** A receipt link whose host is a constant of the plugin. */
-export function looseReceipt(flat: Flat, file: File, hash: number): Verdict | undefined {
+export function looseReceipt(
+  flat: FlatText,
+  file: PluginFile,
+  hash: number,
+): MentionVerdict | undefined {
   const before = flat.text.slice(Math.max(0, hash - maxLead), hash).replace(/\\?\/$/, '');
   if (/[\w.\]-](?::\d{1,5})?$/.test(before)) return undefined;
   const edits = receiptEdits(flat, file, hash);
@@ -55,7 +66,7 @@ export function looseReceipt(flat: Flat, file: File, hash: number): Verdict | un
 }
 
 /** `?q=TXID&addr=ADDRESS` behind a receipt's path that is a constant. */
-export function looseQuery(flat: Flat, file: File): Mention[] {
+export function looseQuery(flat: FlatText, file: PluginFile): Mention[] {
   if (!file.receipts.hasPath) return [];
   const match = new RegExp(String.raw`^${hole}*\?q=${hole}+(?:&|&amp;)addr=`).exec(
     flat.text.slice(flat.from),

@@ -6,20 +6,26 @@
 import { PaygateError } from '../lib/errors.ts';
 import { readChains } from './expressions.ts';
 import { dialectOf } from './file-kinds.ts';
-import { type Edit, Flat } from './flat-text.ts';
+import { type Edit, FlatText } from './flat-text.ts';
 import { domainDot, judge } from './judge.ts';
-import { type File, type Mention, type ReceiptParts, reasons, type Target } from './mention.ts';
-import { type Chain, chainOf, isOfInterest } from './string-expression.ts';
+import {
+  type Mention,
+  type PluginFile,
+  type PluginTarget,
+  type ReceiptParts,
+  reasons,
+} from './mention.ts';
+import { chainOf, isOfInterest, type StringChain } from './string-expression.ts';
 import { type Dialect, type Tokens, tokenize } from './tokens.ts';
 
-export interface Change {
+export interface MentionChange {
   /** From 1. */
   readonly line: number;
   readonly before: string;
   readonly after: string;
 }
 
-export interface Left {
+export interface LeftMention {
   /** From 1. */
   readonly line: number;
   readonly text: string;
@@ -28,14 +34,14 @@ export interface Left {
   readonly look: boolean;
 }
 
-export interface Rewritten {
+export interface RewriteResult {
   readonly text: string;
-  readonly changes: readonly Change[];
-  readonly left: readonly Left[];
+  readonly changes: readonly MentionChange[];
+  readonly left: readonly LeftMention[];
 }
 
 /** @throws PaygateError invalid unless it is the bare origin of an HTTP server */
-export function parseTarget(text: string): Target {
+export function parseTarget(text: string): PluginTarget {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isBare =
     url !== undefined && `${url.origin}/` === url.href && /^https?:$/.test(url.protocol);
@@ -77,9 +83,9 @@ export function receiptPartsOf(texts: readonly string[]): ReceiptParts {
 export function rewriteText(
   text: string,
   name: string,
-  target: Target,
+  target: PluginTarget,
   receipts: ReceiptParts = receiptPartsOf([text]),
-): Rewritten {
+): RewriteResult {
   const found = (pattern: RegExp, why: string) =>
     Array.from(text.matchAll(pattern), ({ index, 0: { length } }): Mention => {
       return { at: index, end: index + length, verdict: { why, look: true } };
@@ -106,7 +112,7 @@ export function rewriteText(
 }
 
 /** @returns whether a place is in one of these stretches, which are in order */
-function isWithin(stretches: Tokens['comments']): File['isComment'] {
+function isWithin(stretches: Tokens['comments']): PluginFile['isComment'] {
   return (at) => {
     let [low, high] = [0, stretches.length];
     while (low < high) {
@@ -119,7 +125,7 @@ function isWithin(stretches: Tokens['comments']): File['isComment'] {
 }
 
 /** What variables are set to, for so many of them. */
-function valuesIn(text: string): File['valuesOf'] {
+function valuesIn(text: string): PluginFile['valuesOf'] {
   const known = new Map<string, string | undefined>();
   return (name) => {
     if (known.has(name) || known.size >= maxValues) return known.get(name);
@@ -134,7 +140,7 @@ function valuesIn(text: string): File['valuesOf'] {
 /** Mentions in expressions of strings; first in code that stands in strings itself. */
 function inStrings(
   { tokens }: Tokens,
-  file: File,
+  file: PluginFile,
   claimed: Set<number>,
   joinsAdjacent: boolean,
   depth = 0,
@@ -154,17 +160,17 @@ function inStrings(
   return found;
 }
 
-function inChain(first: Chain, file: File, claimed: Set<number>): Mention[] {
+function inChain(first: StringChain, file: PluginFile, claimed: Set<number>): Mention[] {
   const { text } = file;
   if (first.size === 1 && !isOfInterest(text.slice(first.start, first.end))) return [];
   const found: Mention[] = [];
-  const waiting = [{ flat: Flat.of(text, first), depth: 0 }];
+  const waiting = [{ flat: FlatText.of(text, first), depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { flat, depth } = next;
     if (isOfInterest(flat.text)) found.push(...judge(flat, file, claimed));
     for (const { at, chain } of flat.choices()) {
       const hasContext = depth < maxChoices && isOfInterest(text.slice(chain.start, chain.end));
-      const choice = Flat.of(text, chain, hasContext ? { flat, at } : undefined);
+      const choice = FlatText.of(text, chain, hasContext ? { flat, at } : undefined);
       waiting.push({ flat: choice, depth: depth + 1 });
     }
   }
@@ -172,7 +178,7 @@ function inChain(first: Chain, file: File, claimed: Set<number>): Mention[] {
 }
 
 /** What no string has. */
-function inText(file: File, claimed: Set<number>): Mention[] {
+function inText(file: PluginFile, claimed: Set<number>): Mention[] {
   const { text } = file;
   const found: Mention[] = [];
   for (const { index, 0: match } of text.matchAll(written)) {
@@ -183,7 +189,7 @@ function inText(file: File, claimed: Set<number>): Mention[] {
     const inner = [start, end] as const;
     const literal = { kind: 'literal', start, end, inner, holes: [], isPinned: false } as const;
     const chain = chainOf([{ ...literal, parts: undefined }], '');
-    found.push(...judge(Flat.of(text, chain), file, claimed, at));
+    found.push(...judge(FlatText.of(text, chain), file, claimed, at));
   }
   return found;
 }
@@ -198,9 +204,9 @@ function withoutOverlaps(mentions: readonly Mention[]): Mention[] {
   });
 }
 
-function apply(text: string, mentions: readonly Mention[]): Rewritten {
-  const changes: Change[] = [];
-  const left: Left[] = [];
+function apply(text: string, mentions: readonly Mention[]): RewriteResult {
+  const changes: MentionChange[] = [];
+  const left: LeftMention[] = [];
   const pieces: string[] = [];
   let [copied, counted, line] = [0, 0, 1];
   for (const { at, end, shownTo = end, verdict } of mentions) {

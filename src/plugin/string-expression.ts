@@ -1,7 +1,7 @@
 // What an expression of strings is made of: literals with their pieces, values, and chains of both. Pure.
 
 /** A piece of a string: its text as it is written, or a value that is put in while the program runs. */
-export interface Part {
+export interface StringPart {
   readonly start: number;
   readonly end: number;
   readonly isHole: boolean;
@@ -17,7 +17,7 @@ export interface Literal {
   readonly inner: readonly [start: number, end: number];
   readonly holes: readonly (readonly [start: number, end: number])[];
   /** The piece is a format, whose values stand elsewhere. */
-  readonly parts: readonly Part[] | undefined;
+  readonly parts: readonly StringPart[] | undefined;
   /** Something hangs on it, such as `.concat(`: it may become empty, but not go. */
   readonly isPinned: boolean;
 }
@@ -28,11 +28,11 @@ export interface Hole {
   readonly start: number;
   readonly end: number;
   /** What a choice in brackets may come to. */
-  readonly choices: readonly Chain[];
+  readonly choices: readonly StringChain[];
 }
 
 /** Operands that are joined, in their order. */
-export interface Chain {
+export interface StringChain {
   readonly kind: 'chain';
   readonly start: number;
   readonly end: number;
@@ -45,7 +45,7 @@ export interface Chain {
   readonly depth: number;
 }
 
-export type Operand = Literal | Hole | Chain;
+export type Operand = Literal | Hole | StringChain;
 
 /**
  * What is put in by a template, by PHP, by a template language, or by a format. Formats must still use up
@@ -64,8 +64,8 @@ export function partsOf(
   text: string,
   [start, end]: readonly [number, number],
   known: readonly (readonly [number, number])[] = [],
-): Part[] {
-  const parts: Part[] = [];
+): StringPart[] {
+  const parts: StringPart[] = [];
   let at = start;
   const add = (to: number, isHole: boolean, without = '') => {
     if (to > at) parts.push({ start: at, end: to, isHole, without });
@@ -92,7 +92,11 @@ export function partsOf(
 export const isOfInterest = (text: string): boolean =>
   /onomics|blockon|\/search|\?q=|:\\?\/\\?\//i.test(text);
 
-export function chainOf(operands: readonly Operand[], separator: string, continues = false): Chain {
+export function chainOf(
+  operands: readonly Operand[],
+  separator: string,
+  continues = false,
+): StringChain {
   let [size, depth] = [0, 0];
   for (const operand of operands) {
     size += sizeOf(operand);
@@ -108,6 +112,6 @@ function sizeOf(operand: Operand): number {
 }
 
 /** Without what is said of its place among the tokens. */
-export function plainChain({ operands, separator, continues }: Chain): Chain {
+export function plainChain({ operands, separator, continues }: StringChain): StringChain {
   return chainOf(operands, separator, continues);
 }

@@ -42,7 +42,7 @@ test('says where no paygate answers, and prints the link all the same', async ()
   const alone = await runCli([...args, '--listen', listen]);
   expect(alone).toMatchObject({
     code: 0,
-    stderr: `no paygate answers at ${listen} (start it, or name its --listen): the link is good once one does, if that is in time\n`,
+    stderr: `no paygate answers at ${listen}; start it, or name its address with --listen; the link works as soon as one does, until it expires\n`,
   });
   expect(alone.stdout).toContain(`http://${listen}/dashboard/enter?token=`);
   // What stands behind a public URL is where nobody has said.
@@ -60,8 +60,8 @@ test('is refused where a paygate with another database answers', async () => {
   const refused = await runCli(['admin', 'link', '--db', path, '--listen', listen]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toBe(
-    `paygate: the paygate at ${listen} serves another database than ${path}: ` +
-      'name its own by --db, or by --listen where this one is served\n',
+    `paygate: the paygate at ${listen} serves another database than ${path}; ` +
+      'name its database with --db, or with --listen the address that serves this one\n',
   );
 });
 

@@ -43,11 +43,11 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
   const db = join(tempFolder(), 'paygate.db');
   const restored = await runCli(['restore', file, '--db', db]);
   expect(restored).toMatchObject({ code: 0, stderr: '' });
-  expect(restored.stdout).toContain('addresses       3\n');
-  expect(restored.stdout).toContain('The next `paygate serve` sees that it is a copy');
-  expect(restored.stdout).toContain('Never serve both this and the database that it is a copy of');
+  expect(restored.stdout).toContain('addresses          3\n');
+  expect(restored.stdout).toContain('The next `paygate serve` detects that it is a copy');
+  expect(restored.stdout).toContain('Never serve both this database and its original');
   const inPlace = await runCli(['restore', file, '--db', db]);
-  expect(inPlace.stdout).toContain('What stood there before is now');
+  expect(inPlace.stdout).toContain('The former database is now');
   expect(inPlace.stdout).not.toContain('Never serve both');
   const busy = await runCli(['restore', file, '--db', house.path]);
   expect(busy).toMatchObject({ code: 1, stdout: '' });
@@ -55,7 +55,7 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
 
   const checked = await runCli(['check', '--db', db]);
   expect(checked).toMatchObject({ code: 0, stderr: '' });
-  expect(checked.stdout).toMatch(/^file +.*\nstate +whole\n/);
+  expect(checked.stdout).toMatch(/^file +.*\nstate +intact\n/);
   expect(checked.stdout).toMatch(/\n1 +p2wpkh +2 +3\n$/);
 });
 
@@ -133,11 +133,11 @@ it('a check says what is damaged, and ends with 1', async () => {
 it('names in a hostile file neither clear the screen nor write lines of their own', async () => {
   const { path, database } = await openTestStore();
   await database.close();
-  const name = 'x\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e\nstate           whole\u001b[8m';
+  const name = 'x\u001b[2J\u001b]0;owned\u0007\u009b1A\u202e\nstate              intact\u001b[8m';
   new Database(path).exec(`CREATE VIEW "${name}" AS SELECT 1`).close();
   const { code, stdout } = await runCli(['check', path]);
   expect(code).toBe(1);
-  expect(stdout).toContain('DAMAGED: view x [2J ]0;owned 1A state whole [8m is not as paygate');
+  expect(stdout).toContain('DAMAGED: view x [2J ]0;owned 1A state intact [8m is not as paygate');
   expect(stdout.match(/^state /gm)).toHaveLength(1);
   expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);
   // What cannot be looked at is named in a failure, by a name that anybody may have given it.
@@ -169,7 +169,7 @@ it('restore says one thing at a time', async () => {
   for (const { code, stderr } of [both, nothing]) {
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'paygate: name a backup, or one of --moved and --in-place\n',
+      stderr: 'paygate: name either a backup, --moved or --in-place\n',
     });
   }
 });
@@ -188,7 +188,7 @@ it('the word that the machine was set back is heard at the next start', async ()
   const moved = await runCli(['restore', '--moved', '--db', house.path]);
   expect(moved).toMatchObject({
     code: 0,
-    stdout: 'Noted: the database goes on where it stopped.\n',
+    stdout: 'Recorded: the database continues where it stopped.\n',
   });
 });
 

@@ -96,7 +96,7 @@ describe('callbacks list', () => {
     expect(await ids(' --before 3 --limit 1')).toEqual([2]);
     expect((await run(owed, 'callbacks list --newer-than soon')).code).toBe(2);
     const text = async (filter: string) => (await run(owed, `callbacks list${filter}`)).stdout;
-    expect(await text(' --limit 2')).toContain('There are more: --before 2 shows the next ones.');
+    expect(await text(' --limit 2')).toContain('There are more: --before 2 shows the next page.');
     expect(await text(' --limit 3')).not.toContain('There are more');
   });
 });
@@ -179,7 +179,7 @@ describe('callbacks resend', () => {
     const again = await run(owed, `callbacks resend-failed --store ${one}`);
     expect(again).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('None has failed that'),
+      stdout: expect.stringContaining('No callback has failed'),
     });
     expect((await run(owed, 'callbacks resend-failed --store 9')).stderr).toContain('no store 9');
   });
@@ -224,7 +224,7 @@ describe('callbacks whose last answer is doubtful', () => {
     expect(rowsOf(owed)).toEqual(states);
     expect(await ask(owed, resend)).toEqual({ resent: 1 });
     const none = await run(owed, resend);
-    expect(none.stdout).toContain('The last answer of none is doubtful.');
+    expect(none.stdout).toContain('No callback has a doubtful last answer.');
     expect((await run(owed, 'callbacks resend-failed --doubtful --store 9')).stderr).toContain(
       'no store 9',
     );
@@ -379,9 +379,12 @@ describe('store', () => {
     const test = async () => (await run(owed, 'callbacks test --store 1')).code;
     expect(await test()).toBe(1);
     for (const [text, fault] of [
-      ['nothing', 'holds no PEM certificate'],
-      [certificate.cert + certificate.key, 'holds a private key'],
-      ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', 'cannot be read'],
+      ['nothing', 'contains no PEM certificate'],
+      [certificate.cert + certificate.key, 'contains a private key'],
+      [
+        '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+        'contains a damaged certificate',
+      ],
     ] as const) {
       const outcome = await run(owed, `store set 1 --callback-ca ${file(text)}`);
       expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining(fault) });
@@ -402,7 +405,7 @@ describe('store', () => {
     expect(set).toMatchObject({ minimum: 1000, rbf_parameter: false });
     const { stdout } = await run(owed, 'store show 1');
     expect(stdout).toMatch(/minimum +1000 sat/);
-    expect(stdout).toMatch(/rbf parameter +left out/);
+    expect(stdout).toMatch(/rbf parameter +omitted/);
     expect(await ask(owed, 'store set 1 --name Other')).toMatchObject({ minimum: 1000 });
     const unset = await ask(owed, 'store set 1 --no-minimum --rbf-parameter');
     expect(unset).toMatchObject({ minimum: null, rbf_parameter: true });

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { checkBeside } from '../../src/cli/check-process.ts';
+import { checkInProcess } from '../../src/cli/check-process.ts';
 import { withSqlite } from '../../src/store/db/driver.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
@@ -20,7 +20,7 @@ const { signal } = new AbortController();
 function check(path: string): Promise<readonly string[]> {
   const bundle = bundleOf(program);
   const env = { ...process.env, ...bundleEnv(bundle), PAYGATE_NETWORK: 'mainnet' };
-  return checkBeside([bundle], env)(path, signal);
+  return checkInProcess([bundle], env)(path, signal);
 }
 
 async function closedFile(): Promise<string> {
@@ -57,8 +57,8 @@ test('one that cannot be looked at is told in words', async () => {
 });
 
 test('a process that was ended by somebody else says nothing of the copy', async () => {
-  const killed = checkBeside(['-e', 'process.kill(process.pid, "SIGKILL")']);
-  await expect(killed('copy.db', signal)).rejects.toThrow('the check ended by SIGKILL');
+  const killed = checkInProcess(['-e', 'process.kill(process.pid, "SIGKILL")']);
+  await expect(killed('copy.db', signal)).rejects.toThrow('the check ended with SIGKILL');
 });
 
 test('it ends with its signal', async () => {
@@ -68,7 +68,7 @@ test('it ends with its signal', async () => {
   const hang = `require('node:fs').writeFileSync(process.argv.at(-1), String(process.pid));
     setInterval(() => {}, 1_000_000);`;
   const stopping = new AbortController();
-  const checked = checkBeside(['-e', hang])(path, stopping.signal);
+  const checked = checkInProcess(['-e', hang])(path, stopping.signal);
   const pid = () => Number(readFileSync(path, 'utf8'));
   await world.until(() => pid() > 0, 'the process');
   stopping.abort();

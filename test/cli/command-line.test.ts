@@ -28,7 +28,7 @@ it('key rotate says that an older key ends earlier than was promised', async () 
   expect((await rotate('24h')).stdout).not.toContain('earlier');
   expect((await rotate('48h')).stdout).not.toContain('earlier');
   expect((await rotate('1h')).stdout).toMatch(
-    /at the latest\.\n2 of them end earlier than they were to, the last of these on \d{4}-.* UTC\.\n$/,
+    /at the latest\.\n2 of them end earlier than planned, which was \d{4}-.* UTC for the last one\.\n$/,
   );
 });
 

@@ -4,7 +4,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Check, examine, ok } from '../../src/doctor/doctor-check.ts';
+import { type Check, ok, runChecks } from '../../src/doctor/doctor-check.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
@@ -89,7 +89,7 @@ describe('a paygate that is well', () => {
     // What runs there on another file is not asked for its servers: regtest has no built-in list.
     const other = await openTestStore();
     const foreign = await runCli(['doctor', '--db', other.path, ...listen]);
-    expect(foreign.stdout).toContain('name a server with --electrum');
+    expect(foreign.stdout).toContain('no built-in servers; name one with --electrum');
   });
 
   it('is looked at without a serve too, in lines for a person; a fault ends with 1', async () => {
@@ -121,7 +121,7 @@ describe('a paygate that is well', () => {
       state: 'fail',
       text: `${path}: is not a paygate database`,
     });
-    expect(foreign.checks.at(-1).text).toContain('something else than paygate answers 200');
+    expect(foreign.checks.at(-1).text).toContain('another program than paygate answers with 200');
     const of = ({ stdout }: { stdout: string }, name: string) =>
       (JSON.parse(stdout).checks as Finding[]).find(({ check }) => check === name);
     expect(of(await runCli(asked), 'disk')).toMatchObject({ state: 'ok' });
@@ -131,7 +131,7 @@ describe('a paygate that is well', () => {
     const unknown = await runCli(['doctor', '--db', path, '--json']);
     expect(of(unknown, 'electrum')).toMatchObject({
       state: 'skip',
-      text: 'which network the file is of could not be read; name it with --network',
+      text: 'the network of the file could not be read; name it with --network',
     });
   });
 
@@ -140,7 +140,9 @@ describe('a paygate that is well', () => {
     const args = ['doctor', '--db', path, '--network', 'regtest'];
     const { stdout } = await runCli(args, { PAYGATE_LISTN: '*:80' });
     expect(stdout).toMatch(/^warn +environment +PAYGATE_LISTN: no option has this name/m);
-    expect(stdout).toMatch(/^fail +electrum +name a server with --electrum: regtest has no /m);
+    expect(stdout).toMatch(
+      /^fail +electrum +regtest has no built-in servers; name one with --electrum$/m,
+    );
   });
 });
 
@@ -167,10 +169,10 @@ describe('a check', () => {
       },
       { name: 'well', run: () => ok('yes') },
     ];
-    const found = examine(world, checks);
+    const found = runChecks(world, checks);
     await world.advance(20_000);
     expect(await found).toEqual([
-      { check: 'slow', state: 'fail', text: 'it was not done after 20 seconds' },
+      { check: 'slow', state: 'fail', text: 'the check was not done after 20 seconds' },
       { check: 'broken', state: 'fail', text: 'it broke' },
       { check: 'well', state: 'ok', text: 'yes' },
     ]);

@@ -60,7 +60,7 @@ async function place(): Promise<Place> {
   return { folder, db, own, link };
 }
 
-const told = `paygate: root works in the folder of user ${user} as that user`;
+const told = `paygate: in the folder of user ${user}, root works as that user`;
 
 describe.skipIf(!isRoot)('root', () => {
   it.each([

@@ -29,6 +29,6 @@ test('ends with 1 where none answers', async () => {
   expect(await runCli(at(port))).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: `paygate: no paygate answers at 127.0.0.1:${port} (start it, or name its --listen)\n`,
+    stderr: `paygate: no paygate answers at 127.0.0.1:${port}; start it, or name its address with --listen\n`,
   });
 });

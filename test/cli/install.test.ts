@@ -13,7 +13,7 @@ import { cleanUp, contentOf, tempFolder } from '../support/files.ts';
 
 afterEach(cleanUp);
 
-const mostExposure = 2;
+const maxExposure = 2;
 
 function machine() {
   const folder = tempFolder();
@@ -69,7 +69,7 @@ test('makes folders through which every user comes, whatever its own umask', asy
 
 test('changes nothing the second time, and nothing of others without --force', async () => {
   const { root, binary, at, install } = machine();
-  const takesUp = 'A service that runs already takes it up with: systemctl restart paygate';
+  const takesUp = 'A service that runs already needs: systemctl restart paygate';
   expect((await install()).stdout).not.toContain(takesUp);
   const before = contentOf(root);
   const again = await install();
@@ -83,13 +83,15 @@ test('changes nothing the second time, and nothing of others without --force', a
   const mine = contentOf(root);
   const refused = await install();
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain(`different: ${paths.binary}, ${paths.unit}. --force overwrites`);
+  expect(refused.stderr).toContain(
+    `differ: ${paths.binary}, ${paths.unit}; overwrite them with --force`,
+  );
   expect(contentOf(root)).toEqual(mine);
 
   const forced = await install('--force', '--domain', 'pay.example.com');
   expect(forced).toMatchObject({ code: 0, stderr: '' });
   expect(forced.stdout).toContain(
-    `kept    ${paths.settings}, yours: it does not say PAYGATE_DOMAIN=pay.example.com, write that there\n`,
+    `kept    ${paths.settings}, yours: it lacks PAYGATE_DOMAIN=pay.example.com; add that there\n`,
   );
   expect(forced.stdout).toContain(takesUp);
   expect(readFileSync(at(paths.unit), 'utf8')).toBe(systemdUnit);
@@ -104,7 +106,7 @@ test('says which settings that were given are not in the file that is kept', asy
   const again = await install('--network', 'signet', '--domain', 'pay.example.com');
   expect(again).toMatchObject({ code: 0, stderr: '' });
   expect(again.stdout).toContain(
-    `kept    ${paths.settings}, yours: it does not say PAYGATE_DOMAIN=pay.example.com, write that there\n`,
+    `kept    ${paths.settings}, yours: it lacks PAYGATE_DOMAIN=pay.example.com; add that there\n`,
   );
   expect(readFileSync(at(paths.settings), 'utf8')).toBe(kept);
   for (const line of [
@@ -132,7 +134,7 @@ test.each([
   [['--domain', 'a b\nPAYGATE_DB=/x'], 'a name such as'],
   [['--acme-email', 'a@b\nPAYGATE_DB=/x'], 'an address such as'],
   [['--network', 'moon'], 'unknown network'],
-  [['--binary', '/nowhere/paygate'], 'there is no /nowhere/paygate'],
+  [['--binary', '/nowhere/paygate'], '/nowhere/paygate does not exist'],
 ])('%j is refused before anything is written', async (args, reason) => {
   const { root, install } = machine();
   const refused = await install(...args);
@@ -156,12 +158,12 @@ describe.skipIf(!hasSystemd)('systemd', () => {
     return path;
   }
 
-  test(`finds the service exposed by ${mostExposure} of 10 at most`, () => {
+  test(`finds the service exposed by ${maxExposure} of 10 at most`, () => {
     const args = ['security', '--offline=true', '--no-pager', unitFile()];
     const report = execFileSync('systemd-analyze', args, { encoding: 'utf8' });
     const exposure = Number(/exposure level for paygate.service: ([\d.]+)/.exec(report)?.[1]);
     expect(exposure).toBeGreaterThan(0);
-    expect(exposure).toBeLessThanOrEqual(mostExposure);
+    expect(exposure).toBeLessThanOrEqual(maxExposure);
   });
 
   test('knows every word of it', () => {
@@ -200,7 +202,7 @@ test('takes the domain of settings that are kept for one that is said', async ()
   await install('--domain', 'pay.example.com');
   const again = await install('--acme-email', 'you@example.com');
   expect(again).toMatchObject({ code: 0, stderr: '' });
-  expect(again.stdout).toContain('it does not say PAYGATE_ACME_EMAIL=you@example.com');
+  expect(again.stdout).toContain('it lacks PAYGATE_ACME_EMAIL=you@example.com');
 });
 
 test('ends with one line where the executable is a folder, and where nothing can be written', async () => {

@@ -74,12 +74,10 @@ test('keys that end are listed with their end, which an earlier rotation may bri
   const path = await fileWithStore();
   const told = async (...args: string[]) => (await runCli([...args, '--db', path])).stdout;
   expect(await told('key', 'rotate', '--overlap', '24h')).toMatch(
-    /\nOlder ones are valid until .* UTC at the latest\.\n$/,
+    /\nOlder keys end at .* UTC at the latest\.\n$/,
   );
   expect(await told('key', 'list')).toMatch(/^id .* ends *\n1 .* UTC .* UTC *\n2 .* UTC *\n$/);
-  expect(await told('key', 'rotate')).toMatch(
-    /\nNo older key of the merchant is valid any more\.\n$/,
-  );
+  expect(await told('key', 'rotate')).toMatch(/\nAll older keys of the merchant are revoked\.\n$/);
   expect(await told('key', 'list')).toMatch(/^id .*\n3 .* UTC *\n$/);
 });
 

@@ -96,9 +96,7 @@ describe('as --db', () => {
       env: { PATH: process.env.PATH, ...bundleEnv(bundle) },
     });
     expect(status).toBe(1);
-    expect(stderr).toContain(
-      'paygate: the working folder was removed; change to one that is there',
-    );
+    expect(stderr).toContain('paygate: the working folder was removed; change to one that exists');
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 });

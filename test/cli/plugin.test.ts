@@ -56,7 +56,7 @@ function run(members: readonly Member[], ...args: string[]) {
 test('says first what needs a look, then what it changed and what it left', async () => {
   const { status, stdout, stderr, output } = run(plugin);
   expect({ status, stderr }).toEqual({ status: 3, stderr: '' });
-  expect(stdout).toBe(`LOOK AT THIS (1), the plugin may not work before you change it by hand:
+  expect(stdout).toBe(`LOOK AT THIS (1): the plugin may not work until you change it by hand:
   pay/checkout.js:1  Key.length != 43  (the plugin takes API keys of 43 characters only: paygate key show --short prints one)
 
 Changed:
@@ -126,7 +126,7 @@ test('files that are not text are named first, and the archive is written', () =
     { name: 'pay/pay.js.map', content: '{"sources": ["https://www.blockonomics.co/api"]}' },
   ]);
   expect(status).toBe(3);
-  expect(stdout).toBe(`LOOK AT THIS (3), the plugin may not work before you change it by hand:
+  expect(stdout).toBe(`LOOK AT THIS (3): the plugin may not work until you change it by hand:
   pay/pay.wasm  blockonomics.co  (the service is named in a file that is not text: replace it, or ask who made the plugin)
   pay/lib.phar  blockonomics.co  (the service is named in a file that is not text: replace it, or ask who made the plugin)
   pay/theme.zip  blockonomics.co  (an archive in the archive names the service: rewrite that one too, and put it back)
@@ -192,7 +192,9 @@ test('never writes over a file, and asks for a URL without a path', () => {
     expect(status).toBe(2);
     return stderr;
   };
-  expect(refusal(input, ...url, '-o', input)).toBe(`paygate: ${input}: exists already\n`);
+  expect(refusal(input, ...url, '-o', input)).toBe(
+    `paygate: ${input}: exists already; name a new file\n`,
+  );
   expect(readFileSync(input)).toEqual(zipOf(plugin));
   expect(refusal(input, '--url', 'https://a.example/btc', '-o', output)).toContain(
     'without a path',

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { again } from '../../src/cli/own-program.ts';
+import { commandLine } from '../../src/cli/own-program.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, look, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
@@ -36,15 +36,15 @@ describe('a line to be typed', () => {
   it('leaves out what is so without it, and says what is not', () => {
     const listen = { host: '127.0.0.1', port: 8080 };
     const db = 'paygate.db';
-    expect(again('admin link', { db, listen })).toBe('./paygate admin link');
-    expect(again('admin link', { db: '/a/b.db', listen: { ...listen, port: 8090 } })).toBe(
+    expect(commandLine('admin link', { db, listen })).toBe('./paygate admin link');
+    expect(commandLine('admin link', { db: '/a/b.db', listen: { ...listen, port: 8090 } })).toBe(
       './paygate admin link --db /a/b.db --listen 127.0.0.1:8090',
     );
-    expect(again('admin link', { db, listen: { host: '::1', port: 8080 } })).toBe(
+    expect(commandLine('admin link', { db, listen: { host: '::1', port: 8080 } })).toBe(
       "./paygate admin link --listen '[::1]:8080'",
     );
     const domain = 'pay.example.com';
-    expect(again('admin link', { db, listen, domain, publicUrl: `https://${domain}` })).toBe(
+    expect(commandLine('admin link', { db, listen, domain, publicUrl: `https://${domain}` })).toBe(
       './paygate admin link --public-url https://pay.example.com --domain pay.example.com',
     );
   });
@@ -169,10 +169,7 @@ describe('a store', () => {
     expect(JSON.parse(back.stdout)).toMatchObject({ id: 1, callbacks_stopped: false });
     expect((await store('list')).stdout).toMatch(/^1 +Shop /m);
     const twice = await store('restore', '1');
-    expect([twice.code, twice.stdout]).toEqual([
-      0,
-      'Store 1 "Shop" is in use; nothing is changed.\n',
-    ]);
+    expect([twice.code, twice.stdout]).toEqual([0, 'Store 1 "Shop" is already in use.\n']);
     await store('remove', '1');
     const url = ['--callback-url', 'https://shop.example/callback'];
     const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
@@ -195,17 +192,17 @@ describe('a store', () => {
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`;
     const { stdout } = await store('list', '--archived');
     expect(stdout).toMatch(/^id {2}name {3}script {2}callback URL +removed$/m);
-    expect(stdout).toMatch(new RegExp(`^1 +Shop .* ${time}, its callbacks have ended$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^1 +Shop .* ${time}, its callbacks are stopped$`, 'm'));
     expect(stdout).toMatch(/^2 +Other .*\/callback$/m);
     const shown = await store('show', '1');
-    expect(shown.stdout).toMatch(new RegExp(`^removed +${time}, its callbacks have ended$`, 'm'));
+    expect(shown.stdout).toMatch(new RegExp(`^removed +${time}, its callbacks are stopped$`, 'm'));
   });
 
   it('shows that it is told -1', async () => {
     const { store } = await openShop();
     expect((await store('show', '1')).stdout).not.toContain('status');
     await store('set', '1', '--reversal-callback');
-    expect((await store('show', '1')).stdout).toMatch(/^status -1 +told$/m);
+    expect((await store('show', '1')).stdout).toMatch(/^status -1 +sent$/m);
   });
 
   it('is not changed by nothing', async () => {

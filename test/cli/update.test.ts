@@ -180,7 +180,7 @@ it('takes the settings of the service that runs, where it is not told others', a
   await restart();
   const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'));
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`the database before it is ${join(dirname(db), 'backups')}/`);
+  expect(stdout).toContain(`the snapshot from before is ${join(dirname(db), 'backups')}/`);
   expect(stdout).toContain('It runs and answers.');
   expect(await answering()).toBe('0.2.0');
 });
@@ -208,7 +208,7 @@ it('goes back with the database where the new one made it unreadable for the old
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'spoils'));
   expect(code).toBe(1);
-  expect(stderr).toContain('0.1.0 runs again, on the database as it was before the update');
+  expect(stderr).toContain('0.1.0 runs again, on the database of before the update');
   const backups = readdirSync(join(dirname(db), 'backups')).sort();
   expect(backups).toEqual([expect.stringMatching(/^before-0\.1\.0-.*\.db$/), expect.any(String)]);
   expect(await answering()).toBe('0.1.0');
@@ -221,7 +221,7 @@ it('goes back to what the new one has kept of the database, where that is newer 
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'keeps'));
   expect(code).toBe(1);
-  expect(stderr).toContain('0.1.0 runs again, on the database as it was before the update');
+  expect(stderr).toContain('0.1.0 runs again, on the database of before the update');
   expect(await answering()).toBe('0.1.0');
   const sqlite = look(db, { readonly: true });
   expect(sqlite.prepare("SELECT value FROM settings WHERE name = 'late'").pluck().get()).toBe(
@@ -257,7 +257,7 @@ it('replaces an executable that does not run', async () => {
   program(binary, 'process.exit(1)');
   const { code, stdout, stderr } = await update(file);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain('one that did not run was replaced by 0.2.0');
+  expect(stdout).toContain('A version that did not run was replaced by 0.2.0');
   expect(installed()).toBe('0.2.0');
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
 });
@@ -390,7 +390,7 @@ it('of a paygate that runs from its sources asks which executable is meant', asy
   const { code, stderr } = await runCli(['update', bring('0.2.0')]);
   expect([code, stderr]).toEqual([
     2,
-    'paygate: this paygate runs from its sources: name the executable to replace with --binary\n',
+    'paygate: this paygate runs from its sources; name the executable to replace with --binary\n',
   ]);
 });
 
@@ -400,7 +400,7 @@ it('is refused for an older version, unless that is what is wanted', async () =>
   const { code, stderr } = await update(bring('0.9.1'));
   expect([code, stderr]).toEqual([
     2,
-    expect.stringContaining('it is 0.9.1, which is older than 0.10.0: add --downgrade'),
+    expect.stringContaining('it is 0.9.1, which is older than 0.10.0; add --downgrade'),
   ]);
   expect(installed()).toBe('0.10.0');
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
@@ -421,6 +421,9 @@ it('puts no script in the place of a program', async () => {
   const { bring, update, binary } = await machine({ systemd: false });
   copyFileSync('/bin/true', binary);
   const { code, stderr } = await update(bring('9.9.9'));
-  expect([code, stderr]).toEqual([2, expect.stringContaining('it is no program of this machine')]);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('it is not a program for this machine'),
+  ]);
   expect(readFileSync(binary).equals(readFileSync('/bin/true'))).toBe(true);
 });

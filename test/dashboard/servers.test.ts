@@ -172,7 +172,9 @@ describe('a changed certificate', () => {
     const told = `paygate servers accept ${label} ${fresh.sha256}`;
     expect(house.app.health().warnings.join()).toContain(told);
     const { stdout } = await runCli(['servers', 'accept', label, fresh.sha256, '--db', house.path]);
-    expect(stdout).toContain(`${label} must show the certificate with the SHA-256 ${fresh.sha256}`);
+    expect(stdout).toContain(
+      `${label} must now present the certificate with the SHA-256 ${fresh.sha256}`,
+    );
     await house.world.advance(1_000);
     await untilReady(house);
     await expectPaid(stage);
@@ -182,7 +184,7 @@ describe('a changed certificate', () => {
     const stage = await withChangedCertificate();
     const { house, label } = stage;
     const { stdout } = await runCli(['servers', 'forget', label, '--db', house.path]);
-    expect(stdout).toContain('a running paygate begins anew with it');
+    expect(stdout).toContain('a running paygate treats it as a new server');
     await house.world.advance(1_000);
     await untilReady(house);
     await expectPaid(stage);

@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Network, networks } from '../../src/bitcoin/network.ts';
-import { examine, type State } from '../../src/doctor/doctor-check.ts';
-import { electrumChecks, offlineOnce } from '../../src/doctor/electrum-checks.ts';
+import { type CheckState, runChecks } from '../../src/doctor/doctor-check.ts';
+import { electrumChecks, mergeOffline } from '../../src/doctor/electrum-checks.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { Lie } from '../../src/sandbox/electrum/server-faults.ts';
@@ -37,7 +37,7 @@ describe('a server', () => {
     const servers = [parseServerAddress(label)];
     const parts = { world, network: asked, servers, proxy: undefined, store };
     const checks = electrumChecks(parts);
-    const [found] = await examine(world, checks);
+    const [found] = await runChecks(world, checks);
     return found;
   }
 
@@ -64,7 +64,7 @@ describe('a server', () => {
     return `ssl://127.0.0.1:${(front.address() as AddressInfo).port}`;
   }
 
-  it.each<[Lie, State, string]>([
+  it.each<[Lie, CheckState, string]>([
     ['merkle', 'fail', 'its proof for block 120 is wrong'],
     ['header-work', 'fail', 'block 120 has no work'],
     ['genesis', 'fail', 'another network'],
@@ -136,7 +136,7 @@ describe('a server', () => {
     const look = async (labels: readonly string[]) => {
       const servers = labels.map((each) => parseServerAddress(each));
       const parts = { world, network, servers, proxy: undefined, store: undefined };
-      return offlineOnce(await examine(world, electrumChecks(parts)));
+      return mergeOffline(await runChecks(world, electrumChecks(parts)));
     };
     expect(await look(offline)).toEqual([
       {

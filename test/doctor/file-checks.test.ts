@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { examine } from '../../src/doctor/doctor-check.ts';
+import { runChecks } from '../../src/doctor/doctor-check.ts';
 import { fileChecks } from '../../src/doctor/file-checks.ts';
 import { backupFolder } from '../../src/store/backup/backup.ts';
 import { applicationId } from '../../src/store/db/file-guards.ts';
@@ -42,7 +42,7 @@ function makePrivate(path: string): void {
 describe('the file', () => {
   async function findings(store: TestStore, world: TestWorld = createTestWorld(), walletGap = 20) {
     const parts = { world, store, walletGap, uid: process.getuid?.() };
-    const found = await examine(world, fileChecks(parts));
+    const found = await runChecks(world, fileChecks(parts));
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
 
@@ -60,10 +60,10 @@ describe('the file', () => {
     const { database, wallets, mark } = await findings(store);
     expect(database).toMatchObject({
       state: 'warn',
-      text: expect.stringContaining('0 store(s), 0 MiB, 0 MiB of log: add a store with'),
+      text: expect.stringContaining('0 store(s), 0 MiB, 0 MiB of WAL; add a store with'),
     });
-    expect(wallets).toEqual({ state: 'skip', text: 'there is none yet' });
-    const text = 'it is of this database, and the counters are where it says';
+    expect(wallets).toEqual({ state: 'skip', text: 'there is no wallet yet' });
+    const text = 'the mark file belongs to this database and agrees with its counters';
     expect(mark).toEqual({ state: 'ok', text });
     expect((await findings(await shop())).database).toMatchObject({
       state: 'ok',
@@ -82,7 +82,7 @@ describe('the file', () => {
     expect(checks[0]).toEqual({
       check: 'database',
       state: 'warn',
-      text: `${path}: of an older version; the next start updates it, after a snapshot`,
+      text: `${path}: has an older schema; the next start takes a snapshot and updates it`,
     });
     expect(contentOf(dirname(path))).toEqual(before);
   });
@@ -108,8 +108,10 @@ describe('the file', () => {
     chmodSync(dirname(store.path), 0o777);
     const { permissions } = await findings(store);
     expect(permissions?.state).toBe('fail');
-    expect(permissions?.text).toContain(`${store.path}: others may read keys in it; chmod 600 it`);
-    expect(permissions?.text).toContain('others may put files there');
+    expect(permissions?.text).toContain(
+      `${store.path}: others may read the keys in it; run chmod 600`,
+    );
+    expect(permissions?.text).toContain('others may write there');
   });
 
   it('whose mark or snapshots others may read gives the same away', async () => {
@@ -125,7 +127,7 @@ describe('the file', () => {
       chmodSync(path, 0o604);
       expect((await findings(store)).permissions).toEqual({
         state: 'fail',
-        text: `${path}: others may read keys in it; chmod 600 it`,
+        text: `${path}: others may read the keys in it; run chmod 600`,
       });
       chmodSync(path, 0o600);
     }
@@ -135,7 +137,7 @@ describe('the file', () => {
     const store = await shop();
     const world = createTestWorld();
     const checks = fileChecks({ world, store, walletGap: 20, uid: 54_321 });
-    const found = await examine(world, checks);
+    const found = await runChecks(world, checks);
     expect(found.find(({ check }) => check === 'permissions')?.text).toContain('not to 54321');
   });
 
@@ -219,11 +221,11 @@ describe('the file', () => {
     const world = createTestWorld();
     const told = async (releasedAt: number) => {
       const checks = fileChecks({ world, store, walletGap: 20, uid: 0, releasedAt });
-      return (await examine(world, checks)).find(({ check }) => check === 'clock');
+      return (await runChecks(world, checks)).find(({ check }) => check === 'clock');
     };
     expect(await told(world.now())).toMatchObject({
       state: 'ok',
-      text: expect.stringContaining('there is no block yet to compare that with'),
+      text: expect.stringContaining('there is no block yet to compare with'),
     });
     expect(await told(world.now() + 1)).toMatchObject({
       state: 'fail',
@@ -236,7 +238,7 @@ describe('the file', () => {
     await waiting.addWallet({ startIndex: undefined });
     expect((await findings(waiting)).wallets).toEqual({
       state: 'warn',
-      text: 'wallet 1 waits for a scan of the chain: no address yet',
+      text: 'wallet 1 issues no address until the chain is scanned',
     });
     const store = await shop();
     expect((await findings(store)).wallets).toMatchObject({ state: 'ok' });

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createSender } from '../../src/delivery/sender.ts';
-import { examine } from '../../src/doctor/doctor-check.ts';
+import { runChecks } from '../../src/doctor/doctor-check.ts';
 import { webChecks } from '../../src/doctor/web-checks.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
@@ -48,7 +48,7 @@ describe('by HTTP', () => {
     const senders = { sender: senderBeside([]), shopSender: senderBeside([listen]) };
     const network = 'regtest';
     const checks = webChecks({ world, ...senders, listen, https, publicUrl, network, store });
-    const found = await examine(world, checks);
+    const found = await runChecks(world, checks);
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
 
@@ -131,7 +131,7 @@ describe('by HTTP', () => {
     const ready = await receiver({ answer: () => ({ status: 200, body: '{"ready":true}' }) });
     expect((await findings({ port: ready.port })).serve).toEqual({
       state: 'ok',
-      text: `${ready.origin}/readyz says ready`,
+      text: `${ready.origin}/readyz is ready`,
     });
     expect((await findings({ port: ready.port, https: true })).serve).toMatchObject({
       state: 'skip',
@@ -140,7 +140,7 @@ describe('by HTTP', () => {
     const other = await receiver({ answer: () => ({ status: 200, body: '<html>' }) });
     expect((await findings({ port: other.port })).serve).toEqual({
       state: 'fail',
-      text: `${other.origin}/readyz: it answers 200`,
+      text: `${other.origin}/readyz: the answer is 200`,
     });
   });
 

@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
-import { type Checked, examine } from '../../src/doctor/doctor-check.ts';
+import { type NamedResult, runChecks } from '../../src/doctor/doctor-check.ts';
 import { electrumChecks } from '../../src/doctor/electrum-checks.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
@@ -66,12 +66,12 @@ async function pass({ world }: House, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
 }
 
-async function doctorOf(house: House, label: string): Promise<Checked[]> {
+async function doctorOf(house: House, label: string): Promise<NamedResult[]> {
   const { world } = house;
   const servers = [parseServerAddress(label)];
   const parts = { world, network: networks.regtest, servers, proxy: undefined, store: undefined };
-  let done: Checked[] | undefined;
-  examine(world, electrumChecks(parts)).then((checked) => {
+  let done: NamedResult[] | undefined;
+  runChecks(world, electrumChecks(parts)).then((checked) => {
     done = checked;
   });
   for (let second = 0; done === undefined && second < 60; second += 1) await pass(house, 1_000);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { forPeople } from '../../src/cli/pretty-log.ts';
+import { prettyLines } from '../../src/cli/pretty-log.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -75,7 +75,7 @@ describe('log lines', () => {
     const logDestination = { write: (line: string) => void lines.push(line) };
     const { log } = createNodeWorld({
       logLevel: 'info',
-      logDestination: forPeople(logDestination),
+      logDestination: prettyLines(logDestination),
     });
     log.debug('unseen');
     log.warn('electrum server\u001b[2J\nconnected', { server: 'tcp://h:1', reason: 'a\nb' });
