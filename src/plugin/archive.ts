@@ -1,7 +1,7 @@
-// Reads a zip archive from memory into its entries, and writes entries back, in their order and with
-// their modes and times. It reads hostile archives: everything is bounded before it is unpacked, and
-// what is not plainly a file or a folder is refused. It touches no file.
-// Source: APPNOTE.TXT of PKWARE, 4.3 and 4.4.
+// Reads a zip archive from memory into its entries, and writes entries back in their order, with
+// their modes and times. Archives may be hostile: sizes are limited before anything is unpacked,
+// and only plain files and folders are accepted. It touches no file. Specification: PKWARE
+// APPNOTE.TXT, 4.3, 4.4.
 
 import { crc32 } from 'node:zlib';
 import { fromBufferPromise, type Entry as ZipEntry, type ZipFile } from 'yauzl';
@@ -10,23 +10,23 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { parseEntryName, refuseArchive, refuseClashes } from './entry-names.ts';
 
 export interface ArchiveEntry {
-  /** A folder's ends with a slash. */
+  /** The name of a folder ends with a slash. */
   readonly name: string;
-  /** Of Unix: the kind of file and its permissions. */
+  /** Unix mode: the kind of file and its permissions. */
   readonly mode: number;
   readonly modifiedAt: Date;
   readonly compressed: boolean;
   readonly content: Buffer;
 }
 
-/** Several times what the largest of these plugins has. */
+/** Several times the size of the largest of these plugins. */
 export const limits = {
   archiveBytes: 64 * 1024 * 1024,
   entries: 10_000,
   unpackedBytes: 256 * 1024 * 1024,
-  /** Unpacked over packed, of everything together; text seldom comes to 20. */
+  /** Unpacked over packed bytes of the whole archive; for text it is seldom above 20. */
   ratio: 100,
-  /** Below that, no ratio is a bomb. */
+  /** Smaller archives may have any ratio. */
   ratioFromBytes: 4 * 1024 * 1024,
 };
 
@@ -54,7 +54,7 @@ interface ListedEntry {
   readonly mode: number;
 }
 
-/** Everything that the directory says, held against the limits before anything is unpacked. */
+/** Reads the central directory, and checks it against the limits before anything is unpacked. */
 async function listEntries(zip: ZipFile): Promise<ListedEntry[]> {
   if (zip.entryCount > limits.entries) refuseArchive(`it has ${zip.entryCount} entries`);
   const listed: ListedEntry[] = [];
@@ -74,7 +74,7 @@ async function listEntries(zip: ZipFile): Promise<ListedEntry[]> {
   return listed;
 }
 
-/** Refuses what is neither a file nor a folder, or can't be read. */
+/** The Unix mode of an entry. Refuses what is neither a file nor a folder, or cannot be read. */
 function modeOf(entry: ZipEntry, name: string): number {
   const shown = JSON.stringify(name.slice(0, 100));
   if (entry.isEncrypted()) refuseArchive(`${shown} is encrypted`);
@@ -110,7 +110,7 @@ async function readEntries(zip: ZipFile, listed: readonly ListedEntry[]): Promis
   return entries;
 }
 
-/** The library ends the stream with an error when it is longer than the directory said. */
+/** The library fails if the content is longer than the directory states. */
 async function unpack(zip: ZipFile, entry: ZipEntry): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of await zip.openReadStreamPromise(entry)) chunks.push(chunk);
@@ -121,7 +121,7 @@ async function unpack(zip: ZipFile, entry: ZipEntry): Promise<Buffer> {
 export async function writeArchive(entries: readonly ArchiveEntry[]): Promise<Buffer> {
   const zip = new ZipWriter();
   for (const { name, mode, modifiedAt, compressed, content } of entries) {
-    // Without the extra field for the time, which holds it in UTC and so depends on the time zone.
+    // Without the extra field for the time: it is in UTC, so it depends on the time zone.
     const options = { mode, mtime: modifiedAt, forceDosTimestamp: true };
     if (name.endsWith('/')) zip.addEmptyDirectory(name, options);
     else zip.addBuffer(content, name, { ...options, compress: compressed });

@@ -1,29 +1,29 @@
-// Whether the bare host of the service is a value that a program reads, or a link or a text for people.
-// Pure.
+// Decides whether the bare host of the service is a value for a program, or a link or text for
+// people. Pure.
 
 export interface HostPlace {
   readonly text: string;
-  /** Name of the file. */
+  /** The name of the file. */
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Files that say whose work a plugin is. */
+/** Files that describe a plugin and its author. */
 const manifest =
   /(?:^|\/)(?:(?:package(?:-lock)?|composer|install|manifest|info|module|plugin|bower|block|whmcs|addon|extension|setup|pyproject|cargo|pubspec)\.(?:json|xml|ya?ml|toml|py|cfg)|[^/]+\.(?:info(?:\.ya?ml)?|gemspec))$/i;
 const forPeopleName =
   'link|web_?site|web|home_?page\\w*|author\\w*|vendor\\w*|provider\\w*|developer\\w*|maintainer\\w*|contributor\\w*|creator|company\\w*|copyright|licen[cs]e\\w*|support\\w*|help\\w*|docs?(?:_?ur[li])?|documentation\\w*|manual|bugs?(?:_?ur[li])?|issues?|forum|wiki|source|repository|funding|contact\\w*|e?mail|name|title|description|plugin_?ur[li]|project_?ur[li]s?|module_?ur[li]|demo\\w*|readme|keywords|icon\\w*|logo\\w*';
-/** Names of what leads people to a page, before the quote of their value. */
+/** Names whose values lead people to a page, before the quote of the value. */
 const peopleKey = new RegExp(String.raw`["'](?:${forPeopleName})["']\s*(?:=>|:)\s*$`, 'i');
 const peopleElement = new RegExp(String.raw`<(?:\w+:)?(?:${forPeopleName})(?:\s[^<>]*)?>$`, 'i');
-/** In settings, which programs read, a `url` is none of these. */
+/** In settings, which programs read, a plain `url` is not for people. */
 const peopleSetting =
   /(?:^|[-_.])(?:link|web_?site|home_?page|author|vendor|company|support|help|docs?|documentation|contact|e?mail|name|title|description)(?:[-_.]?(?:ur[li]|link))?$/i;
-/** Names of what a program talks to. */
+/** Names whose values a program connects to. */
 const machineName =
   /api|base|host|server|socket|(?<![a-z])wss?(?![a-z])|endpoint|domain|origin|gateway|blockonomics_?ur[li]/i;
-/** In code, where a name such as `url` says nothing. */
+/** The same in code, where a plain `url` may be for programs or for people. */
 const peopleVariable =
   /\b_{0,2}(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;
 const settings =
@@ -32,8 +32,8 @@ const policy = /\b(?:connect|default|frame|child|script|img)-src\b[^;<>\n]*$/i;
 const maxLine = 300;
 
 /**
- * A whole string of code, the whole content of an XML element, or the whole value of a setting; but not
- * one whose name is of something for people.
+ * Whether it is a whole string of code, content of an XML element, or value of a setting. False if
+ * its name is for people.
  */
 export function isConstant({ text, start, end, name }: HostPlace): boolean {
   const before = text.slice(Math.max(0, start - maxLine), start);
@@ -46,7 +46,7 @@ export function isConstant({ text, start, end, name }: HostPlace): boolean {
   return settings.test(name) && isSetting(before, text.slice(end, end + maxLine), name);
 }
 
-/** @param before what stands before the quote of a string */
+/** @param before the text before the quote of a string */
 export function isForPeople(before: string, name: string): boolean {
   const line = before.slice(before.lastIndexOf('\n') + 1);
   if (peopleVariable.test(before)) return true;

@@ -1,5 +1,5 @@
-// Which names the entries of an archive may have. Pure. An archive is refused whole when one of them
-// would be unpacked somewhere else than inside its own folder, or over another entry.
+// The names that entries of an archive may have. Pure. An archive is refused if an entry would be
+// unpacked outside its own folder, or over another entry.
 
 import { PaygateError } from '../lib/errors.ts';
 
@@ -12,12 +12,11 @@ export function refuseArchive(why: string): never {
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A name as it is shown: what a terminal would act on, and most of a long one, left out. */
+/** A name for messages: shortened, without characters that a terminal acts on. */
 const shown = (name: string): string => JSON.stringify(name.slice(0, 100).replace(unseen, '?'));
 
 /**
- * @param raw the name's bytes
- * @returns it as text; a folder's ends with a slash
+ * Parses the name of an entry. The name of a folder ends with a slash.
  * @throws PaygateError invalid for a name that is not UTF-8, or leads out of the folder
  */
 export function parseEntryName(raw: Uint8Array): string {

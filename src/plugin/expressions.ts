@@ -1,6 +1,6 @@
-// Expressions that put a string together, read from tokens: `'a' + b`, `'a' . (c ? 'd' : e)`,
-// `[a, 'b'].join('')`, `implode('', [a, 'b'])`, `sprintf('%s', a)`. Pure. Each token is looked at once on its
-// own level, from the last one to the first: what stands in brackets is known when the brackets are reached.
+// Reads expressions that build a string from tokens: `'a' + b`, `'a' . (c ? 'd' : e)`, `[a,
+// 'b'].join('')`, `implode('', [a, 'b'])`, `sprintf('%s', a)`. Pure. Each token is read once on its
+// level, from the last to the first, so the content of brackets is known before the brackets.
 
 import {
   chainOf,
@@ -15,12 +15,12 @@ import {
 import { assigns, choosers, formats, isPrimary, isWord, members, unary } from './token-words.ts';
 import type { Token } from './tokens.ts';
 
-/** Larger or deeper ones in brackets count as a value: no host is put together from that many pieces. */
+/** Larger or deeper expressions in brackets count as a value: no host has that many pieces. */
 const maxInlineSize = 32;
 const maxInlineDepth = 40;
 
 /**
- * Every expression of strings that is not a part of another one.
+ * Reads every expression of strings that is not a part of another one.
  * @param joinsAdjacent whether `'a' 'b'` is one string, as in Python
  */
 export function readChains(
@@ -33,7 +33,7 @@ export function readChains(
 
 interface ReadOperand {
   readonly operand: Operand;
-  /** The token behind it. */
+  /** The index of the token behind it. */
   readonly next: number;
 }
 
@@ -71,7 +71,7 @@ class ChainReader {
     for (let index = this.tokens.length - 1; index >= 0; index -= 1) {
       if (this.begins(index)) this.readChain(index);
     }
-    // A string that no expression took is one of its own.
+    // A string in no expression is an expression of its own.
     const alone = this.tokens.flatMap(({ kind, isRead, inner }, index) => {
       const isAlone = kind === 'string' && !isRead && isOfInterest(this.text.slice(...inner));
       return isAlone ? [chainOf([this.literal(index)], '')] : [];
@@ -88,7 +88,7 @@ class ChainReader {
     return token?.kind === 'operator' ? token.text : '';
   }
 
-  /** Whether an expression may begin here: it is no later part of one. */
+  /** Whether an expression may begin at this token, which is no later part of one. */
   private begins(index: number): boolean {
     const token = this.token(index);
     const before = this.previous[index] ?? -1;
@@ -133,12 +133,12 @@ class ChainReader {
       operands.push(read.operand);
       next = read.next;
     }
-    // Values alone are no string that one could read.
+    // Values alone have no text to read.
     if (operands.every((each) => each.kind === 'hole' && each.choices.length === 0)) return;
     const continues = assigns.has(this.operator(this.previous[first] ?? -1));
     const token = this.token(first);
     if (operands.length === 1 && token?.kind === 'string' && token.after === next && !continues) {
-      // Most strings are alone, and few of them matter.
+      // Most strings are alone and of no interest: build their chains only on demand.
       token.isRead = false;
       this.alone[first] = 1;
       return;
@@ -151,7 +151,7 @@ class ChainReader {
     return { ...chainOf([this.literalAt(index)], ''), next: this.token(index)?.after ?? 0 };
   }
 
-  /** It has become a part of a larger expression. */
+  /** Marks a chain as part of a larger expression. */
   private take(index: number): void {
     this.chains.delete(index);
     const token = this.token(index);
@@ -235,7 +235,7 @@ class ChainReader {
     return { kind: 'literal', start, end, inner, holes, parts: undefined, isPinned: false };
   }
 
-  /** What stands in brackets: one expression, or a choice between some. */
+  /** The content of brackets: one expression, or a choice between several. */
   private group(index: number): ReadOperand {
     const close = this.closing[index] ?? -1;
     const token = this.token(index) as Token;
@@ -268,7 +268,10 @@ class ChainReader {
     return found;
   }
 
-  /** `a(…)`, `a.b`, `'x'.concat(…)`: those that put a string together are read, the others are a value. */
+  /**
+   * `a(…)`, `a.b`, `'x'.concat(…)`: those that put a string together are read, the others are a
+   * value.
+   */
   private readCall(index: number, next: number): ReadOperand {
     const { start } = this.token(index) as Token;
     const place = { start, end: this.token(next - 1)?.end ?? start };
@@ -301,7 +304,7 @@ class ChainReader {
     return members.has(this.operator(at)) ? at + 2 : -1;
   }
 
-  /** The values between brackets. @returns nothing where one can't be told from the next */
+  /** The values between brackets; undefined if they cannot be separated. */
   private items(open: number): ListItem[] | undefined {
     const close = this.closing[open] ?? -1;
     if (close === -1) return undefined;
@@ -327,7 +330,7 @@ class ChainReader {
     return items.map(({ operand }) => operand);
   }
 
-  /** `'a'.concat(b, c).concat(d)`: so compilers write templates for old browsers. */
+  /** `'a'.concat(b, c).concat(d)`: compilers write templates for old browsers like this. */
   private concatenated(index: number, next: number): StringChain | undefined {
     const found: ListItem[] = [];
     let at = this.token(index)?.after ?? next;
@@ -374,7 +377,7 @@ class ChainReader {
     return parts ?? partsOf(this.text, inner, holes);
   }
 
-  /** A format with those of its values put in that are strings. */
+  /** A format, with its values that are strings inserted. */
   private formatted(call: number): Literal | undefined {
     const [first, ...values] = this.items(call) ?? [];
     const format = first?.operand;

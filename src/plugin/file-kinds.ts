@@ -1,10 +1,10 @@
-// What a file of a plugin is, by its name: a document, which stays, or what some program reads. Pure.
+// The kind of a file in a plugin, by its name: a document, which stays unchanged, or code. Pure.
 
 import type { Dialect } from './tokens.ts';
 
 /**
- * Documents, and translations: these hold the plugin's texts as they were, by which gettext finds them. A text
- * that was rewritten is shown untranslated, so with the right link.
+ * Documents, and translations: these hold the plugin's texts as they were, by which gettext finds
+ * them. A text that was rewritten is shown untranslated, so with the right link.
  */
 const documents =
   /\.(?:md|markdown|txt|rst|adoc|asciidoc|textile|rtf|pdf|docx?|odt|po|pot|mo|eml)$/i;
@@ -14,7 +14,7 @@ const documentNames =
 export const isDocument = (name: string): boolean =>
   documents.test(name) || documentNames.test(name);
 
-/** Not text, whatever is in them: programs that were compiled, archives, pictures, source maps. */
+/** Files that are not text: compiled programs, archives, pictures, source maps. */
 const packed =
   /\.(?:phar|wasm|map|zip|jar|war|aar|gz|tgz|tar|bz2|xz|7z|rar|br|zst|exe|dll|so|dylib|class|py[co]|node|s?db|sqlite3?|png|jpe?g|gif|webp|avif|ico|woff2?|ttf|otf|eot)$/i;
 

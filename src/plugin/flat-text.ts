@@ -1,9 +1,9 @@
-// An expression of strings as one text, in which each value that is put in while the program runs is one
-// character; and changes of that text, carried over to the source that it was read from. Pure.
+// An expression of strings as one text, in which one character stands for each inserted value.
+// Edits of that text are translated to edits of the source. Pure.
 
 import { type Operand, partsOf, type StringChain, type StringPart } from './string-expression.ts';
 
-/** Stands for a value that is put in. Files are read as latin1, so none of them has it. */
+/** Stands for an inserted value. Files are read as latin1, so none contains this character. */
 export const hole = '\uE000';
 
 export interface Edit {
@@ -12,13 +12,13 @@ export interface Edit {
   readonly text: string;
 }
 
-/** A stretch of the text and where it comes from. */
+/** A range of the text, and its origin. */
 interface FlatSegment {
   readonly from: number;
   readonly to: number;
-  /** None for what `join` puts between two values. */
+  /** Undefined for the separator that `join` inserts. */
   readonly part: StringPart | undefined;
-  /** Belongs to the expression around this one, which is shown for what it says. */
+  /** Belongs to the expression around this one, and is present for context only. */
   readonly isContext: boolean;
 }
 
@@ -29,12 +29,12 @@ interface FlatNode {
   readonly children: readonly FlatNode[];
 }
 
-/** How much of the expression around a choice is shown. */
+/** How much of the expression around a choice is included. */
 const maxContext = 300;
 
 export class FlatText {
   readonly text: string;
-  /** What is this expression's own. */
+  /** The range of this expression, without context. */
   readonly from: number;
   readonly to: number;
   /** Its place in the source. */
@@ -53,7 +53,10 @@ export class FlatText {
     this.end = root.operand.end;
   }
 
-  /** @param around the expression that the chain is a choice in, and the place of that choice in its text */
+  /**
+   * @param around the expression that the chain is a choice in, and the place of that choice in its
+   * text
+   */
   static of(
     source: string,
     chain: StringChain,
@@ -80,35 +83,32 @@ export class FlatText {
     return found;
   }
 
-  /** The segments that overlap that stretch. */
+  /** The segments that overlap a range. */
   within(from: number, to: number): readonly FlatSegment[] {
     return overlapping(this.segments, from, to);
   }
 
-  /** @returns the place in the source of that one in the text; of a value, where it begins */
+  /** The position in the source of a position in the text; for a value, its start. */
   sourceAt(at: number): number {
     const [segment] = this.within(at, at + 1);
     if (segment?.part === undefined) return this.start;
     return segment.part.isHole ? segment.part.start : segment.part.start + at - segment.from;
   }
 
-  /** @returns the place in the source behind that one in the text */
+  /** The position in the source behind a position in the text. */
   sourceBehind(at: number): number {
     const part = this.within(at, at + 1)[0]?.part;
     return part?.isHole ? part.end : this.sourceAt(at) + 1;
   }
 
-  /** A change of text that belongs to the expression around this one. */
+  /** An edit of text that belongs to the expression around this one. */
   editContext(from: number, to: number, text: string): Edit | undefined {
     const [segment, ...others] = this.within(from, to);
     if (segment?.isContext !== true || segment.part?.isHole !== false || others.length > 0) return;
     return { start: this.sourceAt(from), end: this.sourceBehind(to - 1), text };
   }
 
-  /**
-   * @param minEnd a place in the source
-   * @returns where the stretch ends in the source, as far as it goes on without a break from there
-   */
+  /** The end in the source of the contiguous range that contains `minEnd`; at least `minEnd`. */
   shownEnd(from: number, to: number, minEnd: number): number {
     let end = -1;
     for (const { part, ...segment } of this.within(from, to)) {
@@ -121,14 +121,14 @@ export class FlatText {
   }
 
   /**
-   * Puts text in the place of a stretch: into its last piece, the others go.
-   * @returns nothing where the source can't be changed so
+   * Replaces a range: its last literal piece gets the text, the other pieces are removed.
+   * @returns undefined if the source cannot be changed like that
    */
   edit(from: number, to: number, text: string): Edit[] | undefined {
     const segments = this.within(from, to);
     const last = segments.findLast(({ part }) => part?.isHole === false);
     if (last?.part === undefined || segments.some(({ isContext }) => isContext)) return undefined;
-    // What is put between two values stays between them.
+    // A separator between two values must stay between them.
     const [first] = segments;
     const isSplit = first !== undefined && first.from < from;
     if (isSplit && segments.some(({ part }) => part === undefined)) return undefined;
@@ -137,18 +137,18 @@ export class FlatText {
     return edits;
   }
 
-  private change(node: FlatNode, stretch: Replacement, edits: Edit[]): void {
-    if (node.operand.kind === 'literal') this.changeLiteral(node, stretch, edits);
+  private change(node: FlatNode, replacement: Replacement, edits: Edit[]): void {
+    if (node.operand.kind === 'literal') this.changeLiteral(node, replacement, edits);
     const { children } = node;
-    for (let at = firstBehind(children, stretch.from); at < children.length; at += 1) {
+    for (let at = firstBehind(children, replacement.from); at < children.length; at += 1) {
       const child = children[at] as FlatNode;
-      if (child.from >= stretch.to) break;
-      if (!goes(child, stretch)) {
-        if (child.to > stretch.from) this.change(child, stretch, edits);
+      if (child.from >= replacement.to) break;
+      if (!goes(child, replacement)) {
+        if (child.to > replacement.from) this.change(child, replacement, edits);
         continue;
       }
       const begin = at;
-      while (at + 1 < children.length && goes(children[at + 1] as FlatNode, stretch)) at += 1;
+      while (at + 1 < children.length && goes(children[at + 1] as FlatNode, replacement)) at += 1;
       edits.push(removal(children[begin - 1], child, children[at] as FlatNode, children[at + 1]));
     }
   }
@@ -178,12 +178,12 @@ interface Replacement {
   readonly last: StringPart;
 }
 
-/** Whether an operand goes whole, with what joins it to the next. */
+/** Whether an operand is removed as a whole, with its operator. */
 function goes(
   { from, to, operand, children }: FlatNode,
-  { last, ...stretch }: Replacement,
+  { last, ...replacement }: Replacement,
 ): boolean {
-  if (from === to || from < stretch.from || to > stretch.to) return false;
+  if (from === to || from < replacement.from || to > replacement.to) return false;
   const stays = (each: Operand, inner: readonly FlatNode[]): boolean =>
     each.kind === 'literal'
       ? each.isPinned || (each.start <= last.start && last.end <= each.end)
@@ -191,7 +191,7 @@ function goes(
   return !stays(operand, children);
 }
 
-/** The first of two joins stays. */
+/** The edit that removes operands; the operator before them stays. */
 function removal(
   before: FlatNode | undefined,
   first: FlatNode,
@@ -208,7 +208,7 @@ interface Range {
   readonly to: number;
 }
 
-/** @returns the index of the first one that ends behind that place */
+/** The index of the first range that ends behind a position. */
 function firstBehind(list: readonly Range[], from: number): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -226,7 +226,7 @@ function overlapping<T extends Range>(list: readonly T[], from: number, to: numb
   return list.slice(start, end);
 }
 
-/** The part of a segment that lies between two places of its text. */
+/** The part of a segment that lies between two positions of its text. */
 function shortened(
   { part, from, to }: FlatSegment,
   start: number,

@@ -1,5 +1,6 @@
-// Judges each mention of the service in a text: what becomes of it, or why it stays. Pure. A mention is
-// the API, the live socket, the receipt link, another page, another host, or a host that is put together.
+// Decides for each mention of the service in a text how it is edited, or why it stays. Pure. A
+// mention is the API, the live socket, the receipt link, another page, another host, or a computed
+// host.
 
 import { isConstant, isForPeople } from './bare-host.ts';
 import { type Edit, type FlatText, hole } from './flat-text.ts';
@@ -19,20 +20,20 @@ import {
   receiptEnd,
 } from './receipt-link.ts';
 
-/** The service that these plugins were written for; domains that only begin or end alike are not it. */
+/** The service that these plugins call; not domains that only begin or end with its name. */
 const domain = String.raw`blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])`;
 const slash = String.raw`(?:\\?\/|\\(?:u00|x)2f)`;
-/** What may follow a host in a URL; it ends where a string or a tag does. */
+/** The host and what may follow it in a URL, up to the end of the string or tag. */
 const mentions = new RegExp(
   String.raw`(?<![a-z0-9-])${domain}(?::\d{1,5})?(?<path>(?:${slash}|[?#])[\w\-.~%!$&*+,;=:@/?#\\[\]{}${hole}]*)?`,
   'gi',
 );
-/** A host whose end is put in. */
+/** A host whose end is an inserted value. */
 const openHost = new RegExp(
   String.raw`${slash}{2}(?:[\w.${hole}-]{0,100}\.)?blockonomics\.?${hole}`,
   'gi',
 );
-/** A host whose domain is put in. */
+/** A host whose domain is an inserted value. */
 const loneHost = new RegExp(`${slash}{2}(?<sub>[a-z0-9.${hole}-]{0,100}\\.)(?=${hole})`, 'gi');
 const subdomain = new RegExp(`[a-z0-9.*${hole}-]*$`, 'i');
 const slashes = new RegExp(`${slash}{2}$`, 'i');
@@ -46,14 +47,14 @@ const isSocket = (text: string): boolean => /^ws/i.test(text);
 /** A path without escaped slashes. */
 const plain = (path: string): string => path.replaceAll(/\\\/|\\(?:u00|x)2f/gi, '/');
 
-/** One mention, taken apart. Places are those in the flat text. */
+/** The parts of one mention. Positions are those in the flat text. */
 interface MentionParts {
   readonly start: number;
   readonly scheme: string;
   readonly slashesAt: number;
   readonly slashes: string;
   readonly hostAt: number;
-  /** `www.`, or what else stands before the domain. */
+  /** `www.`, or another text before the domain. */
   readonly sub: string;
   /** The end of domain and port. */
   readonly hostEnd: number;
@@ -90,8 +91,8 @@ function partsOf({ text }: FlatText, match: RegExpExecArray): MentionParts {
 }
 
 /**
- * @param claimed places of mentions that were judged already, by a nearer reading; this one's are added
- * @param only the place of the one mention that is asked for, in a text that is no expression
+ * Finds and decides the mentions in a text. New positions are added to `claimed`, the decided ones.
+ * @param only the position of one mention, for a text that is no expression
  */
 export function judge(
   flat: FlatText,
@@ -137,7 +138,7 @@ function openHosts(flat: FlatText, file: PluginFile): Mention[] {
     );
 }
 
-/** `'https://www.' + domain`, where `domain` is the bare domain: it becomes paygate's whole host. */
+/** `'https://www.' + domain`: if `domain` is the bare domain, it becomes paygate's whole host. */
 function looseHosts(flat: FlatText, file: PluginFile): Mention[] {
   return Array.from(flat.text.matchAll(loneHost)).flatMap((match) => {
     const { index, 0: text, groups } = match;
@@ -158,7 +159,7 @@ class MentionJudge {
   private readonly file: PluginFile;
   private readonly parts: MentionParts;
   private readonly isExpression: boolean;
-  /** A change of the scheme, which stands in the expression around this one. */
+  /** An edit of the scheme, which is in the expression around this one. */
   around: Edit | undefined;
 
   constructor(flat: FlatText, file: PluginFile, parts: MentionParts, isExpression: boolean) {
@@ -186,12 +187,12 @@ class MentionJudge {
     const isOwn = /^(?:www\.|\*\.)?$/i.test(sub) || sub.includes(hole);
     if (!isOwn) return { why: reasons.host, look: isValue };
     if (!isValue) return { why: isBare ? reasons.prose : reasons.page };
-    if (isBare && this.hasPortElsewhere()) return { why: reasons.port, look: true };
+    if (isBare && this.wantsBareHost()) return { why: reasons.port, look: true };
     return this.changed(path, isReceipt);
   }
 
-  /** The name beside it asks for a host without a port, and paygate has one. */
-  private hasPortElsewhere(): boolean {
+  /** Whether the plugin wants a host without a port, but paygate's host has one. */
+  private wantsBareHost(): boolean {
     const { flat, file, parts } = this;
     if (parts.slashes !== '' || !file.target.host.includes(':')) return false;
     const start = flat.sourceAt(Math.max(flat.from, parts.start));
@@ -208,7 +209,7 @@ class MentionJudge {
     const values = Array.from(sub.slice(0, sub.length - behind.length), (_, at) =>
       this.sourceOf(hostAt + at),
     );
-    // One of them has the scheme, and what stands between it and the domain goes with it.
+    // If a value contains the scheme, the text between it and the domain is replaced too.
     const at = values.findLastIndex(hasScheme);
     const protocol = this.protocol(path) ?? this.secured(protocolIn(values[at] ?? ''));
     const isReceipt = isReceiptPath(path);
@@ -221,7 +222,7 @@ class MentionJudge {
     return { why: reasons.computed, look: true };
   }
 
-  /** The source of a value; of a variable also what it is set to. */
+  /** The source of a value; for a variable, the values assigned to it. */
   private sourceOf(at: number): string {
     const { text } = this.file;
     const part = this.flat.within(at, at + 1)[0]?.part;
@@ -231,7 +232,7 @@ class MentionJudge {
     return (name === undefined ? undefined : this.file.valuesOf(name)) ?? source;
   }
 
-  /** The value of something for people, such as `href`. */
+  /** Whether it is the value of something for people, such as `href`. */
   private isLink(): boolean {
     const { flat, file, parts } = this;
     const start = flat.sourceAt(Math.max(flat.from, parts.start));
@@ -250,7 +251,7 @@ class MentionJudge {
     return isConstant({ text, name, start, end });
   }
 
-  /** The beginning of a string which goes on with a path that is put in. */
+  /** Whether an inserted path follows in the same string. */
   private isBase(path: string): boolean {
     const { flat, file, parts } = this;
     if (!new RegExp(`^/?${hole}`).test(path) && !(path === '' && flat.text[parts.end] === hole))
@@ -283,7 +284,7 @@ class MentionJudge {
     return { edits: edits.flatMap((each) => each ?? []) };
   }
 
-  /** `wss:`, `https:`, or nothing where the plugin alone knows. */
+  /** `wss:`, `https:`, or undefined if only the running plugin knows. */
   private protocol(path: string): string | undefined {
     const { scheme: written } = this.parts;
     const own = isSocket(written) ? 'ws' : /^http/i.test(written) ? 'http' : undefined;
@@ -310,12 +311,12 @@ class MentionJudge {
   }
 }
 
-/** Without the slashes of a URL, a value before the domain may be anything. */
+/** Without the slashes of a URL, an inserted value before the domain may be anything. */
 const isUnclear = (sub: string, slashed: string): boolean =>
   slashed === '' && (sub.startsWith('.') || sub.includes(hole));
 const hasScheme = (source: string): boolean =>
   /(?:https?|wss?):|:\/\/|scheme|proto/i.test(source) && !/<[a-z/]/i.test(source);
-/** The only one that is written there. */
+/** The scheme in a source text, if there is exactly one. */
 function protocolIn(source: string): string | undefined {
   const found = new Set(Array.from(source.matchAll(/\b(http|ws)s?:/gi), ([, name = '']) => name));
   return found.size === 1 ? [...found][0]?.toLowerCase() : undefined;

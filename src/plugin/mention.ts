@@ -1,4 +1,4 @@
-// What is said of one mention of the service, and what is known of the file that it stands in. Pure.
+// A mention of the service, its verdict, and the properties of its file. Pure.
 
 import type { Edit, FlatText } from './flat-text.ts';
 
@@ -13,7 +13,7 @@ export interface PluginTarget {
 export interface Mention {
   readonly at: number;
   readonly end: number;
-  /** For a mention that stays: the end of what is shown of it. */
+  /** For a mention that stays: the end of the text that the report shows. */
   readonly shownTo?: number;
   readonly verdict: MentionVerdict;
 }
@@ -22,7 +22,7 @@ export type MentionVerdict =
   | { readonly edits: readonly Edit[] }
   | { readonly why: string; readonly look?: boolean };
 
-/** Parts of receipt links that stand in other expressions, anywhere in the archive. */
+/** Parts of receipt links that occur anywhere in the archive. */
 export interface ReceiptParts {
   /** `&addr=` */
   readonly hasAddress: boolean;
@@ -30,7 +30,7 @@ export interface ReceiptParts {
   readonly hasPath: boolean;
   /** `?q=` at the beginning of a string. */
   readonly hasQuery: boolean;
-  /** The service is named at all. */
+  /** The domain of the service occurs. */
   readonly isNamed: boolean;
 }
 
@@ -39,11 +39,11 @@ export interface PluginFile {
   readonly name: string;
   readonly target: PluginTarget;
   readonly receipts: ReceiptParts;
-  /** Whether it is a comment: what stands there needs no look. */
+  /** Whether a position is in a comment, which needs no change by hand. */
   readonly isComment: (at: number) => boolean;
-  /** Formats may be filled in by a replacement, and not by a function for formats. */
+  /** The file may fill formats by replacing text, not by a format function. */
   readonly replacesFormats: boolean;
-  /** What a variable is set to, as it is written. */
+  /** The source of the values that a variable is set to. */
   readonly valuesOf: (name: string) => string | undefined;
 }
 
@@ -53,15 +53,15 @@ export const reasons = {
   coin: 'the same for another coin, which paygate does not serve',
   page: 'a page or file of that service, for people',
   prose: 'mentioned in text, a comment or a link',
-  computed: 'the host is put together while the plugin runs: change it by hand',
-  port: 'the host alone, whose port stands elsewhere: write host and port of paygate by hand',
+  computed: 'the host is computed while the plugin runs: change it by hand',
+  port: 'the host alone, with the port in another place: write host and port of paygate by hand',
   pattern: 'a pattern that the host must match: change it by hand',
   receipt:
     'a link to the receipt: paygate has it at /api/tx?txid=TXID&addr=ADDRESS; change it by hand',
   keyLength: 'the plugin takes API keys of 43 characters only: paygate key show --short prints one',
 };
 
-/** A host has at most 253 characters. So bounded, a hostile file costs no more than its length. */
+/** A host has at most 253 characters. This limit bounds the cost of a hostile file. */
 export const maxLead = 300;
 
 export function mention(

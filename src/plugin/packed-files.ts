@@ -1,11 +1,11 @@
-// Looks into what is packed inside of a plugin's archive: archives and compressed files. It only says whether
-// the service is named there. Bounded, for a hostile archive may hold many that grow.
+// Searches archives and compressed files inside a plugin's archive for the name of the service. The
+// unpacked size is limited, because a hostile archive may contain many bombs.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { limits, readArchive } from './archive.ts';
 import { refuseArchive } from './entry-names.ts';
 
-/** Limit for everything that is unpacked for a look. */
+/** Limit for everything that is unpacked for this search. */
 export const unpackedLimit = limits.unpackedBytes;
 const maxNesting = 3;
 const zipStart = Buffer.from('PK\x03\x04', 'latin1');
@@ -31,7 +31,7 @@ export async function isNamedInside(
   return false;
 }
 
-/** @throws PaygateError invalid where nothing is left of it */
+/** @throws PaygateError invalid if the budget is exhausted */
 function spend(budget: { bytes: number }, bytes: number): void {
   budget.bytes -= bytes;
   if (budget.bytes >= 0) return;
@@ -43,7 +43,7 @@ interface PackedFile {
   readonly content: Buffer;
 }
 
-/** @returns nothing for what is not packed, is damaged, or is packed in a way that is not known */
+/** Unpacks one level; returns nothing for what is not packed, damaged, or of an unknown format. */
 async function unpack(
   name: string,
   content: Buffer,
@@ -58,7 +58,7 @@ async function unpack(
     if (!/\.br$/i.test(name)) return [];
     return [{ name: '', content: brotliDecompressSync(content, options) }];
   } catch {
-    // It may have been unpacked nearly to its end before it failed.
+    // It may have been unpacked almost completely before it failed.
     spend(budget, Math.max(limits.ratioFromBytes, content.length * limits.ratio));
     return [];
   }

@@ -1,5 +1,5 @@
-// A shop plugin's archive, rewritten to talk to this paygate, with an account of what was changed and
-// what was left. It touches no file: an archive comes in and an archive goes out.
+// Rewrites the archive of a shop plugin for this paygate, and reports what changed and what was
+// left. It touches no file: an archive comes in, an archive goes out.
 
 import { PaygateError } from '../lib/errors.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
@@ -10,7 +10,7 @@ import { type LeftMention, type MentionChange, receiptPartsOf, rewriteText } fro
 
 export interface PluginReport {
   readonly changed: readonly (MentionChange & { readonly file: string })[];
-  /** Without a line: the file as a whole. */
+  /** An entry without `line` concerns the whole file. */
   readonly left: readonly (Omit<LeftMention, 'line'> & {
     readonly file: string;
     readonly line?: number;
@@ -20,7 +20,7 @@ export interface PluginReport {
 }
 
 const domain = /blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])/i;
-/** Debuggers read it, no shop does. */
+/** Source maps: only debuggers read them. */
 const sourceMap = /\.map$/i;
 
 const reasons = {
@@ -64,7 +64,7 @@ const textOf = ({ content }: ArchiveEntry): string => content.toString('latin1')
 const isRead = ({ name, content }: ArchiveEntry): boolean =>
   !isDocument(name) && !isPacked(name) && !content.includes(0);
 
-/** What is said of a file that can't be rewritten, if it names the service. */
+/** The mentions in a file that cannot be rewritten. */
 async function packedMentions(
   entry: ArchiveEntry,
   budget: { bytes: number },
@@ -79,7 +79,7 @@ async function packedMentions(
   return [{ file, text, why: reasons.inside, look: true }];
 }
 
-/** @throws PaygateError invalid where a copy would be the same, and nothing of it needs a look */
+/** @throws PaygateError invalid if nothing changed and nothing needs a change by hand */
 function refuseEmpty({ changed, left, untouched }: PluginReport): void {
   if (changed.length > 0 || left.some(({ look }) => look)) return;
   const files = [...new Set([...left.map(({ file }) => file), ...untouched])];
@@ -87,7 +87,7 @@ function refuseEmpty({ changed, left, untouched }: PluginReport): void {
   if (shown.length === 0) {
     throw new PaygateError(
       'invalid',
-      'nothing in this archive names that service: it is not such a plugin, or was rewritten already',
+      'nothing in this archive names that service: it is another plugin, or was rewritten already',
     );
   }
   throw new PaygateError(

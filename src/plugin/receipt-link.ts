@@ -1,4 +1,5 @@
-// Links to receipts: `/#/search?q=TXID&addr=ADDRESS` of the service is `/api/tx?txid=TXID&addr=ADDRESS` at paygate. Pure.
+// Links to receipts: `/#/search?q=TXID&addr=ADDRESS` of the service is
+// `/api/tx?txid=TXID&addr=ADDRESS` at paygate. Pure.
 
 import { type Edit, type FlatText, hole } from './flat-text.ts';
 import {
@@ -12,7 +13,7 @@ import {
 
 export const isReceiptPath = (path: string): boolean => /^\/?#\/search(?![\w.-])/i.test(path);
 
-/** What follows a receipt's path: its query, as far as one sees. */
+/** The query after a receipt's path, as far as the text contains it. */
 function queryOf(
   { text }: FlatText,
   hash: number,
@@ -23,7 +24,7 @@ function queryOf(
   return { at, text: query, isOpen: at + query.length === text.length };
 }
 
-/** @returns nothing where it is not known whether it comes to a receipt of paygate */
+/** @returns undefined if the result may not be a receipt link of paygate */
 export function receiptEdits(flat: FlatText, file: PluginFile, hash: number): Edit[] | undefined {
   const { at, text, isOpen } = queryOf(flat, hash);
   const { receipts } = file;
@@ -59,7 +60,7 @@ export function looseReceipt(
   if (/[\w.\]-](?::\d{1,5})?$/.test(before)) return undefined;
   const edits = receiptEdits(flat, file, hash);
   if (edits !== undefined) return { edits };
-  // A router of the shop's own may have such a path, too.
+  // A router of the shop itself may have such a path too.
   const isPath = before === '' && !queryOf(flat, hash).text.includes('q=');
   const isOurs = file.receipts.isNamed && (before.endsWith(hole) || isPath);
   return isOurs ? { why: reasons.receipt, look: true } : undefined;

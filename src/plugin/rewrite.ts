@@ -1,7 +1,7 @@
-// Rewrites one file of a shop plugin so that it talks to this paygate: API, live socket and receipt link, in
-// every way in which such plugins write them. Pure. It changes nothing but these, and says of every
-// other mention why it was left: a page for people, an e-mail address, another host. Text is taken
-// byte by byte (latin1), so that no encoding is harmed; all that is put in is ASCII.
+// Rewrites one file of a shop plugin for this paygate: API, live socket and receipt link, in all
+// forms that such plugins use. Pure. Every other mention stays, with a reason: a page for people,
+// an e-mail address, another host. Text is read byte by byte (latin1) and edits are ASCII, so
+// encodings survive.
 
 import { PaygateError } from '../lib/errors.ts';
 import { readChains } from './expressions.ts';
@@ -53,19 +53,19 @@ export function parseTarget(text: string): PluginTarget {
   );
 }
 
-/** A test that older plugins make before they save a key. */
+/** The check of a key's length in older plugins. */
 const keyLength = /key\.length\s*[!=]==?\s*43\b/gi;
 /** The host in a regular expression. */
 const hostPattern = /blockonomics(?:\\{1,2}\.|\[\.\])co(?![a-z0-9-])/gi;
-/** Mentions outside of strings: in text, comments, settings. */
+/** Mentions outside strings: in text, comments, settings. */
 const written = /(?<![a-z0-9-])blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])|#\\?\/search(?![\w.-])/gi;
-/** How much of such a text is read around a mention. */
+/** How many characters around such a mention are read. */
 const around = { before: 300, after: 500 };
 const maxNesting = 3;
 const maxChoices = 20;
 const maxValues = 50;
 
-/** What the files of a plugin have of receipt links, all together. */
+/** The parts of receipt links in all files of a plugin. */
 export function receiptPartsOf(texts: readonly string[]): ReceiptParts {
   const some = (pattern: RegExp) => texts.some((text) => pattern.test(text));
   return {
@@ -111,20 +111,20 @@ export function rewriteText(
   return apply(text, withoutOverlaps(mentions));
 }
 
-/** @returns whether a place is in one of these stretches, which are in order */
-function isWithin(stretches: Tokens['comments']): PluginFile['isComment'] {
+/** Returns whether a position is in one of these sorted ranges. */
+function isWithin(ranges: Tokens['comments']): PluginFile['isComment'] {
   return (at) => {
-    let [low, high] = [0, stretches.length];
+    let [low, high] = [0, ranges.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((stretches[middle]?.[1] ?? 0) > at) high = middle;
+      if ((ranges[middle]?.[1] ?? 0) > at) high = middle;
       else low = middle + 1;
     }
-    return (stretches[low]?.[0] ?? Infinity) <= at;
+    return (ranges[low]?.[0] ?? Infinity) <= at;
   };
 }
 
-/** What variables are set to, for so many of them. */
+/** Looks up what a variable is set to, for a limited number of variables. */
 function valuesIn(text: string): PluginFile['valuesOf'] {
   const known = new Map<string, string | undefined>();
   return (name) => {
@@ -137,7 +137,7 @@ function valuesIn(text: string): PluginFile['valuesOf'] {
   };
 }
 
-/** Mentions in expressions of strings; first in code that stands in strings itself. */
+/** Mentions in expressions of strings, and before that in code inside strings. */
 function inStrings(
   { tokens }: Tokens,
   file: PluginFile,
@@ -177,7 +177,7 @@ function inChain(first: StringChain, file: PluginFile, claimed: Set<number>): Me
   return found;
 }
 
-/** What no string has. */
+/** Mentions outside strings. */
 function inText(file: PluginFile, claimed: Set<number>): Mention[] {
   const { text } = file;
   const found: Mention[] = [];
@@ -194,7 +194,7 @@ function inText(file: PluginFile, claimed: Set<number>): Mention[] {
   return found;
 }
 
-/** Of two mentions that overlap, the one that begins earlier has understood more. */
+/** If two mentions overlap, keeps the earlier one, which covers more of the URL. */
 function withoutOverlaps(mentions: readonly Mention[]): Mention[] {
   let last = 0;
   return mentions.filter(({ at, end }) => {

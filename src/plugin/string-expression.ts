@@ -1,11 +1,14 @@
-// What an expression of strings is made of: literals with their pieces, values, and chains of both. Pure.
+// The parts of an expression of strings: literals with their pieces, values, and chains of both.
+// Pure.
 
-/** A piece of a string: its text as it is written, or a value that is put in while the program runs. */
+/**
+ * A piece of a string: its text as it is written, or a value that is inserted at run time.
+ */
 export interface StringPart {
   readonly start: number;
   readonly end: number;
   readonly isHole: boolean;
-  /** What stands for it once it is taken out: a format must still use up its value. */
+  /** Replaces it when it is removed: a format must still consume its value. */
   readonly without: string;
 }
 
@@ -13,21 +16,21 @@ export interface Literal {
   readonly kind: 'literal';
   readonly start: number;
   readonly end: number;
-  /** Its content, and the places in it that are known to be holes. */
+  /** The range of its content, and the known holes in it. */
   readonly inner: readonly [start: number, end: number];
   readonly holes: readonly (readonly [start: number, end: number])[];
-  /** The piece is a format, whose values stand elsewhere. */
+  /** The pieces of a format, whose values are other operands. */
   readonly parts: readonly StringPart[] | undefined;
-  /** Something hangs on it, such as `.concat(`: it may become empty, but not go. */
+  /** A method is called on it, such as `.concat(`: it may become empty, but must stay. */
   readonly isPinned: boolean;
 }
 
-/** Anything else. */
+/** Any other operand. */
 export interface Hole {
   readonly kind: 'hole';
   readonly start: number;
   readonly end: number;
-  /** What a choice in brackets may come to. */
+  /** The alternatives of a choice in brackets. */
   readonly choices: readonly StringChain[];
 }
 
@@ -37,9 +40,9 @@ export interface StringChain {
   readonly start: number;
   readonly end: number;
   readonly operands: readonly Operand[];
-  /** What `implode` or `join` puts between them. */
+  /** The separator of `implode` or `join`. */
   readonly separator: string;
-  /** It continues a string that is not seen here: `url += '…'`. */
+  /** It continues a string that begins before: `url += '…'`. */
   readonly continues: boolean;
   readonly size: number;
   readonly depth: number;
@@ -48,8 +51,8 @@ export interface StringChain {
 export type Operand = Literal | Hole | StringChain;
 
 /**
- * What is put in by a template, by PHP, by a template language, or by a format. Formats must still use up
- * their value, so they print none of it.
+ * Values that a template, PHP, a template language or a format inserts. A format must still
+ * consume its value, so it prints none of it.
  */
 const holes =
   /<\?[\s\S]{1,300}?\?>|\$\{[^{}\n]{1,200}\}|#\{[^{}\n]{1,200}\}|\{\{[^{}\n]{1,200}\}\}|\{[^{}\n]{0,200}\}|\\\([^()\n]{1,200}\)|%\(\w{1,80}\)s|%(?:\d{1,2}\$)?(?:[sv]|d(?![0-9a-f]))|\$[a-z_]\w{0,80}(?:(?:->|\?->)\w{1,80}|\[[^[\]\n]{1,80}\])?/gi;
@@ -88,7 +91,7 @@ export function partsOf(
   return parts;
 }
 
-/** What may hold a mention of the service, also one in pieces; anything else is not read. */
+/** Whether a text may contain a mention of the service, or a piece of one. */
 export const isOfInterest = (text: string): boolean =>
   /onomics|blockon|\/search|\?q=|:\\?\/\\?\//i.test(text);
 
@@ -111,7 +114,7 @@ function sizeOf(operand: Operand): number {
   return operand.kind === 'chain' ? operand.size : 1;
 }
 
-/** Without what is said of its place among the tokens. */
+/** A copy without fields about tokens. */
 export function plainChain({ operands, separator, continues }: StringChain): StringChain {
   return chainOf(operands, separator, continues);
 }

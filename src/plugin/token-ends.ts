@@ -1,5 +1,5 @@
-// Finds the end of a piece of source text that tokens leave whole. Pure. Bounded, so that a piece which never ends
-// costs little.
+// Finds the end of source text that is one token or one hole. Pure. Lengths are limited, so text
+// without an end costs little.
 
 const maxLength = 300;
 
@@ -17,7 +17,9 @@ export function phpHoleEnd(text: string, start: number, to: number): number {
   return -1;
 }
 
-/** @returns the end of a regular expression of JavaScript, or -1 where it does not end on this line */
+/**
+ * @returns the end of a regular expression of JavaScript, or -1 where it does not end on this line
+ */
 export function regExpEnd(text: string, start: number, to: number): number {
   let inClass = false;
   const last = Math.min(to, start + maxLength);

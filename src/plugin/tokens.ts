@@ -1,6 +1,6 @@
-// Tokens of source text in any of the languages that plugins are written in: strings, names, brackets
-// and operators, each with its place. It knows as little of each language as an expression of strings
-// needs. Pure. One pass; what it tries in vain is bounded, so a hostile file costs no more than its length.
+// Splits source text into strings, names, brackets and operators, in any language of such plugins.
+// It knows of a language only what an expression of strings needs. Pure. One pass; failed searches
+// are limited, so the cost of a hostile file is linear.
 
 import { phpHoleEnd, regExpEnd } from './token-ends.ts';
 
@@ -8,14 +8,14 @@ export interface Token {
   readonly kind: 'string' | 'name' | 'open' | 'close' | 'operator';
   readonly start: number;
   end: number;
-  /** A name, an operator or a bracket; the quote of a string. */
+  /** The name, operator or bracket; for a string, its quote. */
   readonly text: string;
-  /** The token behind it on the same level: behind its bracket, or behind a template's holes. */
+  /** The next token on the same level: behind the closing bracket, or behind a template's holes. */
   after: number;
   readonly php: boolean;
   /** The content of a string. */
   inner: readonly [start: number, end: number];
-  /** Places in a string where a value is put in. */
+  /** Ranges of a string where a value is inserted. */
   readonly holes: [start: number, end: number][];
   /** Part of an expression that was read. */
   isRead: boolean;
@@ -37,7 +37,7 @@ export interface Tokens {
   readonly comments: readonly (readonly [start: number, end: number])[];
 }
 
-/** For tokens that are no strings. */
+/** For tokens that are not strings. */
 const none = [0, 0] as const;
 const noHoles: [number, number][] = [];
 
@@ -48,7 +48,7 @@ const heredocAt = /<<<[ \t]*(["']?)([a-z_]\w*)\1\r?\n/iy;
 const islandAt = /<\?(?!xml)(?:php\b|=)?/iy;
 const scriptAt = /<(\/?)script\b/iy;
 const pairs: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{', '?>': '<?' };
-/** How far a hole in a string may reach, and a bracket may be astray. */
+/** Maximum length of a hole in a string; maximum distance of an unmatched bracket. */
 const maxHole = 300;
 const maxAstray = 8;
 const maxRestarts = 3;
@@ -63,9 +63,9 @@ export function tokenize(text: string, from: number, to: number, dialect: Dialec
 class Lexer {
   private readonly tokens: Token[] = [];
   private readonly comments: [number, number][] = [];
-  /** Indexes of open brackets, and of templates inside of which one is. */
+  /** Indexes of open brackets and of open templates. */
   private readonly open: number[] = [];
-  /** What was looked for in vain, from wherever: it is not looked for again. */
+  /** Ends that were not found: they are not searched again. */
   private readonly missing = new Set<string>();
   private php: boolean;
   private inScript: boolean;
@@ -93,7 +93,9 @@ class Lexer {
     return { tokens: this.tokens, comments: this.comments };
   }
 
-  /** A template that never ends was none: what follows its quote is read again, a few times at most. */
+  /**
+   * A template that never ends was none: what follows its quote is read again, a few times at most.
+   */
   private restart(): boolean {
     const index = this.open.find((each) => this.tokens[each]?.text === '`');
     const token = index === undefined ? undefined : this.tokens[index];
@@ -124,7 +126,7 @@ class Lexer {
     return pattern.exec(this.text);
   }
 
-  /** @returns the place behind what is looked for, or -1 */
+  /** The position behind the next `what`, or -1. */
   private behind(what: string): number {
     if (this.missing.has(what)) return -1;
     const found = this.text.indexOf(what, this.at + 1);
@@ -152,7 +154,7 @@ class Lexer {
     return true;
   }
 
-  /** The end of the line, or of PHP in it. */
+  /** The next line break, or the end of PHP before it. */
   private lineEnd(): number {
     const found = this.text.indexOf('\n', this.at);
     const end = found === -1 || found > this.to ? this.to : found;
@@ -184,7 +186,8 @@ class Lexer {
     if (char === '\\') return this.dialect.nested && /["'`]/.test(this.text[this.at + 1] ?? '');
     if (char === '`') return !this.php && (this.inScript || this.dialect.nested);
     if (char === "'") {
-      // Don't: an apostrophe stands behind a letter, a quote only behind a word that asks for a value.
+      // Don't: an apostrophe stands behind a letter, a quote only behind a word that asks for a
+      // value.
       const before = this.text.slice(Math.max(0, this.at - 10), this.at);
       return (
         this.php ||
@@ -212,7 +215,7 @@ class Lexer {
     this.push('string', quote, end + quote.length - this.at, inner, known);
   }
 
-  /** @returns where the closing quote is, or -1; but for PHP a string ends on its line */
+  /** The position of the closing quote, or -1. Only strings of PHP may contain newlines. */
   private stringEnd(quote: string, holes: [number, number][]): number {
     const { text } = this;
     const key = `${quote}${this.php}`;
@@ -238,7 +241,7 @@ class Lexer {
     return -1;
   }
 
-  /** Too much read in vain: the rest of the line is given up. */
+  /** Skips to the next line break after too many failed searches. */
   private failOnLine(end: number): number {
     this.wasted += end - this.at;
     if (this.wasted > 2 * this.to) this.at = end - 1;
@@ -290,7 +293,7 @@ class Lexer {
     this.templateText();
   }
 
-  /** Reads on in a template, to its end or to its next hole. */
+  /** Continues in a template, to its end or to its next hole. */
   private templateText(): void {
     const index = this.open.at(-1) ?? 0;
     for (; this.at < this.to; this.at += 1) {
@@ -348,7 +351,9 @@ class Lexer {
     this.templateText();
   }
 
-  /** @returns the depth of the bracket that this one shuts, or -1; a few astray ones are passed over */
+  /**
+   * @returns the depth of the bracket that this one shuts, or -1; a few astray ones are passed over
+   */
   private opening(text: string): number {
     for (let depth = this.open.length - 1; depth >= 0; depth -= 1) {
       const found = this.tokens[this.open[depth] ?? 0]?.text;

@@ -45,7 +45,7 @@ test('says where no paygate answers, and prints the link all the same', async ()
     stderr: `no paygate answers at ${listen}; start it, or name its address with --listen; the link works as soon as one does, until it expires\n`,
   });
   expect(alone.stdout).toContain(`http://${listen}/dashboard/enter?token=`);
-  // What stands behind a public URL is where nobody has said.
+  // The local address behind a public URL is unknown without --listen.
   const named = await runCli([...args, '--public-url', 'https://pay.example.com']);
   expect(named).toMatchObject({ code: 0, stderr: '' });
   const house = await openHouse();

@@ -1,5 +1,5 @@
-// `paygate backup`, `check` and `restore` as a person types them, also beside a running server, and the
-// snapshots that the server takes by itself.
+// `paygate backup`, `check` and `restore` as a person types them, also beside a running server, and
+// the snapshots that the server takes by itself.
 
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// The check of a snapshot as `serve` starts it: a process of its own, which says what it found, says why it could
-// not look, and ends with paygate.
+// The check of a snapshot as `serve` starts it, in a process of its own. It reports the damage or
+// why it could not check, and ends with paygate.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The commands as a person types them, in a process of their own: what is written wrong changes
-// nothing, and a secret in the wrong place is shown nowhere.
+// The commands as a person types them, in processes of their own. A wrong command line changes
+// nothing, and a secret in the wrong place is never printed.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

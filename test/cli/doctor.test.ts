@@ -1,5 +1,5 @@
-// `paygate doctor` as a person types it: beside a running paygate, without one, and on what is wrong. Each check
-// is seen well and ill in test/doctor.
+// `paygate doctor` as a person types it: beside a running paygate, without one, and on what is
+// wrong. Each check is seen well and ill in test/doctor.
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

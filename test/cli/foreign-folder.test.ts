@@ -1,5 +1,5 @@
-// Root on a database in the folder of another user, who may lay links there and swap what has a name: root becomes that user
-// before it touches a file, so that it writes nothing where that user may not. Needs root.
+// Root works on a database in the folder of another user, who can replace files by links. Root
+// becomes that user before it touches a file, so it writes only where that user may. Needs root.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -23,18 +23,18 @@ import { accountKey, openTestStore } from '../support/store.ts';
 afterEach(cleanUp);
 
 const isRoot = process.geteuid?.() === 0;
-/** Of nobody in particular. */
+/** An id that no user has. */
 const user = 54_321;
-/** A checkout in root's home has its Node there, which nobody else may start. */
+/** In a checkout in root's home, only root may start Node. */
 const isNodeForAll =
   isRoot && spawnSync(process.execPath, ['--version'], { uid: user, gid: user }).status === 0;
 
 interface Place {
   readonly folder: string;
   readonly db: string;
-  /** Of root alone, and empty. */
+  /** A folder that only root may read; empty. */
   readonly own: string;
-  /** What the user lays under a name in its folder. */
+  /** Makes a link in the user's folder, as the user. */
   link(name: string, to: string): void;
 }
 

@@ -1,5 +1,5 @@
-// `paygate install`, into a folder that stands for a machine: what is written, what is never written over, and
-// what systemd thinks of the service.
+// `paygate install`, into a folder that stands for a machine: what is written, what is never
+// written over, and what systemd thinks of the service.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

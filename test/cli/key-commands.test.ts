@@ -1,5 +1,5 @@
-// The commands for keys, the plugin window and the audit log, as an operator runs them: processes of their
-// own, on one file.
+// The commands for keys, the plugin window and the audit log, as an operator runs them: processes
+// of their own, on one file.
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// What is named as a database, a backup or a copy, and is none: one line that names it and says what to do, and nothing is changed.
+// Paths that are not a database, a backup or a copy. The error is one line with the path and what
+// to do, and nothing changes.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,7 @@ afterEach(cleanUp);
 
 const program = join(import.meta.dirname, '../../src/main.ts');
 
-/** By what stands there: what is said of it, with which exit code. */
+/** The exit code and the error text for each kind of path. */
 const odd: Readonly<Record<string, readonly [code: number, told: string]>> = {
   folder: [1, 'is not a file but a folder; name a file, as '],
   'folder/': [1, 'is not a file but a folder; name a file, as '],

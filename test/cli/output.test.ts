@@ -1,5 +1,4 @@
-// What becomes of a command, and of a paygate that serves, when nobody reads what it says, or the disk that it is
-// written to is full.
+// Commands and `serve` when their output is closed, or goes to a full disk.
 
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';

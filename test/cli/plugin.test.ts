@@ -1,5 +1,5 @@
-// `paygate plugin FILE.zip --url … -o …` as an operator runs it, with a plugin in the manner of those
-// that shops have.
+// `paygate plugin FILE.zip --url … -o …` as an operator runs it, with a plugin in the manner of
+// those that shops have.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -199,7 +199,7 @@ test('never writes over a file, and asks for a URL without a path', () => {
   expect(refusal(input, '--url', 'https://a.example/btc', '-o', output)).toContain(
     'without a path',
   );
-  expect(refusal(join(folder, 'no.zip'), ...url, '-o', output)).toContain('is not there');
+  expect(refusal(join(folder, 'no.zip'), ...url, '-o', output)).toContain('does not exist');
   expect(refusal(input, ...url)).toContain("required option '-o");
   expect(existsSync(output)).toBe(false);
 });

@@ -1,5 +1,6 @@
-// Commands that root runs on files of another user, as `sudo paygate backup` does beside the service: what they make is
-// that user's, whose service could do nothing with it otherwise (what that user may do to them: foreign-folder). Needs root.
+// Root runs commands on files of another user, as `sudo paygate backup` beside the service. The
+// files that they make must belong to that user. For attacks by that user see foreign-folder. Needs
+// root.
 
 import { chownSync, lstatSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { accountKey } from '../support/store.ts';
 afterEach(cleanUp);
 
 const isRoot = process.geteuid?.() === 0;
-/** Of nobody in particular. */
+/** An id that no user has. */
 const user = 54_321;
 
 /** A folder of that user's. */

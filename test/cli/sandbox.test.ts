@@ -1,5 +1,5 @@
-// `paygate sandbox` as a person starts it: bundled, in a process of its own, its links read from what it
-// prints.
+// `paygate sandbox` as a person starts it: bundled, in a process of its own, its links read from
+// what it prints.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

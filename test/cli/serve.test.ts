@@ -186,7 +186,7 @@ test('its log is for a person on a terminal, and JSON elsewhere', async () => {
   const bundle = bundleOf(program);
   const command = ['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', nowhere];
   const typed = [process.execPath, bundle, ...command].map((each) => `'${each}'`).join(' ');
-  // Of util-linux: gives a command a terminal, and passes on what it prints there.
+  // `script` of util-linux runs a command in a terminal, and passes on its output.
   const child = spawn('script', ['-qefc', typed, '/dev/null'], {
     env: { ...process.env, ...bundleEnv(bundle) },
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,5 @@
-// `paygate store` as a person types it: what it prints can be typed, and what makes no sense is refused.
+// `paygate store` as a person types it: what it prints can be typed, and what makes no sense is
+// refused.
 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// `paygate update` with stand-ins: executables that say a version and answer as it, and a systemctl that
-// starts and stops them. The database, its snapshot and what stands in the end are real.
+// `paygate update` with stand-ins: executables that say a version and answer as it, and a systemctl
+// that starts and stops them. The database, its snapshot and what stands in the end are real.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -36,7 +36,7 @@ interface Machine {
   /** A new executable of a version, with SHA256SUMS beside it. */
   bring(version: string, kind?: Kind): string;
   update(file: string, ...more: string[]): ReturnType<typeof runCli>;
-  /** The same, without a word of where its database is and where it answers. */
+  /** The same, without --db and --listen. */
   updateAsSet(file: string, ...more: string[]): ReturnType<typeof runCli>;
   restart(): Promise<unknown>;
   /** The version that answers now. */
@@ -80,7 +80,7 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
       blind: serves(version, port),
       dead: 'process.exit(1);',
       spoils: `require('better-sqlite3')(${JSON.stringify(db)}).pragma('user_version = 99');`,
-      // As one that updates the schema: what the old one wrote until its stop is kept first.
+      // Migrates the schema, after a copy of what the old one wrote until its stop.
       keeps: `
   const sqlite = require('better-sqlite3')(${JSON.stringify(db)});
   const version = sqlite.pragma('user_version', { simple: true });
@@ -311,7 +311,7 @@ it('is refused while another update is at work', async () => {
   lock.release();
   expect([code, stderr]).toEqual([
     1,
-    `paygate: ${binary}: another \`paygate update\` is at work\n`,
+    `paygate: ${binary}: another \`paygate update\` is running; wait until it ends\n`,
   ]);
   expect(installed()).toBe('0.1.0');
   const lockName = '.paygate-update.lock';
@@ -323,9 +323,9 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   const file = bring('0.2.0');
   const wrong = await update(file, '--sha256', '0'.repeat(64));
   expect(wrong.code).toBe(2);
-  expect(wrong.stderr).toContain(`its checksum is ${sha256(file)}, not 000`);
+  expect(wrong.stderr).toContain(`the checksum is ${sha256(file)}, not 000`);
   writeFileSync(file, `${readFileSync(file, 'utf8')}\n// changed on the way`);
-  expect((await update(file)).stderr).toContain('its checksum is');
+  expect((await update(file)).stderr).toContain('the checksum is');
   writeFileSync(join(dirname(file), 'SHA256SUMS'), 'nothing of use\n');
   expect((await update(file)).stderr).toContain('does not name paygate-linux-x64 once');
   program(file, 'console.log("hello")');
@@ -341,7 +341,7 @@ it('says that the new one is not there, and asks for no checksum of it', async (
   const nowhere = join(dirname(binary), 'downloaded', 'paygate-linux-x64');
   expect(await update(nowhere)).toMatchObject({
     code: 2,
-    stderr: `paygate: there is no ${nowhere}\n`,
+    stderr: `paygate: ${nowhere} does not exist\n`,
   });
 });
 
@@ -413,7 +413,7 @@ it('counts a release as newer than its candidates', async () => {
   expect((await update(bring('0.2.0-rc.2'))).code).toBe(0);
   expect((await update(bring('0.2.0-rc.1'))).stderr).toContain('which is older than 0.2.0-rc.2');
   expect((await update(bring('0.2.0'))).code).toBe(0);
-  expect((await update(bring('0.2.0-rc.2'))).stderr).toContain('which is older than 0.2.0:');
+  expect((await update(bring('0.2.0-rc.2'))).stderr).toContain('which is older than 0.2.0;');
   expect(installed()).toBe('0.2.0');
 });
 

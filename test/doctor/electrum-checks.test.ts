@@ -52,7 +52,10 @@ describe('a server', () => {
   const serverOf = async (seed: string, world: TestWorld): Promise<string> =>
     (await simulated(seed, world)).label;
 
-  /** The server behind TLS, as most public ones are. @returns its address, to which a choice may be added */
+  /**
+   * The server behind TLS, as most public ones are.
+   * @returns its address, to which a choice may be added
+   */
   async function behindTls(port: number, { key, cert }: Certificate): Promise<string> {
     const front = createTlsServer({ key, cert }, (socket) => {
       const back = connect(port, '127.0.0.1');

@@ -1,4 +1,5 @@
-// The doctor's checks of the file and of what lies around it, each seen well and ill, over real files.
+// The doctor's checks of the file and of what lies around it, each seen well and ill, over real
+// files.
 
 import {
   chmodSync,

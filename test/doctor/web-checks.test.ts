@@ -1,4 +1,5 @@
-// What the doctor asks by HTTP, of servers and shops that are well and that are not, over real sockets.
+// What the doctor asks by HTTP, of servers and shops that are well and that are not, over real
+// sockets.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

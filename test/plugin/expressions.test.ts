@@ -1,7 +1,7 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these strings are source text of plugins.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: strings are source text of plugins.
 
-// Hosts and links that a plugin puts together from pieces. What JavaScript makes of them afterwards is
-// found out by running it.
+// Hosts and links that a plugin puts together from pieces. What JavaScript makes of them afterwards
+// is found out by running it.
 
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
@@ -502,7 +502,9 @@ test('the parts of a receipt link may stand in several files', () => {
   expect(rewriteText(first, 'a.php', secure).text).toBe(first);
 });
 
-/** Each grows with its count; were one worked up in the square of its length, this would never end. */
+/**
+ * Each grows with its count; were one worked up in the square of its length, this would never end.
+ */
 const bombs: [name: string, text: string][] = [
   ['one line', "a='wss://'+b+'.blockonomics.co/payment/'+c;".repeat(16_000)],
   ['unclosed quotes', `blockonomics.co${'\'"`'.repeat(33_333)}`],

@@ -189,7 +189,7 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.py', '__author__ = "https://www.blockonomics.co"', /mentioned in text/, false],
   ['a.php', "const BASE = 'https://staging.blockonomics.co';", /another host/, true],
   ['a.php', "'https://'.$domain.'blockonomics.co/merchants'", /for people/, false],
-  ['a.php', "$a = f() . '.blockonomics.co/api/new_address'", /put together/, true],
+  ['a.php', "$a = f() . '.blockonomics.co/api/new_address'", /computed while/, true],
   ['package.json', '{"homepage": "https://www.blockonomics.co"}', /in text/, false],
   ['composer.json', '{"url": "https://www.blockonomics.co"}', /in text/, false],
   ['composer.json', '{"support": {"docs": "https://www.blockonomics.co"}}', /in text/, false],

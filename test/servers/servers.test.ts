@@ -340,7 +340,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     await house.world.turn();
     const label = house.labels[0] ?? '';
     const { stdout } = await runCli(['servers', 'follow', label, '--db', house.path]);
-    expect(stdout).toContain('is followed');
+    expect(stdout).toContain('paygate follows the chain of block');
     await house.world.advance(2 * minuteMs);
     expect(house.app.health().electrum.height).toBe(height);
     house.chain.mine(2);
@@ -539,7 +539,7 @@ describe('paygate servers list', () => {
     await untilReady(house);
     const listen = `127.0.0.1:${house.port}`;
     const lines = (await list(house, '--listen', listen)).split('\n');
-    expect(lines[0]).toMatch(/server +state +height +latency +protocol +certificate +trouble/);
+    expect(lines[0]).toMatch(/server +state +height +latency +protocol +certificate +problem/);
     const lineOf = (label: string) => lines.find((line) => line.startsWith(`${label} `));
     expect(lineOf(used ?? '')).toMatch(/banned .*banned until .*meet its target/);
     const other = house.labels.find((label) => label !== used) ?? '';
