@@ -327,10 +327,10 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   writeFileSync(file, `${readFileSync(file, 'utf8')}\n// changed on the way`);
   expect((await update(file)).stderr).toContain('the checksum is');
   writeFileSync(join(dirname(file), 'SHA256SUMS'), 'nothing of use\n');
-  expect((await update(file)).stderr).toContain('does not name paygate-linux-x64 once');
+  expect((await update(file)).stderr).toContain('does not list paygate-linux-x64 exactly once');
   program(file, 'console.log("hello")');
   const stranger = await update(file, '--sha256', sha256(file));
-  expect(stranger.stderr).toContain('it is no paygate; nothing was changed');
+  expect(stranger.stderr).toContain('it is not paygate; nothing was changed');
   expect(installed()).toBe('0.1.0');
   const left = readdirSync(dirname(binary)).sort();
   expect(left).toEqual(['download', 'paygate', 'tools']);
