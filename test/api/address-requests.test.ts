@@ -4,14 +4,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { createAddressIssuer } from '../../src/api/address-requests.ts';
 import { requireMerchantKey } from '../../src/store/records/api-keys.ts';
+import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
-const askTogether = (house: House, asked: readonly (readonly [string, string?])[]) =>
+const askTogether = (house: TestApp, asked: readonly (readonly [string, string?])[]) =>
   Promise.all(
     asked.map(([query, idempotencyKey]) =>
       house.ask(`/api/new_address${query}`, {
@@ -21,7 +21,7 @@ const askTogether = (house: House, asked: readonly (readonly [string, string?])[
   );
 
 /** Issued rows, by index. */
-const issuedRows = (house: House) =>
+const issuedRows = (house: TestApp) =>
   house.withStore(async ({ database }) =>
     (
       database.orm.$client

@@ -6,15 +6,15 @@ import { descriptorChecksum } from '../../src/bitcoin/descriptor.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import {
-  closeHouses,
-  type House,
+  closeApps,
   merchantKey,
   openReady,
   type Reply,
+  type TestApp,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const key = merchantKey();
 
@@ -36,7 +36,7 @@ function privateKey(path: string): Uint8Array {
 
 const signed = (body: string): string => `${body}#${descriptorChecksum(body)}`;
 
-const balances = async (house: House, text: string) => {
+const balances = async (house: TestApp, text: string) => {
   const { status, body } = await house.ask(`/api/balance?addr=${text}`);
   expect(status).toBe(200);
   return body.response.map(
@@ -46,7 +46,7 @@ const balances = async (house: House, text: string) => {
 };
 
 /** Spends the first output of a payment, with change to the wallet's own branch. */
-function spend(house: House, txid: string, script: Uint8Array, path: string): void {
+function spend(house: TestApp, txid: string, script: Uint8Array, path: string): void {
   const outputs = house.chain.transaction(txid as Txid)?.outputs ?? [];
   const vout = outputs.findIndex((each) => Buffer.compare(each.script, script) === 0);
   house.chain.spend([{ txid: txid as Txid, vout }], {
@@ -293,7 +293,10 @@ test('P-12 P-46 a wallet with its balance, where that is asked for, and then und
 test('without a server the answer is to come back', async () => {
   const house = await openReady();
   house.server.disconnectAll();
-  await house.world.until(() => !house.app.health().electrum.caught_up, 'the server to be gone');
+  await house.world.until(
+    () => !house.running.health().electrum.caught_up,
+    'the server to be gone',
+  );
   const { status, headers } = await house.ask(`/api/balance?addr=${key.account}`);
   expect(status).toBe(503);
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
@@ -511,7 +514,7 @@ test('tx_detail: nor for one that is gone with what it spent', async () => {
   expect((await ask()).body).toMatchObject({ status: 'Unconfirmed', rbf: 1 });
   house.chain.replace(parent, [{ address: at(0, 1, merchantKey(9)).address, valueSat: 10_000 }]);
   await house.settle();
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const known = await house.ask(`/api/merchant/tx?txid=${txid}`);
   expect(known.body).toMatchObject({ dropped: true });
   // A paygate that has not asked for it before.

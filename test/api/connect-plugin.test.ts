@@ -4,18 +4,18 @@ import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
 import { readRefusedChange } from '../../src/store/records/settings.ts';
-import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
+import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
+const addKey = (house: TestApp, storeId: number, scope: KeyScope): Promise<string> =>
   house.withStore(({ keys, database }) =>
     database.write((tx) =>
       keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
     ),
   );
 
-const allowPlugin = (house: House, keyId = 1): Promise<void> =>
+const allowPlugin = (house: TestApp, keyId = 1): Promise<void> =>
   house.withStore(({ keys, database }) =>
     database.write((tx) =>
       keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 15 * 60_000),
@@ -339,7 +339,7 @@ test('no store takes the callback URL of another, and a key of one store hears o
 });
 
 /** The log entries of refused changes. */
-const refusals = (house: House) =>
+const refusals = (house: TestApp) =>
   house.world.logs
     .filter(({ message }) => message === 'a request was refused')
     .map(({ level, fields }) => ({
@@ -349,7 +349,7 @@ const refusals = (house: House) =>
       reason: fields.reason,
     }));
 
-const kept = (house: House) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
+const kept = (house: TestApp) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
 
 test('P-06 a change that is refused while the window is open is in the log and kept, with its reason', async () => {
   const house = await openReady();

@@ -7,17 +7,17 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
-import { countIssued } from '../support/files.ts';
 import {
-  closeHouses,
-  type House,
-  type HouseOptions,
+  closeApps,
   openReady,
   type Reply,
-} from '../support/house.ts';
+  type TestApp,
+  type TestAppOptions,
+} from '../support/app.ts';
+import { countIssued } from '../support/files.ts';
 import { signedIn } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 /** Every error has the same shape, with status and message twice. */
 function expectError({ status, body, headers }: Reply, wanted: number, code = wanted): void {
@@ -78,7 +78,7 @@ test('a rotated key ends at once, or after its overlap', async () => {
 });
 
 describe('who is refused', () => {
-  const refusalsOf = (house: House) =>
+  const refusalsOf = (house: TestApp) =>
     house.world.logs.filter(({ message }) => message === 'a request was refused');
   const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
   const client = '127.0.0.1';
@@ -274,19 +274,19 @@ describe('who is no stranger is told why', () => {
   const degraded = { status: 'degraded', network: 'regtest' };
 
   /** An app with a finding: its shop cannot be reached. */
-  async function openDegraded(config: HouseOptions['config'] = {}): Promise<House> {
+  async function openDegraded(config: TestAppOptions['config'] = {}): Promise<TestApp> {
     const house = await openReady({ config });
     await house.receiver.close();
     const address = await house.newAddress();
     for (let count = 0; count < 6; count += 1) house.pay(address, 1_000 + count);
     await house.world.until(
-      () => house.app.health().warnings.some((text) => text.includes('cannot be reached')),
+      () => house.running.health().warnings.some((text) => text.includes('cannot be reached')),
       'the shop to be missed',
     );
     return house;
   }
 
-  const told = async (house: House, path: string, headers: Record<string, string>) =>
+  const told = async (house: TestApp, path: string, headers: Record<string, string>) =>
     (await house.ask(path, { headers: { Authorization: '', ...headers } })).body;
   const isWhole = (answer: unknown) =>
     (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
@@ -336,7 +336,7 @@ describe('who is no stranger is told why', () => {
     }
     const from = async (remoteAddress: string, localAddress: string, host: string, socket = {}) => {
       const env = { incoming: { socket: { remoteAddress, localAddress, ...socket } } };
-      return (await house.app.fetch(new Request(`http://${host}/healthz`), env)).json();
+      return (await house.running.fetch(new Request(`http://${host}/healthz`), env)).json();
     };
     const own: [string, string, string, object?][] = [
       ['127.0.0.1', '127.0.0.1', '127.0.0.1:8080'],
@@ -361,9 +361,9 @@ describe('who is no stranger is told why', () => {
     const socket = connect(house.port, '127.0.0.1', () => socket.write(asked));
     const heard = await text(socket);
     expect(JSON.parse(heard.slice(heard.indexOf('\r\n\r\n')))).toEqual(degraded);
-    expect(await (await house.app.fetch(new Request('http://localhost/healthz'))).json()).toEqual(
-      degraded,
-    );
+    expect(
+      await (await house.running.fetch(new Request('http://localhost/healthz'))).json(),
+    ).toEqual(degraded);
   });
 
   test('also of what is not ready', async () => {

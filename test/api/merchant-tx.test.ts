@@ -2,10 +2,10 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, merchantKey, openHouse, openReady, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, openReady, untilReady } from '../support/app.ts';
 import { signedIn } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 test('P-28 a client asks until the payment is known, and then follows it', async () => {
   const house = await openReady();
@@ -88,7 +88,7 @@ test('P-30 of several addresses that it paid, each says so, also those that its 
   const txid = house.chain.pay([kept, left].map((address) => ({ address, valueSat: 4_000 })));
   await house.settle();
   const next = house.chain.replace(txid, [{ address: kept, valueSat: 5_000 }]);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const { body } = await house.ask(`/api/merchant/tx?txid=${txid}`);
   const gone = { txid, dropped: true, replaced_by: next };
   expect(body.txs).toMatchObject([
@@ -103,7 +103,7 @@ test('P-30 P-111 a payment whose replacement pays another address of ours says s
   const old = house.pay(left, 4_000) as Txid;
   await house.settle();
   const next = house.chain.replace(old, [{ address: other, valueSat: 5_000 }]);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const { body } = await house.ask(`/api/merchant/tx?txid=${old}`);
   expect(body).toMatchObject({ addr: left, dropped: true, replaced_by: next });
   expect((await house.ask(`/api/merchant/tx?txid=${next}`)).body).not.toHaveProperty('replaced_by');
@@ -161,7 +161,7 @@ test.each([
 });
 
 test('P-31 while its block has left the chain it counts as unconfirmed, as callbacks have it', async () => {
-  const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
+  const house = await openApp({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(house);
   const address = await house.newAddress();
   const txid = house.pay(address, 50_000);

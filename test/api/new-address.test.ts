@@ -8,11 +8,11 @@ import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
 import { idempotencyKeys } from '../../src/store/db/schema.ts';
-import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
+import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-const addKey = (house: House, storeId: number, scope: KeyScope): Promise<string> =>
+const addKey = (house: TestApp, storeId: number, scope: KeyScope): Promise<string> =>
   house.withStore(({ keys, database }) =>
     database.write((tx) =>
       keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
@@ -64,7 +64,10 @@ test('P-22 reset=1 gives a new one where no server has said that it is unpaid', 
   const house = await openReady();
   const first = await house.newAddress();
   for (const server of house.servers) server.disconnectAll();
-  await house.world.until(() => !house.app.health().electrum.caught_up, 'the servers to be gone');
+  await house.world.until(
+    () => !house.running.health().electrum.caught_up,
+    'the servers to be gone',
+  );
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
@@ -74,7 +77,7 @@ test('P-22 reset=1 gives no address that was ever paid, also where the payment i
   const txid = house.pay(first, 50_000) as Txid;
   await house.settle();
   house.chain.evict(txid);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const second = await house.newAddress('?reset=1');
   house.chain.rebroadcast(txid);
   house.chain.mine(2);
@@ -102,7 +105,7 @@ test('P-22 reset=1 gives a new one after a downtime whose histories are still on
   house.pay(first, 50_000);
   house.server.inject({ kind: 'delay', ms: 3_000, when: isHistory });
   await house.start();
-  await house.world.until(() => house.app.health().electrum.caught_up, 'all to be compared');
+  await house.world.until(() => house.running.health().electrum.caught_up, 'all to be compared');
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
@@ -121,7 +124,7 @@ test('P-23 an address of which the server has told, and shown nothing yet, is le
   house.server.heal();
   await house.world.advance(60_000);
   await house.settle();
-  expect(house.told()).toEqual([]);
+  expect(house.callbacks()).toEqual([]);
   const logged = house.world.logs.map(({ message }) => message);
   expect(logged).toContain('an address was paid that was not issued yet');
 });

@@ -7,9 +7,9 @@ import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
+import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 interface Page {
   readonly messages: { status: number; timestamp: number; value: number; txid: string }[];
@@ -17,7 +17,7 @@ interface Page {
 }
 
 async function openPage(
-  house: House,
+  house: TestApp,
   path: string,
   headers: Record<string, string> = {},
 ): Promise<Page> {
@@ -32,7 +32,7 @@ async function openPage(
   return { messages, socket };
 }
 
-const refusal = (house: House, path: string, headers = {}): Promise<number> =>
+const refusal = (house: TestApp, path: string, headers = {}): Promise<number> =>
   new Promise((resolve) => {
     const url = `ws://127.0.0.1:${house.port}/payment/${path}`;
     const socket = new WebSocket(url, { headers });
@@ -84,7 +84,7 @@ test('P-43 a page that comes late is told of the payment that stands, not of one
   const gone = house.pay(address, 13_000) as Txid;
   await house.settle();
   house.chain.evict(gone);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const page = await openPage(house, address);
   await house.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });
@@ -179,7 +179,7 @@ describe('where all sockets are taken', () => {
 describe('who asks about addresses that are not ours', () => {
   const strangers = firstAddresses(merchantKey(2), 12);
   const limited = { ...behindProxy, limitUnknownKey: { perMinute: 10, burst: 10 } };
-  const receiptOf = async (house: House, addr: string, txid: string, client: string) => {
+  const receiptOf = async (house: TestApp, addr: string, txid: string, client: string) => {
     const url = `http://127.0.0.1:${house.port}/api/tx?addr=${addr}&txid=${txid}`;
     const { status, headers } = await fetch(url, { headers: from(client) });
     return [status, headers.get('Retry-After')];

@@ -5,12 +5,12 @@ import { afterEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
-import { closeHouses, openHouse } from '../support/house.ts';
+import { closeApps, openApp } from '../support/app.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const source of sources.splice(0)) await source.close();
 });
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
   for (let count = 0; count < 3; count += 1) sources.push(await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  return openHouse({ config: { price: 'own', priceSource, ...config } });
+  return openApp({ config: { price: 'own', priceSource, ...config } });
 }
 
 /** Without the key that `house.ask` sends by default. */
@@ -89,7 +89,7 @@ test('P-10 P-44 503 with Retry-After while there is no fresh price', async () =>
 });
 
 test('switched off: 404, and paygate ends at once while a source hangs', async () => {
-  const off = await openHouse({ config: { price: 'off' } });
+  const off = await openApp({ config: { price: 'off' } });
   for (const path of ['/api/price?currency=USD', '/api/currencies']) {
     expect((await off.ask(path, withoutKey)).status).toBe(404);
   }
@@ -101,7 +101,7 @@ test('switched off: 404, and paygate ends at once while a source hangs', async (
 });
 
 test('only own sources, but none named: refused at the start', async () => {
-  await expect(openHouse({ config: { price: 'own' } })).rejects.toThrow(
+  await expect(openApp({ config: { price: 'own' } })).rejects.toThrow(
     '--price own: name a source with --price-source',
   );
 });

@@ -2,30 +2,30 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { createServerMemory } from '../../src/watcher/server-choice.ts';
+import { closeApps, openApp, openReady, type TestApp, untilReady } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, openHouse, openReady, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
 const hourMs = 3_600_000;
 const yearMs = 365.25 * 24 * hourMs;
 
-async function pay(house: House): Promise<Readonly<Record<string, string | undefined>>> {
+async function pay(house: TestApp): Promise<Readonly<Record<string, string | undefined>>> {
   house.pay(await house.newAddress(), 5_000);
   await house.settle();
   return house.receiver.requests.at(-1)?.headers ?? {};
 }
 
 test('P-170 behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   house.chain.mine(1);
   await house.settle();
   expect(await pay(house)).toHaveProperty('webhook-signature');
   house.world.jumpWallClock(-3 * hourMs);
-  expect(house.app.health().warnings).toEqual([
+  expect(house.running.health().warnings).toEqual([
     expect.stringContaining('the clock of this machine is wrong'),
   ]);
   const headers = await pay(house);
@@ -33,7 +33,7 @@ test('P-170 behind the newest block: callbacks go out unsigned, and that is said
   expect(headers).not.toHaveProperty('webhook-signature');
   expect(headers).not.toHaveProperty('webhook-timestamp');
   house.world.jumpWallClock(3 * hourMs);
-  expect(house.app.health().warnings).toEqual([]);
+  expect(house.running.health().warnings).toEqual([]);
   expect(await pay(house)).toHaveProperty('webhook-signature');
 });
 
@@ -62,12 +62,12 @@ async function putOff() {
 
 test('56 years ahead: what was put off there is told soon after the clock is right', async () => {
   const { house, address } = await putOff();
-  expect(house.told()).toHaveLength(1);
+  expect(house.callbacks()).toHaveLength(1);
   house.world.jumpWallClock(-56 * yearMs);
   await house.world.advance(hourMs);
   await house.settle();
   expect(house.statuses(address)).toEqual(['0', '0']);
-  expect(house.app.health().callbacks.owed).toBe(0);
+  expect(house.running.health().callbacks.owed).toBe(0);
 });
 
 test('56 years ahead and back at a restart: the same', async () => {

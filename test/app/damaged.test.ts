@@ -7,18 +7,18 @@ import { afterEach, expect, test } from 'vitest';
 import { nextTurn } from '../../src/lib/next-turn.ts';
 import { backupFolder } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { look, pragma } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 test('it is told of, and the good snapshots stay', async () => {
-  const house = await openHouse({
+  const house = await openApp({
     checkCopy: async (path) => checkFile(path, 'quick_check').faults,
   });
   await untilReady(house);
   const folder = backupFolder(house.path);
-  const warnings = () => house.app.health().warnings.filter((text) => text.includes('DAMAGED'));
+  const warnings = () => house.running.health().warnings.filter((text) => text.includes('DAMAGED'));
   const takeOne = async (name: string) => {
     await house.newAddress();
     house.world.jumpWallClock(86_400_000);

@@ -9,22 +9,22 @@ import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
 import { openDatabase } from '../../src/store/db/database.ts';
 import { createIssuingGuard } from '../../src/store/db/issuing-guard.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { tempFolder } from '../support/files.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const minuteMs = 60_000;
 const gone =
   'paygate.db was deleted or moved away while paygate runs: no address is issued. Stop paygate, which saves ' +
   'all that it knows in backups/latest.db, then put that in place, in the folder of the database, with ' +
   '`paygate restore backups/latest.db`';
-const latestOf = ({ path }: House) => join(backupFolder(path), 'latest.db');
-const warnings = ({ app }: House) => app.health().warnings;
+const latestOf = ({ path }: TestApp) => join(backupFolder(path), 'latest.db');
+const warnings = ({ running: app }: TestApp) => app.health().warnings;
 
 async function openShop() {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   return { house, address: await house.newAddress() };
 }

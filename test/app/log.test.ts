@@ -2,11 +2,11 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, type House, openReady } from '../support/house.ts';
+import { closeApps, openReady, type TestApp } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-const ofPayments = (house: House) =>
+const ofPayments = (house: TestApp) =>
   house.world.logs.filter(({ message }) => message.startsWith('payment '));
 
 test('names each step of a payment once, with its address, amount, transaction and status', async () => {
@@ -46,7 +46,7 @@ test('warns of a payment that another transaction has replaced, and names that',
   await house.settle();
   const rival = house.chain.replace(txid as Txid);
   await house.settle();
-  await house.outlastSilence();
+  await house.outlastAbsence();
   expect(ofPayments(house)).toMatchObject([
     { level: 'info', message: 'payment seen', fields: { txid } },
     { level: 'info', message: 'payment seen', fields: { txid: rival } },

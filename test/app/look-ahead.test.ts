@@ -6,23 +6,23 @@ import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import {
-  closeHouses,
-  type House,
-  type HouseOptions,
+  closeApps,
   merchantKey,
-  openHouse,
+  openApp,
+  type TestApp,
+  type TestAppOptions,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const startIndex = 300;
 
-const derivedUntil = (house: House): Promise<number> =>
+const derivedUntil = (house: TestApp): Promise<number> =>
   house.withStore(async ({ addresses }) => addresses.derivedUntil(1));
 
 /** By the scripthashes that paygate subscribed at its server. */
-const watchedAhead = (house: House, from: number, until: number): Promise<number> =>
+const watchedAhead = (house: TestApp, from: number, until: number): Promise<number> =>
   house.withStore(async ({ addresses }) => {
     const asked = house.server.requests.filter(({ method }) =>
       method.endsWith('scripthash.subscribe'),
@@ -33,16 +33,16 @@ const watchedAhead = (house: House, from: number, until: number): Promise<number
 
 const hashOf = (address: string): string => scripthash(addressToScript(address, networks.regtest));
 
-async function openReady(more: Partial<HouseOptions> = {}): Promise<House> {
-  const house = await openHouse({ store: { startIndex }, ...more });
+async function openReady(more: Partial<TestAppOptions> = {}): Promise<TestApp> {
+  const house = await openApp({ store: { startIndex }, ...more });
   await untilReady(house);
   // Right after a start it is not quiet yet.
   await house.world.advance(100);
-  await house.app.idle();
+  await house.running.idle();
   return house;
 }
 
-const issue = (house: House, count: number): Promise<string[]> =>
+const issue = (house: TestApp, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => house.newAddress()));
 
 test('a wallet that issued much has as many ahead, all of them watched', async () => {
@@ -58,7 +58,7 @@ test('a rush uses them up, and they are filled up and watched when it is over', 
   // The first look after them finds that it was not quiet yet.
   await house.world.advance(100);
   await house.world.advance(100);
-  await house.app.idle();
+  await house.running.idle();
   const next = startIndex + 160;
   expect(await derivedUntil(house)).toBe(2 * next);
   expect(await watchedAhead(house, next, 2 * next)).toBe(next);
@@ -76,7 +76,7 @@ test('P-107 a rush hands out no index that another program has used', async () =
   expect(new Set(issued).size).toBe(160);
   expect(issued).not.toContain(used?.address);
   await house.settle();
-  expect(house.told()).toEqual([]);
+  expect(house.callbacks()).toEqual([]);
 });
 
 test('what is in reserve at a stop is there at the next start', async () => {
@@ -85,7 +85,7 @@ test('what is in reserve at a stop is there at the next start', async () => {
   await house.stop();
   await house.start();
   await untilReady(house);
-  await house.app.idle();
+  await house.running.idle();
   const next = startIndex + 100;
   expect(await watchedAhead(house, next, next + 200)).toBe(200);
   const [address] = await issue(house, 1);
@@ -102,15 +102,15 @@ test('a start has its addresses compared before the reserve is filled', async ()
   const when = (method: string) => method.endsWith('scripthash.subscribe');
   house.server.inject({ kind: 'delay', ms: 5_000, when });
   await house.start();
-  await house.world.until(() => house.app.health().electrum.server !== null, 'the server');
+  await house.world.until(() => house.running.health().electrum.server !== null, 'the server');
   for (let quiet = 0; quiet < 3; quiet += 1) await house.world.advance(100);
   for (let turns = 0; turns < 200; turns += 1) await house.world.turn();
-  expect(house.app.health().electrum.caught_up).toBe(false);
+  expect(house.running.health().electrum.caught_up).toBe(false);
   expect(await derivedUntil(house)).toBe(before);
   house.server.heal();
   await house.world.advance(5_000);
   await untilReady(house);
-  await house.app.idle();
+  await house.running.idle();
   expect(await derivedUntil(house)).toBe(2 * (startIndex + 160));
 });
 
@@ -121,13 +121,13 @@ test('a comparison that a server cuts off leaves the reserve to be filled', asyn
   const when = (method: string) => method.endsWith('scripthash.subscribe');
   house.server.inject({ kind: 'hang', when });
   await house.start();
-  const isConnected = () => house.app.health().electrum.server !== null;
+  const isConnected = () => house.running.health().electrum.server !== null;
   await house.world.until(isConnected, 'the server');
   for (let quiet = 0; quiet < 3; quiet += 1) await house.world.advance(100);
   house.server.inject({ kind: 'refuse' });
   house.server.disconnectAll();
   await house.world.until(() => !isConnected(), 'the server to be lost');
-  await house.app.idle();
+  await house.running.idle();
   expect(await derivedUntil(house)).toBe(2 * (startIndex + 160));
 });
 
@@ -140,22 +140,22 @@ test('a wallet whose scan fails keeps no other one from being filled up and watc
   const callbackUrl = `${house.receiver.origin}/second`;
   await house.addStore({ name: 'Second', key: merchantKey(2), callbackUrl });
   await house.world.advance(60_000);
-  await house.app.idle();
-  expect(house.app.health().wallets.scanning).toBe(1);
-  const told = () => house.app.health().warnings.join();
+  await house.running.idle();
+  expect(house.running.health().wallets.scanning).toBe(1);
+  const told = () => house.running.health().warnings.join();
   expect(told()).toMatch(
     /1 wallet\(s\) wait for a scan .*; the last try failed: .*history too large/,
   );
   await Promise.all(Array.from({ length: 160 }, () => house.newAddress('?match_callback=/cb')));
   await house.world.advance(100);
   await house.world.advance(100);
-  await house.app.idle();
+  await house.running.idle();
   const next = startIndex + 160;
   expect(await watchedAhead(house, next, next + 40)).toBe(40);
   expect(await derivedUntil(house)).toBe(2 * next);
   house.server.heal();
   await house.world.advance(60_000);
-  await house.app.idle();
-  expect(house.app.health().wallets.scanning).toBe(0);
+  await house.running.idle();
+  expect(house.running.health().wallets.scanning).toBe(0);
   expect(told()).not.toContain('scan');
 });

@@ -3,18 +3,18 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, untilReady } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 test('P-56 a payment is told as 0, 1 and 2, each once, with its address, value and txid', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   const txid = house.pay(address, 25_000);
   await house.settle();
   const facts = { addr: address, value: '25000', txid };
-  expect(house.told()).toEqual([{ ...facts, status: '0' }]);
+  expect(house.callbacks()).toEqual([{ ...facts, status: '0' }]);
 
   house.chain.mine();
   await house.settle();
@@ -22,11 +22,11 @@ test('P-56 a payment is told as 0, 1 and 2, each once, with its address, value a
 
   house.chain.mine(3);
   await house.settle();
-  expect(house.told()).toEqual(['0', '1', '2'].map((status) => ({ ...facts, status })));
+  expect(house.callbacks()).toEqual(['0', '1', '2'].map((status) => ({ ...facts, status })));
 });
 
 test('P-17 addresses come in the order of derivation and never twice', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
   expect(new Set(issued)).toEqual(new Set(firstAddresses(merchantKey(), 60)));
@@ -38,7 +38,7 @@ test.each([
 ])(
   'every address of a burst larger than the pool is watched within a second, %s',
   async (_, ms) => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const issued = await Promise.all(Array.from({ length: 60 }, () => house.newAddress()));
     await house.world.advance(ms);
@@ -48,7 +48,7 @@ test.each([
     await house.settle();
     expect(
       house
-        .told()
+        .callbacks()
         .map(({ addr }) => addr)
         .sort(),
     ).toEqual([...issued].sort());
@@ -56,7 +56,7 @@ test.each([
 );
 
 test('P-56 one transaction to two addresses and two outputs to one are told as sums', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const [one, two] = [await house.newAddress(), await house.newAddress()];
   house.chain.pay([
@@ -65,7 +65,7 @@ test('P-56 one transaction to two addresses and two outputs to one are told as s
     { address: two, valueSat: 5_000 },
   ]);
   await house.settle();
-  const values = house.told().map(({ addr, value }) => [addr, value]);
+  const values = house.callbacks().map(({ addr, value }) => [addr, value]);
   expect(new Map(values as [string, string][])).toEqual(
     new Map([
       [one, '3000'],
@@ -76,7 +76,7 @@ test('P-56 one transaction to two addresses and two outputs to one are told as s
 });
 
 test('P-55 P-69 a callback keeps the URL byte for byte and is signed over its raw query', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   const txid = house.pay(address, 7_000);
@@ -91,7 +91,7 @@ test('P-55 P-69 a callback keeps the URL byte for byte and is signed over its ra
 });
 
 test('a shop that answers 500 is asked again after 4 and 8 seconds, with the same id', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   house.receiver.script({ status: 500 }, { status: 500 });
   const address = await house.newAddress();
@@ -112,7 +112,7 @@ test('a shop that answers 500 is asked again after 4 and 8 seconds, with the sam
 });
 
 test('P-58 a status that is overtaken while the shop is down is not sent', async () => {
-  const house = await openHouse({ receiver: { answer: () => ({ status: 503 }) } });
+  const house = await openApp({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(house);
   const address = await house.newAddress();
   house.pay(address, 9_000);
@@ -127,7 +127,7 @@ test('P-58 a status that is overtaken while the shop is down is not sent', async
 });
 
 test('P-18 two stores on one wallet share the counter; match_callback chooses', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second?k=2` });
   await house.world.advance(1_000);
   await untilReady(house);

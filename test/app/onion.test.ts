@@ -2,15 +2,15 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { startSocks } from '../electrum/socks-server.ts';
-import { closeHouses, type House, openReady } from '../support/house.ts';
+import { closeApps, openReady, type TestApp } from '../support/app.ts';
 import { signedIn } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const onion = '2gzyxa5ihm7nsggfxnu52rck2vv4rvmdlkiu3zzui5du4xyclen53wid.onion';
 const http_callback = `http://${onion}/cb?secret=x`;
 
-async function write(house: House): Promise<[number, string]> {
+async function write(house: TestApp): Promise<[number, string]> {
   await house.withStore(({ keys, database }) =>
     database.write((tx) => keys.allowPlugin(tx, house.world.now(), 1, house.world.now() + 9e5)),
   );
@@ -41,7 +41,7 @@ test('without a proxy it is refused where it is entered, and called by nobody', 
 });
 
 test('with one its callbacks go through it, and nothing else of the shop does', async () => {
-  let house: House | undefined;
+  let house: TestApp | undefined;
   const socks = await startSocks({
     names: {
       get [onion]() {
@@ -60,7 +60,7 @@ test('with one its callbacks go through it, and nothing else of the shop does', 
     expect(socks.asked.filter(({ host }) => host === onion)).toHaveLength(1);
     expect(house.receiver.requests[0]?.headers.host).toBe(onion);
   } finally {
-    await closeHouses();
+    await closeApps();
     await socks.close();
   }
 });

@@ -8,10 +8,10 @@ import { nextTurn } from '../../src/lib/next-turn.ts';
 import { backupAsItIs, backupFolder } from '../../src/store/backup/backup.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
+import { closeApps, merchantKey, openApp, untilReady } from '../support/app.ts';
 import { look, pragma, tempFolder } from '../support/files.ts';
-import { closeHouses, merchantKey, openHouse, untilReady } from '../support/house.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const quarterMs = 15 * 60_000;
 const fact =
@@ -28,7 +28,7 @@ async function putOver(path: string, copy: string): Promise<void> {
 }
 
 async function openOverwritten() {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const copy = join(tempFolder(), 'copy.db');
   const addresses = [await house.newAddress()];
@@ -46,7 +46,7 @@ async function openOverwritten() {
 test('no address is given out twice, and it is told', async () => {
   const { house, mark } = await openOverwritten();
   expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
-  expect(house.app.health().warnings.join()).toContain(
+  expect(house.running.health().warnings.join()).toContain(
     `${fact}: no address is issued, and no snapshot taken. Stop paygate`,
   );
   expect((await house.ask('/readyz')).body).toEqual({
@@ -57,7 +57,7 @@ test('no address is given out twice, and it is told', async () => {
 });
 
 test('nor where none was issued since the start', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const copy = join(tempFolder(), 'copy.db');
   await house.newAddress();
@@ -68,11 +68,11 @@ test('nor where none was issued since the start', async () => {
   await untilReady(house);
   await putOver(house.path, copy);
   expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
-  expect(house.app.health().warnings.join()).toContain(fact);
+  expect(house.running.health().warnings.join()).toContain(fact);
 });
 
 test('nor is any given out by a copy that lacks a wallet', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   await house.newAddress();
   await house.stop();
@@ -83,7 +83,7 @@ test('nor is any given out by a copy that lacks a wallet', async () => {
   await untilReady(house);
   await putOver(house.path, copy);
   await house.world.advance(1_000);
-  expect(house.app.health().warnings.join()).toContain(fact);
+  expect(house.running.health().warnings.join()).toContain(fact);
   expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
 });
 
@@ -96,5 +96,5 @@ test('its snapshots stay as they were, and one of them is put back', async () =>
   await house.start();
   await untilReady(house);
   expect(addresses).not.toContain(await house.newAddress());
-  expect(house.app.health().warnings.join()).not.toContain(fact);
+  expect(house.running.health().warnings.join()).not.toContain(fact);
 });

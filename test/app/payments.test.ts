@@ -7,12 +7,12 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { writeBands } from '../../src/domain/confirmation-policy.ts';
 import type { StoreChange } from '../../src/store/records/catalog.ts';
 import { minBacklog, minRestMs } from '../../src/watcher/backlog.ts';
-import { closeHouses, type House, openReady, spendAgain, untilReady } from '../support/house.ts';
+import { closeApps, openReady, spendFromWallet, type TestApp, untilReady } from '../support/app.ts';
 import { recorded } from '../support/recorded.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-async function pay(house: House, valueSat = 50_000): Promise<{ address: string; txid: Txid }> {
+async function pay(house: TestApp, valueSat = 50_000): Promise<{ address: string; txid: Txid }> {
   const address = await house.newAddress();
   const txid = house.pay(address, valueSat) as Txid;
   await house.settle();
@@ -20,7 +20,7 @@ async function pay(house: House, valueSat = 50_000): Promise<{ address: string; 
 }
 
 /** A payment that the server in use never shows, found at the second one. */
-async function payHidden(house: House): Promise<{ address: string; txid: Txid }> {
+async function payHidden(house: TestApp): Promise<{ address: string; txid: Txid }> {
   const address = await house.newAddress();
   const { scripthash } = await house.withStore(async ({ addresses }) => {
     const [row] = addresses.given(Number.MAX_SAFE_INTEGER, 10);
@@ -32,21 +32,21 @@ async function payHidden(house: House): Promise<{ address: string; txid: Txid }>
   for (let others = 0; others < 20; others += 1) await house.newAddress();
   const txid = house.pay(address, 7_000) as Txid;
   await house.settle();
-  expect(house.told()).toEqual([]);
-  for (let minute = 0; minute < 11 && house.told().length === 0; minute += 1) {
+  expect(house.callbacks()).toEqual([]);
+  for (let minute = 0; minute < 11 && house.callbacks().length === 0; minute += 1) {
     await passMinutes(house, 1);
   }
   return { address, txid };
 }
 
-async function passMinutes(house: House, minutes: number): Promise<void> {
+async function passMinutes(house: TestApp, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) {
     await house.world.advance(60_000);
     await house.settle();
   }
 }
 
-async function mine(house: House, blocks: number): Promise<void> {
+async function mine(house: TestApp, blocks: number): Promise<void> {
   for (let count = 0; count < blocks; count += 1) {
     house.chain.mine();
     await house.settle();
@@ -55,7 +55,7 @@ async function mine(house: House, blocks: number): Promise<void> {
 
 const script = (address: string) => addressToScript(address, networks.regtest);
 
-const payments = (house: House, address: string) =>
+const payments = (house: TestApp, address: string) =>
   house.withStore(async (store) => {
     const pages = store.addresses.given(Number.MAX_SAFE_INTEGER, 10_000);
     const rows = pages.map(({ scripthash }) => store.addresses.byScripthash(scripthash));
@@ -63,12 +63,12 @@ const payments = (house: House, address: string) =>
     return row === undefined ? [] : recorded(store, row.id);
   });
 
-const change = (house: House, fields: StoreChange): Promise<unknown> =>
+const change = (house: TestApp, fields: StoreChange): Promise<unknown> =>
   house.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, 1, fields)),
   );
 
-const logged = (house: House): string[] => house.world.logs.map(({ message }) => message);
+const logged = (house: TestApp): string[] => house.world.logs.map(({ message }) => message);
 
 describe.each([1, 2])('with %i server(s)', (servers) => {
   test('P-110 a replacement that still pays us is a new payment; the old one is dropped', async () => {
@@ -76,12 +76,12 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address, txid } = await pay(house);
     const next = house.chain.replace(txid);
     await house.settle();
-    expect(house.told().map(({ txid, status }) => [txid, status])).toEqual([
+    expect(house.callbacks().map(({ txid, status }) => [txid, status])).toEqual([
       [txid, '0'],
       [next, '0'],
     ]);
     await mine(house, 2);
-    expect(house.told().slice(2)).toMatchObject([
+    expect(house.callbacks().slice(2)).toMatchObject([
       { txid: next, status: '1' },
       { txid: next, status: '2' },
     ]);
@@ -95,7 +95,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const house = await openReady({ servers });
     const { address, txid } = await pay(house);
     house.chain.replace(txid, []);
-    await house.outlastSilence();
+    await house.outlastAbsence();
     await mine(house, 2);
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', replacedBy: null }]);
@@ -107,7 +107,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address, txid } = await pay(house);
     const raw = house.chain.transaction(txid)?.raw ?? new Uint8Array();
     house.chain.evict(txid);
-    await house.outlastSilence();
+    await house.outlastAbsence();
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
     house.chain.broadcast(raw);
     await house.settle();
@@ -121,7 +121,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { address } = await pay(house);
     await mine(house, 1);
     house.chain.reorganise(1, { transactions: 'drop' });
-    await house.outlastSilence();
+    await house.outlastAbsence();
     await mine(house, 1);
     expect(house.statuses(address)).toEqual(['0', '1']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped', height: null }]);
@@ -137,7 +137,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     house.chain.reorganise(2, { transactions: 'mempool' });
     await house.settle();
     house.chain.evict(txid);
-    await house.outlastSilence();
+    await house.outlastAbsence();
     house.chain.broadcast(raw);
     await house.settle();
     expect(house.statuses(address)).toEqual(['0', '1', '2', '0', '-1', '0']);
@@ -187,7 +187,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     await change(house, { reversalCallback: true });
     const { address, txid } = await pay(house);
     house.chain.evict(txid);
-    await house.outlastSilence();
+    await house.outlastAbsence();
     expect(house.statuses(address)).toEqual(['0']);
     expect(await payments(house, address)).toMatchObject([{ state: 'dropped' }]);
   });
@@ -233,11 +233,11 @@ describe('a second server', () => {
   test('P-161 takes over when the first one ends', async () => {
     const house = await openReady({ servers: 2 });
     const address = await house.newAddress();
-    const first = house.app.health().electrum.server;
+    const first = house.running.health().electrum.server;
     house.inUse().inject({ kind: 'refuse' });
     house.inUse().disconnectAll();
     await house.world.until(() => {
-      const { server } = house.app.health().electrum;
+      const { server } = house.running.health().electrum;
       return server !== null && server !== first;
     }, 'the second server');
     await untilReady(house);
@@ -253,7 +253,7 @@ describe('amounts and addresses', () => {
     const { address } = await pay(house, 1_000);
     house.pay(address, 2_000);
     await house.settle();
-    expect(house.told().map(({ value, status }) => [value, status])).toEqual([
+    expect(house.callbacks().map(({ value, status }) => [value, status])).toEqual([
       ['1000', '0'],
       ['2000', '0'],
     ]);
@@ -263,9 +263,11 @@ describe('amounts and addresses', () => {
     const house = await openReady({ servers: 1 });
     const { address, txid: before } = await pay(house, 40_000);
     await mine(house, 1);
-    const txid = spendAgain(house.chain, before, 0, [{ script: script(address), valueSat: 3_000 }]);
+    const txid = spendFromWallet(house.chain, before, 0, [
+      { script: script(address), valueSat: 3_000 },
+    ]);
     await house.settle();
-    expect(house.told().at(-1)).toMatchObject({ txid, value: '3000', status: '0' });
+    expect(house.callbacks().at(-1)).toMatchObject({ txid, value: '3000', status: '0' });
   });
 
   test('P-58 a payment first seen deep is told as 2 alone', async () => {
@@ -288,7 +290,7 @@ describe('amounts and addresses', () => {
     house.pay(other, 5_000);
     await house.settle();
     expect(house.statuses(flooded)).toHaveLength(100);
-    const place = house.told().findIndex(({ addr }) => addr === other);
+    const place = house.callbacks().findIndex(({ addr }) => addr === other);
     expect(place).toBeLessThan(60);
   });
 
@@ -301,7 +303,7 @@ describe('amounts and addresses', () => {
     expect(house.statuses(address)).toHaveLength(450);
     const asked = house.server.count('blockchain.scripthash.get_history');
     house.server.disconnectAll();
-    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.until(() => !house.running.health().electrum.caught_up);
     await house.world.advance(5_000);
     await untilReady(house);
     await house.settle();
@@ -438,11 +440,11 @@ describe('reorganisations', () => {
     const { address } = await pay(house);
     house.chain.mine(150);
     await house.settle();
-    const height = house.app.health().electrum.height;
+    const height = house.running.health().electrum.height;
     house.chain.reorganise(150, { transactions: 'mempool' });
-    await house.world.until(() => house.app.health().electrum.server === null, 'the refusal');
+    await house.world.until(() => house.running.health().electrum.server === null, 'the refusal');
     expect(house.statuses(address)).toEqual(['0', '2']);
-    expect(house.app.health().electrum.height).toBe(height);
+    expect(house.running.health().electrum.height).toBe(height);
   });
 });
 
@@ -462,7 +464,7 @@ test('P-114 an unconfirmed payment is broadcast again after six hours, for as lo
   await house.settle();
   expect(broadcasts()).toBe(1);
   house.chain.evict(txid);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   await later(7);
   await house.settle();
   expect(broadcasts()).toBe(1);
@@ -510,6 +512,6 @@ test('a block full of payments is written down before a shop hears of one', asyn
   house.chain.mine();
   await house.settle();
   expect(unwritten).toBeLessThanOrEqual(minBacklog);
-  const told = house.told().map(({ addr, status }) => `${addr} ${status}`);
+  const told = house.callbacks().map(({ addr, status }) => `${addr} ${status}`);
   expect(told.sort()).toEqual(issued.flatMap((addr) => [`${addr} 0`, `${addr} 1`]).sort());
 });

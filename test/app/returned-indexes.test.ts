@@ -9,23 +9,23 @@ import { addresses, wallets } from '../../src/store/db/schema.ts';
 import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { askForRecheck } from '../../src/store/records/settings.ts';
 import {
-  closeHouses,
-  type House,
-  lose,
+  closeApps,
+  loseByRestore,
   merchantKey,
-  openHouse,
+  openApp,
+  type TestApp,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const addressAt = (index: number): string => deriveAddress(merchantKey(), 0, index)?.address ?? '';
 const range = (from: number, until: number): string[] =>
   Array.from({ length: until - from }, (_, at) => addressAt(from + at));
 
 /** A file as the lies of a server left it: index 0 is issued, then 30 are left out, and 31 is issued. */
-async function damaged(): Promise<House> {
-  const house = await openHouse();
+async function damaged(): Promise<TestApp> {
+  const house = await openApp();
   await untilReady(house);
   expect(await house.newAddress()).toBe(addressAt(0));
   await house.stop();
@@ -55,7 +55,7 @@ async function damaged(): Promise<House> {
   return house;
 }
 
-const recheck = async (house: House): Promise<void> => {
+const recheck = async (house: TestApp): Promise<void> => {
   await house.withStore(({ database, catalog }) =>
     database.write((tx) => askForRecheck(tx, catalog, 1)),
   );
@@ -63,7 +63,7 @@ const recheck = async (house: House): Promise<void> => {
   await house.settle();
 };
 
-const newAddresses = async (house: House, count: number): Promise<string[]> => {
+const newAddresses = async (house: TestApp, count: number): Promise<string[]> => {
   const made: string[] = [];
   for (let at = 0; at < count; at += 1) made.push(await house.newAddress());
   return made;
@@ -113,17 +113,17 @@ test('go on after a restart, silently', async () => {
   await house.start();
   await untilReady(house);
   expect([first, ...(await newAddresses(house, 1))]).toEqual(range(1, 3));
-  expect(house.app.health().warnings.join()).not.toContain('copy');
+  expect(house.running.health().warnings.join()).not.toContain('copy');
 });
 
 test('P-17 are given out by no copy of the file', async () => {
   const house = await damaged();
   await recheck(house);
-  const given = await lose(house, () => newAddresses(house, 2));
+  const given = await loseByRestore(house, () => newAddresses(house, 2));
   expect(given).toEqual(range(1, 3));
   await house.start();
   await untilReady(house);
-  expect(house.app.health().warnings.join()).toContain('this database is a copy');
+  expect(house.running.health().warnings.join()).toContain('this database is a copy');
   expect(range(0, 32)).not.toContain(await house.newAddress());
   await recheck(house);
   expect(range(0, 32)).not.toContain(await house.newAddress());
@@ -142,7 +142,7 @@ test('P-17 are given out by no older file that was written over the newer one', 
   copyFileSync(`${house.path}.bak`, house.path);
   await house.start();
   await untilReady(house);
-  expect(house.app.health().warnings.join()).toContain('this database is a copy');
+  expect(house.running.health().warnings.join()).toContain('this database is a copy');
   await recheck(house);
   expect(range(0, 32)).not.toContain(await house.newAddress());
 });

@@ -3,30 +3,30 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { StoreChange } from '../../src/store/records/catalog.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-async function openWith(fields: StoreChange, blocks = 110): Promise<House> {
-  const house = await openHouse({ blocks });
+async function openWith(fields: StoreChange, blocks = 110): Promise<TestApp> {
+  const house = await openApp({ blocks });
   await change(house, fields);
   await untilReady(house);
   return house;
 }
 
-const change = (house: House, fields: StoreChange): Promise<unknown> =>
+const change = (house: TestApp, fields: StoreChange): Promise<unknown> =>
   house.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, 1, fields)),
   );
 
-async function pay(house: House, valueSat: number): Promise<string> {
+async function pay(house: TestApp, valueSat: number): Promise<string> {
   const address = await house.newAddress();
   house.pay(address, valueSat);
   await house.settle();
   return address;
 }
 
-async function mine(house: House): Promise<void> {
+async function mine(house: TestApp): Promise<void> {
   house.chain.mine();
   await house.settle();
 }
@@ -79,7 +79,7 @@ test('what is deep enough once a store asks for less is told at once, without an
 
 test('P-29 P-60 P-109 dust below the minimum is recorded behind a payment that came after it', async () => {
   const flood = 400;
-  const house = await openHouse({ before: (chain) => chain.stock(flood, 20_000) });
+  const house = await openApp({ before: (chain) => chain.stock(flood, 20_000) });
   await change(house, { minimumSat: 1_000 });
   await untilReady(house);
   const [flooded, other] = [await house.newAddress(), await house.newAddress()];
@@ -87,7 +87,7 @@ test('P-29 P-60 P-109 dust below the minimum is recorded behind a payment that c
   house.pay(other, 5_000);
   await house.receiver.waitFor(1);
   const recorded = (await house.ask(`/api/merchant/tx?addr=${flooded}`)).body.txs ?? [];
-  expect(house.told()).toMatchObject([{ addr: other, status: '0' }]);
+  expect(house.callbacks()).toMatchObject([{ addr: other, status: '0' }]);
   expect(recorded.length).toBeLessThan(flood);
   await house.settle();
   house.chain.mine(2);

@@ -2,15 +2,15 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 /** A payment whose shop is away, and what that hears once it is back. */
 async function withShopAway(servers = 1) {
   let isAway = true;
   const answer = () => ({ status: isAway ? 503 : 200 });
-  const house = await openHouse({ servers, receiver: { answer } });
+  const house = await openApp({ servers, receiver: { answer } });
   await untilReady(house);
   const address = await house.newAddress();
   const txid = house.pay(address, 50_000) as Txid;
@@ -24,27 +24,27 @@ async function withShopAway(servers = 1) {
   return { house, txid, comeBack, heard };
 }
 
-async function mine(house: House, blocks: number): Promise<void> {
+async function mine(house: TestApp, blocks: number): Promise<void> {
   for (let count = 0; count < blocks; count += 1) {
     house.chain.mine();
     await house.settle();
   }
 }
 
-async function pass(house: House, ms: number): Promise<void> {
+async function pass(house: TestApp, ms: number): Promise<void> {
   await house.world.advance(ms);
   await house.settle();
 }
 
-const newest = (house: House) =>
+const newest = (house: TestApp) =>
   house.withStore(async ({ outbox }) => outbox.list({ limit: 1 })[0]);
 
-const states = (house: House) =>
+const states = (house: TestApp) =>
   house.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 9 }).map((row) => row.state),
   );
 
-const resend = (house: House) =>
+const resend = (house: TestApp) =>
   house.withStore(({ database, outbox }) =>
     database.write((tx) =>
       outbox.resend(tx, house.world.now(), outbox.list({ limit: 1 })[0]?.id ?? 0),
@@ -56,7 +56,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     const { house, comeBack, heard } = await withShopAway(servers);
     await mine(house, 2);
     house.chain.reorganise(2, { transactions: 'drop' });
-    await house.outlastSilence();
+    await house.outlastAbsence();
     await mine(house, 1);
     expect(await states(house)).toEqual(['dropped']);
     expect(await newest(house)).toMatchObject({ status: 2, state: 'held' });
@@ -68,7 +68,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
   test('P-119 nor a 0 of one that was replaced and pays it no more', async () => {
     const { house, txid, comeBack, heard } = await withShopAway(servers);
     house.chain.replace(txid, []);
-    await house.outlastSilence();
+    await house.outlastAbsence();
     await mine(house, 2);
     expect(await states(house)).toEqual(['dropped']);
     comeBack();
@@ -80,7 +80,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
 test('P-119 what was held for a payment that is gone is told once it returns with the same status', async () => {
   const { house, txid, comeBack, heard } = await withShopAway();
   house.chain.evict(txid);
-  await house.outlastSilence();
+  await house.outlastAbsence();
   expect(await newest(house)).toMatchObject({ status: 0, state: 'held' });
   comeBack();
   await pass(house, 60_000);
@@ -116,7 +116,7 @@ test('P-31 P-119 a start hears of the chain first: no 2 goes out of a block that
 });
 
 test('neither is sent again by hand', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   house.pay(await house.newAddress(), 50_000);
   await house.settle();
@@ -124,6 +124,6 @@ test('neither is sent again by hand', async () => {
   house.chain.reorganise(2, { transactions: 'drop' });
   await house.settle();
   await expect(resend(house)).rejects.toThrow('the block of its payment has left the chain');
-  await house.outlastSilence();
+  await house.outlastAbsence();
   await expect(resend(house)).rejects.toThrow('its payment is gone');
 });

@@ -1,21 +1,21 @@
 // A shop asks for addresses with a Callback URL that no store has: it gets none, and the merchant is told.
 
 import { afterEach, expect, test } from 'vitest';
-import { closeHouses, type House, openReady, untilReady } from '../support/house.ts';
+import { closeApps, openReady, type TestApp, untilReady } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const wrong = 'https://shop.example/wc-api/?wc-api=Gateway&secret=0ldsecret';
 
-const askWith = (house: House, wish: string, key = house.apiKey) =>
+const askWith = (house: TestApp, wish: string, key = house.apiKey) =>
   house.ask(`/api/new_address?match_callback=${encodeURIComponent(wish)}`, {
     headers: { Authorization: `Bearer ${key}` },
   });
 
-const alarms = (house: House): string[] =>
-  house.app.health().warnings.filter((text) => text.includes('with a Callback URL'));
+const alarms = (house: TestApp): string[] =>
+  house.running.health().warnings.filter((text) => text.includes('with a Callback URL'));
 
-const setUrl = (house: House, callbackUrl: string) =>
+const setUrl = (house: TestApp, callbackUrl: string) =>
   house.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { callbackUrl })),
   );

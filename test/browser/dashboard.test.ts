@@ -8,6 +8,7 @@ import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
 import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import {
   accessibilityFaults,
   brokenCode,
@@ -23,7 +24,6 @@ import {
 } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { password, signedIn } from '../support/visitor.ts';
 
@@ -63,26 +63,26 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     browser = await launch();
   });
   afterAll(() => browser.close());
-  afterEach(closeHouses);
+  afterEach(closeApps);
   afterEach(cleanUp);
 
-  async function open(config: Parameters<typeof openHouse>[0] = {}) {
-    const house = await openHouse(config);
+  async function open(config: Parameters<typeof openApp>[0] = {}) {
+    const house = await openApp(config);
     await untilReady(house);
     return house;
   }
 
-  const originOf = (house: House): string => `http://127.0.0.1:${house.port}`;
+  const originOf = (house: TestApp): string => `http://127.0.0.1:${house.port}`;
 
   /** A page with the session of a signed-in operator. */
-  async function enter(house: House, options?: BrowserContextOptions) {
+  async function enter(house: TestApp, options?: BrowserContextOptions) {
     const watched = await openPage(browser, options);
     const [name = '', value = ''] = (await signedIn(house)).cookie.split('=');
     await watched.page.context().addCookies([{ name, value, url: originOf(house) }]);
     return watched;
   }
 
-  async function end({ page, origins, faults }: Watched, house: House): Promise<void> {
+  async function end({ page, origins, faults }: Watched, house: TestApp): Promise<void> {
     expect([...origins].filter((origin) => origin !== 'null')).toEqual([originOf(house)]);
     // Failed requests of another origin are no fault of the page.
     expect(faults.filter((fault) => !/status of 40[04]/.test(fault))).toEqual([]);
@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
   }
 
-  async function pay(house: House, address: string): Promise<void> {
+  async function pay(house: TestApp, address: string): Promise<void> {
     house.pay(address, 20_000);
     await house.settle();
   }

@@ -3,12 +3,12 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
+import { closeApps, openApp } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
-import { closeHouses, openHouse } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
 async function freshFile(): Promise<string> {
@@ -48,14 +48,14 @@ test('says where no paygate answers, and prints the link all the same', async ()
   // The local address behind a public URL is unknown without --listen.
   const named = await runCli([...args, '--public-url', 'https://pay.example.com']);
   expect(named).toMatchObject({ code: 0, stderr: '' });
-  const house = await openHouse();
+  const house = await openApp();
   const beside = ['admin', 'link', '--db', house.path, '--listen', `127.0.0.1:${house.port}`];
   expect(await runCli(beside)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('is refused where a paygate with another database answers', async () => {
   const path = await freshFile();
-  const house = await openHouse();
+  const house = await openApp();
   const listen = `127.0.0.1:${house.port}`;
   const refused = await runCli(['admin', 'link', '--db', path, '--listen', listen]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });

@@ -7,20 +7,20 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
 import { refuseExisting } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { asOrdinaryUser, cleanUp, damageTable, tempFolder } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
 const minuteMs = 60_000;
 
 it('a backup beside a running server, restored elsewhere, and checked', async () => {
-  const house = await openHouse({ store: { startIndex: 0 } });
+  const house = await openApp({ store: { startIndex: 0 } });
   await untilReady(house);
   for (let count = 0; count < 3; count += 1) await house.newAddress();
   const file = join(tempFolder(), 'copy.db');
@@ -60,7 +60,7 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
 });
 
 it('a file of another network than the one that is named is neither called whole nor put in place', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const file = join(tempFolder(), 'copy.db');
   await runCli(['backup', file, '--db', house.path]);
   const db = join(tempFolder(), 'paygate.db');
@@ -82,7 +82,7 @@ it('a file of another network than the one that is named is neither called whole
 });
 
 it('a backup without a name goes to the folder of backups', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const { code, stdout } = await runCli(['backup', '--db', house.path, '--json']);
   expect(code).toBe(0);
   const { file } = JSON.parse(stdout);
@@ -109,7 +109,7 @@ it('a backup to where this user may not look ends with a sentence', async () => 
 });
 
 it('a backup is not written where the log of another file lies, which would be played into it', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const file = join(tempFolder(), 'copy.db');
   writeFileSync(`${file}-wal`, 'of another file');
   const refused = await runCli(['backup', file, '--db', house.path]);
@@ -121,7 +121,7 @@ it('a backup is not written where the log of another file lies, which would be p
 });
 
 it('a check says what is damaged, and ends with 1', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const file = join(tempFolder(), 'copy.db');
   await runCli(['backup', file, '--db', house.path]);
   writeFileSync(file, readFileSync(file).fill(0xa5, 4096 * 3, 4096 * 12));
@@ -175,7 +175,7 @@ it('restore says one thing at a time', async () => {
 });
 
 it('the word that the machine was set back is heard at the next start', async () => {
-  const house = await openHouse({ store: { startIndex: 0 } });
+  const house = await openApp({ store: { startIndex: 0 } });
   await untilReady(house);
   await house.newAddress();
   await house.stop();
@@ -183,7 +183,9 @@ it('the word that the machine was set back is heard at the next start', async ()
   expect(JSON.parse(said.stdout)).toEqual({ file: house.path, noted: 'set_back' });
   await house.start();
   await untilReady(house);
-  expect(house.app.health().warnings.join()).toContain('this machine was set back to a snapshot');
+  expect(house.running.health().warnings.join()).toContain(
+    'this machine was set back to a snapshot',
+  );
   await house.stop();
   const moved = await runCli(['restore', '--moved', '--db', house.path]);
   expect(moved).toMatchObject({
@@ -193,7 +195,7 @@ it('the word that the machine was set back is heard at the next start', async ()
 });
 
 it('the server takes a snapshot each quarter of an hour in which something changed', async () => {
-  const house = await openHouse({ store: { startIndex: 0 } });
+  const house = await openApp({ store: { startIndex: 0 } });
   await untilReady(house);
   const latest = join(dirname(house.path), 'backups/latest.db');
   expect(existsSync(latest)).toBe(false);
@@ -202,15 +204,15 @@ it('the server takes a snapshot each quarter of an hour in which something chang
   await house.world.until(() => existsSync(latest), 'the snapshot');
   expect(checkFile(latest)).toMatchObject({ ok: true, counts: { addresses: 1 } });
   expect(readdirSync(dirname(latest))).toHaveLength(2);
-  expect(house.app.health().warnings).toEqual([]);
+  expect(house.running.health().warnings).toEqual([]);
 });
 
 it('the server says when a snapshot fails, and goes on', async () => {
-  const house = await openHouse({ store: { startIndex: 0 } });
+  const house = await openApp({ store: { startIndex: 0 } });
   await untilReady(house);
   writeFileSync(join(dirname(house.path), 'backups'), 'in the way');
   await house.world.advance(15 * minuteMs);
-  await house.world.until(() => house.app.health().warnings.length > 0, 'the warning');
-  expect(house.app.health().warnings.join()).toMatch(/^the last snapshot failed: /);
+  await house.world.until(() => house.running.health().warnings.length > 0, 'the warning');
+  expect(house.running.health().warnings.join()).toMatch(/^the last snapshot failed: /);
   await house.newAddress();
 });

@@ -5,15 +5,15 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Check, ok, runChecks } from '../../src/doctor/doctor-check.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -25,7 +25,7 @@ async function receiver(options: ReceiverOptions = {}) {
   return started;
 }
 
-async function doctor(house: House, ...more: string[]) {
+async function doctor(house: TestApp, ...more: string[]) {
   const args = ['doctor', '--db', house.path, '--electrum', ...house.labels, '--json'];
   const listen = ['--listen', `127.0.0.1:${house.port}`];
   const { code, stdout, stderr } = await runCli([...args, ...listen, ...more]);
@@ -44,7 +44,7 @@ function makePrivate(path: string): void {
 
 describe('a paygate that is well', () => {
   it('passes beside a running serve; the shop is asked no callback', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     await house.newAddress();
     await house.world.advance(15 * 60_000);
@@ -76,7 +76,7 @@ describe('a paygate that is well', () => {
   });
 
   it('asks the Electrum servers of the serve that runs on its file, where none is named', async () => {
-    const house = await openHouse({ servers: 2 });
+    const house = await openApp({ servers: 2 });
     await untilReady(house);
     const listen = ['--listen', `127.0.0.1:${house.port}`, '--json'];
     const { stdout } = await runCli(['doctor', '--db', house.path, ...listen]);
@@ -93,7 +93,7 @@ describe('a paygate that is well', () => {
   });
 
   it('is looked at without a serve too, in lines for a person; a fault ends with 1', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     await house.stop();
     makePrivate(house.path);

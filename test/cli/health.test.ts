@@ -2,10 +2,10 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
+import { closeApps, openReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
-import { closeHouses, openReady } from '../support/house.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const at = (port: number): string[] => ['health', '--listen', `127.0.0.1:${port}`];
 

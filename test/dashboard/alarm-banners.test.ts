@@ -9,27 +9,27 @@ import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { FindingHistory } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
 import { callbacks } from '../../src/store/db/schema.ts';
-import { cleanUp } from '../support/files.ts';
 import {
-  closeHouses,
-  type House,
-  lose,
+  closeApps,
+  loseByRestore,
   merchantKey,
-  openHouse,
+  openApp,
+  type TestApp,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
+import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
 const home = '/dashboard';
 const minuteMs = 60_000;
 
-async function open(options: Parameters<typeof openHouse>[0] = {}) {
-  const house = await openHouse(options);
+async function open(options: Parameters<typeof openApp>[0] = {}) {
+  const house = await openApp(options);
   await untilReady(house);
   return { house, visitor: await signedIn(house) };
 }
@@ -67,7 +67,7 @@ async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: 
 test('a payment that may belong to several stores is listed without a store', async () => {
   const { house } = await open();
   await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
-  const lost = await lose(house, () => house.newAddress('?match_callback=/second'));
+  const lost = await loseByRestore(house, () => house.newAddress('?match_callback=/second'));
   await house.start();
   await untilReady(house);
   house.pay(lost, 3_000);
@@ -115,22 +115,22 @@ test('a wide gap: its start survives reloads and a restart, and it ends when a p
 describe('a restored database', () => {
   /** As from a backup that is older than the last address. */
   async function restored() {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
-    await lose(house, () => house.newAddress());
+    await loseByRestore(house, () => house.newAddress());
     await house.start();
     const restoredAt = house.world.now();
     await untilReady(house);
     return { house, restoredAt };
   }
 
-  async function startAgain({ world, ...house }: House): Promise<void> {
+  async function startAgain({ world, ...house }: TestApp): Promise<void> {
     await house.stop();
     await world.advance(minuteMs);
     await house.start();
   }
 
-  const isTold = ({ app }: House): boolean =>
+  const isTold = ({ running: app }: TestApp): boolean =>
     app.health().warnings.some((each) => each.includes('this database is a copy'));
 
   test('is an alarm since the restore, over restarts, until the merchant dismisses it', async () => {
@@ -185,7 +185,7 @@ test('payments to the next indexes: another program uses the key', async () => {
   expect(banner?.text).toContain(`1 of them by the word of ${server} alone`);
   expect(banner?.text).toContain('Another program uses this key');
   await expectLinked(visitor, banner, '/stores');
-  const warnings = () => house.app.health().warnings.join();
+  const warnings = () => house.running.health().warnings.join();
   expect(warnings()).toContain('Another program uses this key');
   expect(warnings()).toContain('`paygate store recheck-used ID`');
   house.chain.mine();
@@ -208,7 +208,7 @@ test('a callback that failed for good: since that moment', async () => {
   expect(banner?.text).toContain('1 callback(s) were given up');
   expect(banner?.since).toBe(iso(settledAt));
   await expectLinked(visitor, banner, '/callbacks?state=exhausted');
-  expect(house.app.health().warnings).toEqual([
+  expect(house.running.health().warnings).toEqual([
     '1 callback(s) were given up; repair the shop, see it take a test callback, then send them again: ' +
       '`paygate callbacks resend-failed --store ID`',
   ]);
@@ -224,18 +224,18 @@ test('failed callbacks of a store whose callbacks were stopped are no alarm', as
       database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
     ),
   );
-  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
+  expect(house.running.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
   await visitor.submit('/dashboard/stores/1/remove', 'remove', { 'stop-callbacks': 'on' });
   await house.settle();
-  expect(house.app.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
-  expect(house.app.health().warnings.join()).not.toContain('given up');
+  expect(house.running.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
+  expect(house.running.health().warnings.join()).not.toContain('given up');
 });
 
 describe('a shop that responds and accepts no callback', () => {
   const refuses = { receiver: { answer: () => ({ status: 404, body: 'no' }) } };
-  const text = (house: House): string => house.app.health().warnings.join();
+  const text = (house: TestApp): string => house.running.health().warnings.join();
 
-  async function minutes(house: House, count: number): Promise<void> {
+  async function minutes(house: TestApp, count: number): Promise<void> {
     for (let minute = 0; minute < count; minute += 1) {
       await house.world.advance(minuteMs);
       await house.settle();
@@ -273,7 +273,7 @@ describe('a shop that responds and accepts no callback', () => {
       database.write((tx) => outbox.resend(tx, house.world.now(), call?.id ?? 0)),
     );
     await minutes(house, 1);
-    expect(house.app.health().callbacks.owed).toBe(2);
+    expect(house.running.health().callbacks.owed).toBe(2);
     expect(text(house)).toBe('');
     expect(await alarm(await signedIn(house), 'shop-refuses')).toBeUndefined();
     // Failures from here on are a new alarm.
@@ -305,7 +305,7 @@ describe('a shop that responds and accepts no callback', () => {
       await minutes(house, 10);
       expect(text(house)).toBe('');
     }
-    expect(house.app.health().callbacks.owed).toBe(1);
+    expect(house.running.health().callbacks.owed).toBe(1);
   });
 
   test('is an alarm for each store, until its callbacks are stopped or none is pending', async () => {
@@ -316,22 +316,22 @@ describe('a shop that responds and accepts no callback', () => {
     house.pay(await house.newAddress('?match_callback=second'), 20_000);
     await house.settle();
     await minutes(house, 16);
-    expect(house.app.health().warnings).toMatchObject(
+    expect(house.running.health().warnings).toMatchObject(
       [/^store 1 /, /^store 2 "Second"/].map((each) => expect.stringMatching(each)),
     );
     await house.withStore(({ catalog, database }) =>
       database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
     );
-    expect(house.app.health().warnings).toHaveLength(1);
+    expect(house.running.health().warnings).toHaveLength(1);
     await house.withStore(({ database }) =>
       database.write(() => database.orm.update(callbacks).set({ state: 'delivered' }).run()),
     );
-    expect(house.app.health().warnings).toEqual([]);
+    expect(house.running.health().warnings).toEqual([]);
   });
 });
 
 describe('a shop that responds 200 and accepts nothing', () => {
-  const text = (house: House): string => house.app.health().warnings.join();
+  const text = (house: TestApp): string => house.running.health().warnings.join();
 
   test.each([
     [
@@ -482,21 +482,21 @@ test.each([1, 2])(
     );
     expect(banner?.since).toBe(iso(changedAt));
     await expectLinked(visitor, banner, '/payments?state=unconfirmed');
-    const [warning = ''] = house.app.health().warnings;
+    const [warning = ''] = house.running.health().warnings;
     expect(warning).toContain('in no block any more');
     expect(warning).toContain('until they are told as 2 again');
     house.chain.mine(1);
     await house.settle();
     expect(house.statuses(address).at(-1)).toBe('1');
     expect(await banners(visitor)).toEqual([]);
-    expect(house.app.health().warnings).toEqual([]);
+    expect(house.running.health().warnings).toEqual([]);
   },
 );
 
 test('one server of two, and none at all', async () => {
   const { house, visitor } = await open({ servers: 2 });
   await house.world.until(
-    () => house.app.health().electrum.servers.every(({ state }) => state === 'live'),
+    () => house.running.health().electrum.servers.every(({ state }) => state === 'live'),
     'both servers',
   );
   expect(await banners(visitor)).toEqual([]);
@@ -600,15 +600,15 @@ test('an offline machine is one alarm, not one for each server', async () => {
   const electrum = ['one', 'two', 'three'].map((name) =>
     parseServerAddress(`ssl://no-such-${name}.invalid:50002`),
   );
-  const house = await openHouse({ config: { electrum } });
+  const house = await openApp({ config: { electrum } });
   const visitor = await signedIn(house);
   const said =
     'No Electrum server can be reached: names do not resolve. Is this machine online? (3 tried)';
-  const warnings = () => house.app.health().warnings.join('\n');
+  const warnings = () => house.running.health().warnings.join('\n');
   for (let second = 0; second < 20 && !warnings().includes(said); second += 1) {
     await house.world.advance(1_000);
     await house.world.until(() =>
-      house.app.health().electrum.servers.every(({ state }) => state !== 'connecting'),
+      house.running.health().electrum.servers.every(({ state }) => state !== 'connecting'),
     );
   }
   expect(warnings()).toContain(said);

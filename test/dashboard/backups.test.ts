@@ -4,21 +4,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { allPages, makeBackupFolder } from '../../src/store/backup/backup.ts';
-import { closeHouses, type House, openHouse } from '../support/house.ts';
+import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { password, signedIn } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const path = '/dashboard/settings/backups';
 
-async function withBackup(house: House): Promise<string> {
+async function withBackup(house: TestApp): Promise<string> {
   const target = join(makeBackupFolder(house.path), 'latest.db');
   await house.withStore(({ database }) => database.backup(target, allPages));
   return target;
 }
 
 test('a backup is sent whole, after the password, with an audit entry', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const target = await withBackup(house);
   house.world.jumpWallClock(6 * 60_000);
@@ -48,7 +48,7 @@ test('a backup is sent whole, after the password, with an audit entry', async ()
 test.each(['../paygate.db', '.latest.db-x', 'paygate.db', 'notes.txt', '', '..'])(
   '%j is no backup',
   async (file) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     await withBackup(house);
     writeFileSync(join(makeBackupFolder(house.path), 'notes.txt'), 'x');

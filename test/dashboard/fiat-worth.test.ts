@@ -4,14 +4,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const source of sources.splice(0)) await source.close();
 });
 
@@ -20,7 +20,7 @@ const minuteMs = 60_000;
 const rates = { status: 200, body: JSON.stringify({ EUR: 50_000, JPY: '7500000.5' }) };
 
 interface Shop {
-  readonly house: House;
+  readonly house: TestApp;
   readonly visitor: Visitor;
 }
 
@@ -32,7 +32,7 @@ async function openShop(
 ): Promise<Shop> {
   for (let count = 0; count < 2; count += 1) sources.push(await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openHouse({ config: { price: 'own', priceSource, ...config } });
+  const house = await openApp({ config: { price: 'own', priceSource, ...config } });
   await house.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency })),
   );

@@ -3,17 +3,17 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Seen, signedIn, type Visitor } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const stores = '/dashboard/stores';
 const one = `${stores}/1`;
 /** Long enough that the password is no longer recent. */
 const lateMs = 6 * 60_000;
 
-async function late(house: House): Promise<Visitor> {
+async function late(house: TestApp): Promise<Visitor> {
   const visitor = await signedIn(house);
   house.world.jumpWallClock(lateMs);
   return visitor;
@@ -45,7 +45,7 @@ function fieldsOf(form: string): URLSearchParams {
   return fields;
 }
 
-const storeOf = (house: House) => house.withStore(async ({ catalog }) => catalog.store(1));
+const storeOf = (house: TestApp) => house.withStore(async ({ catalog }) => catalog.store(1));
 
 describe('a choice stays after a wrong password', () => {
   test.each([
@@ -55,7 +55,7 @@ describe('a choice stays after a wrong password', () => {
     [`${one}/wallet`, 'use-known', { wallet: '3' }],
     [one, 'allow-plugin', { key: '3' }],
   ])('at %s, %s', async (path, does, chosen) => {
-    const house = await openHouse();
+    const house = await openApp();
     await house.addStore({ key: merchantKey(2) });
     await house.addStore({ key: merchantKey(3) });
     await house.withStore(async ({ keys, database }) => {
@@ -74,7 +74,7 @@ describe('a choice stays after a wrong password', () => {
   });
 
   test('a refused form does not change other forms of the page', async () => {
-    const house = await openHouse({ store: { callbackUrl: 'https://shop.example/paid' } });
+    const house = await openApp({ store: { callbackUrl: 'https://shop.example/paid' } });
     await house.withStore(async ({ catalog, database }) => {
       await database.write((tx) =>
         catalog.changeStore(tx, 1, { reversalCallback: true, omitRbf: true }),
@@ -91,7 +91,7 @@ describe('a choice stays after a wrong password', () => {
   });
 
   test('the start index stays after a mistyped key', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const typed = { 'start-index': '5000', 'allow-depth': 'on' };
     const refused = await visitor.submit(`${stores}/new`, 'look', { ...typed, key: 'tpubWrong' });
@@ -104,7 +104,7 @@ describe('a choice stays after a wrong password', () => {
 });
 
 test('a Callback URL that needs a permission is refused, and the page shows the switch for it', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const letters = firstAddresses(merchantKey(2), 1)[0]?.slice(-6) ?? '';
   const typed = { key: merchantKey(2).account, letters, name: 'Shop', confirmations: '2' };
@@ -128,7 +128,7 @@ test.each([
 ])(
   'above %j BTC %j confirmations are refused by the name that the page has',
   async (above, depth, said) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('above-0', above);
@@ -142,7 +142,7 @@ test.each([
 );
 
 test('a form that changes nothing writes no audit entry', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const send = async (name: string) => {
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
@@ -155,7 +155,7 @@ test('a form that changes nothing writes no audit entry', async () => {
 });
 
 test('a second click on the same wallet or a closed window writes no audit entry', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const logged = async (action: string) => {
     const { text } = await visitor.get('/dashboard/settings/audit');
@@ -172,7 +172,7 @@ test('a second click on the same wallet or a closed window writes no audit entry
 
 describe('an outdated page', () => {
   test('does not overwrite the Callback URL that a plugin has set', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const opened = await visitor.submit(one, 'allow-plugin', { key: '1' });
@@ -194,7 +194,7 @@ describe('an outdated page', () => {
   });
 
   test('does not overwrite it after another refusal either', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('name', 'Renamed');
@@ -211,7 +211,7 @@ describe('an outdated page', () => {
   });
 
   test('is no error if the values are already as requested, as after a second click', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('name', 'Renamed');
@@ -222,7 +222,7 @@ describe('an outdated page', () => {
 });
 
 test('an outdated page of a removed store does not undo the removal', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const page = await visitor.get(one);
   const confirming = await visitor.get(`${one}/remove`);
@@ -252,7 +252,7 @@ describe('a form that is sent twice', () => {
   ];
 
   test('creates one new secret, and the previous one continues to sign', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const { webhookSecret } = await storeOf(house);
     const page = await visitor.get(one);
@@ -266,7 +266,7 @@ describe('a form that is sent twice', () => {
   });
 
   test('creates none if another page was faster, also after a mistyped password', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await late(house);
     const form = fieldsOf(formOf(await visitor.get(one), 'rotate-secret'));
     expect((await (await signedIn(house)).submit(one, 'rotate-secret')).status).toBe(200);
@@ -281,7 +281,7 @@ describe('a form that is sent twice', () => {
   });
 
   test('adds one store, so that requests of its shop stay unambiguous', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const key = merchantKey(2);

@@ -11,11 +11,11 @@ import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/db/schema.ts';
-import { closeHouses, type House, merchantKey, openHouse } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp } from '../support/app.ts';
 import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -27,7 +27,7 @@ const shut = pages
   .filter(({ open }) => open === undefined)
   .map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
 
-const link = (house: House): Promise<string> =>
+const link = (house: TestApp): Promise<string> =>
   house.withStore(async (store) => {
     const url = await createSignInLink(store, house.world, '');
     return url;
@@ -61,7 +61,7 @@ const contentTypes = [
 
 describe('every page', () => {
   test('shows nothing without a session', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await setPassword(house);
     for (const path of [...shut, `${home}/nowhere`]) {
       const seen = await visitorOf(house).get(path);
@@ -71,7 +71,7 @@ describe('every page', () => {
   });
 
   test('shows nothing after the session has ended', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     expect((await visitor.get(home)).status).toBe(200);
     house.world.jumpWallClock(31 * minuteMs);
@@ -83,7 +83,7 @@ describe('every page', () => {
   });
 
   test('says that a form came after the session, and leads back to its page', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const list = `${home}/callbacks?state=owed&done=resent`;
     await visitor.get(list);
@@ -97,7 +97,7 @@ describe('every page', () => {
   });
 
   test('redirects a sign-out without a session to the sign-in, and never from there to the sign-out', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     await visitor.get(`${home}/sign-out`);
     house.world.jumpWallClock(31 * minuteMs);
@@ -107,7 +107,7 @@ describe('every page', () => {
   });
 
   test('accepts no other method, with or without a session', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (const path of paths) {
       for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
@@ -125,7 +125,7 @@ describe('every page', () => {
     'is of its host, also where a proxy writes that as %s',
     async (host) => {
       const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
-      const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+      const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
       await setPassword(house);
       const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': host };
       const visitor = visitorOf(house, { headers, origin: 'https://pay.example.com' });
@@ -144,7 +144,7 @@ describe('every page', () => {
   ])(
     'does nothing for a form that comes from %s, whatever its content type',
     async (_, headers) => {
-      const house = await openHouse();
+      const house = await openApp();
       const visitor = await signedIn(house);
       for (const path of paths) {
         await visitor.get(path);
@@ -159,7 +159,7 @@ describe('every page', () => {
   );
 
   test('S-34 does nothing for a form without an origin, without its token, or in another type', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
     const withActions = pages.filter(({ actions }) => actions !== undefined);
@@ -190,7 +190,7 @@ describe('every page', () => {
   });
 
   test('runs no action that its forms do not have', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (const { path, open } of pages.filter(({ actions }) => actions !== undefined)) {
       await visitor.get(open ? `${home}/sign-in` : `${home}/settings`);
@@ -204,7 +204,7 @@ describe('every page', () => {
   });
 
   test('S-11 is in no frame, runs no foreign script, is not cached and sends no referrer to other sites', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (const path of [...paths, `${home}/nowhere`]) {
       const { headers, text } = await visitor.get(path);
@@ -225,7 +225,7 @@ describe('every page', () => {
 
 describe('the first password', () => {
   test('is set by a one-time link, which signs in and becomes invalid', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = visitorOf(house);
     const path = await link(house);
     // The public page shows the names of the options, and not the path of the database.
@@ -258,7 +258,7 @@ describe('the first password', () => {
   });
 
   test('S-40 a link expires after 15 minutes, and with the next link', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const [first, second] = [await link(house), await link(house)];
     expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
     expect((await visitorOf(house).get(second)).text).toContain('Set a password');
@@ -269,7 +269,7 @@ describe('the first password', () => {
 
 describe('a session', () => {
   test('S-43 begins with a new cookie, whatever cookie the browser sent', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await setPassword(house);
     const visitor = visitorOf(house);
     const planted = `paygate-${house.port}=planted-by-somebody-else`;
@@ -284,7 +284,7 @@ describe('a session', () => {
   });
 
   test('S-08 lasts as long as it is used, and twelve hours at most', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (let passed = 0; passed < 12 * hourMs - 25 * minuteMs; passed += 25 * minuteMs) {
       expect((await visitor.get(home)).status).toBe(200);
@@ -295,7 +295,7 @@ describe('a session', () => {
   });
 
   test('is not prolonged by requests of the script', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (let passed = 0; passed < 30; passed += 5) {
       expect((await visitor.get(home, { 'X-Paygate-Live': '1' })).status).toBe(200);
@@ -305,7 +305,7 @@ describe('a session', () => {
   });
 
   test('ends at sign-out, and its cookie is invalid afterwards', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const { cookie } = visitor;
     const out = await visitor.submit(`${home}/sign-out`, 'sign-out');
@@ -315,7 +315,7 @@ describe('a session', () => {
   });
 
   test('S-09 ends for all clients when the password changes; the client that changed it gets a new one', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     const { cookie } = visitor;
     const changed = await visitor.submit(`${home}/settings`, 'change-password', {
@@ -334,7 +334,7 @@ describe('a session', () => {
 
   test('the old password fails while it is being changed', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openHouse({ world });
+    const house = await openApp({ world });
     // Session ids are reused: the thief's id is the owner's id after the new password.
     const thief = await signedIn(house);
     const owner = await signedIn(house);
@@ -361,7 +361,7 @@ describe('a session', () => {
 
   test('that a new password has ended cannot set another password, even from an earlier request', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openHouse({ world });
+    const house = await openApp({ world });
     const thief = await signedIn(house);
     await thief.get(`${home}/settings`);
     const chosen = (text: string) => ({ 'password-new': text, 'password-again': text });
@@ -380,7 +380,7 @@ describe('a session', () => {
   });
 
   test('that ends while a form is being received does not run its action', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const [owner, thief] = [await signedIn(house), await signedIn(house)];
     await thief.get(`${home}/stores`);
     const form = String(new URLSearchParams({ token: thief.formToken, do: 'reveal-key' }));
@@ -403,7 +403,7 @@ describe('a session', () => {
   });
 
   test('S-44 can end all other sessions', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const [visitor, other] = [await signedIn(house), await signedIn(house)];
     expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
     expect((await visitor.get(home)).status).toBe(200);
@@ -411,7 +411,7 @@ describe('a session', () => {
   });
 
   test('S-45 five minutes after the password was typed, harmful actions ask for it again', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
     const page = await visitor.get(`${home}/settings`);
@@ -434,7 +434,7 @@ describe('a session', () => {
   });
 
   test('S-14 asks for the password again in every form except the harmless ones', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
     const wallet = merchantKey(2);
@@ -473,7 +473,7 @@ describe('a session', () => {
   });
 
   test('S-05 the database file contains only hashes of tokens, so it cannot be used to sign in', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const url = await link(house);
     const dump = await house.withStore(async ({ database }) =>
@@ -496,7 +496,7 @@ describe('after a clock that was ahead is corrected', () => {
   const yearMs = 365 * 24 * hourMs;
 
   test('S-41 a session has ended, and harmful actions ask for the password again', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     house.world.jumpWallClock(yearMs);
     const visitor = await signedIn(house);
     house.world.jumpWallClock(-yearMs);
@@ -504,7 +504,7 @@ describe('after a clock that was ahead is corrected', () => {
   });
 
   test('S-42 a one-time link is no longer valid', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     house.world.jumpWallClock(yearMs);
     const first = await link(house);
     house.world.jumpWallClock(-yearMs);
@@ -512,7 +512,7 @@ describe('after a clock that was ahead is corrected', () => {
   });
 
   test('by some seconds, sessions and links stay valid', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(-30_000);
     expect((await visitor.get(home)).status).toBe(200);
@@ -521,7 +521,7 @@ describe('after a clock that was ahead is corrected', () => {
 });
 
 test('a hash of an earlier version, which takes more memory, is replaced at a sign-in', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const salt = Buffer.alloc(16, 7);
   const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
   const before = ['scrypt', 16, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
@@ -538,7 +538,7 @@ test('a hash of an earlier version, which takes more memory, is replaced at a si
 
 describe('wrong passwords', () => {
   test('are limited for each client, while another client can sign in', async () => {
-    const house = await openHouse({ config: { trustedProxy: [] } });
+    const house = await openApp({ config: { trustedProxy: [] } });
     await setPassword(house);
     const visitor = visitorOf(house);
     for (let tries = 0; tries < 10; tries += 1) {
@@ -555,7 +555,7 @@ describe('wrong passwords', () => {
   });
 
   test('S-52 and right ones are logged with the client address, and never with the typed text', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await setPassword(house);
     const visitor = visitorOf(house);
     const typed = 'a wrong battery staple';
@@ -634,7 +634,7 @@ describe('wrong passwords', () => {
 
 /** With a password, and visitors from any address. */
 async function behindProxy() {
-  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   await setPassword(house);
   const from = (address: string) =>
     visitorOf(house, {
@@ -653,7 +653,7 @@ describe('private keys in a URL of the dashboard', () => {
     'tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK';
 
   test('appear in no page, no redirect and no log', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (const each of [visitor, visitorOf(house)]) {
       const seen = await each.get(`${home}/payments?q=${tprv}`);
@@ -698,7 +698,7 @@ describe('an authenticator app', () => {
     /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
 
   test('S-39 is required after a first valid code, and each code is accepted once', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
     const secret = secretIn(begun.text);
@@ -724,7 +724,7 @@ describe('an authenticator app', () => {
 
   test('refuses a sign-in whose password was being checked when the app was turned on', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openHouse({ world });
+    const house = await openApp({ world });
     const owner = await signedIn(house);
     const late = visitorOf(house);
     await late.get(`${home}/sign-in`);
@@ -747,7 +747,7 @@ describe('an authenticator app', () => {
   });
 
   test('S-13 is required with the password before harmful actions, and each code is accepted once', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const owner = await signedIn(house);
     const secret = newTotpSecret(new Uint8Array(20));
     await house.withStore(({ admin, database }) =>
@@ -786,7 +786,7 @@ describe('an authenticator app', () => {
   });
 
   test('whose limit is used up by a stolen session does not block signing in', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const thief = await signedIn(house);
     const secret = newTotpSecret(new Uint8Array(20));
     await house.withStore(({ admin, database }) =>
@@ -804,11 +804,11 @@ describe('an authenticator app', () => {
     expect((await owner.submit(`${home}/sign-in`, 'sign-in', { password, code })).status).toBe(303);
   });
 
-  const signedInWith = (house: House, code: string) =>
+  const signedInWith = (house: TestApp, code: string) =>
     visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password, code });
 
   test('that is lost is turned off by a one-time link', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await setPassword(house);
     await house.withStore(({ admin, database }) =>
       database.write((tx) => admin.setTotp(tx, newTotpSecret(new Uint8Array(20)))),
@@ -829,7 +829,7 @@ describe('a connection that others can read', () => {
       { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' },
     ],
   ])('by %s shows how to make it private, and nothing else', async (_, headers) => {
-    const house = await openHouse();
+    const house = await openApp();
     await setPassword(house);
     for (const path of paths) {
       const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
@@ -851,7 +851,7 @@ describe('a connection that others can read', () => {
 
   test('a trusted proxy that reports http counts as such a connection', async () => {
     const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
-    const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
     const seen = await visitorOf(house).get(`${home}/sign-in`, {
       'X-Forwarded-For': '192.0.2.1',
       'X-Forwarded-Proto': 'http',
@@ -861,7 +861,7 @@ describe('a connection that others can read', () => {
 });
 
 test('assets are small, come from our own origin, and may be cached without a time limit', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const { text } = await visitorOf(house).get(`${home}/sign-in`);
   const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
     ([, path]) => path,

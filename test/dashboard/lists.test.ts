@@ -2,21 +2,21 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { signedIn } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const home = '/dashboard';
 const dayMs = 86_400_000;
 
-async function open(options: Parameters<typeof openHouse>[0] = {}) {
-  const house = await openHouse(options);
+async function open(options: Parameters<typeof openApp>[0] = {}) {
+  const house = await openApp(options);
   await untilReady(house);
   return { house, visitor: await signedIn(house) };
 }
 
-async function payNew(house: House, valueSat = 20_000) {
+async function payNew(house: TestApp, valueSat = 20_000) {
   const address = await house.newAddress();
   const txid = house.pay(address, valueSat);
   await house.settle();
@@ -207,7 +207,7 @@ describe('payments', () => {
       expect([path, shown.includes('Confirmed')]).toEqual([path, false]);
       expect(shown).toContain('Its block left the best chain: checking again');
     }
-    await house.outlastSilence();
+    await house.outlastAbsence();
     expect(await cells(`${home}/payments`)).toContain('Reversed after status 1 or 2');
   });
 
@@ -266,7 +266,7 @@ describe('payments', () => {
 });
 
 /** Writes payments to the tables directly, because these tests only read them. */
-const manyPayments = (house: House, count: number): Promise<void> =>
+const manyPayments = (house: TestApp, count: number): Promise<void> =>
   house.withStore(async ({ database, addressView: addressDesk }) => {
     const { addresses, payments } = await import('../../src/store/db/schema.ts');
     expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);

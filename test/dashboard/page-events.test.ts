@@ -3,14 +3,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const path = '/dashboard/live';
 
-async function listen(house: House, { cookie }: Visitor) {
+async function listen(house: TestApp, { cookie }: Visitor) {
   const response = await fetch(`http://127.0.0.1:${house.port}${path}`, {
     headers: { Cookie: cookie },
   });
@@ -32,7 +32,7 @@ async function listen(house: House, { cookie }: Visitor) {
 }
 
 test('tells of each payment that a commit changed, and nothing of what changed', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { response, heard, close } = await listen(house, await signedIn(house));
   expect(response.headers.get('Content-Type')).toBe('text/event-stream');
@@ -44,7 +44,7 @@ test('tells of each payment that a commit changed, and nothing of what changed',
 });
 
 test('tells of a block that pays nobody: what is there is one deeper', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { heard, close } = await listen(house, await signedIn(house));
   house.chain.mine();
@@ -55,7 +55,7 @@ test('tells of a block that pays nobody: what is there is one deeper', async () 
 });
 
 test('ends with its session, and when paygate stops', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const visitor = await signedIn(house);
   const { heard } = await listen(house, visitor);
@@ -70,7 +70,7 @@ test('ends with its session, and when paygate stops', async () => {
 });
 
 test('is given to thirty pages at once, and to the next one when one is closed', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const open = [];
   for (let count = 0; count < 30; count += 1) open.push(await listen(house, visitor));
@@ -82,7 +82,7 @@ test('is given to thirty pages at once, and to the next one when one is closed',
 });
 
 test('keeps no session alive, however often it is opened anew', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   for (let passed = 0; passed < 30; passed += 5) {
     const { response, close } = await listen(house, visitor);
@@ -94,7 +94,7 @@ test('keeps no session alive, however often it is opened anew', async () => {
 });
 
 test('tells a crowd of payments in a line or two, and goes on', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { heard, close } = await listen(house, await signedIn(house));
   const scripts = [];
@@ -114,12 +114,12 @@ test('tells a crowd of payments in a line or two, and goes on', async () => {
 });
 
 /** Without a socket in between, whose buffers would read for it. */
-async function openUnread(house: House) {
+async function openUnread(house: TestApp) {
   const { cookie } = await signedIn(house);
   const host = `127.0.0.1:${house.port}`;
   const request = new Request(`http://${host}${path}`, { headers: { Cookie: cookie, Host: host } });
   const incoming = { socket: { remoteAddress: '127.0.0.1' } };
-  const { body } = await house.app.fetch(request, { incoming });
+  const { body } = await house.running.fetch(request, { incoming });
   if (body === null) throw new Error('there is no stream');
   const reader = body.getReader();
   const next = async () => {
@@ -130,7 +130,7 @@ async function openUnread(house: House) {
 }
 
 test('tells what changed while nobody read in one line, as soon as somebody does', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { next, close } = await openUnread(house);
   for (let count = 0; count < 3; count += 1) {
@@ -146,7 +146,7 @@ test('tells what changed while nobody read in one line, as soon as somebody does
 });
 
 test('ends at the second line that nobody has come to read', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { next } = await openUnread(house);
   await house.world.advance(25_000);

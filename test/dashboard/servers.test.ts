@@ -6,13 +6,13 @@ import { createServer, type Server } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { signedIn } from '../support/visitor.ts';
 
 const fronts: Front[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const front of fronts.splice(0)) front.close();
 });
 
@@ -68,7 +68,7 @@ class Front {
 }
 
 interface Stage {
-  readonly house: House;
+  readonly house: TestApp;
   readonly front: Front;
   readonly label: string;
   /** Pinned at the first connection. */
@@ -84,22 +84,22 @@ async function withChangedCertificate(): Promise<Stage> {
   const [first, fresh] = [makeCertificate(), makeCertificate()];
   const front = new Front(first);
   const label = await front.listen();
-  const house = await openHouse({ config: { electrum: [parseServerAddress(label)] } });
+  const house = await openApp({ config: { electrum: [parseServerAddress(label)] } });
   front.tellPort(Number(house.labels[0]?.split(':').at(-1)));
   await untilReady(house);
   expect(server(house)).toMatchObject({ certificate: 'pinned', pin: first.sha256 });
   front.show(fresh);
-  await house.world.until(() => house.app.health().electrum.server === null, 'the cut');
+  await house.world.until(() => house.running.health().electrum.server === null, 'the cut');
   await house.world.advance(2 * minuteMs);
   await house.world.until(() => server(house)?.certificate_shown === fresh.sha256, 'the refusal');
   expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
   return { house, front, label, first, fresh };
 }
 
-const server = (house: House) => house.app.health().electrum.servers[0];
+const server = (house: TestApp) => house.running.health().electrum.servers[0];
 
 /** A connection attempt in progress may still fail under the previous decision. */
-async function retriedUntil(house: House, condition: () => boolean): Promise<void> {
+async function retriedUntil(house: TestApp, condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 10 && !condition(); tries += 1) {
     await house.world.advance(minuteMs);
     const isDone = () => condition() || server(house)?.state === 'waiting';
@@ -156,7 +156,7 @@ describe('a changed certificate', () => {
       }
       await retriedUntil(house, () => server(house)?.certificate_shown === third.sha256);
       expect(server(house)).toMatchObject({ certificate_refused: true, pin: fresh.sha256 });
-      expect(house.app.health().electrum.server).toBeNull();
+      expect(house.running.health().electrum.server).toBeNull();
       const { text } = await visitor.get(page);
       expect(text).toContain(`name="sha256" value="${third.sha256}"`);
       // The accepted certificate needs no further decision.
@@ -170,7 +170,7 @@ describe('a changed certificate', () => {
     const stage = await withChangedCertificate();
     const { house, label, fresh } = stage;
     const told = `paygate servers accept ${label} ${fresh.sha256}`;
-    expect(house.app.health().warnings.join()).toContain(told);
+    expect(house.running.health().warnings.join()).toContain(told);
     const { stdout } = await runCli(['servers', 'accept', label, fresh.sha256, '--db', house.path]);
     expect(stdout).toContain(
       `${label} must now present the certificate with the SHA-256 ${fresh.sha256}`,
@@ -207,7 +207,7 @@ describe('a changed certificate', () => {
     const [named, shown] = [makeCertificate(), makeCertificate()];
     const front = new Front(shown);
     const label = await front.listen();
-    const house = await openHouse({
+    const house = await openApp({
       config: { electrum: [parseServerAddress(`${label}?pin=${named.sha256}`)] },
     });
     await house.world.until(() => server(house)?.certificate_refused === true, 'the refusal');
@@ -216,7 +216,7 @@ describe('a changed certificate', () => {
     const { text } = await visitor.get(page);
     expect(text).toContain('another certificate');
     expect(text).not.toContain('Accept the certificate');
-    expect(house.app.health().warnings.join()).toContain('name the new one in --electrum');
+    expect(house.running.health().warnings.join()).toContain('name the new one in --electrum');
   });
 
   test('is not accepted while the clock of the machine is wrong', async () => {
@@ -235,14 +235,14 @@ describe('a changed certificate', () => {
     const { house } = await withChangedCertificate();
     await house.world.advance(10 * minuteMs);
     expect(server(house)).toMatchObject({ certificate_refused: true });
-    expect(house.app.health().electrum.server).toBeNull();
+    expect(house.running.health().electrum.server).toBeNull();
   });
 });
 
 describe('a ban', () => {
   /** Two servers; the first was banned shortly before a restart. */
   async function withBan() {
-    const house = await openHouse({ servers: 2 });
+    const house = await openApp({ servers: 2 });
     await untilReady(house);
     await house.stop();
     const [label = ''] = house.labels;

@@ -3,13 +3,13 @@
 import { afterEach, expect, test } from 'vitest';
 import { totpCode, totpStep } from '../../src/domain/totp.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
-import { closeHouses, openHouse } from '../support/house.ts';
+import { closeApps, openApp } from '../support/app.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';
 import { signedIn } from '../support/visitor.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const source of sources.splice(0)) await source.close();
 });
 
@@ -35,7 +35,7 @@ test('the last response of each source, and why it was left out; showing the pag
   ];
   for (const answer of answers) sources.push(await startReceiver({ answer: () => answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openHouse({ config: { price: 'own', priceSource } });
+  const house = await openApp({ config: { price: 'own', priceSource } });
   const visitor = await signedIn(house);
   const before = await visitor.get(rates);
   expect(before.text.match(/not requested yet/g)).toHaveLength(answers.length);
@@ -60,7 +60,7 @@ test('the last response of each source, and why it was left out; showing the pag
 });
 
 test('the page says that prices are switched off', async () => {
-  const house = await openHouse({ config: { price: 'off' } });
+  const house = await openApp({ config: { price: 'off' } });
   const visitor = await signedIn(house);
   expect((await visitor.get(rates)).text).toContain('Prices are switched off');
   await visitor.get('/dashboard/settings');
@@ -69,7 +69,7 @@ test('the page says that prices are switched off', async () => {
 });
 
 test('the audit log goes page by page, to its first entry', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await house.withStore(({ database, audit: log }) =>
     database.write((tx) => {
       for (let number = 1; number <= 120; number += 1) {
@@ -92,7 +92,7 @@ test('the audit log goes page by page, to its first entry', async () => {
 });
 
 test('the audit log has new keys, shown secrets, and changes of the password', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   const visitor = await signedIn(house);
   const [settings, stores, store] = ['settings', 'stores', 'stores/1'];
   const send = async (page: string, does: string, fields: Record<string, string> = {}) => {

@@ -3,22 +3,22 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import {
-  closeHouses,
-  type House,
+  closeApps,
   merchantKey,
-  openHouse,
+  openApp,
   openReady,
+  type TestApp,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
 import { password, signedIn, type Visitor } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const stores = '/dashboard/stores';
 const minuteMs = 60_000;
 
 /** The fields of the store form. */
-const shop = (house: House, more: Record<string, string> = {}) => ({
+const shop = (house: TestApp, more: Record<string, string> = {}) => ({
   name: 'My shop',
   'callback-url': `${house.receiver.origin}/paid?secret=tulip`,
   confirmations: '3',
@@ -42,7 +42,7 @@ const add = (visitor: Visitor, fields: Record<string, string>) =>
 
 describe('the API key', () => {
   test('is masked, shown on request, and the old one stays valid for a day if that is chosen', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const page = await visitor.get(stores);
@@ -62,7 +62,7 @@ describe('the API key', () => {
   });
 
   test('S-07 and every other harmful action ask for the password again after five minutes', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.world.jumpWallClock(6 * minuteMs);
     const one = `${stores}/1`;
@@ -100,7 +100,7 @@ describe('a copied Callback URL', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
   test('is saved without surrounding characters, in both forms', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const urls = async () =>
       house.withStore(async ({ catalog }) => catalog.stores().map((row) => row.callbackUrl));
@@ -115,7 +115,7 @@ describe('a copied Callback URL', () => {
     ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
     [url.replace('&', '&amp;'), 'at character 37, which is an escape'],
   ])('is refused with such characters inside: %j', async (copied, said) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const fields = shop(house, { 'callback-url': copied });
     const seen = await visitor.submit(`${stores}/1`, 'change', fields);
@@ -126,7 +126,7 @@ describe('a copied Callback URL', () => {
 
 describe('adding a store', () => {
   test('shows the possible wallets of the key, and accepts an address of the merchant’s own wallet', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
     for (const type of ['p2wpkh', 'p2tr', 'p2pkh'] as const) {
@@ -156,7 +156,7 @@ describe('adding a store', () => {
     });
     // The running watcher starts to use the new wallet without a restart.
     await house.settle();
-    await house.world.until(() => house.app.health().wallets.scanning === 0, 'its scan');
+    await house.world.until(() => house.running.health().wallets.scanning === 0, 'its scan');
     const { body } = await house.ask('/api/new_address?match_callback=tulip');
     expect(body.address).toBe(first(2, 'p2tr'));
   });
@@ -183,7 +183,7 @@ describe('adding a store', () => {
     ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
     ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'depth-0'],
   ])('refuses %s, and keeps the other fields', async (_, fault, words) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const seen = await add(visitor, { ...shop(house), ...chosen(2), ...fault });
     expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(words)]);
@@ -202,7 +202,7 @@ describe('adding a store', () => {
     ],
     ['a WIF', 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn'],
   ])('refuses %s in any field, and never echoes it', async (_, secret) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     for (const name of ['key', 'name', 'callback-url', 'letters']) {
       for (const does of ['look', 'add']) {
@@ -235,7 +235,7 @@ describe('adding a store', () => {
     ['Base58', legacy, 0],
     ['the end of Base58', legacy.slice(-6), 0],
   ])('the wallet by %s', async (_, letters, index) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
     expect(looked.text).not.toContain('maxlength="6"');
@@ -250,7 +250,7 @@ describe('adding a store', () => {
   });
 
   test('the wallets of an exported file, and the one of the entered address', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const accounts = [44, 84].map((purpose, at) => ({
       path: `m/${purpose}'/1'/0'`,
@@ -271,7 +271,7 @@ describe('adding a store', () => {
   });
 
   test('the same key again is the same wallet, with one counter', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const { to } = await add(visitor, { ...shop(house), ...chosen(1) });
     expect(to).toBe(`${stores}/2?done=added-beside`);
@@ -285,7 +285,7 @@ describe('adding a store', () => {
 });
 
 test('no other store can get the Callback URL of an active store', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const visitor = await signedIn(house);
   const whole = `${house.receiver.origin}/cb?secret=s3cr3t`;
@@ -312,7 +312,7 @@ test('no other store can get the Callback URL of an active store', async () => {
 });
 
 /** The status that a plugin gets for renaming the first store. */
-async function renamedByPlugin(house: House): Promise<number> {
+async function renamedByPlugin(house: TestApp): Promise<number> {
   const init = { method: 'POST', body: '{"name":"By a plugin"}' };
   return (await house.ask('/api/v2/stores/1', init)).status;
 }
@@ -338,7 +338,7 @@ describe('removing a store', () => {
     expect((await house.ask('/api/new_address')).status).not.toBe(200);
     house.pay(address, 20_000);
     await house.settle();
-    expect(house.told()).toEqual([]);
+    expect(house.callbacks()).toEqual([]);
     const list = await visitor.get(stores);
     expect(list.text).toContain('Removed stores');
     expect(list.text).toContain(`href="${stores}/1#again"`);
@@ -348,11 +348,11 @@ describe('removing a store', () => {
     expect((await visitor.get(stores)).text).not.toContain('Removed stores');
     expect((await house.ask('/api/new_address')).status).toBe(200);
     await house.settle();
-    expect(house.told()).toMatchObject([{ status: '0', addr: address }]);
+    expect(house.callbacks()).toMatchObject([{ status: '0', addr: address }]);
   });
 
   test('cannot be undone while another store has its Callback URL', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const { callbackUrl } = await house.withStore(async ({ catalog }) => catalog.store(1));
     await visitor.submit(`${stores}/1/remove`, 'remove');
@@ -365,7 +365,7 @@ describe('removing a store', () => {
 
 describe('a store', () => {
   test('is changed: bands, switches, Callback URL; typed values stay after a refusal', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const saved = await visitor.submit(`${stores}/1`, 'change', {
       ...shop(house, { name: 'Renamed', 'reversal-callback': 'on' }),
@@ -393,7 +393,7 @@ describe('a store', () => {
   });
 
   test('S-24 a test callback shows the exchange, and the response of the shop as escaped text', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
     const seen = await visitor.submit(`${stores}/1`, 'send-test');
@@ -421,7 +421,7 @@ describe('a store', () => {
     ],
     ['', 'empty', 'did the URL lose its secret?'],
   ])('P-66 a test callback explains the response: %j is %s', async (body, verdict, words) => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 200, body });
     const { text } = await visitor.submit(`${stores}/1`, 'send-test');
@@ -430,7 +430,7 @@ describe('a store', () => {
   });
 
   test('a test callback explains the response of WordPress without the plugin', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     house.receiver.script({ status: 400, body: '-1' });
     const { text } = await visitor.submit(`${stores}/1`, 'send-test');
@@ -439,7 +439,7 @@ describe('a store', () => {
   });
 
   test('its secret is shown only on request, and a new one has an overlap', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const before = await house.withStore(async ({ catalog }) => catalog.store(1).webhookSecret);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain(before);
@@ -454,7 +454,7 @@ describe('a store', () => {
   });
 
   test('its keys are shown once, limited to their scope, and revoked', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const { text } = await visitor.submit(`${stores}/1`, 'add-key', { scope: 'read' });
@@ -469,7 +469,7 @@ describe('a store', () => {
   });
 
   test('Connect a plugin allows one key for 15 minutes', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const rename = () => renamedByPlugin(house);
@@ -484,7 +484,7 @@ describe('a store', () => {
   });
 
   test('P-06 Connect a plugin shows the last refused change, without secrets', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const page = async (id = 1) => (await visitor.get(`${stores}/${id}`)).text;
@@ -503,7 +503,7 @@ describe('a store', () => {
   });
 
   test('Connect a plugin can be closed early', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const rename = () => renamedByPlugin(house);
@@ -522,7 +522,7 @@ describe('a store', () => {
   });
 
   test('can use another wallet, an existing or a new one', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const visitor = await signedIn(house);
     const path = `${stores}/1/wallet`;
     expect((await visitor.submit(path, 'use-new', chosen(3))).status).toBe(303);
@@ -534,7 +534,7 @@ describe('a store', () => {
   });
 
   test('is removed: no more addresses, and its page says so', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const visitor = await signedIn(house);
     const removed = await visitor.submit(`${stores}/1/remove`, 'remove', {
@@ -551,7 +551,7 @@ describe('a store', () => {
   test.each([`${stores}/2`, `${stores}/0`, `${stores}/x`, `${stores}/2/wallet`])(
     '%s is none',
     async (path) => {
-      const house = await openHouse();
+      const house = await openApp();
       const visitor = await signedIn(house);
       expect((await visitor.get(path)).status).toBe(404);
     },
@@ -560,7 +560,7 @@ describe('a store', () => {
 
 test('S-12 names and URLs are escaped everywhere', async () => {
   const name = '</title><script>alert(1)</script>"onfocus="x';
-  const house = await openHouse({
+  const house = await openApp({
     store: {
       name,
       callbackUrl: 'https://shop.example/cb?a=%22%3E%3Cscript%3E&b=\'"x'.slice(0, 44),

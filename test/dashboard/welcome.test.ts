@@ -4,18 +4,18 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { password, signedIn, visitorOf } from '../support/visitor.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const home = '/dashboard';
 
 const stepsDone = (text: string): number => text.match(/✓ done/g)?.length ?? 0;
 
 test('shows finished and next steps, and disappears once a shop has responded', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const visitor = visitorOf(house);
   const path = await house.withStore((store) => createSignInLink(store, house.world, ''));
@@ -38,7 +38,7 @@ test('shows finished and next steps, and disappears once a shop has responded', 
 });
 
 test('begins without a store', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await house.stop();
   rmSync(house.path);
   rmSync(join(dirname(house.path), '.paygate-mark'), { recursive: true });
@@ -57,7 +57,7 @@ test('begins without a store', async () => {
 });
 
 test('a delivered test callback of the command line also completes the step', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const visitor = await signedIn(house);
   const isUnfinished = async () =>

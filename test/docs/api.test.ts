@@ -5,13 +5,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { parsePriceSource } from '../../src/price/sources.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /** The source of the prices on the page. */
 const sources: Receiver[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const source of sources.splice(0)) await source.close();
 });
 
@@ -21,7 +21,7 @@ const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
 /** The values of the examples, by their names in the text. */
 type Names = Map<string, string>;
 
-const steps: Readonly<Record<string, (house: House, names: Names) => Promise<void>>> = {
+const steps: Readonly<Record<string, (house: TestApp, names: Names) => Promise<void>>> = {
   async 'the customer pays'(house, names) {
     names.set('TXID', house.pay(names.get('ADDRESS') ?? '', 25_000));
     await house.settle();
@@ -40,7 +40,7 @@ const steps: Readonly<Record<string, (house: House, names: Names) => Promise<voi
 const command =
   /^\$ curl (?:-X (\w+) )?(-H "Authorization: Bearer \$KEY" )?(?:-H "([^"]+)" )?(?:-d '([^']*)' )?"\$PAYGATE([^"]+)"$/;
 
-async function run(house: House, line: string, names: Names): Promise<string> {
+async function run(house: TestApp, line: string, names: Names): Promise<string> {
   const [, method, withKey, header, body, path] = command.exec(line) ?? [];
   if (path === undefined) throw new Error(`not a command of this page: ${line}`);
   const target = path.replaceAll(/\$([A-Z]+)/g, (_all, name: string) => names.get(name) ?? name);
@@ -63,7 +63,7 @@ test('P-54 what docs/api.md prints is what paygate answers', async () => {
     sources.push(await startReceiver({ answer: () => ({ status: 200, body: rates }) }));
   }
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openHouse({ config: { price: 'own', priceSource } });
+  const house = await openApp({ config: { price: 'own', priceSource } });
   await untilReady(house);
   await house.withStore(({ catalog, database }) =>
     database.write((tx) =>

@@ -2,14 +2,14 @@
 // operation, and models that accept fields of later versions.
 
 import { afterEach, expect, test } from 'vitest';
-import { closeHouses, openHouse } from '../support/house.ts';
+import { closeApps, openApp } from '../support/app.ts';
 import { type Document, schemasIn } from '../support/openapi.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 // A generator makes a float of a number, and an unusable type of an id that may be text, too.
 test('what is whole is documented as an integer, an id as nothing else, up to the longest that is read', async () => {
-  const house = await openHouse({});
+  const house = await openApp({});
   const headers = { Authorization: `Bearer ${house.apiKey}` };
   const { paths } = (await house.ask('/api/openapi.json')).body;
   const numbers = schemasIn(paths).filter(({ type }) => [type].flat().includes('number'));
@@ -43,14 +43,14 @@ test('what is whole is documented as an integer, an id as nothing else, up to th
 
 // A client of a closed schema refuses an answer as soon as a later version adds a field.
 test('no answer is documented as closed', async () => {
-  const house = await openHouse({});
+  const house = await openApp({});
   const schemas = schemasIn((await house.ask('/api/openapi.json')).body);
   expect(schemas.filter(({ type }) => type === 'object').length).toBeGreaterThan(20);
   expect(schemas.filter((each) => 'additionalProperties' in each)).toEqual([]);
 });
 
 test('each operation has a name of its own, and what is to be waited for is documented', async () => {
-  const house = await openHouse({});
+  const house = await openApp({});
   const { paths, info } = (await house.ask('/api/openapi.json')).body;
   const operations = Object.values<Document>(paths).flatMap((each) =>
     Object.values<Document>(each),

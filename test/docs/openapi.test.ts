@@ -8,18 +8,18 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { closed, type Document } from '../support/openapi.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { signedIn } from '../support/visitor.ts';
 
 const sources: Receiver[] = [];
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   for (const source of sources.splice(0)) await source.close();
 });
 
-let house: House;
+let house: TestApp;
 /** An address of store 1 that is paid. */
 let address: string;
 let txid: string;
@@ -28,7 +28,7 @@ beforeEach(async () => {
   const answer = () => ({ status: 200, body: JSON.stringify({ USD: 67_000 }) });
   sources.push(await startReceiver({ answer }), await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  house = await openHouse({ config: { price: 'own', priceSource } });
+  house = await openApp({ config: { price: 'own', priceSource } });
   await untilReady(house);
   address = await house.newAddress();
   txid = house.pay(address, 9_000);

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { receivers } from '../../src/api/quickstart.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { ask } from '../support/sandbox.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
-const pageOf = ({ port }: House, headers = {}) =>
+const pageOf = ({ port }: TestApp, headers = {}) =>
   ask(`http://127.0.0.1:${port}/docs/quickstart`, { headers });
 
 const plain = (text: string): string =>
@@ -23,7 +23,7 @@ const plain = (text: string): string =>
 test('its receivers are those of docs/callbacks.md, which are run', async () => {
   expect(receivers.map(({ name }) => name)).toEqual(['PHP', 'Node', 'Python']);
   const documented = readFileSync('docs/callbacks.md', 'utf8');
-  const page = plain((await pageOf(await openHouse())).text);
+  const page = plain((await pageOf(await openApp())).text);
   for (const { code } of receivers) {
     expect(code).toMatch(/take\(/);
     expect(documented).toContain(`\n${code}\n`);
@@ -32,20 +32,20 @@ test('its receivers are those of docs/callbacks.md, which are run', async () => 
 });
 
 test('it says where the secret of the signatures is found, and what to answer without one', async () => {
-  const { text } = await pageOf(await openHouse());
+  const { text } = await pageOf(await openApp());
   for (const said of ['whsec_', 'Show the secret', 'paygate store show', 'Answer 401']) {
     expect(text).toContain(said);
   }
 });
 
 test('it says what to send where there are several stores', async () => {
-  const { text } = await pageOf(await openHouse());
+  const { text } = await pageOf(await openApp());
   expect(text).toContain('new_address?match_callback=');
   expect(text).toContain('A key of one store');
 });
 
 test('what it asks for with curl is answered by this very paygate', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const { status, text, headers } = await pageOf(house);
   expect(status).toBe(200);
@@ -66,9 +66,9 @@ test('what it asks for with curl is answered by this very paygate', async () => 
 });
 
 test('names the URL that the operator has said, and writes no name that it is called by as markup', async () => {
-  const named = await openHouse({ config: { publicUrl: 'https://pay.example.com' } });
+  const named = await openApp({ config: { publicUrl: 'https://pay.example.com' } });
   expect((await pageOf(named)).text).toContain(' https://pay.example.com/api/new_address');
-  const house = await openHouse();
+  const house = await openApp();
   for (const host of ['"><script>alert(1)</script>', "a'onclick='x", '<b>.example']) {
     expect((await pageOf(house, { Host: host })).text).not.toMatch(/<script|<b>\.|'onclick/);
   }
@@ -80,9 +80,9 @@ test('asks by HTTPS behind a listed proxy that has it: a key in plain text would
     'X-Forwarded-Proto': 'https',
     Host: 'pay.example',
   };
-  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   expect((await pageOf(house, said)).text).toContain(' https://pay.example/api/new_address');
   const host = { ...said, Host: '127.0.0.1:8080', 'X-Forwarded-Host': 'pay.example' };
   expect((await pageOf(house, host)).text).toContain(' https://pay.example/api/new_address');
-  expect((await pageOf(await openHouse(), said)).text).not.toContain('https://pay.example');
+  expect((await pageOf(await openApp(), said)).text).not.toContain('https://pay.example');
 });

@@ -11,13 +11,13 @@ import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { Lie } from '../../src/sandbox/electrum/server-faults.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -104,7 +104,7 @@ describe('a server', () => {
   });
 
   it('that gives no coinbase by its place shows and proves a payment of ours instead', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     house.pay(await house.newAddress(), 5_000);
     house.chain.mine();
@@ -192,7 +192,7 @@ describe('a server', () => {
   });
 
   it('of another chain than the verified one is told', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const store = await openTestStore({ path: house.path });
     const [own = ''] = house.labels;

@@ -20,14 +20,14 @@ import { fileChecks } from '../../src/doctor/file-checks.ts';
 import { backupFolder } from '../../src/store/backup/backup.ts';
 import { applicationId } from '../../src/store/db/file-guards.ts';
 import { markPath, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { markOf, openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -197,7 +197,7 @@ describe('the file', () => {
   });
 
   it('of a machine whose clock is behind the newest block', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const store = await openTestStore({ path: house.path });
     const told = async (hours: number) => {

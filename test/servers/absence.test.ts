@@ -8,11 +8,11 @@ import { electrumChecks } from '../../src/doctor/electrum-checks.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { closeApps, largeSat, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -46,8 +46,8 @@ async function withFault(
   servers: number,
   start: Start,
   fault: Fault,
-): Promise<{ house: House; address: string; faulty: SimulatedServer; label: string }> {
-  const house = await openHouse({ servers });
+): Promise<{ house: TestApp; address: string; faulty: SimulatedServer; label: string }> {
+  const house = await openApp({ servers });
   await untilReady(house);
   const faulty = house.inUse();
   const label = house.labels[house.servers.indexOf(faulty)] ?? '';
@@ -62,11 +62,11 @@ async function withFault(
 }
 
 /** Moves the clock in seconds, with time for what comes over sockets. */
-async function pass({ world }: House, ms: number): Promise<void> {
+async function pass({ world }: TestApp, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
 }
 
-async function doctorOf(house: House, label: string): Promise<NamedResult[]> {
+async function doctorOf(house: TestApp, label: string): Promise<NamedResult[]> {
   const { world } = house;
   const servers = [parseServerAddress(label)];
   const parts = { world, network: networks.regtest, servers, proxy: undefined, store: undefined };
@@ -94,7 +94,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
         house.chain.mine(3);
         if (start === 'from a start on') await house.start();
         await pass(house, withinMs);
-        const { status, warnings } = house.app.health();
+        const { status, warnings } = house.running.health();
         const isTold = house.statuses(address).includes('2');
         if (isTold) return;
         expect(status).toBe('degraded');
@@ -111,17 +111,17 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
         house.chain.mine(3);
         if (start === 'from a start on') await house.start();
         await pass(house, withinMs);
-        expect(house.statuses(address), house.app.health().warnings.join('\n')).toContain('2');
+        expect(house.statuses(address), house.running.health().warnings.join('\n')).toContain('2');
       });
     });
   });
 });
 
 test('what both connected servers refuse is asked of one of the list that is not connected', async () => {
-  const house = await openHouse({ servers: 3 });
+  const house = await openApp({ servers: 3 });
   await untilReady(house);
   const address = await house.newAddress();
-  const states = () => house.app.health().electrum.servers.map(({ state }) => state);
+  const states = () => house.running.health().electrum.servers.map(({ state }) => state);
   await house.world.until(() => states().filter((state) => state === 'live').length === 2);
   const when = (method: string) => method === 'blockchain.transaction.get';
   for (const [at, server] of house.servers.entries()) {
@@ -130,7 +130,7 @@ test('what both connected servers refuse is asked of one of the list that is not
   house.pay(address, 5_000);
   await pass(house, 10_000);
   expect(house.statuses(address)).toEqual(['0']);
-  expect(house.app.health().warnings).toEqual([]);
+  expect(house.running.health().warnings).toEqual([]);
 });
 
 test('addresses that are not subscribed are looked at by the minute, however long, and told of', async () => {
@@ -144,6 +144,6 @@ test('addresses that are not subscribed are looked at by the minute, however lon
   house.pay(address, 5_000);
   await pass(house, withinMs);
   expect(house.statuses(address)).toEqual(['0']);
-  const { warnings } = house.app.health();
+  const { warnings } = house.running.health();
   expect(names(warnings, label, 'blockchain.scripthash.subscribe'), warnings.join()).toBe(true);
 });

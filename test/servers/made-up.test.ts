@@ -9,8 +9,8 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
 import { chunks } from '../../src/lib/chunk.ts';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
+import { merchantKey, spendFromWallet } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { merchantKey, spendAgain } from '../support/house.ts';
 import type { Liar, Lie, Message } from '../support/liar.ts';
 import { type Lying, prepareLying } from '../support/lying.ts';
 import {
@@ -274,7 +274,7 @@ describe('the scan of a new wallet', () => {
     const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
     const txid = chain.pay([{ address, valueSat: 50_000 }]);
     chain.mine();
-    spendAgain(chain, txid, 3);
+    spendFromWallet(chain, txid, 3);
     chain.mine();
   }
 

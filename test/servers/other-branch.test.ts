@@ -2,17 +2,17 @@
 // counts, and what stands in those of the watched one is told once they win.
 
 import { afterEach, expect, test } from 'vitest';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 import { now } from '../support/store.ts';
 import { prepareWatching } from '../support/watching.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
 /** Our chain has a block without the payment; the server went over to the other one of the same work, which has it. */
 async function openRace() {
-  const house = await openHouse();
+  const house = await openApp();
   const { chain } = house;
   await untilReady(house);
   const address = await house.newAddress();
@@ -90,7 +90,7 @@ test('P-134 a server whose branch wins while it still shows that is not taken fo
   chain.mine();
   await world.advance(10_000);
   await house.settle();
-  expect(house.app.health().electrum.servers).toMatchObject([{ state: 'live' }]);
+  expect(house.running.health().electrum.servers).toMatchObject([{ state: 'live' }]);
   expect(world.logs.map(({ message }) => message)).not.toContain('electrum server banned');
   await world.advance(10_000);
   await house.settle();

@@ -6,18 +6,18 @@ import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { deriveAddress, firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
-import { cleanUp } from '../support/files.ts';
 import {
-  closeHouses,
-  type House,
+  closeApps,
   largeSat,
   merchantKey,
-  openHouse,
+  openApp,
+  type TestApp,
   untilReady,
-} from '../support/house.ts';
+} from '../support/app.ts';
+import { cleanUp } from '../support/files.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -25,8 +25,8 @@ const minuteMs = 60_000;
 const subscribe = 'blockchain.scripthash.subscribe';
 const getHistory = 'blockchain.scripthash.get_history';
 
-async function openReady(servers: number): Promise<House> {
-  const house = await openHouse({ servers });
+async function openReady(servers: number): Promise<TestApp> {
+  const house = await openApp({ servers });
   await untilReady(house);
   return house;
 }
@@ -45,13 +45,13 @@ function refuse(server: SimulatedServer, methods: readonly string[], address: st
   });
 }
 
-const secondOf = (house: House): SimulatedServer => {
+const secondOf = (house: TestApp): SimulatedServer => {
   const found = house.servers.find((server) => server !== house.inUse());
   if (found === undefined) throw new Error('there is no second server');
   return found;
 };
 
-async function minutes(house: House, count: number): Promise<void> {
+async function minutes(house: TestApp, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute += 1) {
     await house.world.advance(minuteMs);
     await house.settle();
@@ -76,7 +76,7 @@ describe('an address of which a server tells nothing', () => {
     await house.settle();
     toldAgain();
     await minutes(house, 1);
-    expect(house.told().map(({ value }) => value)).toEqual(['5000', '6000']);
+    expect(house.callbacks().map(({ value }) => value)).toEqual(['5000', '6000']);
   });
 
   test('P-153 does not keep the others from being watched, also after a reconnect', async () => {
@@ -84,13 +84,13 @@ describe('an address of which a server tells nothing', () => {
     const [flooded, other] = [await house.newAddress(), await house.newAddress()];
     refuse(house.server, [subscribe, getHistory], flooded);
     house.server.disconnectAll();
-    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.until(() => !house.running.health().electrum.caught_up);
     await house.world.advance(5_000);
     await untilReady(house);
     house.pay(other, 5_000);
     await house.settle();
     expect(house.statuses(other)).toEqual(['0']);
-    expect(house.app.health().warnings.join('\n')).toContain('1 address(es)');
+    expect(house.running.health().warnings.join('\n')).toContain('1 address(es)');
     // A new one that is refused ends nothing either.
     const connections = house.server.count('server.version');
     house.server.inject({
@@ -107,7 +107,7 @@ describe('an address of which a server tells nothing', () => {
     house.pay(flooded, 7_000);
     await minutes(house, 2);
     expect([late, flooded].map((each) => house.statuses(each))).toEqual([['0'], ['0']]);
-    expect(house.app.health().warnings).toEqual([]);
+    expect(house.running.health().warnings).toEqual([]);
   });
 
   test.each([subscribe, getHistory])('P-153 not even an answer (%s)', async (method) => {
@@ -119,9 +119,9 @@ describe('an address of which a server tells nothing', () => {
     house.pay(silent, 5_000);
     await house.world.turn();
     house.server.disconnectAll();
-    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.until(() => !house.running.health().electrum.caught_up);
     await house.world.advance(20_000);
-    await house.world.until(() => house.app.health().electrum.caught_up, 'paygate to catch up');
+    await house.world.until(() => house.running.health().electrum.caught_up, 'paygate to catch up');
     const connections = house.server.count('server.version');
     house.pay(other, 5_000);
     await house.world.until(() => house.statuses(other).length > 0, 'the other one');
@@ -150,21 +150,21 @@ describe('an address of which a server tells nothing', () => {
     expect(times).toBeLessThanOrEqual(18);
     second.heal();
     second.disconnectAll();
-    await house.world.until(() => house.app.health().warnings.join('').includes('only one'));
+    await house.world.until(() => house.running.health().warnings.join('').includes('only one'));
     await house.world.advance(5_000);
     await house.world.until(() => house.statuses(address).length > 0, 'the second one');
     expect(house.inUse()).toBe(first);
   });
 
   test('does not keep its wallet from being scanned', async () => {
-    const house = await openHouse({
+    const house = await openApp({
       before: (chain) => {
         chain.pay([{ address: used, valueSat: 5_000 }]);
         chain.mine();
       },
     });
     refuse(house.server, [subscribe, getHistory], used);
-    await house.world.until(() => house.app.health().wallets.scanning === 0, 'the scan');
+    await house.world.until(() => house.running.health().wallets.scanning === 0, 'the scan');
     expect(await house.newAddress()).toBe(deriveAddress(merchantKey(), 0, 4)?.address);
   });
 
@@ -179,11 +179,11 @@ describe('an address of which a server tells nothing', () => {
       await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
       const connections = house.server.count('server.version');
       await house.world.advance(15_000);
-      expect(house.app.health().wallets.scanning).toBe(1);
+      expect(house.running.health().wallets.scanning).toBe(1);
       end();
       await house.world.advance(2 * minuteMs);
       await house.settle();
-      expect(house.app.health().wallets.scanning).toBe(0);
+      expect(house.running.health().wallets.scanning).toBe(0);
       expect(house.server.count('server.version')).toBe(connections);
     },
   );
@@ -197,7 +197,7 @@ describe('an address of which a server tells nothing', () => {
     const key = merchantKey(2);
     await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
     await minutes(house, 5);
-    expect(house.app.health().wallets.scanning).toBe(0);
+    expect(house.running.health().wallets.scanning).toBe(0);
     expect(await house.newAddress('?match_callback=/second')).toBe(silent);
   });
 
@@ -212,7 +212,7 @@ describe('an address of which a server tells nothing', () => {
       await house.addStore({ name: `${number}`, key: merchantKey(number), callbackUrl });
     }
     await minutes(house, 2);
-    expect(house.app.health().wallets.scanning).toBe(1);
+    expect(house.running.health().wallets.scanning).toBe(1);
     const address = await house.newAddress('?match_callback=/shop3');
     house.pay(address, 5_000);
     await house.settle();
@@ -229,7 +229,7 @@ describe('an address of which a server tells nothing', () => {
       method === subscribe && refused.has(first as string);
     house.server.inject({ kind: 'error', code: 1, message: 'history too large', when });
     house.server.disconnectAll();
-    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.until(() => !house.running.health().electrum.caught_up);
     await house.world.advance(5_000);
     await untilReady(house);
     const other = all.at(-1) ?? '';
@@ -247,9 +247,9 @@ describe('an address of which a server tells nothing', () => {
     good.inject({ kind: 'refuse' });
     good.disconnectAll();
     bad.disconnectAll();
-    await house.world.until(() => !house.app.health().electrum.caught_up);
+    await house.world.until(() => !house.running.health().electrum.caught_up);
     await house.world.advance(5_000);
-    expect(house.app.health().electrum.caught_up).toBe(false);
+    expect(house.running.health().electrum.caught_up).toBe(false);
     good.heal();
     await house.world.advance(2 * minuteMs);
     await untilReady(house);
@@ -275,7 +275,7 @@ describe('an address of which a server tells nothing', () => {
     await house.settle();
     expect(house.statuses(address)).toEqual(['1', '2']);
     expect(house.inUse()).toBe(first);
-    expect(house.app.health().warnings).toEqual([]);
+    expect(house.running.health().warnings).toEqual([]);
   });
 });
 
@@ -295,7 +295,7 @@ test('a server asked in place of another is not called a liar for what that one 
   await house.settle();
   await minutes(house, 3);
   expect(house.statuses(address)).not.toContain('1');
-  expect(house.app.health().electrum.servers.map(({ ban_reason }) => ban_reason)).toEqual([
+  expect(house.running.health().electrum.servers.map(({ ban_reason }) => ban_reason)).toEqual([
     undefined,
     undefined,
   ]);
@@ -326,7 +326,7 @@ test('what a second server alone names, and refuses once to show, is asked of it
 
 describe('the sweeps go on', () => {
   /** A payment that the first server hides and the second one shows, found by the sweeps alone. */
-  async function isFound(house: House, address: string): Promise<void> {
+  async function isFound(house: TestApp, address: string): Promise<void> {
     await house.settle();
     house.inUse().inject({ kind: 'omit', scripthashes: [hashOf(address) as never], deny: true });
     house.pay(address, 7_000);

@@ -8,11 +8,11 @@ import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { Fault } from '../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
+import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, merchantKey, openReady } from '../support/house.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -40,14 +40,14 @@ const askedOf = (server: SimulatedServer, index: number): number =>
     ({ method, params: [first] }) => method === getHistory && first === hashes[index],
   ).length;
 
-const addSecond = (house: House) =>
+const addSecond = (house: TestApp) =>
   house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
 
-async function pass({ world }: House, ms: number): Promise<void> {
+async function pass({ world }: TestApp, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
 }
 
-const newAddress = (house: House) => house.ask('/api/new_address?match_callback=/second');
+const newAddress = (house: TestApp) => house.ask('/api/new_address?match_callback=/second');
 
 describe.each(Object.entries(faults))('%s', (_, fault) => {
   const many = [2, 3, 4, 5, 6, 7, 8, 9];
@@ -57,7 +57,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     fail(house.inUse(), fault, many);
     await addSecond(house);
     await pass(house, 30_000);
-    expect(house.app.health().wallets.scanning).toBe(0);
+    expect(house.running.health().wallets.scanning).toBe(0);
     const { body } = await newAddress(house);
     expect(body.address).toBe(firstAddresses(key, 1)[0]);
   });
@@ -75,7 +75,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     expect(status).toBe(503);
     expect(body.message).toContain(`the last try failed: ${house.labels[0]}: the server`);
     expect(body.message).toContain(getHistory);
-    expect(house.app.health().warnings.join('\n')).toMatch(/wait for a scan.*get_history/);
+    expect(house.running.health().warnings.join('\n')).toMatch(/wait for a scan.*get_history/);
     end();
     await pass(house, 70_000);
     expect((await newAddress(house)).status).toBe(200);
@@ -86,7 +86,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
 describe('the balance of an xpub of which one address is not told', () => {
   const body = `wpkh(${key.account}/0/*)`;
   const addr = encodeURIComponent(`${body}#${descriptorChecksum(body)}`);
-  const balanceOf = (house: House) => house.ask(`/api/balance?addr=${addr}`);
+  const balanceOf = (house: TestApp) => house.ask(`/api/balance?addr=${addr}`);
 
   test.each(Object.entries(faults))('P-168 (%s) is told by another server', async (_, fault) => {
     const house = await openReady({ servers: 2, config: { foreignBalances: true } });

@@ -11,14 +11,14 @@ import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher } from '../../src/watcher/watcher.ts';
 import { makeCertificate } from '../electrum/certificates.ts';
 import { startServer } from '../electrum/scripted-server.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, connectionOf, whenOver } from '../support/files.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from '../support/watching.ts';
 import { createTestWorld } from '../support/world.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 afterEach(cleanUp);
 
 const minuteMs = 60_000;
@@ -113,7 +113,7 @@ describe('P-162 a server that lags', () => {
   });
 
   test('P-164 is used where it is the only one, and that is said', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     house.chain.mine(5);
     await house.settle();
@@ -121,7 +121,7 @@ describe('P-162 a server that lags', () => {
     house.server.announce();
     await house.settle();
     await house.world.advance(2 * minuteMs);
-    const { electrum, warnings, status } = house.app.health();
+    const { electrum, warnings, status } = house.running.health();
     expect(electrum.server).toBe(house.labels[0]);
     expect([status, ...warnings].join()).toContain(
       'though it is 3 blocks behind: trust is reduced',
@@ -292,7 +292,7 @@ describe('P-165 a server on another branch', () => {
 
 describe('P-122 a heavier branch that forks deeper than 144', () => {
   async function deep(
-    house: House,
+    house: TestApp,
     depth = 150,
   ): Promise<{ address: string; late: string; height: unknown }> {
     const [address, late] = [await house.newAddress(), await house.newAddress()];
@@ -303,20 +303,20 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     house.pay(late, 20_000);
     house.chain.mine(1);
     await house.settle();
-    const { height } = house.app.health().electrum;
+    const { height } = house.running.health().electrum;
     house.chain.reorganise(depth, { transactions: 'mempool' });
-    await house.world.until(() => house.app.health().electrum.server === null, 'the halt');
+    await house.world.until(() => house.running.health().electrum.server === null, 'the halt');
     return { address, late, height };
   }
 
   test.each([150, 400])(
     '(%i) is not followed and no lie: nothing is promoted or taken back, and the operator is told',
     async (depth) => {
-      const house = await openHouse();
+      const house = await openApp();
       await untilReady(house);
       const { address, late, height } = await deep(house, depth);
       await house.world.advance(5 * minuteMs);
-      const { electrum, warnings } = house.app.health();
+      const { electrum, warnings } = house.running.health();
       expect(electrum.height).toBe(height);
       expect(electrum.servers[0]).not.toHaveProperty('banned_until');
       expect(warnings.join('\n')).toContain('deeper than 144');
@@ -327,14 +327,14 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
       await house.stop();
       await house.start();
       await house.world.advance(5 * minuteMs);
-      expect(house.app.health().electrum.server).toBeNull();
-      expect(house.app.health().warnings.join('\n')).toContain('deeper than 144');
-      expect(house.told().map(({ status }) => status)).toEqual(['0', '2', '1']);
+      expect(house.running.health().electrum.server).toBeNull();
+      expect(house.running.health().warnings.join('\n')).toContain('deeper than 144');
+      expect(house.callbacks().map(({ status }) => status)).toEqual(['0', '2', '1']);
     },
   );
 
   test('is followed from its next block on when the operator says so', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const { late, height } = await deep(house);
     await house.world.turn();
@@ -342,11 +342,11 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     const { stdout } = await runCli(['servers', 'follow', label, '--db', house.path]);
     expect(stdout).toContain('paygate follows the chain of block');
     await house.world.advance(2 * minuteMs);
-    expect(house.app.health().electrum.height).toBe(height);
+    expect(house.running.health().electrum.height).toBe(height);
     house.chain.mine(2);
     await house.world.advance(3 * minuteMs);
     await untilReady(house);
-    const { electrum, warnings } = house.app.health();
+    const { electrum, warnings } = house.running.health();
     expect(electrum.height).toBe(house.chain.tipHeight);
     expect(warnings).toEqual([]);
     expect(house.statuses(late)).toEqual(['1', '2']);
@@ -391,7 +391,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
 });
 
 test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
-  const house = await openHouse({ store: { confirmations: 4 } });
+  const house = await openApp({ store: { confirmations: 4 } });
   await untilReady(house);
   const [early, late] = [await house.newAddress(), await house.newAddress()];
   house.pay(early, 10_000);
@@ -402,7 +402,7 @@ test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold
   await house.settle();
   const truth = house.server.inject({ kind: 'lie', about: 'merkle' });
   house.chain.mine(1);
-  await house.world.until(() => house.app.health().electrum.server === null, 'the ban');
+  await house.world.until(() => house.running.health().electrum.server === null, 'the ban');
   // The headers alone would make the first one final.
   house.chain.mine(4);
   const before = house.server.count('server.version');
@@ -410,19 +410,19 @@ test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold
   expect(house.server.count('server.version')).toBeGreaterThanOrEqual(before + 4);
   expect(house.statuses(early)).toEqual(['1']);
   expect(house.statuses(late)).toEqual(['0']);
-  expect(house.app.health().warnings.join('\n')).toContain('has lied');
+  expect(house.running.health().warnings.join('\n')).toContain('has lied');
   truth();
   await house.world.advance(3 * minuteMs);
   await house.settle();
   expect(house.statuses(early)).toEqual(['1', '2']);
   expect(house.statuses(late)).toEqual(['0', '1', '2']);
   // Held back until it was seen that its proofs hold, then told at once; the ban is spoken of still.
-  expect(house.app.health().warnings.join('\n')).not.toContain('has lied');
-  expect(house.app.health().warnings.join('\n')).toContain('is banned until');
+  expect(house.running.health().warnings.join('\n')).not.toContain('has lied');
+  expect(house.running.health().warnings.join('\n')).toContain('is banned until');
 });
 
 test('P-166 a node that is dead behind its server is told of', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   const alive = house.server.inject({
@@ -432,18 +432,20 @@ test('P-166 a node that is dead behind its server is told of', async () => {
   house.pay(address, 5_000);
   await house.world.turn();
   await house.world.advance(15_000);
-  expect(house.app.health().warnings.join('\n')).toContain('1 address(es) could not be worked up');
+  expect(house.running.health().warnings.join('\n')).toContain(
+    '1 address(es) could not be worked up',
+  );
   alive();
   await house.world.advance(2 * minuteMs);
   await house.settle();
   expect(house.statuses(address)).toEqual(['0']);
-  expect(house.app.health().warnings).toEqual([]);
+  expect(house.running.health().warnings).toEqual([]);
 });
 
 test('P-166 a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
-  const house = await openHouse({ servers: 2 });
+  const house = await openApp({ servers: 2 });
   await untilReady(house);
-  const first = house.app.health().electrum.server;
+  const first = house.running.health().electrum.server;
   const address = await house.newAddress();
   house.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
   house.pay(address, 5_000);
@@ -451,12 +453,12 @@ test('P-166 a server whose node is dead: another one shows the payment, and is u
   await house.world.advance(10_000);
   await house.world.until(() => house.statuses(address).length > 0, 'the other server');
   expect(house.statuses(address)).toEqual(['0']);
-  expect(house.app.health().electrum.server).toBe(first);
+  expect(house.running.health().electrum.server).toBe(first);
   house.pay(address, 6_000);
   await house.world.turn();
   await house.world.advance(10_000);
   await house.world.until(() => house.statuses(address).length > 1, 'the other server again');
-  expect(house.app.health().electrum.server).not.toBe(first);
+  expect(house.running.health().electrum.server).not.toBe(first);
 });
 
 test('P-171 a changed certificate is told of, with the command that accepts it', async () => {
@@ -524,18 +526,18 @@ test('a block that the disk refuses to keep is no fault of its server, and is ke
 });
 
 describe('paygate servers list', () => {
-  const list = async (house: House, ...more: string[]): Promise<string> => {
+  const list = async (house: TestApp, ...more: string[]): Promise<string> => {
     const { stdout } = await runCli(['servers', 'list', '--db', house.path, ...more]);
     return stdout;
   };
 
   test('shows height, latency, protocol and ban of each while serve runs', async () => {
-    const house = await openHouse({ servers: 2 });
+    const house = await openApp({ servers: 2 });
     await untilReady(house);
-    const [used, liar] = [house.app.health().electrum.server, house.inUse()];
+    const [used, liar] = [house.running.health().electrum.server, house.inUse()];
     liar.inject({ kind: 'lie', about: 'header-work' });
     house.chain.mine(1);
-    await house.world.until(() => house.app.health().electrum.server !== used, 'the ban');
+    await house.world.until(() => house.running.health().electrum.server !== used, 'the ban');
     await untilReady(house);
     const listen = `127.0.0.1:${house.port}`;
     const lines = (await list(house, '--listen', listen)).split('\n');
@@ -547,7 +549,7 @@ describe('paygate servers list', () => {
   });
 
   test('shows what the file remembers where no serve runs', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const sha256 = 'cd'.repeat(32);
     await house.withStore(async ({ servers }) => {
       await servers.learn('ssl://one.example:50002', { kind: 'pinned', sha256 }, 0);
@@ -564,7 +566,7 @@ describe('paygate servers list', () => {
 });
 
 test('a clean stop is no loss of servers: nothing is warned of', async () => {
-  const house = await openHouse({ servers: 2 });
+  const house = await openApp({ servers: 2 });
   await untilReady(house);
   house.pay(await house.newAddress(), 5_000);
   await house.settle();

@@ -3,7 +3,7 @@
 
 import { chunks } from '../../src/lib/chunk.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
-import type { Reply } from '../support/house.ts';
+import type { Reply } from '../support/app.ts';
 import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
 import { type Balance, balances, type Expected, paymentKey } from './recount.ts';
 import { isClockWrong, type Run, through } from './run.ts';

@@ -7,7 +7,7 @@ import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../src/store/mark/mark-position.ts';
-import type { Reply } from '../support/house.ts';
+import type { Reply } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';

@@ -110,7 +110,7 @@ export async function reopen(run: Run): Promise<void> {
   for (const shop of run.shops) {
     if (shop.stoppedAt !== undefined) await setStopped(run, shop, false);
   }
-  if (run.house.app.health().callbacks.exhausted === 0) return;
+  if (run.house.running.health().callbacks.exhausted === 0) return;
   for (const shop of run.shops) await resendFailed(run, shop);
 }
 
@@ -130,7 +130,7 @@ const neglect: Action = async (run, random) => {
     await settle(run);
   }
   run.merchant = merchant;
-  return `neglect: ${run.house.app.health().callbacks.exhausted} callbacks given up`;
+  return `neglect: ${run.house.running.health().callbacks.exhausted} callbacks given up`;
 };
 
 /** A machine that slept for long, or whose clock is set back for a while. */

@@ -4,13 +4,13 @@ import { afterEach, expect, test } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { readBooks } from './invariants.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 test('a false proof of the second voice bans that server, not the one that is watched', async () => {
-  const house = await openHouse({ servers: 2 });
+  const house = await openApp({ servers: 2 });
   await untilReady(house);
   const watched = house.inUse();
   const second = house.servers.findIndex((server) => server !== watched);
@@ -32,14 +32,14 @@ test('a false proof of the second voice bans that server, not the one that is wa
   expect(banned).toContain(second);
   expect(banned).not.toContain(house.servers.indexOf(watched));
   expect(house.inUse()).toBe(watched);
-  expect(house.told()).toEqual([]);
+  expect(house.callbacks()).toEqual([]);
 });
 
-const stateOf = (house: House, wanted: Txid): string | undefined =>
+const stateOf = (house: TestApp, wanted: Txid): string | undefined =>
   readBooks(house.path).payments.find(({ txid }) => txid === wanted)?.state;
 
 test('a payment seen in a half-told history is not forgotten when the old status comes back', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   const early = house.pay(address, 10_000) as Txid;
@@ -57,7 +57,7 @@ test('a payment seen in a half-told history is not forgotten when the old status
 });
 
 test('silence that nobody could explain is asked about until somebody can', async () => {
-  const house = await openHouse({ servers: 2 });
+  const house = await openApp({ servers: 2 });
   await untilReady(house);
   const watched = house.inUse();
   const second = house.servers.find((server) => server !== watched);
@@ -83,7 +83,7 @@ test('silence that nobody could explain is asked about until somebody can', asyn
 });
 
 test('a status that was told before its history is asked about again, for nothing more is told of it', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   // A minute's share of the round, newest first, must not come to it.
@@ -101,7 +101,7 @@ test('a status that was told before its history is asked about again, for nothin
 });
 
 test('a coinbase that left with its block was replaced by no other coinbase of its address', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const address = await house.newAddress();
   const to = addressToScript(address, networks.regtest);
@@ -112,7 +112,7 @@ test('a coinbase that left with its block was replaced by no other coinbase of i
   await house.settle();
   // All of them spend the same: nothing.
   expect(stateOf(house, gone)).toBe('confirming');
-  await house.outlastSilence();
+  await house.outlastAbsence();
   const { body } = await house.ask(`/api/merchant/tx?addr=${address}&txid=${gone}`);
   expect(body).toMatchObject({ dropped: true, confirmations: 0 });
   expect(body).not.toHaveProperty('replaced_by');

@@ -2,7 +2,7 @@
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
-import type { House } from '../support/house.ts';
+import type { TestApp } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
 import type { Random } from './random.ts';
@@ -39,7 +39,7 @@ export interface Trouble {
 export interface Run {
   readonly seed: number;
   readonly world: SimulationWorld;
-  readonly house: House;
+  readonly house: TestApp;
   readonly shops: Shop[];
   /** In the order in which they were handed out. */
   readonly given: Given[];

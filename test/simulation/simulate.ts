@@ -2,7 +2,7 @@
 // come from the seed; what the kernel does with the sockets' bytes in between does not, so the steps
 // replay exactly and the interleaving nearly.
 
-import { closeHouses, openHouse } from '../support/house.ts';
+import { closeApps, openApp } from '../support/app.ts';
 import { wrongAnswers } from './answers.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
@@ -69,7 +69,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
   } catch (error) {
     throw new SimulationFailure(told(options, run, error), { cause: error });
   } finally {
-    await closeHouses();
+    await closeApps();
   }
 }
 
@@ -78,7 +78,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
   const random = createRandom(seed);
   const heard: Run['heard'] = [];
   const servers = Number(random.weighted({ 1: 4, 2: 4, 3: 2 }));
-  const house = await openHouse({
+  const house = await openApp({
     world,
     servers,
     blocks: baseHeight,
@@ -172,7 +172,7 @@ async function makePeace(run: Run): Promise<void> {
   for (let round = 0; round < mostRounds; round += 1) {
     await settle(run);
     await reopen(run);
-    const { electrum, wallets, callbacks } = house.app.health();
+    const { electrum, wallets, callbacks } = house.running.health();
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
     const isWhole = electrum.caught_up && live >= Math.min(connected, house.servers.length);
     const now = JSON.stringify(readBooks(house.path));
@@ -183,7 +183,7 @@ async function makePeace(run: Run): Promise<void> {
     before = now;
     await world.advance(isStill && isOwed ? longRoundMs : roundMs);
   }
-  throw new Error(`no peace: ${JSON.stringify(house.app.health())}`);
+  throw new Error(`no peace: ${JSON.stringify(house.running.health())}`);
 }
 
 const told = ({ seed, steps, withLog }: SimulationOptions, run: Run, error: unknown): string =>

@@ -9,7 +9,7 @@ import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { merchantKey, unguarded } from '../support/house.ts';
+import { merchantKey, withoutLimits } from '../support/app.ts';
 import { baseHeight } from './run.ts';
 import { createSimulationWorld } from './world.ts';
 
@@ -56,7 +56,7 @@ export async function makeTemplate(): Promise<Template> {
     // Every payment is large enough.
     proveDepthAbove: 0,
     publicUrl: undefined,
-    ...unguarded,
+    ...withoutLimits,
     logLevel: 'info',
   } as const;
   const app = await buildApp(config, world, {

@@ -2,7 +2,7 @@
 // 10,000 indexes of each wallet.
 
 import { type DerivedAddress, deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { merchantKey } from '../support/house.ts';
+import { merchantKey } from '../support/app.ts';
 
 interface Wallet {
   readonly key: ReturnType<typeof merchantKey>;

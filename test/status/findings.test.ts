@@ -4,22 +4,22 @@
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const minuteMs = 60_000;
-const warnings = ({ app }: House): readonly string[] => app.health().warnings;
+const warnings = ({ running: app }: TestApp): readonly string[] => app.health().warnings;
 
-async function issue(house: House, count: number): Promise<string[]> {
+async function issue(house: TestApp, count: number): Promise<string[]> {
   const issued = [];
   while (issued.length < count) issued.push(await house.newAddress());
   return issued;
 }
 
 /** Pays an address and waits until it is known. */
-async function pay(house: House, address = ''): Promise<void> {
+async function pay(house: TestApp, address = ''): Promise<void> {
   house.pay(address, 5_000);
   await house.settle();
   // The lookup of all addresses is cached for ten minutes.
@@ -28,12 +28,12 @@ async function pay(house: House, address = ''): Promise<void> {
 }
 
 test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const issued = await issue(house, 14);
   expect(warnings(house)).toEqual([]);
   issued.push(await house.newAddress());
-  expect(house.app.health().status).toBe('degraded');
+  expect(house.running.health().status).toBe('degraded');
   expect(warnings(house)).toEqual([
     "wallet 1 has given out 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
   ]);
@@ -46,7 +46,7 @@ test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until on
 });
 
 test('strangers who ask on have the unpaid ones of a wallet counted every 5 seconds, and after each that is given out', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const [paid = ''] = await issue(house, 15);
   const told = '15 addresses since the last paid one';
@@ -62,7 +62,7 @@ test('strangers who ask on have the unpaid ones of a wallet counted every 5 seco
 });
 
 test('P-27 P-108 money beyond the gap limit stays worth a warning after it has come', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const issued = await issue(house, 21);
   await pay(house, issued[20]);
@@ -73,7 +73,7 @@ test('P-27 P-108 money beyond the gap limit stays worth a warning after it has c
 });
 
 test('a wallet that is set to more is warned of later, and plugins are told', async () => {
-  const house = await openHouse({ config: { walletGap: 60 } });
+  const house = await openApp({ config: { walletGap: 60 } });
   await untilReady(house);
   const issued = await issue(house, 54);
   expect(warnings(house)).toEqual([]);
@@ -86,7 +86,7 @@ test('a wallet that is set to more is warned of later, and plugins are told', as
 test('what was used before paygate, and where the operator begins, is no gap', async () => {
   const used = deriveAddress(merchantKey(), 0, 40)?.address ?? '';
   const before = [19, 38].map((index) => deriveAddress(merchantKey(), 0, index)?.address ?? '');
-  const scanned = await openHouse({
+  const scanned = await openApp({
     before: (chain) => {
       for (const address of [...before, used]) chain.pay([{ address, valueSat: 1_000 }]);
       chain.mine();
@@ -95,7 +95,7 @@ test('what was used before paygate, and where the operator begins, is no gap', a
   await untilReady(scanned);
   await issue(scanned, 14);
   expect(warnings(scanned)).toEqual([]);
-  const begun = await openHouse({ store: { startIndex: 500 } });
+  const begun = await openApp({ store: { startIndex: 500 } });
   await untilReady(begun);
   const issued = await issue(begun, 14);
   await pay(begun, issued[13]);
@@ -104,7 +104,7 @@ test('what was used before paygate, and where the operator begins, is no gap', a
 
 test('a shop that cannot be reached is named by its host, with what waits, until it is back', async () => {
   const shop = await startReceiver();
-  const house = await openHouse({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  const house = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
   await untilReady(house);
   const host = new URL(shop.origin).host;
   await shop.close();
@@ -127,7 +127,7 @@ test('a shop that cannot be reached is named by its host, with what waits, until
 });
 
 test('P-14 a proxy that nobody named is, once for all its clients, and what it says is not repeated', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const from = (client: string) =>
     house.ask('/api/new_address', { headers: { 'X-Forwarded-For': client } });
@@ -144,12 +144,14 @@ test('P-14 a proxy that nobody named is, once for all its clients, and what it s
 });
 
 test('a stranger from the internet is taken for a proxy where a key of ours comes by it', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const come = async (remoteAddress: string, key: string) => {
     const headers = { 'X-Forwarded-For': '127.0.0.1', Authorization: `Bearer ${key}` };
     const request = new Request('http://localhost/api/new_address', { headers });
-    const { status } = await house.app.fetch(request, { incoming: { socket: { remoteAddress } } });
+    const { status } = await house.running.fetch(request, {
+      incoming: { socket: { remoteAddress } },
+    });
     return status;
   };
   expect(await come('203.0.113.5', 'guessed')).toBe(401);
@@ -163,7 +165,7 @@ test('a stranger from the internet is taken for a proxy where a key of ours come
 });
 
 test('a listed proxy is none to warn of', async () => {
-  const house = await openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   await untilReady(house);
   await house.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
   expect(warnings(house)).toEqual([]);

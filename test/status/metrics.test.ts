@@ -4,13 +4,13 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const config = { metricsListen: { host: '127.0.0.1', port: 0 } };
 
-async function scrape(house: House): Promise<string> {
+async function scrape(house: TestApp): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${house.metricsPort}/metrics`);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
@@ -24,7 +24,7 @@ function value(text: string, name: string): number | undefined {
 }
 
 test('payments and callbacks by state, latency, servers, the loop and the memory', async () => {
-  const house = await openHouse({ config });
+  const house = await openApp({ config });
   await untilReady(house);
   const [label = ''] = house.labels;
   const server = label.replace('tcp://', '');
@@ -68,7 +68,7 @@ test('payments and callbacks by state, latency, servers, the loop and the memory
 });
 
 test('no label holds an address, a transaction, a URL or a secret', async () => {
-  const house = await openHouse({ config });
+  const house = await openApp({ config });
   await untilReady(house);
   const address = await house.newAddress();
   const txid = house.pay(address, 5_000);
@@ -89,7 +89,7 @@ test('no label holds an address, a transaction, a URL or a secret', async () => 
 });
 
 test('S-33 it answers on its own door alone, and only where that is asked for', async () => {
-  const house = await openHouse({ config });
+  const house = await openApp({ config });
   expect((await house.ask('/metrics')).status).toBe(404);
   const door = `http://127.0.0.1:${house.metricsPort}`;
   for (const path of ['/api/new_address', '/dashboard', '/healthz', '/']) {
@@ -99,12 +99,12 @@ test('S-33 it answers on its own door alone, and only where that is asked for', 
     const { headers } = await fetch(`${door}${path}`);
     expect([path, headers.get('X-Content-Type-Options')]).toEqual([path, 'nosniff']);
   }
-  const without = await openHouse();
+  const without = await openApp();
   expect(without.metricsPort).toBeUndefined();
 });
 
 test('the dashboard of packaging/grafana asks for nothing that is not there', async () => {
-  const house = await openHouse({ config });
+  const house = await openApp({ config });
   await untilReady(house);
   house.pay(await house.newAddress(), 5_000);
   await house.settle();
@@ -116,7 +116,7 @@ test('the dashboard of packaging/grafana asks for nothing that is not there', as
 });
 
 test('a scrape reads indexes and never a table', async () => {
-  const house = await openHouse({ config });
+  const house = await openApp({ config });
   const plans = await house.withStore(async ({ outbox, database }) => {
     expect(outbox.depths(10)).toEqual({ owed: 0, exhausted: 0, done: 0 });
     const statements = [
@@ -134,7 +134,7 @@ test('a scrape reads indexes and never a table', async () => {
 
 test('their door is paygate itself: no callback goes there', async () => {
   const port = await freePort();
-  const house = await openHouse({
+  const house = await openApp({
     config: { metricsListen: { host: '127.0.0.1', port } },
     store: { callbackUrl: `http://127.0.0.1:${port}/metrics` },
   });

@@ -3,15 +3,15 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { createReadiness } from '../../src/status/readiness.ts';
-import { closeHouses, type House, merchantKey, openHouse, untilReady } from '../support/house.ts';
+import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const minuteMs = 60_000;
 const ready = { status: 200, ready: true, reasons: [] };
 
-async function readiness(house: House) {
+async function readiness(house: TestApp) {
   const { status, body, headers } = await house.ask('/readyz');
   expect(headers.get('cache-control')).toBe('no-store');
   return { status, ...body };
@@ -20,7 +20,7 @@ async function readiness(house: House) {
 test('not before a wallet is scanned; one that waits does not hold up another', async () => {
   // No server listens there.
   const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
-  const house = await openHouse({ config: { electrum } });
+  const house = await openApp({ config: { electrum } });
   expect(await readiness(house)).toEqual({
     status: 503,
     ready: false,
@@ -33,7 +33,7 @@ test('not before a wallet is scanned; one that waits does not hold up another', 
 
 test('not while none of the shops that wait for a callback can be reached', async () => {
   const shop = await startReceiver();
-  const house = await openHouse({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  const house = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
   await untilReady(house);
   expect(await readiness(house)).toEqual(ready);
   const { port } = shop;
@@ -58,7 +58,7 @@ test('not while none of the shops that wait for a callback can be reached', asyn
 });
 
 test('not while a server does not show the transaction that a history names', async () => {
-  const house = await openHouse();
+  const house = await openApp();
   await untilReady(house);
   const when = (method: string) => method === 'blockchain.transaction.get';
   const end = house.server.inject({ kind: 'error', code: 2, message: 'no txindex', when });

@@ -2,7 +2,7 @@
 // itself, and sends forms as the page that it looks at has them.
 
 import { scryptSync } from 'node:crypto';
-import type { House } from './house.ts';
+import type { TestApp } from './app.ts';
 
 export const password = 'correct horse battery';
 
@@ -34,7 +34,7 @@ export interface VisitorOptions {
   readonly origin?: string;
 }
 
-export function visitorOf({ port }: Pick<House, 'port'>, options: VisitorOptions = {}): Visitor {
+export function visitorOf({ port }: Pick<TestApp, 'port'>, options: VisitorOptions = {}): Visitor {
   const own = `http://127.0.0.1:${port}`;
   const { origin = own } = options;
   async function request(path: string, init: RequestInit): Promise<Seen> {
@@ -84,13 +84,13 @@ export function cheapHash(text: string): string {
   return ['scrypt', 4, 8, 1, salt.toString('base64'), hash.toString('base64')].join(':');
 }
 
-export const setPassword = (house: House, text = password): Promise<void> =>
+export const setPassword = (house: TestApp, text = password): Promise<void> =>
   house.withStore((store) =>
     store.database.write((tx) => store.admin.setPassword(tx, house.world.now(), cheapHash(text))),
   );
 
 /** Somebody who has just signed in. */
-export async function signedIn(house: House, options: VisitorOptions = {}): Promise<Visitor> {
+export async function signedIn(house: TestApp, options: VisitorOptions = {}): Promise<Visitor> {
   await house.withStore(async ({ admin, database }) => {
     if (admin.operator() !== undefined) return;
     await database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password)));

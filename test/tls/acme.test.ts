@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { createPort80 } from '../../src/web/port-80.ts';
+import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { closeHouses, type House, openHouse } from '../support/house.ts';
 import { findPebble, type Pebble, startPebble } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -21,7 +21,7 @@ const pebble = findPebble();
 const path = 'path' in pebble ? pebble.path : '';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -36,8 +36,8 @@ interface Given {
   readonly ca?: string;
 }
 
-const openWith = ({ httpPort, directory, ca }: Given, startAt = Date.now()): Promise<House> =>
-  openHouse({
+const openWith = ({ httpPort, directory, ca }: Given, startAt = Date.now()): Promise<TestApp> =>
+  openApp({
     world: createTestWorld({ startAt }),
     config: {
       domain,
@@ -48,25 +48,25 @@ const openWith = ({ httpPort, directory, ca }: Given, startAt = Date.now()): Pro
     },
   });
 
-const logged = ({ world }: House, words: string) =>
+const logged = ({ world }: TestApp, words: string) =>
   world.logs.filter(({ message }) => message.includes(words));
-const fetched = (house: House) => logged(house, 'a new certificate is in use');
-const failed = (house: House) => logged(house, 'no certificate from the authority');
-const warnings = ({ app }: House) =>
+const fetched = (house: TestApp) => logged(house, 'a new certificate is in use');
+const failed = (house: TestApp) => logged(house, 'no certificate from the authority');
+const warnings = ({ running: app }: TestApp) =>
   app.health().warnings.filter((each) => each.includes('certificate'));
 /** Up to the very tick: the clock does not go on while what it starts is on its way. */
-const untilTick = ({ world }: House) => world.advance(minuteMs - (world.now() % minuteMs));
-async function untilFetched(house: House, count = 1): Promise<void> {
+const untilTick = ({ world }: TestApp) => world.advance(minuteMs - (world.now() % minuteMs));
+async function untilFetched(house: TestApp, count = 1): Promise<void> {
   const isOver = () => fetched(house).length === count || failed(house).length > 0;
   await house.world.until(isOver, 'a certificate');
   expect(failed(house)).toEqual([]);
 }
-const untilFailed = (house: House, count: number) =>
+const untilFailed = (house: TestApp, count: number) =>
   house.world.until(() => failed(house).length === count, 'a failure');
-const kept = ({ path }: House) => join(dirname(path), 'acme');
+const kept = ({ path }: TestApp) => join(dirname(path), 'acme');
 
 /** Validated by the authority's root alone. */
-const shown = async ({ port }: House, authority: Pebble) =>
+const shown = async ({ port }: TestApp, authority: Pebble) =>
   askByTls({
     port,
     path: '/healthz',

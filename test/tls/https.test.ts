@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { certificateFiles } from '../../src/tls/certificate-files.ts';
+import {
+  closeApps,
+  openApp,
+  type TestApp,
+  type TestAppOptions,
+  untilReady,
+} from '../support/app.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { asOrdinaryUser, cleanUp, contentOf, tempFolder } from '../support/files.ts';
-import {
-  closeHouses,
-  type House,
-  type HouseOptions,
-  openHouse,
-  untilReady,
-} from '../support/house.ts';
 import { askByTls, suitesOf } from '../support/tls.ts';
 import { cheapHash, password } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -30,7 +30,7 @@ beforeAll(() => {
 });
 afterAll(() => authority.remove());
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -50,14 +50,14 @@ function pairFiles(pair: Pair = authority.issue(host, from, until)) {
   return { folder, files, put };
 }
 
-const openSecure = (files: object, options: HouseOptions = {}): Promise<House> =>
-  openHouse({
+const openSecure = (files: object, options: TestAppOptions = {}): Promise<TestApp> =>
+  openApp({
     world: createTestWorld({ startAt: Date.now() }),
     ...options,
     config: { ...files, ...options.config },
   });
 
-const ask = ({ port, apiKey }: House, path: string, options: object = {}) =>
+const ask = ({ port, apiKey }: TestApp, path: string, options: object = {}) =>
   askByTls({
     port,
     path,
@@ -67,8 +67,8 @@ const ask = ({ port, apiKey }: House, path: string, options: object = {}) =>
     ...options,
   });
 
-const shown = async (house: House): Promise<string> => (await ask(house, '/healthz')).sha256;
-const logged = (house: House, words: string) =>
+const shown = async (house: TestApp): Promise<string> => (await ask(house, '/healthz')).sha256;
+const logged = (house: TestApp, words: string) =>
   house.world.logs.filter(({ message }) => message.includes(words));
 
 describe('the API', () => {
@@ -256,13 +256,13 @@ describe('files that change', () => {
         'error',
         expect.stringMatching(reason),
       ]);
-      expect(house.app.health().warnings.join()).toMatch(/refused and the old one in use/);
+      expect(house.running.health().warnings.join()).toMatch(/refused and the old one in use/);
     }
     expect(logged(house, 'refused')).toHaveLength(cases.length);
     put(good);
     await house.world.advance(lookMs);
     expect(await shown(house)).not.toBe(before);
-    expect(house.app.health().warnings.join()).not.toContain('certificate');
+    expect(house.running.health().warnings.join()).not.toContain('certificate');
   });
 
   test('are not loaded while unreadable, and paygate continues', async () => {
@@ -273,7 +273,7 @@ describe('files that change', () => {
     symlinkSync(files.tlsKey, files.tlsKey);
     await house.world.advance(10 * lookMs);
     expect(await shown(house)).toBe(before);
-    expect(house.app.health().warnings.join()).toMatch(/old one in use: --tls-key: .*: ELOOP$/);
+    expect(house.running.health().warnings.join()).toMatch(/old one in use: --tls-key: .*: ELOOP$/);
     expect(logged(house, 'refused')).toHaveLength(1);
     rmSync(files.tlsKey);
     put(authority.issue(host, from, until));
@@ -313,7 +313,7 @@ describe('files that change', () => {
     const { key, cert } = authority.issue(host, from, until);
     put({ cert: key, key: cert });
     await house.world.advance(lookMs);
-    const said = JSON.stringify([house.world.logs, house.app.health()]);
+    const said = JSON.stringify([house.world.logs, house.running.health()]);
     expect(said).toContain('refused');
     expect(said).not.toContain(key.split('\n')[1]);
   });
@@ -322,7 +322,7 @@ describe('files that change', () => {
 test('/healthz warns 14 days before the end, and after it', async () => {
   const world = createTestWorld({ startAt: Date.UTC(2039, 11, 10) });
   const house = await openSecure(pairFiles().files, { world });
-  const told = () => house.app.health().warnings.filter((each) => each.includes('certificate'));
+  const told = () => house.running.health().warnings.filter((each) => each.includes('certificate'));
   expect(told()).toEqual([]);
   world.jumpWallClock(9 * dayMs);
   expect(told()).toEqual(['the HTTPS certificate expires on 2040-01-01, in 13 day(s)']);

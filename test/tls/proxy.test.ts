@@ -9,9 +9,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/ports.mjs';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
-import { closeHouses, type House, openHouse, untilReady } from '../support/house.ts';
 import { askByTls } from '../support/tls.ts';
 import { setPassword } from '../support/visitor.ts';
 
@@ -19,7 +19,7 @@ const host = 'pay.example.com';
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -27,7 +27,7 @@ const [, documented = ''] =
   /```nginx\n([\s\S]*?)```/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
 
 /** @returns its port and who vouches for its certificate */
-async function startNginx(house: House): Promise<{ port: number; ca: string }> {
+async function startNginx(house: TestApp): Promise<{ port: number; ca: string }> {
   const folder = tempFolder();
   const authority = makeAuthority();
   const { cert, key } = authority.issue(host, '20200101000000Z', '20400101000000Z');
@@ -77,7 +77,7 @@ async function answering(port: number, check: () => void): Promise<void> {
 }
 
 describe.skipIf(!hasNginx)('nginx as documented', () => {
-  const open = () => openHouse({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  const open = () => openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
 
   test('the dashboard detects HTTPS, in its cookie and its origin', async () => {
     const house = await open();
@@ -89,7 +89,7 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
     expect(seen.status).toBe(200);
     expect(seen.headers['set-cookie']?.[0]).toMatch(/^__Host-paygate-visitor=.*Secure/);
     // It is known as a proxy of ours.
-    expect(house.app.health().warnings.join()).not.toContain('trusted-proxy');
+    expect(house.running.health().warnings.join()).not.toContain('trusted-proxy');
   });
 
   test('the live socket works', async () => {

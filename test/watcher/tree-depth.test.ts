@@ -12,13 +12,13 @@ import { work } from '../../src/sandbox/chain/simulated-block.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
+import { closeApps, largeSat, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
-import { closeHouses, type House, largeSat, openHouse, untilReady } from '../support/house.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(async () => {
-  await closeHouses();
+  await closeApps();
   await cleanUp();
 });
 
@@ -135,7 +135,7 @@ describe('P-136 the depth of the tree', () => {
 describe('P-136 in the house', () => {
   const method = 'blockchain.transaction.id_from_pos';
 
-  async function paidTwice(house: House) {
+  async function paidTwice(house: TestApp) {
     const [large, small] = [await house.newAddress(), await house.newAddress()];
     house.pay(large, largeSat + 1);
     house.pay(small, largeSat);
@@ -146,7 +146,7 @@ describe('P-136 in the house', () => {
   }
 
   it('the coinbase is asked for where a payment is large', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const statuses = await paidTwice(house);
     expect(statuses()).toEqual([
@@ -157,7 +157,7 @@ describe('P-136 in the house', () => {
   });
 
   it('a server that will not show it promotes nothing large until it does', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const when = (asked: string) => asked === method;
     house.server.inject({ kind: 'error', code: -32601, message: 'unknown method', when });

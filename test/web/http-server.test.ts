@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Binding, type HttpListener, listen } from '../../src/web/http-server.ts';
+import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { countIssued } from '../support/files.ts';
-import { closeHouses, openHouse, untilReady } from '../support/house.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
-afterEach(closeHouses);
+afterEach(closeApps);
 
 /** A listener without deadlines: in-flight requests have unlimited time when it closes. */
 async function openListener(
@@ -88,7 +88,7 @@ describe('an offer to speak', () => {
   it.each(['HEAD', 'DELETE', 'GET'])(
     'WebSocket takes no address unheard with %s',
     async (method) => {
-      const house = await openHouse();
+      const house = await openApp();
       await untilReady(house);
       const line = `${method} /api/new_address HTTP/1.1`;
       const key = `Authorization: Bearer ${house.apiKey}`;
@@ -102,7 +102,7 @@ describe('an offer to speak', () => {
 describe('a client that names no host', () => {
   // Health checks of load balancers ask so. HTTP/1.1 requires a host (RFC 9112 section 3.2).
   it('is answered in HTTP/1.0', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const socket = connect(house.port, '127.0.0.1');
     closing.push(() => socket.destroy());
@@ -111,7 +111,7 @@ describe('a client that names no host', () => {
   });
 
   it('sees no dashboard over plain HTTP', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     const socket = connect(house.port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET /dashboard/sign-in HTTP/1.0\r\n\r\n');
@@ -145,7 +145,7 @@ describe('a client that breaks off what it says fills no log', () => {
     ['/nowhere', 'Transfer-Encoding: chunked'],
     ['/dashboard/sign-in', 'Content-Length: 9'],
   ])('to %s (%s)', async (path, length) => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const host = `localhost:${house.port}`;
     const type = 'Content-Type: application/x-www-form-urlencoded';
@@ -161,7 +161,7 @@ describe('a client that breaks off what it says fills no log', () => {
 
 describe('a user in the whole URL of a request', () => {
   it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and fills no log', async (method) => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     const line = `${method} http://user:s3cr3t@localhost/api/new_address HTTP/1.1`;
     const key = `Authorization: Bearer ${house.apiKey}`;

@@ -7,34 +7,34 @@ import { deriveAddress, firstAddresses } from '../../../src/bitcoin/keychain.ts'
 import { markName } from '../../../src/domain/allocation.ts';
 import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import {
-  closeHouses,
-  type House,
+  closeApps,
   merchantKey,
-  openHouse,
+  openApp,
   type StoreOptions,
+  type TestApp,
   untilReady,
-} from '../../support/house.ts';
+} from '../../support/app.ts';
 
-afterEach(closeHouses);
+afterEach(closeApps);
 
 const lostKey = merchantKey(2);
 const lost = '?match_callback=/lost';
-const added = (house: House, key = lostKey, name = 'lost'): StoreOptions => ({
+const added = (house: TestApp, key = lostKey, name = 'lost'): StoreOptions => ({
   name,
   key,
   callbackUrl: `${house.receiver.origin}/${name}`,
 });
 
 /** Adds it while paygate runs, as the CLI does, and waits until it was noticed. */
-async function addNow(house: House, options: StoreOptions): Promise<void> {
+async function addNow(house: TestApp, options: StoreOptions): Promise<void> {
   await house.addStore(options);
   await house.world.advance(1_000);
   await untilReady(house);
 }
 
 /** A shop that is stopped, with a backup in its place from before its second wallet issued this many. */
-async function restored(issued = 3): Promise<{ house: House; given: string[] }> {
-  const house = await openHouse();
+async function restored(issued = 3): Promise<{ house: TestApp; given: string[] }> {
+  const house = await openApp();
   await untilReady(house);
   await house.newAddress();
   await house.stop();
@@ -49,7 +49,7 @@ async function restored(issued = 3): Promise<{ house: House; given: string[] }> 
   return { house, given };
 }
 
-const goesOn = async (house: House, given: readonly string[]) => {
+const goesOn = async (house: TestApp, given: readonly string[]) => {
   const more = [await house.newAddress(lost), await house.newAddress(lost)];
   expect([...given, ...more]).toEqual(firstAddresses(lostKey, given.length + 2));
 };
@@ -58,7 +58,7 @@ describe.each([
   ['with a scan', undefined],
   ['with --start-index 0', 0],
 ])('P-17 a wallet that a restore lost, added again %s', (_what, startIndex) => {
-  const again = (house: House): StoreOptions => ({
+  const again = (house: TestApp): StoreOptions => ({
     ...added(house),
     ...(startIndex === undefined ? {} : { startIndex }),
   });
@@ -143,7 +143,8 @@ test.each(['before', 'after'])(
 
 describe('a restored file', () => {
   const copy = /this database is a copy/;
-  const toldBy = ({ app }: House) => app.health().warnings.filter((each) => copy.test(each));
+  const toldBy = ({ running: app }: TestApp) =>
+    app.health().warnings.filter((each) => copy.test(each));
 
   it('says that a wallet is missing, and what to do', async () => {
     const { house } = await restored();
@@ -157,7 +158,7 @@ describe('a restored file', () => {
   });
 
   it('asks for no gap limit where nothing was issued since', async () => {
-    const house = await openHouse();
+    const house = await openApp();
     await untilReady(house);
     await house.newAddress();
     await house.stop();
@@ -203,7 +204,7 @@ test.each([
     await untilReady(house);
     const address = deriveAddress(lostKey, 0, 2_000)?.address;
     expect(await house.newAddress(lost)).toBe(address);
-    expect(house.app.health().warnings.join()).not.toContain('is a copy');
+    expect(house.running.health().warnings.join()).not.toContain('is a copy');
   },
 );
 

@@ -24,7 +24,7 @@ import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.t
 import { createTestWorld, type TestWorld } from './world.ts';
 
 /** What a callback said, read back from the request line. */
-export interface Told {
+export interface ReceivedCallback {
   readonly status: string;
   readonly addr: string;
   readonly value: string;
@@ -38,7 +38,7 @@ export interface Reply {
   readonly body: any;
 }
 
-export interface House {
+export interface TestApp {
   readonly world: TestWorld;
   readonly chain: SimulatedChain;
   readonly servers: readonly SimulatedServer[];
@@ -54,7 +54,7 @@ export interface House {
   readonly port: number;
   /** Where /metrics are, if they are asked for. */
   readonly metricsPort: number | undefined;
-  app: App;
+  running: App;
   /** Asks the API as a shop does. */
   ask(path: string, init?: RequestInit): Promise<Reply>;
   newAddress(query?: string): Promise<string>;
@@ -63,9 +63,9 @@ export interface House {
   /** Until everything said so far is worked up and delivered. */
   settle(): Promise<void>;
   /** The half minute after which what nobody names any more is gone. */
-  outlastSilence(): Promise<void>;
+  outlastAbsence(): Promise<void>;
   /** The callbacks that the shop received so far, in order. */
-  told(): Told[];
+  callbacks(): ReceivedCallback[];
   statuses(address: string): string[];
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -82,7 +82,7 @@ export interface StoreOptions {
   readonly confirmations?: number;
 }
 
-export interface HouseOptions {
+export interface TestAppOptions {
   /** How many servers stand before the chain; the first is `server`. */
   readonly servers?: number;
   readonly server?: Partial<ServerOptions>;
@@ -101,7 +101,7 @@ export interface HouseOptions {
 }
 
 /** Settings without limits: the clock of a test stands still. */
-export const unguarded = {
+export const withoutLimits = {
   trustedProxy: [],
   walletGap: 20,
   refuseGap: undefined,
@@ -126,7 +126,7 @@ const accountOf = (number: number): HDKey =>
   }).derive("m/84'/1'/0'");
 
 /** The merchant spends all that a transaction paid to the wallet's address of an index. */
-export function spendAgain(
+export function spendFromWallet(
   chain: SimulatedChain,
   txid: Txid,
   index: number,
@@ -146,11 +146,11 @@ export const largeSat = 1_000_000;
 const cleanups: (() => Promise<void>)[] = [];
 
 /** Ends every house of the test; for `afterEach`. */
-export async function closeHouses(): Promise<void> {
+export async function closeApps(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
-export async function openHouse(options: HouseOptions = {}): Promise<House> {
+export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { world = createTestWorld() } = options;
   const folder = mkdtempSync(join(tempRoot, 'paygate-house-'));
   cleanups.push(async () => rmSync(folder, { recursive: true }));
@@ -171,7 +171,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   }
   const path = join(folder, 'paygate.db');
   const { file } = options;
-  const house = createHouse({
+  const house = createTestApp({
     world,
     chain,
     servers,
@@ -192,7 +192,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   return house;
 }
 
-interface Built {
+interface TestAppParts {
   readonly world: TestWorld;
   readonly chain: SimulatedChain;
   readonly servers: readonly SimulatedServer[];
@@ -204,7 +204,7 @@ interface Built {
   readonly checkCopy: AppOptions['checkCopy'];
 }
 
-function createHouse(built: Built): House {
+function createTestApp(built: TestAppParts): TestApp {
   const { world, chain, servers, addresses, receiver, path } = built;
   const config: Config = {
     db: path,
@@ -213,7 +213,7 @@ function createHouse(built: Built): House {
     electrum: addresses.map((address) => parseServerAddress(address)),
     proveDepthAbove: largeSat,
     publicUrl: undefined,
-    ...unguarded,
+    ...withoutLimits,
     logLevel: 'info',
     ...built.config,
   };
@@ -234,7 +234,7 @@ function createHouse(built: Built): House {
     }
   }
 
-  const house: House = {
+  const house: TestApp = {
     world,
     chain,
     servers,
@@ -243,7 +243,7 @@ function createHouse(built: Built): House {
     receiver,
     path,
     inUse() {
-      const place = addresses.indexOf(house.app.health().electrum.server ?? '');
+      const place = addresses.indexOf(house.running.health().electrum.server ?? '');
       const found = servers[place];
       if (found === undefined) throw new Error('no server is in use');
       return found;
@@ -257,7 +257,7 @@ function createHouse(built: Built): House {
     get metricsPort() {
       return metricsPort;
     },
-    get app() {
+    get running() {
       if (app === undefined) throw new Error('paygate is not running');
       return app;
     },
@@ -274,15 +274,15 @@ function createHouse(built: Built): House {
       return body.address;
     },
     pay: (address, valueSat) => chain.pay([{ address, valueSat }]),
-    settle: () => house.app.idle(),
-    async outlastSilence() {
+    settle: () => house.running.idle(),
+    async outlastAbsence() {
       await house.settle();
       await world.advance(31_000);
       await house.settle();
     },
-    told: () => receiver.requests.map(({ url }) => toldBy(url)),
+    callbacks: () => receiver.requests.map(({ url }) => parseCallback(url)),
     statuses: (address) =>
-      house.told().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
+      house.callbacks().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
       app = await buildApp(config, world, {
         checkCopy: built.checkCopy,
@@ -321,14 +321,14 @@ function createHouse(built: Built): House {
   return house;
 }
 
-function toldBy(url: string): Told {
+function parseCallback(url: string): ReceivedCallback {
   const query = new URL(url, 'http://shop.invalid').searchParams;
   const read = (name: string) => query.get(name) ?? '';
   return { status: read('status'), addr: read('addr'), value: read('value'), txid: read('txid') };
 }
 
 /** Does what is lost by a restore: paygate is stopped then, and a copy of before stands in the file's place. */
-export async function lose<T>(house: House, work: () => Promise<T>): Promise<T> {
+export async function loseByRestore<T>(house: TestApp, work: () => Promise<T>): Promise<T> {
   await house.stop();
   copyFileSync(house.path, `${house.path}.bak`);
   await house.start();
@@ -340,14 +340,14 @@ export async function lose<T>(house: House, work: () => Promise<T>): Promise<T> 
 }
 
 /** One that has caught up. */
-export async function openReady(options: HouseOptions = {}): Promise<House> {
-  const house = await openHouse(options);
+export async function openReady(options: TestAppOptions = {}): Promise<TestApp> {
+  const house = await openApp(options);
   await untilReady(house);
   return house;
 }
 
 /** Waits until paygate has compared every address with a server and scanned its wallets. */
-export async function untilReady({ app, world }: House): Promise<void> {
+export async function untilReady({ running: app, world }: TestApp): Promise<void> {
   await world.until(() => {
     const { electrum, wallets } = app.health();
     return electrum.caught_up && wallets.scanning === 0;
