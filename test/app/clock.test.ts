@@ -12,29 +12,29 @@ afterEach(cleanUp);
 const hourMs = 3_600_000;
 const yearMs = 365.25 * 24 * hourMs;
 
-async function pay(house: TestApp): Promise<Readonly<Record<string, string | undefined>>> {
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  return house.receiver.requests.at(-1)?.headers ?? {};
+async function pay(app: TestApp): Promise<Readonly<Record<string, string | undefined>>> {
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  return app.receiver.requests.at(-1)?.headers ?? {};
 }
 
 test('P-170 behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  house.chain.mine(1);
-  await house.settle();
-  expect(await pay(house)).toHaveProperty('webhook-signature');
-  house.world.jumpWallClock(-3 * hourMs);
-  expect(house.running.health().warnings).toEqual([
+  const app = await openApp();
+  await untilReady(app);
+  app.chain.mine(1);
+  await app.settle();
+  expect(await pay(app)).toHaveProperty('webhook-signature');
+  app.world.jumpWallClock(-3 * hourMs);
+  expect(app.running.health().warnings).toEqual([
     expect.stringContaining('the clock of this machine is wrong'),
   ]);
-  const headers = await pay(house);
+  const headers = await pay(app);
   expect(headers['webhook-id']).toMatch(/./);
   expect(headers).not.toHaveProperty('webhook-signature');
   expect(headers).not.toHaveProperty('webhook-timestamp');
-  house.world.jumpWallClock(3 * hourMs);
-  expect(house.running.health().warnings).toEqual([]);
-  expect(await pay(house)).toHaveProperty('webhook-signature');
+  app.world.jumpWallClock(3 * hourMs);
+  expect(app.running.health().warnings).toEqual([]);
+  expect(await pay(app)).toHaveProperty('webhook-signature');
 });
 
 test('P-170 no certificate is learnt meanwhile', async () => {
@@ -50,31 +50,31 @@ test('P-170 no certificate is learnt meanwhile', async () => {
 
 /** A callback that failed while the clock was 56 years ahead. */
 async function putOff() {
-  const house = await openReady();
-  const { world, receiver } = house;
+  const app = await openReady();
+  const { world, receiver } = app;
   world.jumpWallClock(56 * yearMs);
   receiver.script({ status: 500 });
-  const address = await house.newAddress();
-  house.pay(address, 5_000);
-  await house.settle();
-  return { house, address };
+  const address = await app.newAddress();
+  app.pay(address, 5_000);
+  await app.settle();
+  return { app, address };
 }
 
 test('56 years ahead: what was put off there is told soon after the clock is right', async () => {
-  const { house, address } = await putOff();
-  expect(house.callbacks()).toHaveLength(1);
-  house.world.jumpWallClock(-56 * yearMs);
-  await house.world.advance(hourMs);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0', '0']);
-  expect(house.running.health().callbacks.owed).toBe(0);
+  const { app, address } = await putOff();
+  expect(app.callbacks()).toHaveLength(1);
+  app.world.jumpWallClock(-56 * yearMs);
+  await app.world.advance(hourMs);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0', '0']);
+  expect(app.running.health().callbacks.owed).toBe(0);
 });
 
 test('56 years ahead and back at a restart: the same', async () => {
-  const { house, address } = await putOff();
-  await house.stop();
-  house.world.jumpWallClock(-56 * yearMs);
-  await house.start();
-  await untilReady(house);
-  expect(house.statuses(address)).toEqual(['0', '0']);
+  const { app, address } = await putOff();
+  await app.stop();
+  app.world.jumpWallClock(-56 * yearMs);
+  await app.start();
+  await untilReady(app);
+  expect(app.statuses(address)).toEqual(['0', '0']);
 });

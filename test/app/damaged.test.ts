@@ -13,32 +13,32 @@ import { look, pragma } from '../support/files.ts';
 afterEach(closeApps);
 
 test('it is told of, and the good snapshots stay', async () => {
-  const house = await openApp({
+  const app = await openApp({
     checkCopy: async (path) => checkFile(path, 'quick_check').faults,
   });
-  await untilReady(house);
-  const folder = backupFolder(house.path);
-  const warnings = () => house.running.health().warnings.filter((text) => text.includes('DAMAGED'));
+  await untilReady(app);
+  const folder = backupFolder(app.path);
+  const warnings = () => app.running.health().warnings.filter((text) => text.includes('DAMAGED'));
   const takeOne = async (name: string) => {
-    await house.newAddress();
-    house.world.jumpWallClock(86_400_000);
-    await house.world.advance(15 * 60_000);
-    await house.world.until(() => existsSync(join(folder, name)), 'a snapshot');
+    await app.newAddress();
+    app.world.jumpWallClock(86_400_000);
+    await app.world.advance(15 * 60_000);
+    await app.world.until(() => existsSync(join(folder, name)), 'a snapshot');
   };
   await takeOne('latest.db');
   const before = readFileSync(join(folder, 'latest.db'));
   expect(warnings()).toEqual([]);
   await nextTurn();
-  const other = look(house.path);
+  const other = look(app.path);
   pragma(other, 'wal_checkpoint(TRUNCATE)');
   const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'audit'";
   const page = other.prepare(sql).pluck().get() as number;
   other.close();
-  const file = openSync(house.path, 'r+');
+  const file = openSync(app.path, 'r+');
   writeSync(file, new Uint8Array(4096).fill(0xa5), 0, 4096, 4096 * (page - 1));
   closeSync(file);
   await takeOne('latest-damaged.db');
   expect(warnings()).toEqual([expect.stringContaining('`paygate restore backups/latest.db`')]);
-  expect(house.world.logs.filter(({ message }) => warnings().includes(message))).toHaveLength(1);
+  expect(app.world.logs.filter(({ message }) => warnings().includes(message))).toHaveLength(1);
   expect(readFileSync(join(folder, 'latest.db')).equals(before)).toBe(true);
 });

@@ -28,73 +28,73 @@ async function putOver(path: string, copy: string): Promise<void> {
 }
 
 async function openOverwritten() {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const copy = join(tempFolder(), 'copy.db');
-  const addresses = [await house.newAddress()];
-  await backupAsItIs(house.path, copy);
-  addresses.push(await house.newAddress(), await house.newAddress());
-  const latest = join(backupFolder(house.path), 'latest.db');
-  await house.world.advance(quarterMs);
-  await house.world.until(() => existsSync(latest), 'a snapshot');
+  const addresses = [await app.newAddress()];
+  await backupAsItIs(app.path, copy);
+  addresses.push(await app.newAddress(), await app.newAddress());
+  const latest = join(backupFolder(app.path), 'latest.db');
+  await app.world.advance(quarterMs);
+  await app.world.until(() => existsSync(latest), 'a snapshot');
   const snapshot = readFileSync(latest);
-  const mark = readFileSync(markPath(house.path), 'utf8');
-  await putOver(house.path, copy);
-  return { house, addresses, latest, snapshot, mark };
+  const mark = readFileSync(markPath(app.path), 'utf8');
+  await putOver(app.path, copy);
+  return { app, addresses, latest, snapshot, mark };
 }
 
 test('no address is given out twice, and it is told', async () => {
-  const { house, mark } = await openOverwritten();
-  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
-  expect(house.running.health().warnings.join()).toContain(
+  const { app, mark } = await openOverwritten();
+  expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
+  expect(app.running.health().warnings.join()).toContain(
     `${fact}: no address is issued, and no snapshot taken. Stop paygate`,
   );
-  expect((await house.ask('/readyz')).body).toEqual({
+  expect((await app.ask('/readyz')).body).toEqual({
     ready: false,
     reasons: [`no address is issued: ${fact}`],
   });
-  expect(readFileSync(markPath(house.path), 'utf8')).toBe(mark);
+  expect(readFileSync(markPath(app.path), 'utf8')).toBe(mark);
 });
 
 test('nor where none was issued since the start', async () => {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const copy = join(tempFolder(), 'copy.db');
-  await house.newAddress();
-  await backupAsItIs(house.path, copy);
-  await house.newAddress();
-  await house.stop();
-  await house.start();
-  await untilReady(house);
-  await putOver(house.path, copy);
-  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
-  expect(house.running.health().warnings.join()).toContain(fact);
+  await app.newAddress();
+  await backupAsItIs(app.path, copy);
+  await app.newAddress();
+  await app.stop();
+  await app.start();
+  await untilReady(app);
+  await putOver(app.path, copy);
+  expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
+  expect(app.running.health().warnings.join()).toContain(fact);
 });
 
 test('nor is any given out by a copy that lacks a wallet', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  await house.newAddress();
-  await house.stop();
+  const app = await openApp();
+  await untilReady(app);
+  await app.newAddress();
+  await app.stop();
   const copy = join(tempFolder(), 'copy.db');
-  await backupAsItIs(house.path, copy);
-  await house.addStore({ key: merchantKey(2) });
-  await house.start();
-  await untilReady(house);
-  await putOver(house.path, copy);
-  await house.world.advance(1_000);
-  expect(house.running.health().warnings.join()).toContain(fact);
-  expect(await house.ask('/api/new_address')).toMatchObject({ status: 503 });
+  await backupAsItIs(app.path, copy);
+  await app.addStore({ key: merchantKey(2) });
+  await app.start();
+  await untilReady(app);
+  await putOver(app.path, copy);
+  await app.world.advance(1_000);
+  expect(app.running.health().warnings.join()).toContain(fact);
+  expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
 });
 
 test('its snapshots stay as they were, and one of them is put back', async () => {
-  const { house, addresses, latest, snapshot } = await openOverwritten();
-  await house.world.advance(quarterMs);
-  await house.stop();
+  const { app, addresses, latest, snapshot } = await openOverwritten();
+  await app.world.advance(quarterMs);
+  await app.stop();
   expect(readFileSync(latest).equals(snapshot)).toBe(true);
-  restoreFile(latest, house.path, 'before');
-  await house.start();
-  await untilReady(house);
-  expect(addresses).not.toContain(await house.newAddress());
-  expect(house.running.health().warnings.join()).not.toContain(fact);
+  restoreFile(latest, app.path, 'before');
+  await app.start();
+  await untilReady(app);
+  expect(addresses).not.toContain(await app.newAddress());
+  expect(app.running.health().warnings.join()).not.toContain(fact);
 });

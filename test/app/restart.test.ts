@@ -16,23 +16,21 @@ import {
 afterEach(closeApps);
 
 test('P-104 a payment made and confirmed while paygate is down is told once, as it is now', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const [early, late] = [await house.newAddress(), await house.newAddress()];
-  house.pay(early, 1_000);
-  await house.settle();
-  await house.stop();
-  house.chain.mine();
-  house.pay(late, 2_000);
-  house.chain.mine(4);
-  await house.start();
-  await untilReady(house);
-  expect(house.statuses(early)).toEqual(['0', '2']);
-  expect(house.statuses(late)).toEqual(['2']);
+  const app = await openApp();
+  await untilReady(app);
+  const [early, late] = [await app.newAddress(), await app.newAddress()];
+  app.pay(early, 1_000);
+  await app.settle();
+  await app.stop();
+  app.chain.mine();
+  app.pay(late, 2_000);
+  app.chain.mine(4);
+  await app.start();
+  await untilReady(app);
+  expect(app.statuses(early)).toEqual(['0', '2']);
+  expect(app.statuses(late)).toEqual(['2']);
 
-  const compared = house.world.logs.filter(
-    ({ message }) => message === 'every address is compared',
-  );
+  const compared = app.world.logs.filter(({ message }) => message === 'every address is compared');
   expect(compared).toHaveLength(2);
   // Two that were given out, and those that are derived ahead of them.
   const server = expect.stringMatching(/^tcp:/);
@@ -40,178 +38,178 @@ test('P-104 a payment made and confirmed while paygate is down is told once, as 
 });
 
 test('P-104 a payment that is spent again while paygate is down is told like any other', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const address = await house.newAddress();
-  await house.stop();
-  const txid = house.pay(address, 20_000) as Txid;
-  house.chain.mine();
-  spendFromWallet(house.chain, txid, 0);
-  house.chain.mine(2);
-  await house.start();
-  await untilReady(house);
-  expect(house.callbacks()).toEqual([{ status: '2', addr: address, value: '20000', txid }]);
+  const app = await openApp();
+  await untilReady(app);
+  const address = await app.newAddress();
+  await app.stop();
+  const txid = app.pay(address, 20_000) as Txid;
+  app.chain.mine();
+  spendFromWallet(app.chain, txid, 0);
+  app.chain.mine(2);
+  await app.start();
+  await untilReady(app);
+  expect(app.callbacks()).toEqual([{ status: '2', addr: address, value: '20000', txid }]);
 });
 
 test('a callback that was owed when paygate stopped is sent after the start, same id', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  house.receiver.script('reset');
-  const address = await house.newAddress();
-  house.pay(address, 1_000);
-  await house.settle();
-  await house.stop();
-  await house.start();
-  await untilReady(house);
-  await house.world.advance(10_000);
-  await house.settle();
-  const ids = house.receiver.requests.map(({ headers }) => headers['webhook-id']);
+  const app = await openApp();
+  await untilReady(app);
+  app.receiver.script('reset');
+  const address = await app.newAddress();
+  app.pay(address, 1_000);
+  await app.settle();
+  await app.stop();
+  await app.start();
+  await untilReady(app);
+  await app.world.advance(10_000);
+  await app.settle();
+  const ids = app.receiver.requests.map(({ headers }) => headers['webhook-id']);
   expect(ids).toHaveLength(2);
   expect(new Set(ids).size).toBe(1);
 });
 
 test('a clean stop leaves one complete file', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  await house.newAddress();
-  expect(statSync(`${house.path}-wal`).size).toBeGreaterThan(0);
-  await house.stop();
-  expect(statSync(`${house.path}-wal`).size).toBe(0);
+  const app = await openApp();
+  await untilReady(app);
+  await app.newAddress();
+  expect(statSync(`${app.path}-wal`).size).toBeGreaterThan(0);
+  await app.stop();
+  expect(statSync(`${app.path}-wal`).size).toBe(0);
 });
 
 test('a restored older copy of the file never issues an address again', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const before = [await house.newAddress()];
-  const after = await loseByRestore(house, async () => [
-    await house.newAddress(),
-    await house.newAddress(),
+  const app = await openApp();
+  await untilReady(app);
+  const before = [await app.newAddress()];
+  const after = await loseByRestore(app, async () => [
+    await app.newAddress(),
+    await app.newAddress(),
   ]);
-  await house.start();
-  await untilReady(house);
-  expect(house.running.health().warnings.join()).toContain('this database is a copy');
-  const restored = await house.newAddress();
+  await app.start();
+  await untilReady(app);
+  expect(app.running.health().warnings.join()).toContain('this database is a copy');
+  const restored = await app.newAddress();
   expect([...before, ...after, restored]).toEqual(firstAddresses(merchantKey(), 4));
 });
 
 test('P-61 a payment to an address that only the lost file had issued calls back', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const lost = await loseByRestore(house, () => house.newAddress());
-  house.pay(lost, 3_000);
-  await house.start();
-  await untilReady(house);
-  expect(house.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
+  const app = await openApp();
+  await untilReady(app);
+  const lost = await loseByRestore(app, () => app.newAddress());
+  app.pay(lost, 3_000);
+  await app.start();
+  await untilReady(app);
+  expect(app.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
 test('P-105 such a payment that several stores of a wallet may wait for is said to whoever runs paygate', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
-  const lost = await loseByRestore(house, () => house.newAddress('?match_callback=/second'));
-  await house.start();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
+  await app.addStore({ name: 'Second', callbackUrl: `${app.receiver.origin}/second` });
+  const lost = await loseByRestore(app, () => app.newAddress('?match_callback=/second'));
+  await app.start();
+  await untilReady(app);
   const unclaimed = () =>
-    house.running.health().warnings.filter((each) => each.includes('no shop is told of them'));
+    app.running.health().warnings.filter((each) => each.includes('no shop is told of them'));
   expect(unclaimed()).toEqual([]);
-  house.pay(lost, 3_000);
-  await house.settle();
-  expect(house.callbacks()).toEqual([]);
+  app.pay(lost, 3_000);
+  await app.settle();
+  expect(app.callbacks()).toEqual([]);
   expect(unclaimed()).toEqual([expect.stringContaining('1 payment(s)')]);
-  house.world.jumpWallClock(31 * 86_400_000);
+  app.world.jumpWallClock(31 * 86_400_000);
   expect(unclaimed()).toEqual([]);
 });
 
 test('such a payment calls the store that a removed one of the same wallet made room for', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  await house.withStore(({ catalog, database }) =>
-    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  const app = await openApp();
+  await untilReady(app);
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, app.world.now(), 1, false)),
   );
-  await house.addStore({ name: 'New', callbackUrl: `${house.receiver.origin}/new` });
-  const lost = await loseByRestore(house, () => house.newAddress());
-  house.pay(lost, 3_000);
-  await house.start();
-  await untilReady(house);
-  expect(house.callbacks()).toMatchObject([{ addr: lost, status: '0' }]);
-  expect(house.receiver.requests[0]?.url).toContain('/new?');
+  await app.addStore({ name: 'New', callbackUrl: `${app.receiver.origin}/new` });
+  const lost = await loseByRestore(app, () => app.newAddress());
+  app.pay(lost, 3_000);
+  await app.start();
+  await untilReady(app);
+  expect(app.callbacks()).toMatchObject([{ addr: lost, status: '0' }]);
+  expect(app.receiver.requests[0]?.url).toContain('/new?');
 });
 
 test('without its mark a file that has issued skips 100 indexes', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  await house.newAddress();
-  await house.stop();
-  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
-  await house.start();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
+  await app.newAddress();
+  await app.stop();
+  rmSync(app.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  await app.start();
+  await untilReady(app);
   const [expected] = firstAddresses(merchantKey(), 102).slice(101);
-  expect(await house.newAddress()).toBe(expected);
-  await house.stop();
-  await house.start();
-  await untilReady(house);
+  expect(await app.newAddress()).toBe(expected);
+  await app.stop();
+  await app.start();
+  await untilReady(app);
   // That it is a copy is said until somebody has read it; the merchant's wallet must look further as long as it is so.
-  expect(house.running.health().warnings).toEqual([
+  expect(app.running.health().warnings).toEqual([
     expect.stringContaining('this database is a copy'),
     expect.stringContaining('--wallet-gap 140'),
   ]);
 });
 
 test('P-61 a payment beyond what a file without its mark skips calls back, though it was derived ahead', async () => {
-  const house = await openApp({ store: { startIndex: 300 } });
-  await untilReady(house);
-  await house.newAddress();
-  await house.world.advance(100);
-  await house.running.idle();
-  const lost = await loseByRestore(house, async () => {
-    for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
-    return house.newAddress();
+  const app = await openApp({ store: { startIndex: 300 } });
+  await untilReady(app);
+  await app.newAddress();
+  await app.world.advance(100);
+  await app.running.idle();
+  const lost = await loseByRestore(app, async () => {
+    for (let issued = 0; issued < 110; issued += 1) await app.newAddress();
+    return app.newAddress();
   });
-  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
-  house.pay(lost, 3_000);
-  await house.start();
-  await untilReady(house);
-  expect(house.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
+  rmSync(app.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  app.pay(lost, 3_000);
+  await app.start();
+  await untilReady(app);
+  expect(app.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
 test('nor does it call a store that was added in place of its own before the chain could be asked', async () => {
-  const house = await openApp({ store: { startIndex: 300 } });
-  await untilReady(house);
-  await house.newAddress();
-  const lost = await loseByRestore(house, async () => {
-    for (let issued = 0; issued < 110; issued += 1) await house.newAddress();
-    return house.newAddress();
+  const app = await openApp({ store: { startIndex: 300 } });
+  await untilReady(app);
+  await app.newAddress();
+  const lost = await loseByRestore(app, async () => {
+    for (let issued = 0; issued < 110; issued += 1) await app.newAddress();
+    return app.newAddress();
   });
-  rmSync(house.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
-  house.pay(lost, 3_000);
-  house.server.inject({ kind: 'error', code: 1, message: 'busy', when: () => true });
-  await house.start();
-  await house.world.advance(1_000);
-  await house.withStore(({ catalog, database }) =>
-    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  rmSync(app.path.replace(/paygate\.db$/, '.paygate-mark'), { recursive: true });
+  app.pay(lost, 3_000);
+  app.server.inject({ kind: 'error', code: 1, message: 'busy', when: () => true });
+  await app.start();
+  await app.world.advance(1_000);
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, app.world.now(), 1, false)),
   );
-  await house.addStore({ name: 'New', callbackUrl: `${house.receiver.origin}/new` });
-  house.server.heal();
-  await house.world.advance(60_000);
-  await untilReady(house);
-  expect(house.callbacks()).toEqual([]);
-  expect(house.running.health().warnings.join()).toContain('no shop is told of them');
+  await app.addStore({ name: 'New', callbackUrl: `${app.receiver.origin}/new` });
+  app.server.heal();
+  await app.world.advance(60_000);
+  await untilReady(app);
+  expect(app.callbacks()).toEqual([]);
+  expect(app.running.health().warnings.join()).toContain('no shop is told of them');
 });
 
 test('a plain restart skips nothing and warns of nothing', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const issued = [await house.newAddress()];
-  await house.stop();
-  await house.start();
-  await untilReady(house);
-  issued.push(await house.newAddress());
+  const app = await openApp();
+  await untilReady(app);
+  const issued = [await app.newAddress()];
+  await app.stop();
+  await app.start();
+  await untilReady(app);
+  issued.push(await app.newAddress());
   expect(issued).toEqual(firstAddresses(merchantKey(), 2));
-  expect(house.running.health()).toMatchObject({ status: 'ok', warnings: [] });
+  expect(app.running.health()).toMatchObject({ status: 'ok', warnings: [] });
 });
 
 test('a wallet that was used before goes on after its last used index', async () => {
-  const house = await openApp({
+  const app = await openApp({
     before: (chain) => {
       const used = firstAddresses(merchantKey(), 18);
       chain.pay([{ address: used[2] ?? '', valueSat: 1_000 }]);
@@ -219,92 +217,92 @@ test('a wallet that was used before goes on after its last used index', async ()
       chain.mine();
     },
   });
-  await untilReady(house);
+  await untilReady(app);
   const [expected] = firstAddresses(merchantKey(), 19).slice(18);
-  expect(await house.newAddress()).toBe(expected);
+  expect(await app.newAddress()).toBe(expected);
 });
 
 test('a wallet waits for its first scan, and says so', async () => {
-  const house = await openApp();
-  const { status, headers, body } = await house.ask('/api/new_address');
+  const app = await openApp();
+  const { status, headers, body } = await app.ask('/api/new_address');
   expect(status).toBe(503);
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
   expect(body.message).toContain('scanned');
-  await untilReady(house);
-  expect((await house.ask('/api/new_address')).status).toBe(200);
+  await untilReady(app);
+  expect((await app.ask('/api/new_address')).status).toBe(200);
 });
 
 test('a store added while paygate runs is taken up within a second', async () => {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const key = merchantKey(2, 'p2tr');
-  await house.addStore({ name: 'Second', key, callbackUrl: `${house.receiver.origin}/second` });
-  await house.world.advance(1_000);
-  await untilReady(house);
-  const address = await house.newAddress('?match_callback=/second');
+  await app.addStore({ name: 'Second', key, callbackUrl: `${app.receiver.origin}/second` });
+  await app.world.advance(1_000);
+  await untilReady(app);
+  const address = await app.newAddress('?match_callback=/second');
   expect([address]).toEqual(firstAddresses(key, 1));
-  house.pay(address, 6_000);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
+  app.pay(address, 6_000);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
 });
 
 test('with no server at the start the API issues, says so, and catches up', async () => {
-  const house = await openApp({ store: { startIndex: 0 } });
-  await untilReady(house);
-  await house.stop();
-  const refusal = house.server.inject({ kind: 'refuse' });
-  await house.start();
-  const address = await house.newAddress();
-  const txid = house.pay(address, 5_000);
-  house.chain.mine();
-  await house.world.until(() => house.running.health().electrum.servers[0]?.error !== undefined);
-  expect(house.running.health()).toMatchObject({
+  const app = await openApp({ store: { startIndex: 0 } });
+  await untilReady(app);
+  await app.stop();
+  const refusal = app.server.inject({ kind: 'refuse' });
+  await app.start();
+  const address = await app.newAddress();
+  const txid = app.pay(address, 5_000);
+  app.chain.mine();
+  await app.world.until(() => app.running.health().electrum.servers[0]?.error !== undefined);
+  expect(app.running.health()).toMatchObject({
     status: 'degraded',
     warnings: [expect.stringContaining('no Electrum server is connected')],
   });
   refusal();
-  await house.world.advance(60_000);
-  await untilReady(house);
-  expect(house.callbacks()).toEqual([{ status: '1', addr: address, value: '5000', txid }]);
+  await app.world.advance(60_000);
+  await untilReady(app);
+  expect(app.callbacks()).toEqual([{ status: '1', addr: address, value: '5000', txid }]);
 });
 
 test('a removed store issues no more, but payments to its addresses call back', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const address = await house.newAddress();
-  await house.withStore(({ catalog, database }) =>
-    database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, false)),
+  const app = await openApp();
+  await untilReady(app);
+  const address = await app.newAddress();
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, app.world.now(), 1, false)),
   );
-  const { status, body } = await house.ask('/api/new_address');
+  const { status, body } = await app.ask('/api/new_address');
   expect([status, body.error.code]).toEqual([400, 1001]);
-  house.pay(address, 5_000);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
+  app.pay(address, 5_000);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
 });
 
 test('what a stop leaves of a reorganisation is looked at after it, also where each status is as before', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const address = await house.newAddress();
-  house.pay(address, 50_000);
-  await house.settle();
-  house.chain.mine();
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0', '1']);
+  const app = await openApp();
+  await untilReady(app);
+  const address = await app.newAddress();
+  app.pay(address, 50_000);
+  await app.settle();
+  app.chain.mine();
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0', '1']);
   const when = (method: string) => method === 'blockchain.scripthash.get_history';
-  const answers = house.server.inject({ kind: 'hang', when });
+  const answers = app.server.inject({ kind: 'hang', when });
   // Into another block of the same height.
-  house.chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
-  house.chain.mine();
-  house.chain.mine();
-  await house.world.until(
-    () => house.world.logs.some(({ message }) => message === 'the best chain was reorganised'),
+  app.chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
+  app.chain.mine();
+  app.chain.mine();
+  await app.world.until(
+    () => app.world.logs.some(({ message }) => message === 'the best chain was reorganised'),
     'the other branch',
   );
-  await house.stop();
+  await app.stop();
   answers();
-  await house.start();
-  await untilReady(house);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0', '1', '2']);
+  await app.start();
+  await untilReady(app);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0', '1', '2']);
 });

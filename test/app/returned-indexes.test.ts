@@ -25,11 +25,11 @@ const range = (from: number, until: number): string[] =>
 
 /** A file as the lies of a server left it: index 0 is issued, then 30 are left out, and 31 is issued. */
 async function damaged(): Promise<TestApp> {
-  const house = await openApp();
-  await untilReady(house);
-  expect(await house.newAddress()).toBe(addressAt(0));
-  await house.stop();
-  await house.withStore(async ({ database, instance, addresses: { deriveAhead } }) => {
+  const app = await openApp();
+  await untilReady(app);
+  expect(await app.newAddress()).toBe(addressAt(0));
+  await app.stop();
+  await app.withStore(async ({ database, instance, addresses: { deriveAhead } }) => {
     await database.write((tx) => {
       deriveAhead(tx, 1, 80);
       const { orm } = database;
@@ -45,141 +45,141 @@ async function damaged(): Promise<TestApp> {
       }
       orm.update(wallets).set({ nextIndex: 31 }).run();
     });
-    const mark = openHighWaterMark(house.path, instance);
+    const mark = openHighWaterMark(app.path, instance);
     await mark.raise([{ wallet: markName(merchantKey().descriptor), from: 31, to: 31 }]);
     mark.close();
   });
-  await house.start();
-  await untilReady(house);
-  expect(await house.newAddress()).toBe(addressAt(31));
-  return house;
+  await app.start();
+  await untilReady(app);
+  expect(await app.newAddress()).toBe(addressAt(31));
+  return app;
 }
 
-const recheck = async (house: TestApp): Promise<void> => {
-  await house.withStore(({ database, catalog }) =>
+const recheck = async (app: TestApp): Promise<void> => {
+  await app.withStore(({ database, catalog }) =>
     database.write((tx) => askForRecheck(tx, catalog, 1)),
   );
-  await house.world.advance(1_000);
-  await house.settle();
+  await app.world.advance(1_000);
+  await app.settle();
 };
 
-const newAddresses = async (house: TestApp, count: number): Promise<string[]> => {
+const newAddresses = async (app: TestApp, count: number): Promise<string[]> => {
   const made: string[] = [];
-  for (let at = 0; at < count; at += 1) made.push(await house.newAddress());
+  for (let at = 0; at < count; at += 1) made.push(await app.newAddress());
   return made;
 };
 
 test('P-17 are given out before the counter rises on, each once', async () => {
-  const house = await damaged();
-  await recheck(house);
-  expect(await newAddresses(house, 31)).toEqual([...range(1, 31), addressAt(32)]);
+  const app = await damaged();
+  await recheck(app);
+  expect(await newAddresses(app, 31)).toEqual([...range(1, 31), addressAt(32)]);
 });
 
 test('stay left out where a block proves that they were used', async () => {
-  const house = await damaged();
-  for (const index of [1, 3]) house.pay(addressAt(index), 5_000);
-  house.chain.mine();
-  await house.settle();
-  await recheck(house);
-  expect(await newAddresses(house, 2)).toEqual([addressAt(2), addressAt(4)]);
+  const app = await damaged();
+  for (const index of [1, 3]) app.pay(addressAt(index), 5_000);
+  app.chain.mine();
+  await app.settle();
+  await recheck(app);
+  expect(await newAddresses(app, 2)).toEqual([addressAt(2), addressAt(4)]);
 });
 
 test('wait for a server that can be asked', async () => {
-  const house = await damaged();
-  house.server.inject({
+  const app = await damaged();
+  app.server.inject({
     kind: 'error',
     code: 1,
     message: 'busy',
     when: (method) => method.endsWith('get_history'),
   });
-  await recheck(house);
-  expect(await house.newAddress()).toBe(addressAt(32));
+  await recheck(app);
+  expect(await app.newAddress()).toBe(addressAt(32));
 });
 
 test('are watched: a payment to one is told', async () => {
-  const house = await damaged();
-  await recheck(house);
-  const address = await house.newAddress();
-  house.pay(address, 5_000);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
+  const app = await damaged();
+  await recheck(app);
+  const address = await app.newAddress();
+  app.pay(address, 5_000);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
 });
 
 test('go on after a restart, silently', async () => {
-  const house = await damaged();
-  await recheck(house);
-  const [first] = await newAddresses(house, 1);
-  await house.stop();
-  await house.start();
-  await untilReady(house);
-  expect([first, ...(await newAddresses(house, 1))]).toEqual(range(1, 3));
-  expect(house.running.health().warnings.join()).not.toContain('copy');
+  const app = await damaged();
+  await recheck(app);
+  const [first] = await newAddresses(app, 1);
+  await app.stop();
+  await app.start();
+  await untilReady(app);
+  expect([first, ...(await newAddresses(app, 1))]).toEqual(range(1, 3));
+  expect(app.running.health().warnings.join()).not.toContain('copy');
 });
 
 test('P-17 are given out by no copy of the file', async () => {
-  const house = await damaged();
-  await recheck(house);
-  const given = await loseByRestore(house, () => newAddresses(house, 2));
+  const app = await damaged();
+  await recheck(app);
+  const given = await loseByRestore(app, () => newAddresses(app, 2));
   expect(given).toEqual(range(1, 3));
-  await house.start();
-  await untilReady(house);
-  expect(house.running.health().warnings.join()).toContain('this database is a copy');
-  expect(range(0, 32)).not.toContain(await house.newAddress());
-  await recheck(house);
-  expect(range(0, 32)).not.toContain(await house.newAddress());
+  await app.start();
+  await untilReady(app);
+  expect(app.running.health().warnings.join()).toContain('this database is a copy');
+  expect(range(0, 32)).not.toContain(await app.newAddress());
+  await recheck(app);
+  expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
 test('P-17 are given out by no older file that was written over the newer one', async () => {
-  const house = await damaged();
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  await recheck(house);
-  const given = await newAddresses(house, 2);
+  const app = await damaged();
+  await app.stop();
+  copyFileSync(app.path, `${app.path}.bak`);
+  await app.start();
+  await untilReady(app);
+  await recheck(app);
+  const given = await newAddresses(app, 2);
   expect(given).toEqual(range(1, 3));
-  await house.stop();
-  copyFileSync(`${house.path}.bak`, house.path);
-  await house.start();
-  await untilReady(house);
-  expect(house.running.health().warnings.join()).toContain('this database is a copy');
-  await recheck(house);
-  expect(range(0, 32)).not.toContain(await house.newAddress());
+  await app.stop();
+  copyFileSync(`${app.path}.bak`, app.path);
+  await app.start();
+  await untilReady(app);
+  expect(app.running.health().warnings.join()).toContain('this database is a copy');
+  await recheck(app);
+  expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
 test('P-17 are given out by no older file of which the mark began its last raise', async () => {
-  const house = await damaged();
-  await recheck(house);
-  const [first] = await newAddresses(house, 1);
+  const app = await damaged();
+  await recheck(app);
+  const [first] = await newAddresses(app, 1);
   expect(first).toBe(addressAt(1));
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  expect(await newAddresses(house, 1)).toEqual([addressAt(2)]);
-  await house.stop();
-  copyFileSync(`${house.path}.bak`, house.path);
-  await house.start();
-  await untilReady(house);
-  expect(range(0, 32)).not.toContain(await house.newAddress());
+  await app.stop();
+  copyFileSync(app.path, `${app.path}.bak`);
+  await app.start();
+  await untilReady(app);
+  expect(await newAddresses(app, 1)).toEqual([addressAt(2)]);
+  await app.stop();
+  copyFileSync(`${app.path}.bak`, app.path);
+  await app.start();
+  await untilReady(app);
+  expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
 test('P-17 are given out by no older file that was written over the newer one, however often it was restarted', async () => {
-  const house = await damaged();
-  await recheck(house);
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
-  expect(await newAddresses(house, 1)).toEqual([addressAt(1)]);
-  await house.stop();
-  copyFileSync(`${house.path}.bak`, house.path);
+  const app = await damaged();
+  await recheck(app);
+  await app.stop();
+  copyFileSync(app.path, `${app.path}.bak`);
+  await app.start();
+  await untilReady(app);
+  expect(await newAddresses(app, 1)).toEqual([addressAt(1)]);
+  await app.stop();
+  copyFileSync(`${app.path}.bak`, app.path);
   for (let restart = 0; restart < 2; restart += 1) {
-    await house.start();
-    await untilReady(house);
-    await house.stop();
+    await app.start();
+    await untilReady(app);
+    await app.stop();
   }
-  await house.start();
-  await untilReady(house);
-  expect(range(0, 32)).not.toContain(await house.newAddress());
+  await app.start();
+  await untilReady(app);
+  expect(range(0, 32)).not.toContain(await app.newAddress());
 });

@@ -10,120 +10,119 @@ afterEach(closeApps);
 async function withShopAway(servers = 1) {
   let isAway = true;
   const answer = () => ({ status: isAway ? 503 : 200 });
-  const house = await openApp({ servers, receiver: { answer } });
-  await untilReady(house);
-  const address = await house.newAddress();
-  const txid = house.pay(address, 50_000) as Txid;
-  await house.settle();
+  const app = await openApp({ servers, receiver: { answer } });
+  await untilReady(app);
+  const address = await app.newAddress();
+  const txid = app.pay(address, 50_000) as Txid;
+  await app.settle();
   let before = 0;
   const comeBack = () => {
-    before = house.statuses(address).length;
+    before = app.statuses(address).length;
     isAway = false;
   };
-  const heard = () => house.statuses(address).slice(before);
-  return { house, txid, comeBack, heard };
+  const heard = () => app.statuses(address).slice(before);
+  return { app, txid, comeBack, heard };
 }
 
-async function mine(house: TestApp, blocks: number): Promise<void> {
+async function mine(app: TestApp, blocks: number): Promise<void> {
   for (let count = 0; count < blocks; count += 1) {
-    house.chain.mine();
-    await house.settle();
+    app.chain.mine();
+    await app.settle();
   }
 }
 
-async function pass(house: TestApp, ms: number): Promise<void> {
-  await house.world.advance(ms);
-  await house.settle();
+async function pass(app: TestApp, ms: number): Promise<void> {
+  await app.world.advance(ms);
+  await app.settle();
 }
 
-const newest = (house: TestApp) =>
-  house.withStore(async ({ outbox }) => outbox.list({ limit: 1 })[0]);
+const newest = (app: TestApp) => app.withStore(async ({ outbox }) => outbox.list({ limit: 1 })[0]);
 
-const states = (house: TestApp) =>
-  house.withStore(async ({ paymentView: paymentDesk }) =>
+const states = (app: TestApp) =>
+  app.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 9 }).map((row) => row.state),
   );
 
-const resend = (house: TestApp) =>
-  house.withStore(({ database, outbox }) =>
+const resend = (app: TestApp) =>
+  app.withStore(({ database, outbox }) =>
     database.write((tx) =>
-      outbox.resend(tx, house.world.now(), outbox.list({ limit: 1 })[0]?.id ?? 0),
+      outbox.resend(tx, app.world.now(), outbox.list({ limit: 1 })[0]?.id ?? 0),
     ),
   );
 
 describe.each([1, 2])('with %i server(s)', (servers) => {
   test('P-119 a shop that was away hears no 2 of a payment that a reorganisation took back', async () => {
-    const { house, comeBack, heard } = await withShopAway(servers);
-    await mine(house, 2);
-    house.chain.reorganise(2, { transactions: 'drop' });
-    await house.outlastAbsence();
-    await mine(house, 1);
-    expect(await states(house)).toEqual(['dropped']);
-    expect(await newest(house)).toMatchObject({ status: 2, state: 'held' });
+    const { app, comeBack, heard } = await withShopAway(servers);
+    await mine(app, 2);
+    app.chain.reorganise(2, { transactions: 'drop' });
+    await app.outlastAbsence();
+    await mine(app, 1);
+    expect(await states(app)).toEqual(['dropped']);
+    expect(await newest(app)).toMatchObject({ status: 2, state: 'held' });
     comeBack();
-    await pass(house, 600_000);
+    await pass(app, 600_000);
     expect(heard()).toEqual([]);
   });
 
   test('P-119 nor a 0 of one that was replaced and pays it no more', async () => {
-    const { house, txid, comeBack, heard } = await withShopAway(servers);
-    house.chain.replace(txid, []);
-    await house.outlastAbsence();
-    await mine(house, 2);
-    expect(await states(house)).toEqual(['dropped']);
+    const { app, txid, comeBack, heard } = await withShopAway(servers);
+    app.chain.replace(txid, []);
+    await app.outlastAbsence();
+    await mine(app, 2);
+    expect(await states(app)).toEqual(['dropped']);
     comeBack();
-    await pass(house, 600_000);
+    await pass(app, 600_000);
     expect(heard()).toEqual([]);
   });
 });
 
 test('P-119 what was held for a payment that is gone is told once it returns with the same status', async () => {
-  const { house, txid, comeBack, heard } = await withShopAway();
-  house.chain.evict(txid);
-  await house.outlastAbsence();
-  expect(await newest(house)).toMatchObject({ status: 0, state: 'held' });
+  const { app, txid, comeBack, heard } = await withShopAway();
+  app.chain.evict(txid);
+  await app.outlastAbsence();
+  expect(await newest(app)).toMatchObject({ status: 0, state: 'held' });
   comeBack();
-  await pass(house, 60_000);
+  await pass(app, 60_000);
   expect(heard()).toEqual([]);
-  house.chain.rebroadcast(txid);
-  await house.settle();
-  await pass(house, 1_000);
+  app.chain.rebroadcast(txid);
+  await app.settle();
+  await pass(app, 1_000);
   expect(heard()).toEqual(['0']);
 });
 
 test('P-31 P-119 while its block has left the chain and nobody names the payment, no 2 goes out', async () => {
-  const { house, comeBack, heard } = await withShopAway();
-  await mine(house, 2);
-  house.chain.reorganise(2, { transactions: 'drop' });
-  await house.settle();
+  const { app, comeBack, heard } = await withShopAway();
+  await mine(app, 2);
+  app.chain.reorganise(2, { transactions: 'drop' });
+  await app.settle();
   comeBack();
-  await pass(house, 20_000);
-  expect(await newest(house)).toMatchObject({ status: 2, state: 'owed' });
+  await pass(app, 20_000);
+  expect(await newest(app)).toMatchObject({ status: 2, state: 'owed' });
   expect(heard()).toEqual([]);
 });
 
 test('P-31 P-119 a start hears of the chain first: no 2 goes out of a block that left it meanwhile', async () => {
-  const { house, comeBack, heard } = await withShopAway();
-  await mine(house, 2);
-  await house.stop();
-  house.chain.reorganise(2, { transactions: 'mempool' });
+  const { app, comeBack, heard } = await withShopAway();
+  await mine(app, 2);
+  await app.stop();
+  app.chain.reorganise(2, { transactions: 'mempool' });
   comeBack();
-  house.world.jumpWallClock(3_600_000);
-  await house.start();
-  await untilReady(house);
-  await house.settle();
+  app.world.jumpWallClock(3_600_000);
+  await app.start();
+  await untilReady(app);
+  await app.settle();
   expect(heard()).toEqual(['0']);
 });
 
 test('neither is sent again by hand', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  house.pay(await house.newAddress(), 50_000);
-  await house.settle();
-  await mine(house, 2);
-  house.chain.reorganise(2, { transactions: 'drop' });
-  await house.settle();
-  await expect(resend(house)).rejects.toThrow('the block of its payment has left the chain');
-  await house.outlastAbsence();
-  await expect(resend(house)).rejects.toThrow('its payment is gone');
+  const app = await openApp();
+  await untilReady(app);
+  app.pay(await app.newAddress(), 50_000);
+  await app.settle();
+  await mine(app, 2);
+  app.chain.reorganise(2, { transactions: 'drop' });
+  await app.settle();
+  await expect(resend(app)).rejects.toThrow('the block of its payment has left the chain');
+  await app.outlastAbsence();
+  await expect(resend(app)).rejects.toThrow('its payment is gone');
 });

@@ -1,5 +1,5 @@
 // The sandbox as a customer and a shop live through it: the demo shop's pages, its callbacks and its Chain
-// page, on the house that `serve` runs.
+// page, on the app that `serve` runs.
 
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';

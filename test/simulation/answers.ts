@@ -12,7 +12,7 @@ import { scriptsOf, walletKey } from './wallet-keys.ts';
 /** Everything that is not answered as it must be, in words. */
 export async function wrongAnswers(run: Run): Promise<string[]> {
   const expected = expectedOf(run);
-  const { payments } = readBooks(run.house.path);
+  const { payments } = readBooks(run.app.path);
   return [
     ...(await wrongTransactions(run, payments, expected)),
     ...(await wrongBalances(run)),
@@ -21,7 +21,7 @@ export async function wrongAnswers(run: Run): Promise<string[]> {
   ];
 }
 
-const ask = (run: Run, path: string): Promise<Reply> => through(run, run.house.ask(path));
+const ask = (run: Run, path: string): Promise<Reply> => through(run, run.app.ask(path));
 
 async function wrongTransactions(
   run: Run,
@@ -71,7 +71,7 @@ const addressesAtOnce = 50;
 const beyond = 25;
 
 async function wrongBalances(run: Run): Promise<string[]> {
-  const onScripts = balances(run.house.chain);
+  const onScripts = balances(run.app.chain);
   const sumOf = (scripts: readonly Uint8Array[]): Balance =>
     scripts
       .flatMap((script) => onScripts.get(Buffer.from(script).toString('hex')) ?? [])
@@ -144,7 +144,7 @@ async function wrongHealth(
   ];
 }
 
-function wrongFile({ house }: Run): string[] {
-  const { ok, faults } = checkFile(house.path);
+function wrongFile({ app }: Run): string[] {
+  const { ok, faults } = checkFile(app.path);
   return ok ? [] : [`the file is damaged: ${faults.join('; ')}`];
 }

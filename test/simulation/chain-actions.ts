@@ -30,7 +30,7 @@ function someOutputs(run: Run, random: Random): Payment[] {
   return Array.from({ length: Number(count) }, () => {
     const to = random.recent(run.given);
     const valueSat = random.chance(0.1) ? random.int(330, 999) : random.int(1_000, 5_000_000);
-    return { script: to?.script ?? run.house.chain.faucet.script, valueSat };
+    return { script: to?.script ?? run.app.chain.faucet.script, valueSat };
   });
 }
 
@@ -39,7 +39,7 @@ const pay: Action = (run, random) =>
     const outputs = someOutputs(run, random);
     const inputs = random.weighted({ confirmed: 4, unconfirmed: 2, any: 4 });
     const options = { rbf: random.chance(0.8), ...(inputs === 'any' ? {} : { inputs }) };
-    const txid = run.house.chain.pay(outputs, options);
+    const txid = run.app.chain.pay(outputs, options);
     return `${short(txid)} ${outputs.map(({ valueSat }) => valueSat).join('+')} from ${inputs}`;
   });
 
@@ -57,11 +57,11 @@ export function spendAll(run: Run, from: Given, outputs: readonly Payment[] = []
   const coins = outputsTo(run, from);
   if (coins.length === 0) return 'no coins';
   const small = outputs.map((output) => ({ ...output, valueSat: 600 }));
-  const txid = run.house.chain.spend(coins, { privateKey: keyOf(from), outputs: small });
+  const txid = run.app.chain.spend(coins, { privateKey: keyOf(from), outputs: small });
   return `${short(txid)} of ${coins.length} coins`;
 }
 
-function outputsTo({ house: { chain } }: Run, { script }: Given): Outpoint[] {
+function outputsTo({ app: { chain } }: Run, { script }: Given): Outpoint[] {
   const blocks = Array.from(
     { length: chain.tipHeight - floorHeight },
     (_, at) => chain.block(floorHeight + 1 + at)?.transactions ?? [],
@@ -89,7 +89,7 @@ function keyOf({ index, shop }: Given): Uint8Array {
 
 const mine: Action = (run, random) =>
   unlessRefused('mine', () => {
-    const { chain } = run.house;
+    const { chain } = run.app;
     const blocks = Number(random.weighted({ 1: 6, 2: 2, 3: 2 }));
     const which = random.weighted({ all: 7, none: 2, some: 3 });
     const to = random.chance(0.08) ? random.recent(run.given)?.script : undefined;
@@ -101,7 +101,7 @@ const mine: Action = (run, random) =>
   });
 
 /** Some of the mempool, each with all that it needs. */
-function withParents({ house: { chain } }: Run, isChosen: (txid: Txid) => boolean): Txid[] {
+function withParents({ app: { chain } }: Run, isChosen: (txid: Txid) => boolean): Txid[] {
   const waiting = chain.mempool();
   const unconfirmed = new Set(waiting.map(({ txid }) => txid));
   const chosen = new Set<Txid>();
@@ -113,7 +113,7 @@ function withParents({ house: { chain } }: Run, isChosen: (txid: Txid) => boolea
 }
 
 const reorganise: Action = (run, random) => {
-  const { chain } = run.house;
+  const { chain } = run.app;
   const depth = Math.min(random.int(1, 6), chain.tipHeight - floorHeight);
   if (depth < 1) return 'reorganise: too early';
   const blocks = depth + random.int(1, 2);
@@ -134,19 +134,19 @@ const someFate = (random: Random, fork: number, blocks: number): Fate => {
 
 const replace: Action = (run, random) =>
   unlessRefused('replace', () => {
-    const old = random.recent(run.house.chain.mempool());
+    const old = random.recent(run.app.chain.mempool());
     if (old === undefined) return 'nothing waits';
     const how = random.weighted({ same: 4, nothing: 3, other: 2 });
     const outputs = how === 'same' ? undefined : how === 'nothing' ? [] : someOutputs(run, random);
-    const txid = run.house.chain.replace(old.txid, outputs);
+    const txid = run.app.chain.replace(old.txid, outputs);
     run.lost.push(old.txid);
     return `${short(old.txid)} by ${short(txid)}, paying ${how}`;
   });
 
 const evict: Action = (run, random) => {
-  const victim = random.recent(run.house.chain.mempool());
+  const victim = random.recent(run.app.chain.mempool());
   if (victim === undefined) return 'evict: nothing waits';
-  run.house.chain.evict(victim.txid);
+  run.app.chain.evict(victim.txid);
   run.lost.push(victim.txid);
   return `evict: ${short(victim.txid)}`;
 };
@@ -155,7 +155,7 @@ const rebroadcast: Action = (run, random) =>
   unlessRefused('rebroadcast', () => {
     const txid = random.recent(run.lost);
     if (txid === undefined) return 'nothing was lost';
-    run.house.chain.rebroadcast(txid);
+    run.app.chain.rebroadcast(txid);
     return short(txid);
   });
 
@@ -176,13 +176,13 @@ const squat: Action = (run, random) =>
     const index = last + random.int(1, 6);
     const { script } = deriveAddress(walletKey(wallet), 0, index) ?? {};
     if (script === undefined) return 'no such child';
-    const txid = run.house.chain.pay([{ script, valueSat: random.int(1_000, 90_000) }]);
+    const txid = run.app.chain.pay([{ script, valueSat: random.int(1_000, 90_000) }]);
     return `${short(txid)} to index ${index} of wallet ${wallet}`;
   });
 
 /** Pays several addresses, one of them twice, and is replaced by one that pays only some of them. */
 const crowd: Action = async (run, random) => {
-  const { chain } = run.house;
+  const { chain } = run.app;
   const chosen = new Set(Array.from({ length: 5 }, () => random.recent(run.given)));
   const scripts = [...chosen].flatMap((given) => given?.script ?? []);
   const [first] = scripts;
@@ -210,7 +210,7 @@ const crowd: Action = async (run, random) => {
 
 /** What was replaced comes back, and what replaced it leaves. */
 const undo: Action = async (run, random) => {
-  const { chain } = run.house;
+  const { chain } = run.app;
   const old = random.recent(chain.mempool());
   if (old === undefined) return 'undo: nothing waits';
   let rival: Txid | undefined;
@@ -228,7 +228,7 @@ const undo: Action = async (run, random) => {
 
 /** Two blocks of the same work, one after the other; some steps later a third one decides. */
 const race: Action = (run, random) => {
-  const { chain } = run.house;
+  const { chain } = run.app;
   const isEmpty = random.chance(0.5);
   chain.mine(1, { include: isEmpty ? 'none' : 'all' });
   const { height } = chain.tip;
@@ -249,7 +249,7 @@ const race: Action = (run, random) => {
 
 /** A race that each server sees from its own side: one has the block of another miner, until the next one decides. */
 const sides: Action = (run, random) => {
-  const { chain, servers } = run.house;
+  const { chain, servers } = run.app;
   const server = random.pick(servers);
   const to = random.chance(0.1) ? random.recent(run.given)?.script : undefined;
   const [own, theirs] = random.pick([

@@ -21,8 +21,8 @@ export interface Copy {
 }
 
 const copy: Action = async (run) => {
-  const path = join(dirname(run.house.path), `copy-${run.step}.db`);
-  await backupAsItIs(run.house.path, path);
+  const path = join(dirname(run.app.path), `copy-${run.step}.db`);
+  await backupAsItIs(run.app.path, path);
   run.copies.push({ path, shops: structuredClone(run.shops), given: [...run.given] });
   return `copy: after ${run.given.length} addresses`;
 };
@@ -30,14 +30,14 @@ const copy: Action = async (run) => {
 const restore: Action = async (run, random) => {
   const chosen = random.recent(run.copies);
   if (chosen === undefined) return 'restore: no copy';
-  await through(run, run.house.stop());
+  await through(run, run.app.stop());
   const before = await meanwhile(run, random);
   // As on another machine: nothing says then how far the file before it went, and a hundred are skipped.
   const isMarkLost = random.chance(0.3) && goneOn(run, chosen) < minSkip;
-  if (isMarkLost) rmSync(markPath(run.house.path));
-  restoreFile(chosen.path, run.house.path, `restored-${run.step}`);
+  if (isMarkLost) rmSync(markPath(run.app.path));
+  restoreFile(chosen.path, run.app.path, `restored-${run.step}`);
   noteRestored(run, chosen);
-  await run.house.start();
+  await run.app.start();
   return `restore: of ${chosen.given.length} addresses, ${run.given.length} were given out${isMarkLost ? ', without its mark' : ''};${before}`;
 };
 

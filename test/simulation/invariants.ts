@@ -52,7 +52,7 @@ export function readBooks(path: string): Books {
 
 /** Everything that is not as it must be, in words. */
 export function violations(run: Run): string[] {
-  const books = readBooks(run.house.path);
+  const books = readBooks(run.app.path);
   const expected = expectedOf(run);
   return [
     ...run.complaints,
@@ -67,7 +67,7 @@ export function violations(run: Run): string[] {
 
 /** What every payment should be, by address and transaction. */
 export const expectedOf = (run: Run): Map<string, Expected> =>
-  recount(run.house.chain, [...run.given, ...skippedOf(run)]);
+  recount(run.app.chain, [...run.given, ...skippedOf(run)]);
 
 /** What is final now may stay so when its shop asks for more from now on. */
 export function noteFinals(run: Run): void {
@@ -84,8 +84,8 @@ interface Skipped {
 }
 
 /** What no shop was given, but a restored file takes for given: whoever pays to it is recorded. */
-function skippedOf({ house, given, shops }: Run): Given[] {
-  const file = new SqliteDatabase(house.path, { readonly: true });
+function skippedOf({ app, given, shops }: Run): Given[] {
+  const file = new SqliteDatabase(app.path, { readonly: true });
   const rows = file
     .prepare<[], Skipped>(
       `select address, script, derivation_index as "index", store_id as storeId
@@ -232,10 +232,10 @@ function wrongIndexes({ given }: Run): string[] {
 }
 
 /** A server that never lied is never banned, whatever the other one said. */
-function wrongBans({ house, liars, world }: Run): string[] {
+function wrongBans({ app, liars, world }: Run): string[] {
   return world.logs
     .filter(({ message }) => message === 'electrum server banned')
-    .filter(({ fields }) => !liars.has(house.labels.indexOf(String(fields.server))))
+    .filter(({ fields }) => !liars.has(app.labels.indexOf(String(fields.server))))
     .map(({ fields }) => `banned without a lie: ${shown(fields)}`);
 }
 

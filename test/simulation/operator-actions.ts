@@ -5,15 +5,15 @@ import { rotatedSecrets } from '../../src/delivery/signature.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import type { Store } from '../../src/store/open-store.ts';
+import { appActions, change, dayMs, open } from './app-actions.ts';
 import { chainActions, meanwhile, spendAll, unlessRefused } from './chain-actions.ts';
-import { change, dayMs, houseActions, open } from './house-actions.ts';
 import { noteFinals, readBooks } from './invariants.ts';
 import type { Shop, Terms } from './recount.ts';
 import { onTheWayMs } from './requests.ts';
 import { type Action, type Run, settle, through } from './run.ts';
 
 const byHand = (run: Run, work: (store: Store, tx: Tx) => void): Promise<void> =>
-  run.house.withStore((store) => store.database.write((tx) => work(store, tx)));
+  run.app.withStore((store) => store.database.write((tx) => work(store, tx)));
 
 /** As `store set --confirmations-above`. */
 const deepen: Action = (run, random) => {
@@ -36,7 +36,7 @@ function setTerms({ world }: Run, shop: Shop, terms: Terms): void {
 const move: Action = (run, random) => {
   const shop = random.pick(run.shops);
   const path = `/${shop.name}/${run.step}`;
-  change(run, shop, { callback_url: `${run.house.receiver.origin}${path}?secret=s3cr3t` });
+  change(run, shop, { callback_url: `${run.app.receiver.origin}${path}?secret=s3cr3t` });
   setTerms(run, shop, { ...shop.terms, path });
   return `move: ${shop.name} to ${path}`;
 };
@@ -67,7 +67,7 @@ async function setStopped(run: Run, shop: Shop, isStopped: boolean): Promise<voi
 /** As `store remove --stop-callbacks`, or without it once more. */
 const hush: Action = async (run, random) => {
   const shop = random.pick(run.shops);
-  if (!shop.archived && open(run).length === 1) return houseActions.found(run, random);
+  if (!shop.archived && open(run).length === 1) return appActions.found(run, random);
   await setStopped(run, shop, shop.stoppedAt === undefined);
   if (shop.stoppedAt === undefined) return `hush: ${shop.name} is told again`;
   await run.world.advance(onTheWayMs + 1_000);
@@ -77,7 +77,7 @@ const hush: Action = async (run, random) => {
 
 /** As `callbacks resend`. */
 const resend: Action = async (run, random) => {
-  const callback = random.recent(readBooks(run.house.path).callbacks);
+  const callback = random.recent(readBooks(run.app.path).callbacks);
   if (callback === undefined) return 'resend: nothing was told';
   const { id, state, status } = callback;
   const what = `resend: ${id}, status ${status}, ${state}`;
@@ -110,7 +110,7 @@ export async function reopen(run: Run): Promise<void> {
   for (const shop of run.shops) {
     if (shop.stoppedAt !== undefined) await setStopped(run, shop, false);
   }
-  if (run.house.running.health().callbacks.exhausted === 0) return;
+  if (run.app.running.health().callbacks.exhausted === 0) return;
   for (const shop of run.shops) await resendFailed(run, shop);
 }
 
@@ -130,7 +130,7 @@ const neglect: Action = async (run, random) => {
     await settle(run);
   }
   run.merchant = merchant;
-  return `neglect: ${run.house.running.health().callbacks.exhausted} callbacks given up`;
+  return `neglect: ${run.app.running.health().callbacks.exhausted} callbacks given up`;
 };
 
 /** A machine that slept for long, or whose clock is set back for a while. */
@@ -155,16 +155,16 @@ const leap: Action = (run, random) => {
 const away: Action = async (run, random) => {
   const to = random.recent(run.given);
   if (to === undefined) return 'away: nothing was given out';
-  const { house } = run;
-  await through(run, house.stop());
+  const { app } = run;
+  await through(run, app.stop());
   const spent = unlessRefused('spent', () => {
-    house.chain.pay([{ script: to.script, valueSat: random.int(5_000, 500_000) }]);
-    house.chain.mine(random.int(1, 3));
+    app.chain.pay([{ script: to.script, valueSat: random.int(5_000, 500_000) }]);
+    app.chain.mine(random.int(1, 3));
     return spendAll(run, to);
   });
-  if (random.chance(0.5)) house.chain.mine();
+  if (random.chance(0.5)) app.chain.mine();
   const happened = await meanwhile(run, random);
-  await house.start();
+  await app.start();
   return `away: paid to index ${to.index}, ${spent}${happened}`;
 };
 
@@ -172,7 +172,7 @@ const away: Action = async (run, random) => {
 const look: Action = async (run, random) => {
   const given = random.recent(run.given);
   if (given === undefined || given.unseen) return 'look: at nothing';
-  const asked = run.house.ask(`/api/balance?addr=${given.address}`);
+  const asked = run.app.ask(`/api/balance?addr=${given.address}`);
   const { status, body } = await through(run, asked);
   if (status !== 200 && status !== 503) throw new Error(`no balance: ${JSON.stringify(body)}`);
   return `look: at index ${given.index}, ${status}`;

@@ -1,4 +1,4 @@
-// The state of one simulation: the house, what the shops were given and told, what is wrong just now.
+// The state of one simulation: the app, what the shops were given and told, what is wrong just now.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
@@ -39,7 +39,7 @@ export interface Trouble {
 export interface Run {
   readonly seed: number;
   readonly world: SimulationWorld;
-  readonly house: TestApp;
+  readonly app: TestApp;
   readonly shops: Shop[];
   /** In the order in which they were handed out. */
   readonly given: Given[];
@@ -97,7 +97,7 @@ export async function through<T>(run: Run, work: Promise<T>): Promise<T> {
 }
 
 /** Until all that was said so far is worked up and delivered. */
-export const settle = (run: Run): Promise<void> => through(run, run.house.settle());
+export const settle = (run: Run): Promise<void> => through(run, run.app.settle());
 
 /** Ends what is wrong, all of it or what has lasted long enough. */
 export function endTroubles(run: Run, all: boolean): void {
@@ -112,7 +112,7 @@ const watchedBlocks = 110;
 
 /** Remembers what is on the chain now, also when it is gone. */
 export function noteKnown(run: Run): void {
-  const { chain } = run.house;
+  const { chain } = run.app;
   run.newestBlockTime = Math.max(run.newestBlockTime, chain.tip.time);
   for (const transaction of chain.mempool()) run.known.set(transaction.txid, transaction);
   for (let depth = 1; depth <= watchedBlocks; depth += 1) {

@@ -28,13 +28,13 @@ const lies: readonly Lie[] = [
 ];
 
 const disconnect: Action = (run, random) => {
-  const server = random.pick(run.house.servers);
+  const server = random.pick(run.app.servers);
   server.disconnectAll();
   return `disconnect: server ${place(run, server)}`;
 };
 
 const fault: Action = (run, random) => {
-  const server = random.pick(run.house.servers);
+  const server = random.pick(run.app.servers);
   const wrong = someFault(run, random);
   const end = server.inject(wrong);
   const lasts = random.int(1, 6);
@@ -52,7 +52,7 @@ const fault: Action = (run, random) => {
 };
 
 const pause: Action = (run, random) => {
-  const server = random.pick(run.house.servers);
+  const server = random.pick(run.app.servers);
   const lasts = random.int(1, 3);
   server.pause();
   run.troubles.push({ untilStep: run.step + lasts, end: () => server.resume() });
@@ -66,7 +66,7 @@ const heal: Action = (run) => {
 
 /** Another one takes its place, which has not all blocks yet. */
 const swap: Action = (run, random) => {
-  const server = random.pick(run.house.servers);
+  const server = random.pick(run.app.servers);
   const blocks = random.int(1, 6);
   const lasts = random.int(1, 6);
   const end = server.inject({ kind: 'lag', blocks });
@@ -81,7 +81,7 @@ const swap: Action = (run, random) => {
   return `swap: server ${place(run, server)} for one ${blocks} behind, for ${lasts} steps`;
 };
 
-const place = ({ house }: Run, server: SimulatedServer): number => house.servers.indexOf(server);
+const place = ({ app }: Run, server: SimulatedServer): number => app.servers.indexOf(server);
 
 const shown = (fault: Fault): string =>
   JSON.stringify(fault, (name, value) => (name === 'txids' ? value.length : value));
@@ -124,7 +124,7 @@ function someFault(run: Run, random: Random): Fault {
 const fewTimes = (random: Random): { times?: number } =>
   random.chance(0.5) ? { times: random.int(1, 3) } : {};
 
-function someOmission({ house: { chain } }: Run, random: Random): Fault {
+function someOmission({ app: { chain } }: Run, random: Random): Fault {
   const blocks = [0, 1, 2].map((back) => chain.block(chain.tipHeight - back)?.txids ?? []);
   const txids = [...chain.mempool().map(({ txid }) => txid), ...blocks.flat()];
   return {

@@ -4,9 +4,9 @@
 
 import { closeApps, openApp } from '../support/app.ts';
 import { wrongAnswers } from './answers.ts';
+import { appActions, appWeights, firstShop } from './app-actions.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
-import { firstShop, houseActions, houseWeights } from './house-actions.ts';
 import { readBooks, violations } from './invariants.ts';
 import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
 import { createRandom, type Random } from './random.ts';
@@ -19,14 +19,14 @@ import { createSimulationWorld } from './world.ts';
 const actions: Readonly<Record<string, Action>> = {
   ...chainActions,
   ...serverActions,
-  ...houseActions,
+  ...appActions,
   ...fileActions,
   ...operatorActions,
 };
 const weights: Readonly<Record<string, number>> = {
   ...chainWeights,
   ...serverWeights,
-  ...houseWeights,
+  ...appWeights,
   ...fileWeights,
   ...operatorWeights,
 };
@@ -78,7 +78,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
   const random = createRandom(seed);
   const heard: Run['heard'] = [];
   const servers = Number(random.weighted({ 1: 4, 2: 4, 3: 2 }));
-  const house = await openApp({
+  const app = await openApp({
     world,
     servers,
     blocks: baseHeight,
@@ -97,7 +97,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
   const run: Run = {
     seed,
     world,
-    house,
+    app,
     heard,
     shops: [],
     given: [],
@@ -118,11 +118,11 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     step: 0,
     muted: false,
   };
-  house.chain.onChange(() => noteKnown(run));
+  app.chain.onChange(() => noteKnown(run));
   const shop = firstShop(run, random);
   run.steps.push(`${servers} server(s); ${shop.name}, ${shop.required} confirmations`);
   await settle(run);
-  run.steps.push(await houseActions.ask(run, random));
+  run.steps.push(await appActions.ask(run, random));
   return run;
 }
 
@@ -156,15 +156,15 @@ async function pause(run: Run, random: Random): Promise<void> {
 
 /** Everything heals; then time passes until nothing changes and nothing is owed. */
 async function makePeace(run: Run): Promise<void> {
-  const { house, world } = run;
+  const { app, world } = run;
   endTroubles(run, true);
   run.merchant = { answer: { status: 200 } };
-  for (const server of house.servers) {
+  for (const server of app.servers) {
     server.heal();
     server.resume();
     server.announce();
   }
-  if (run.muted) house.chain.mine();
+  if (run.muted) app.chain.mine();
   run.steps.push('peace');
   const wanted = run.muted ? sweepRounds : quietRounds;
   let before = '';
@@ -172,10 +172,10 @@ async function makePeace(run: Run): Promise<void> {
   for (let round = 0; round < mostRounds; round += 1) {
     await settle(run);
     await reopen(run);
-    const { electrum, wallets, callbacks } = house.running.health();
+    const { electrum, wallets, callbacks } = app.running.health();
     const live = electrum.servers.filter(({ state }) => state === 'live').length;
-    const isWhole = electrum.caught_up && live >= Math.min(connected, house.servers.length);
-    const now = JSON.stringify(readBooks(house.path));
+    const isWhole = electrum.caught_up && live >= Math.min(connected, app.servers.length);
+    const now = JSON.stringify(readBooks(app.path));
     const isStill = isWhole && wallets.scanning === 0 && now === before;
     const isOwed = callbacks.owed > 0;
     quiet = isStill && !isOwed ? quiet + 1 : 0;
@@ -183,7 +183,7 @@ async function makePeace(run: Run): Promise<void> {
     before = now;
     await world.advance(isStill && isOwed ? longRoundMs : roundMs);
   }
-  throw new Error(`no peace: ${JSON.stringify(house.running.health())}`);
+  throw new Error(`no peace: ${JSON.stringify(app.running.health())}`);
 }
 
 const told = ({ seed, steps, withLog }: SimulationOptions, run: Run, error: unknown): string =>

@@ -1,5 +1,5 @@
 // A database with one shop, whose wallet was scanned already and whose headers are those of the simulation's first
-// blocks: what every house would do first, and what takes most of the time, done once a process.
+// blocks: what every app would do first, and what takes most of the time, done once a process.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ export async function makeTemplate(): Promise<Template> {
   const server = new SimulatedServer({ chain, timer: world });
   const { port, close } = await server.listen({ host: '127.0.0.1', port: 0 });
 
-  const instance = 'house';
+  const instance = 'template';
   const newInstance = () => instance;
   const opening = { path, create: true, network: 'regtest', newInstance } as const;
   const { database, catalog, keys } = await openStore(opening);

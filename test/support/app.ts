@@ -1,5 +1,5 @@
-// The whole house for a test: paygate as `serve` runs it, on a simulated chain behind a real Electrum
-// server, with a shop's receiver. Sockets and the file are real; the clock is the test's.
+// The whole app for a test: paygate as `serve` runs it, on a simulated chain behind a simulated
+// Electrum server, with a shop's receiver. Sockets and the file are real; the test sets the clock.
 
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
-/** What a callback said, read back from the request line. */
+/** The parameters of a callback, parsed from its request URL. */
 export interface ReceivedCallback {
   readonly status: string;
   readonly addr: string;
@@ -34,7 +34,7 @@ export interface ReceivedCallback {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+  // biome-ignore lint/suspicious/noExplicitAny: each test checks the shape of the response.
   readonly body: any;
 }
 
@@ -45,31 +45,31 @@ export interface TestApp {
   readonly server: SimulatedServer;
   /** What paygate calls the servers, in the same order. */
   readonly labels: readonly string[];
-  /** The server that addresses are watched on. */
+  /** The server at which the addresses are subscribed. */
   inUse(): SimulatedServer;
   readonly receiver: Receiver;
   readonly path: string;
   readonly apiKey: string;
-  /** Where the API listens. */
+  /** Port of the API. */
   readonly port: number;
-  /** Where /metrics are, if they are asked for. */
+  /** Port of /metrics, when the configuration has one. */
   readonly metricsPort: number | undefined;
   running: App;
-  /** Asks the API as a shop does. */
+  /** Sends a request to the API with the shop's key. */
   ask(path: string, init?: RequestInit): Promise<Reply>;
   newAddress(query?: string): Promise<string>;
   /** Pays an address from the faucet. */
   pay(address: string, valueSat: number): string;
-  /** Until everything said so far is worked up and delivered. */
+  /** Waits until every notification so far is processed and its callbacks are delivered. */
   settle(): Promise<void>;
-  /** The half minute after which what nobody names any more is gone. */
+  /** Passes the half minute after which an unreported payment is dropped. */
   outlastAbsence(): Promise<void>;
   /** The callbacks that the shop received so far, in order. */
   callbacks(): ReceivedCallback[];
   statuses(address: string): string[];
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Another connection to the file, as a command of the CLI opens it. */
+  /** Opens another connection to the file, as a command of the CLI does. */
   withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
   addStore(options?: StoreOptions): Promise<StoreRow>;
 }
@@ -83,24 +83,24 @@ export interface StoreOptions {
 }
 
 export interface TestAppOptions {
-  /** How many servers stand before the chain; the first is `server`. */
+  /** Number of Electrum servers on the chain; the first is `server`. */
   readonly servers?: number;
   readonly server?: Partial<ServerOptions>;
   readonly receiver?: ReceiverOptions;
   readonly store?: StoreOptions;
-  /** Blocks of the chain before anything else. */
+  /** Number of blocks that the chain begins with. */
   readonly blocks?: number;
   readonly world?: TestWorld;
   /** A database to begin with a copy of, instead of a new one with a store. */
   readonly file?: { readonly path: string; readonly apiKey: string; readonly instance: string };
-  /** Settings that differ from those of a test: no limits, no trusted proxy. */
+  /** Settings that replace the defaults of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
   readonly checkCopy?: AppOptions['checkCopy'];
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
 
-/** Settings without limits: the clock of a test stands still. */
+/** Settings without rate limits, because the clock of a test stands still. */
 export const withoutLimits = {
   trustedProxy: [],
   walletGap: 20,
@@ -140,19 +140,19 @@ export function spendFromWallet(
   return chain.spend([{ txid, vout }], { privateKey, outputs });
 }
 
-/** More is believed only with the depth of its block's tree. */
+/** A payment above this value needs a proof of the depth of its block's merkle tree. */
 export const largeSat = 1_000_000;
 
 const cleanups: (() => Promise<void>)[] = [];
 
-/** Ends every house of the test; for `afterEach`. */
+/** Stops every app of the test; for `afterEach`. */
 export async function closeApps(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
 export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { world = createTestWorld() } = options;
-  const folder = mkdtempSync(join(tempRoot, 'paygate-house-'));
+  const folder = mkdtempSync(join(tempRoot, 'paygate-app-'));
   cleanups.push(async () => rmSync(folder, { recursive: true }));
   const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
   chain.mine(options.blocks ?? 110);
@@ -171,7 +171,7 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
   }
   const path = join(folder, 'paygate.db');
   const { file } = options;
-  const house = createTestApp({
+  const app = createTestApp({
     world,
     chain,
     servers,
@@ -182,14 +182,14 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
     checkCopy: options.checkCopy,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
-  cleanups.push(() => house.stop());
-  if (file === undefined) await house.addStore(options.store);
+  cleanups.push(() => app.stop());
+  if (file === undefined) await app.addStore(options.store);
   else {
     copyFileSync(file.path, path);
     beginMark(path, file.instance);
   }
-  await house.start();
-  return house;
+  await app.start();
+  return app;
 }
 
 interface TestAppParts {
@@ -217,15 +217,15 @@ function createTestApp(built: TestAppParts): TestApp {
     logLevel: 'info',
     ...built.config,
   };
-  let app: App | undefined;
+  let running: App | undefined;
   let port = 0;
   let metricsPort: number | undefined;
   let { apiKey = '' } = built;
   const [server] = servers;
-  if (server === undefined) throw new Error('a house needs a server');
+  if (server === undefined) throw new Error('a test needs a server');
 
   async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    const newInstance = () => 'house';
+    const newInstance = () => 'test';
     const store = await openStore({ path, create: true, network: 'regtest', newInstance });
     try {
       return await work(store);
@@ -234,7 +234,7 @@ function createTestApp(built: TestAppParts): TestApp {
     }
   }
 
-  const house: TestApp = {
+  const app: TestApp = {
     world,
     chain,
     servers,
@@ -243,8 +243,8 @@ function createTestApp(built: TestAppParts): TestApp {
     receiver,
     path,
     inUse() {
-      const place = addresses.indexOf(house.running.health().electrum.server ?? '');
-      const found = servers[place];
+      const index = addresses.indexOf(app.running.health().electrum.server ?? '');
+      const found = servers[index];
       if (found === undefined) throw new Error('no server is in use');
       return found;
     },
@@ -258,8 +258,8 @@ function createTestApp(built: TestAppParts): TestApp {
       return metricsPort;
     },
     get running() {
-      if (app === undefined) throw new Error('paygate is not running');
-      return app;
+      if (running === undefined) throw new Error('paygate is not running');
+      return running;
     },
     async ask(asked, init = {}) {
       const headers = { Authorization: `Bearer ${apiKey}`, ...init.headers };
@@ -269,33 +269,33 @@ function createTestApp(built: TestAppParts): TestApp {
       return { status: response.status, headers: response.headers, body };
     },
     async newAddress(query = '') {
-      const { status, body } = await house.ask(`/api/new_address${query}`);
+      const { status, body } = await app.ask(`/api/new_address${query}`);
       if (status !== 200) throw new Error(`no address: ${JSON.stringify(body)}`);
       return body.address;
     },
     pay: (address, valueSat) => chain.pay([{ address, valueSat }]),
-    settle: () => house.running.idle(),
+    settle: () => app.running.idle(),
     async outlastAbsence() {
-      await house.settle();
+      await app.settle();
       await world.advance(31_000);
-      await house.settle();
+      await app.settle();
     },
     callbacks: () => receiver.requests.map(({ url }) => parseCallback(url)),
     statuses: (address) =>
-      house.callbacks().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
+      app.callbacks().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
-      app = await buildApp(config, world, {
+      running = await buildApp(config, world, {
         checkCopy: built.checkCopy,
         onFatal: (error) => {
           throw error;
         },
       });
-      ({ port, metricsPort } = await app.start());
+      ({ port, metricsPort } = await running.start());
     },
     async stop() {
-      const running = app;
-      app = undefined;
-      await running?.stop();
+      const stopped = running;
+      running = undefined;
+      await stopped?.stop();
     },
     withStore,
     addStore: (options = {}) =>
@@ -318,7 +318,7 @@ function createTestApp(built: TestAppParts): TestApp {
         });
       }),
   };
-  return house;
+  return app;
 }
 
 function parseCallback(url: string): ReceivedCallback {
@@ -327,23 +327,23 @@ function parseCallback(url: string): ReceivedCallback {
   return { status: read('status'), addr: read('addr'), value: read('value'), txid: read('txid') };
 }
 
-/** Does what is lost by a restore: paygate is stopped then, and a copy of before stands in the file's place. */
-export async function loseByRestore<T>(house: TestApp, work: () => Promise<T>): Promise<T> {
-  await house.stop();
-  copyFileSync(house.path, `${house.path}.bak`);
-  await house.start();
-  await untilReady(house);
+/** Does work, then stops paygate and restores a copy of the file from before that work. */
+export async function loseByRestore<T>(app: TestApp, work: () => Promise<T>): Promise<T> {
+  await app.stop();
+  copyFileSync(app.path, `${app.path}.bak`);
+  await app.start();
+  await untilReady(app);
   const done = await work();
-  await house.stop();
-  renameSync(`${house.path}.bak`, house.path);
+  await app.stop();
+  renameSync(`${app.path}.bak`, app.path);
   return done;
 }
 
-/** One that has caught up. */
+/** Opens an app and waits until it has caught up. */
 export async function openReady(options: TestAppOptions = {}): Promise<TestApp> {
-  const house = await openApp(options);
-  await untilReady(house);
-  return house;
+  const app = await openApp(options);
+  await untilReady(app);
+  return app;
 }
 
 /** Waits until paygate has compared every address with a server and scanned its wallets. */

@@ -84,18 +84,18 @@ export function cheapHash(text: string): string {
   return ['scrypt', 4, 8, 1, salt.toString('base64'), hash.toString('base64')].join(':');
 }
 
-export const setPassword = (house: TestApp, text = password): Promise<void> =>
-  house.withStore((store) =>
-    store.database.write((tx) => store.admin.setPassword(tx, house.world.now(), cheapHash(text))),
+export const setPassword = (app: TestApp, text = password): Promise<void> =>
+  app.withStore((store) =>
+    store.database.write((tx) => store.admin.setPassword(tx, app.world.now(), cheapHash(text))),
   );
 
 /** Somebody who has just signed in. */
-export async function signedIn(house: TestApp, options: VisitorOptions = {}): Promise<Visitor> {
-  await house.withStore(async ({ admin, database }) => {
+export async function signedIn(app: TestApp, options: VisitorOptions = {}): Promise<Visitor> {
+  await app.withStore(async ({ admin, database }) => {
     if (admin.operator() !== undefined) return;
-    await database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password)));
+    await database.write((tx) => admin.setPassword(tx, app.world.now(), cheapHash(password)));
   });
-  const visitor = visitorOf(house, options);
+  const visitor = visitorOf(app, options);
   const seen = await visitor.submit('/dashboard/sign-in', 'sign-in', { password });
   if (seen.status !== 303) throw new Error(`not signed in: ${seen.status} ${seen.text}`);
   return visitor;

@@ -1,4 +1,4 @@
-// A watcher on a store's file before simulated servers, without the rest of the house: for what a house
+// A watcher on a store's file before simulated servers, without the rest of the app: for what a app
 // cannot be set to (another network's rule, a lower limit, servers that are not the operator's own).
 
 import type { Network } from '../../src/bitcoin/network.ts';

@@ -25,7 +25,7 @@ function take(shop: Shop, { status, body }: Reply): Given[] {
 }
 
 const request = (run: Run, { name }: Shop, query = '', init?: RequestInit): Promise<Reply> =>
-  through(run, run.house.ask(`/api/new_address?match_callback=/${name}${query}`, init));
+  through(run, run.app.ask(`/api/new_address?match_callback=/${name}${query}`, init));
 
 export const open = ({ shops }: Run): Shop[] => shops.filter(({ archived }) => !archived);
 
@@ -106,9 +106,9 @@ const jump: Action = (run, random) => {
 };
 
 const restart: Action = async (run, random) => {
-  await through(run, run.house.stop());
+  await through(run, run.app.stop());
   const happened = await meanwhile(run, random);
-  await run.house.start();
+  await run.app.start();
   return `restart:${happened}`;
 };
 
@@ -118,21 +118,21 @@ const restart: Action = async (run, random) => {
  * mark is that of a moment later: its raise was synced, and the commit did not happen.
  */
 const crash: Action = async (run, random) => {
-  const { house, world } = run;
+  const { app, world } = run;
   const torn = random.chance(0.3);
-  const files = [house.path, `${house.path}-wal`].map(photograph);
-  let mark = photographMark(house.path);
+  const files = [app.path, `${app.path}-wal`].map(photograph);
+  let mark = photographMark(app.path);
   world.cutPower();
   if (torn) {
     await request(run, random.pick(open(run)));
-    mark = photographMark(house.path);
+    mark = photographMark(app.path);
   }
-  await through(run, house.stop());
-  rmSync(`${house.path}-shm`, { force: true });
+  await through(run, app.stop());
+  rmSync(`${app.path}-shm`, { force: true });
   for (const put of [...files, mark]) put();
   world.restorePower();
   const happened = await meanwhile(run, random);
-  await house.start();
+  await app.start();
   return `crash${torn ? ' between mark and commit' : ''}:${happened}`;
 };
 
@@ -160,7 +160,7 @@ export function change(
   { id }: Pick<Shop, 'id'>,
   fields: Record<string, string | number>,
 ): void {
-  const file = new SqliteDatabase(run.house.path);
+  const file = new SqliteDatabase(run.app.path);
   const set = Object.keys(fields).map((name) => `${name} = @${name}`);
   file.prepare(`update stores set ${set.join(', ')} where id = @id`).run({ ...fields, id });
   file.close();
@@ -186,7 +186,7 @@ const raise: Action = (run, random) => {
 const archive: Action = async (run, random) => {
   const shop = random.pick(open(run));
   if (open(run).length === 1) return 'archive: the last shop';
-  await run.house.withStore(({ catalog, database }) =>
+  await run.app.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.archiveStore(tx, run.world.now(), shop.id, false)),
   );
   shop.archived = true;
@@ -195,7 +195,7 @@ const archive: Action = async (run, random) => {
   return `archive: ${shop.name}`;
 };
 
-/** As the template and the house's own stores have it. */
+/** As the template and the app's own stores have it. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const fresh = (name: string) => ({
   mostMinimumSat: 0,
@@ -218,7 +218,7 @@ export function firstShop(run: Run, random: Random): Shop {
     ...fresh('shop1'),
   };
   change(run, shop, {
-    callback_url: `${run.house.receiver.origin}/shop1?secret=s3cr3t`,
+    callback_url: `${run.app.receiver.origin}/shop1?secret=s3cr3t`,
     required_confirmations: required,
     reversal_callback: Number(shop.tellsReversal),
   });
@@ -231,10 +231,10 @@ async function addShop(run: Run, random: Random): Promise<Shop> {
   const isKnown = run.shops.some((shop) => shop.wallet === wallet);
   const name = `shop${run.shops.length + 1}`;
   const required = random.int(1, 4);
-  const { id } = await run.house.addStore({
+  const { id } = await run.app.addStore({
     name,
     key: walletKey(wallet),
-    callbackUrl: `${run.house.receiver.origin}/${name}?secret=s3cr3t`,
+    callbackUrl: `${run.app.receiver.origin}/${name}?secret=s3cr3t`,
     confirmations: required,
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
@@ -249,12 +249,12 @@ const found: Action = async (run, random) => {
   return `found: ${name} on wallet ${wallet}, ${required} confirmations`;
 };
 
-export const houseActions = {
+export const appActions = {
   ...{ ask, askAgain, askOnce, merchant, clock, jump, restart, crash },
   ...{ demand, raise, found, archive },
 };
 
-export const houseWeights: Readonly<Record<keyof typeof houseActions, number>> = {
+export const appWeights: Readonly<Record<keyof typeof appActions, number>> = {
   ask: 14,
   askAgain: 2,
   askOnce: 3,
