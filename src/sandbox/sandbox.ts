@@ -21,7 +21,7 @@ import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';
 import { SimulatedServer } from './electrum/simulated-server.ts';
 import { chainPath, createChainPage } from './shop/chain-page.tsx';
-import { createEntrance } from './shop/entrance-page.ts';
+import { createEntrance } from './shop/sign-in-link.ts';
 import { createPaygateClient, type PaygateClient } from './shop/paygate-client.ts';
 import { callbackPath } from './shop/shop.ts';
 import { createSite } from './shop/shop-site.ts';

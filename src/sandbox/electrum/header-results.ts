@@ -5,7 +5,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { displayHex } from '../../bitcoin/ids.ts';
 import { branchAt, merkleLevels, rootOf } from '../chain/simulated-block.ts';
-import type { View } from './chain-lens.ts';
+import type { View } from './chain-view.ts';
 import { badRequest, commas, nonNegativeInteger } from './params.ts';
 import { isAtLeast, type Version } from './protocol-version.ts';
 

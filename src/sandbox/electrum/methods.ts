@@ -8,7 +8,7 @@ import { satPerBitcoin } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { relayFeeRate } from '../chain/chain-state.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
-import type { View } from './chain-lens.ts';
+import type { View } from './chain-view.ts';
 import { blockHeader, blockHeaders, tipResult } from './header-results.ts';
 import { coinsIn, type HistoryItem } from './history-results.ts';
 import { errorCodes, RpcError } from './json-rpc.ts';

@@ -1,5 +1,5 @@
 // What the simulated Electrum server can do wrong, as data. Each fault concerns all requests or
-// those that a predicate picks; chain-lens.ts falsifies what is served, session.ts how it is sent.
+// those that a predicate picks; chain-view.ts falsifies what is served, session.ts how it is sent.
 
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Block } from '../chain/simulated-block.ts';

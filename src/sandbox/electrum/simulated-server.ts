@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import type { ServerFacts } from './methods.ts';
-import type { Timer } from './output.ts';
+import type { Timer } from './session-output.ts';
 import type { Version } from './protocol-version.ts';
 import { type Fault, Faults } from './server-faults.ts';
 import { Session, type SessionContext } from './simulated-session.ts';

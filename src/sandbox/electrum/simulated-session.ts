@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { ChainChange, SimulatedChain } from '../chain/simulated-chain.ts';
-import { type View, viewOf } from './chain-lens.ts';
+import { type View, viewOf } from './chain-view.ts';
 import { tipResult } from './header-results.ts';
 import {
   errorCodes,
@@ -17,7 +17,7 @@ import {
   resultLine,
 } from './json-rpc.ts';
 import { isMethod, runMethod, type ServerFacts, type Subscriptions, statusAt } from './methods.ts';
-import { Output, type Timer } from './output.ts';
+import { Output, type Timer } from './session-output.ts';
 import { isAtLeast, negotiate, type Version } from './protocol-version.ts';
 import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
 
