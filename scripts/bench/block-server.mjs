@@ -11,7 +11,11 @@ import { RawTx } from '@scure/btc-signer';
 import { scripthash as hashOf } from '../../src/bitcoin/address.ts';
 import { deriveAddress, parseWalletKey } from '../../src/bitcoin/keychain.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { assembleBlock, branchAt, genesisBlock } from '../../src/sandbox/chain/simulated-block.ts';
+import {
+  assembleBlock,
+  genesisBlock,
+  merkleBranch,
+} from '../../src/sandbox/chain/simulated-block.ts';
 import { readTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
 import { statusOf } from '../../src/sandbox/electrum/history-results.ts';
 
@@ -43,7 +47,7 @@ const raws = new Map(
 const branches = new Map(
   block.txids.map((txid, pos) => [
     txid,
-    JSON.stringify({ block_height: HEIGHT, merkle: branchAt(block, pos), pos }),
+    JSON.stringify({ block_height: HEIGHT, merkle: merkleBranch(block, pos), pos }),
   ]),
 );
 const answers = new Map(payments.map((payment) => [payment.scripthash, answersOf(payment)]));

@@ -21,11 +21,11 @@ import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';
 import { SimulatedServer } from './electrum/simulated-server.ts';
 import { chainPath, createChainPage } from './shop/chain-page.tsx';
-import { createEntrance } from './shop/sign-in-link.ts';
 import { createPaygateClient, type PaygateClient } from './shop/paygate-client.ts';
+import { createSandboxSignIn } from './shop/sandbox-sign-in.ts';
 import { callbackPath } from './shop/shop.ts';
 import { createSite } from './shop/shop-site.ts';
-import { sandboxRates } from './shop/simulated-rates.ts';
+import { simulatedRates } from './shop/simulated-rates.ts';
 
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   /** A file that is not there yet. */
@@ -76,61 +76,61 @@ export async function startSandbox(options: SandboxOptions, world: World): Promi
   }
 }
 
-/** @param whenOver what it takes to stop, the last one first */
+/** @param onStop what it takes to stop, the last one first */
 async function start(
   options: SandboxOptions,
   world: World,
-  whenOver: (end: () => Promise<void>) => void,
+  onStop: (end: () => Promise<void>) => void,
 ): Promise<Omit<Sandbox, 'stop'>> {
   const chain = createChain(world);
   const server = new SimulatedServer({ chain, timer: world });
   const electrum = await server.listen({ host: loopback, port: 0 });
-  whenOver(() => electrum.close());
+  onStop(() => electrum.close());
 
   const webhookSecret = newWebhookSecret(world.randomBytes);
-  let joined: Joined | undefined;
-  const join = (): Joined => {
-    if (joined !== undefined) return joined;
+  let started: StartedPaygate | undefined;
+  const whenStarted = (): StartedPaygate => {
+    if (started !== undefined) return started;
     throw new PaygateError('unavailable', 'paygate is starting: try again');
   };
-  const chainUrl = (): string => `${join().apiOrigin}${chainPath}`;
-  const paygate = (): PaygateClient => join().client;
+  const chainUrl = (): string => `${whenStarted().apiOrigin}${chainPath}`;
+  const paygate = (): PaygateClient => whenStarted().client;
   const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
   let shop: HttpListener | undefined;
   // Before it listens: where the port is taken, the site must end too.
-  whenOver(async () => {
+  onStop(async () => {
     site.end();
     await shop?.close();
   });
   // Its pages wait for news that may not come for an hour, and it listens on loopback alone.
-  const door = { ...options.shop, timeouts: { idleMs: 0 } };
-  shop = await listen(site.fetch, door, world.after);
+  const address = { ...options.shop, timeouts: { idleMs: 0 } };
+  shop = await listen(site.fetch, address, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 
-  const apiKey = await prepare(options, world, {
+  const apiKey = await createDatabase(options, world, {
     callbackUrl: `${shopOrigin}${callbackPath}`,
     webhookSecret,
   });
   const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
-  whenOver(async () => chainPage.end());
-  const entrance = createEntrance(Buffer.from(world.randomBytes(16)).toString('hex'));
+  onStop(async () => chainPage.end());
+  const signIn = createSandboxSignIn(Buffer.from(world.randomBytes(16)).toString('hex'));
   const app = await buildApp(configOf(options, electrum.port, shopOrigin), world, {
     onFatal: options.onFatal,
-    extraPages: [chainPage.page, entrance.page],
+    extraPages: [chainPage.page, signIn.page],
   });
-  whenOver(() => app.stop());
+  onStop(() => app.stop());
   const { port } = await app.start();
   const apiOrigin = originOf({ ...options.api, port });
   const client = createPaygateClient(world, { origin: apiOrigin, apiKey });
-  whenOver(() => client.close());
-  joined = { apiOrigin, client };
-  const linkTo = (page: string): string => apiOrigin + entrance.linkTo(page);
+  onStop(() => client.close());
+  started = { apiOrigin, client };
+  const linkTo = (page: string): string => apiOrigin + signIn.linkTo(page);
   const links = { dashboard: linkTo(base), chain: linkTo(chainPath) };
   return { app, chain, apiKey, apiOrigin, shopOrigin, links };
 }
 
 /** What the shop needs of a paygate that has started. */
-interface Joined {
+interface StartedPaygate {
   readonly apiOrigin: string;
   readonly client: PaygateClient;
 }
@@ -164,12 +164,12 @@ const configOf = (
     },
     {},
   ),
-  priceSource: [sandboxRates(shopOrigin)],
+  priceSource: [simulatedRates(shopOrigin)],
   listen: api,
 });
 
 /** Makes the file, with a password and the demo store. @returns the API key */
-async function prepare(
+async function createDatabase(
   { db, passwordHash }: SandboxOptions,
   world: World,
   store: { readonly callbackUrl: string; readonly webhookSecret: string },

@@ -59,7 +59,7 @@ test('P-123 S-18 a server that hides a payment takes nothing back', async () => 
   await untilReady(app);
   const { address, txid } = await paid(app, 1);
   app.server.inject({ kind: 'omit', txids: [txid], deny: true });
-  app.server.announce();
+  app.server.notifyAll();
   await app.settle();
   app.chain.mine(3);
   await app.settle();
@@ -78,7 +78,7 @@ test('P-123 the only server hides a payment and cannot ask its node: that is no 
     message: 'failed to get transaction',
     when: (method) => method === 'blockchain.transaction.get',
   });
-  app.server.announce();
+  app.server.notifyAll();
   await app.settle();
   const gone = () => app.world.logs.filter(({ message }) => message === 'a payment is gone');
   expect(gone()).toEqual([]);
@@ -103,7 +103,7 @@ test('P-123 P-125 the only server hides a payment and refuses to be verbose: it 
     when: (method, params) => method === 'blockchain.transaction.get' && params[1] === true,
   });
   app.server.inject({ kind: 'omit', txids: [txid] });
-  app.server.announce();
+  app.server.notifyAll();
   await app.outlastAbsence();
   const gone = () => app.world.logs.filter(({ message }) => message === 'a payment is gone');
   expect(gone()).toEqual([]);

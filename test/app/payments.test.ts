@@ -157,7 +157,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     app.chain.reorganise(2, { transactions: 'mempool' });
     await app.settle();
     for (const end of ends) end();
-    for (const server of app.servers) server.announce();
+    for (const server of app.servers) server.notifyAll();
     await app.settle();
     await mine(app, 2);
     expect(logged(app)).not.toContain('a payment is gone');
@@ -171,11 +171,11 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
       const ends = app.servers.map((server) =>
         server.inject({ kind: 'omit', txids: [txid], deny: true }),
       );
-      for (const server of app.servers) server.announce();
+      for (const server of app.servers) server.notifyAll();
       await app.settle();
       await app.world.advance(20_000);
       for (const end of ends) end();
-      for (const server of app.servers) server.announce();
+      for (const server of app.servers) server.notifyAll();
       await app.settle();
     }
     expect(await payments(app, address)).toMatchObject([{ state: 'unconfirmed' }]);
@@ -198,7 +198,7 @@ describe('a second server', () => {
     const app = await openReady({ servers: 2 });
     const { address, txid } = await pay(app);
     app.inUse().inject({ kind: 'omit', txids: [txid], deny: true });
-    app.inUse().announce();
+    app.inUse().notifyAll();
     await app.settle();
     expect(await payments(app, address)).toMatchObject([{ state: 'unconfirmed' }]);
     await mine(app, 2);

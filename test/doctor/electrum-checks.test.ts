@@ -8,7 +8,7 @@ import { type CheckState, runChecks } from '../../src/doctor/doctor-check.ts';
 import { electrumChecks, mergeOffline } from '../../src/doctor/electrum-checks.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
-import type { Lie } from '../../src/sandbox/electrum/server-faults.ts';
+import type { ServerLie } from '../../src/sandbox/electrum/server-faults.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
@@ -67,7 +67,7 @@ describe('a server', () => {
     return `ssl://127.0.0.1:${(front.address() as AddressInfo).port}`;
   }
 
-  it.each<[Lie, CheckState, string]>([
+  it.each<[ServerLie, CheckState, string]>([
     ['merkle', 'fail', 'its proof for block 120 is wrong'],
     ['header-work', 'fail', 'block 120 has no work'],
     ['genesis', 'fail', 'another network'],

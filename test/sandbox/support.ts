@@ -9,8 +9,8 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
 import {
-  type ServerOptions,
   SimulatedServer,
+  type SimulatedServerOptions,
 } from '../../src/sandbox/electrum/simulated-server.ts';
 
 export const startTime = 1_700_000_000;
@@ -165,7 +165,7 @@ export class Client {
 }
 
 /** A server on a free port, with what it needs to be taken down again. */
-export async function serve(chain: SimulatedChain, options: Partial<ServerOptions> = {}) {
+export async function serve(chain: SimulatedChain, options: Partial<SimulatedServerOptions> = {}) {
   const timer = new ManualTimer();
   const server = new SimulatedServer({ chain, timer, ...options });
   const { port, close } = await server.listen({ host: '127.0.0.1', port: await freePort() });

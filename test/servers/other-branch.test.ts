@@ -58,7 +58,7 @@ test('P-133 what the watched server leaves out is not gone by the word of one th
   const txid = chains[used]?.pay([{ address: issued.address, valueSat: 7_000 }]);
   await watcher.idle();
   watched?.inject({ kind: 'omit', txids: txid === undefined ? [] : [txid] });
-  watched?.announce();
+  watched?.notifyAll();
   for (let minute = 0; minute < 3; minute += 1) {
     await world.advance(60_000);
     await watcher.idle();

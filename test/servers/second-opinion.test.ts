@@ -42,7 +42,7 @@ test('a payment that its histories leave out is there as long as its node says s
   const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
   await watcher.idle();
   servers[0]?.inject({ kind: 'omit', txids: [txid] });
-  servers[0]?.announce();
+  servers[0]?.notifyAll();
   for (let minute = 0; minute < 3; minute += 1) {
     await world.advance(60_000);
     await watcher.idle();
@@ -51,7 +51,7 @@ test('a payment that its histories leave out is there as long as its node says s
   expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
   // Only from now on nobody names it.
   chain.evict(txid);
-  servers[0]?.announce();
+  servers[0]?.notifyAll();
   await watcher.idle();
   await world.advance(29_000);
   await watcher.idle();

@@ -77,7 +77,7 @@ describe('P-162 a server that lags', () => {
     );
     expect(watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
     caughtUp?.();
-    servers[first]?.announce();
+    servers[first]?.notifyAll();
     await minutes(watching, 1);
     expect(doubts(watching)).toEqual([undefined, undefined]);
     expect(logged(watching)).toContain('electrum server no longer in doubt');
@@ -107,7 +107,7 @@ describe('P-162 a server that lags', () => {
     await minutes(watching, 2);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'unconfirmed' });
     servers[1 - place(watching)]?.heal();
-    servers[1 - place(watching)]?.announce();
+    servers[1 - place(watching)]?.notifyAll();
     await minutes(watching, 3);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'dropped' });
   });
@@ -118,7 +118,7 @@ describe('P-162 a server that lags', () => {
     house.chain.mine(5);
     await house.settle();
     house.server.inject({ kind: 'lag', blocks: 3 });
-    house.server.announce();
+    house.server.notifyAll();
     await house.settle();
     await house.world.advance(2 * minuteMs);
     const { electrum, warnings, status } = house.running.health();
@@ -285,7 +285,7 @@ describe('P-165 a server on another branch', () => {
     const { servers } = watching;
     // Without its own blocks it is an ancestor of ours: that is lag, and no disagreement.
     servers[other]?.inject({ kind: 'lag', blocks: 3 });
-    servers[other]?.announce();
+    servers[other]?.notifyAll();
     await watching.watcher.idle();
   }
 });
@@ -377,7 +377,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
     // On its way from one branch to the other it stands below both: that ends nothing.
     watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 160 });
-    watching.servers[1 - used]?.announce();
+    watching.servers[1 - used]?.notifyAll();
     await minutes(watching, 2);
     expect(doubts(watching)[1 - used]).toBe('it is 154 blocks behind');
     expect(watcher.status().holdReasons).toHaveLength(1);

@@ -6,7 +6,7 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { Fate } from '../../src/sandbox/chain/reorganise.ts';
 import type { Outpoint } from '../../src/sandbox/chain/simulated-transaction.ts';
-import type { Payment } from '../../src/sandbox/chain/spender.ts';
+import type { Recipient } from '../../src/sandbox/chain/spender.ts';
 import type { Random } from './random.ts';
 import type { Given } from './recount.ts';
 import { type Action, floorHeight, noteMined, type Run } from './run.ts';
@@ -25,7 +25,7 @@ export function unlessRefused(what: string, run: () => string): string {
 const short = (txid: string): string => txid.slice(0, 8);
 
 /** Most payments go to addresses that were asked for a short while ago. */
-function someOutputs(run: Run, random: Random): Payment[] {
+function someOutputs(run: Run, random: Random): Recipient[] {
   const count = random.weighted({ 1: 6, 2: 2, 3: 1 });
   return Array.from({ length: Number(count) }, () => {
     const to = random.recent(run.given);
@@ -53,7 +53,7 @@ const spend: Action = (run, random) =>
   });
 
 /** All that is on an address; its outputs are made small. */
-export function spendAll(run: Run, from: Given, outputs: readonly Payment[] = []): string {
+export function spendAll(run: Run, from: Given, outputs: readonly Recipient[] = []): string {
   const coins = outputsTo(run, from);
   if (coins.length === 0) return 'no coins';
   const small = outputs.map((output) => ({ ...output, valueSat: 600 }));

@@ -1,6 +1,6 @@
 // What the Electrum servers do wrong: they end connections, omit, lie, lag, hang, send nonsense.
 
-import type { Fault, Garbage, Lie } from '../../src/sandbox/electrum/server-faults.ts';
+import type { Fault, Garbage, ServerLie } from '../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import type { Random } from './random.ts';
 import type { Action, Run } from './run.ts';
@@ -15,7 +15,7 @@ const garbages: readonly Garbage[] = [
   'wrong-types',
 ];
 
-const lies: readonly Lie[] = [
+const lies: readonly ServerLie[] = [
   'merkle',
   'transaction',
   'status',
@@ -42,12 +42,12 @@ const fault: Action = (run, random) => {
     untilStep: run.step + lasts,
     end: () => {
       end();
-      server.announce();
+      server.notifyAll();
     },
   });
   if (wrong.kind === 'lie') run.liars.add(place(run, server));
   if (wrong.kind === 'stopNotifications') run.muted = true;
-  if (random.chance(0.6)) server.announce();
+  if (random.chance(0.6)) server.notifyAll();
   return `fault: server ${place(run, server)} for ${lasts} steps, ${shown(wrong)}`;
 };
 
@@ -75,7 +75,7 @@ const swap: Action = (run, random) => {
     untilStep: run.step + lasts,
     end: () => {
       end();
-      server.announce();
+      server.notifyAll();
     },
   });
   return `swap: server ${place(run, server)} for one ${blocks} behind, for ${lasts} steps`;

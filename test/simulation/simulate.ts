@@ -162,7 +162,7 @@ async function makePeace(run: Run): Promise<void> {
   for (const server of app.servers) {
     server.heal();
     server.resume();
-    server.announce();
+    server.notifyAll();
   }
   if (run.muted) app.chain.mine();
   run.steps.push('peace');

@@ -13,8 +13,8 @@ import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { SpendOptions } from '../../src/sandbox/chain/spender.ts';
 import {
-  type ServerOptions,
   SimulatedServer,
+  type SimulatedServerOptions,
 } from '../../src/sandbox/electrum/simulated-server.ts';
 import { beginMark } from '../../src/store/mark/high-water-mark.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
@@ -85,7 +85,7 @@ export interface StoreOptions {
 export interface TestAppOptions {
   /** Number of Electrum servers on the chain; the first is `server`. */
   readonly servers?: number;
-  readonly server?: Partial<ServerOptions>;
+  readonly server?: Partial<SimulatedServerOptions>;
   readonly receiver?: ReceiverOptions;
   readonly store?: StoreOptions;
   /** Number of blocks that the chain begins with. */

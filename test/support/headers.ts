@@ -10,7 +10,7 @@ import {
   connectHeaders,
   type HeaderConnection,
 } from '../../src/domain/chain.ts';
-import { work } from '../../src/sandbox/chain/simulated-block.ts';
+import { solveHeader } from '../../src/sandbox/chain/simulated-block.ts';
 
 export const easyBits = 0x207fffff;
 /** 256 times the work of an easy one. */
@@ -35,7 +35,7 @@ export function child(parent: Header, { time, bits }: HeaderOptions = {}): Heade
   view.setUint32(36, ++salt, true);
   view.setUint32(68, time ?? parent.time + stepSeconds, true);
   view.setUint32(72, bits ?? parent.bits, true);
-  return parseHeader(work(raw));
+  return parseHeader(solveHeader(raw));
 }
 
 /** So many headers on top of another one, which is not among them. */

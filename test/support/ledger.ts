@@ -8,7 +8,7 @@ import { parseTransaction, valuePaidTo } from '../../src/bitcoin/transaction.ts'
 import { connectHeaders, type HeaderConnection } from '../../src/domain/chain.ts';
 import type { Block } from '../../src/domain/payment.ts';
 import { type HistoryItem, statusHash } from '../../src/domain/script-history.ts';
-import type { Block as SimulatedBlock } from '../../src/sandbox/chain/simulated-block.ts';
+import type { SimulatedBlock } from '../../src/sandbox/chain/simulated-block.ts';
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { AddressPlace, IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { NewStore } from '../../src/store/records/catalog.ts';

@@ -130,7 +130,7 @@ test('P-121 payments of a block that left are looked at again though a later com
   await world.until(isLost, 'the second commit to fail');
   await watcher.idle();
   lateNews?.();
-  used?.announce();
+  used?.notifyAll();
   await watcher.idle();
   expect(watching.inUse()).toBe(used);
   expect(watcher.status().tipHeight).toBe(chain.tipHeight);

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parseHeader } from '../../src/bitcoin/header.ts';
 import { displayHex, hashBytes } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { work } from '../../src/sandbox/chain/simulated-block.ts';
+import { solveHeader } from '../../src/sandbox/chain/simulated-block.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
 import { open } from '../electrum/open-session.ts';
@@ -52,7 +52,7 @@ function blockOn(root: Uint8Array) {
   new DataView(raw.buffer).setUint32(68, genesis.time + 600, true);
   raw.set(hashBytes(networks.regtest.genesisHash), 4);
   raw.set(root, 36);
-  return parseHeader(work(raw));
+  return parseHeader(solveHeader(raw));
 }
 
 interface Tree {

@@ -5,10 +5,10 @@ import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
 import { coinbaseMaturity } from '../../domain/payment.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { Ledger } from './confirmed-chain.ts';
+import { ConfirmedChain } from './confirmed-chain.ts';
 import { Mempool } from './mempool.ts';
-import { signaturesHold } from './signing.ts';
-import { assembleBlock, type Block } from './simulated-block.ts';
+import { hasValidSignatures } from './signing.ts';
+import { assembleBlock, type SimulatedBlock } from './simulated-block.ts';
 import {
   type Coin,
   type Outpoint,
@@ -25,24 +25,24 @@ const reject = (reason: string): never => {
 };
 
 export class ChainState {
-  readonly ledger: Ledger;
+  readonly confirmed: ConfirmedChain;
   readonly mempool = new Mempool();
   /** Every transaction ever seen, also the replaced and dropped ones. */
   readonly known = new Map<Txid, SimulatedTransaction>();
   /** Blocks that left the chain, by what they held: an index of transactions never forgets them. */
-  readonly left = new Map<Txid, BlockHash>();
+  readonly disconnectedBlocks = new Map<Txid, BlockHash>();
   /** Scripts whose history changed since the last call of takeTouched. */
   #touched = new Set<Scripthash>();
   #extraNonce = 0;
   readonly #now: () => number;
 
   /** @param now epoch seconds */
-  constructor(genesis: Block, now: () => number) {
-    this.ledger = new Ledger(genesis);
+  constructor(genesis: SimulatedBlock, now: () => number) {
+    this.confirmed = new ConfirmedChain(genesis);
     this.#now = now;
   }
 
-  takeTouched(): ReadonlySet<Scripthash> {
+  takeTouchedScripts(): ReadonlySet<Scripthash> {
     const touched = this.#touched;
     this.#touched = new Set();
     return touched;
@@ -50,12 +50,12 @@ export class ChainState {
 
   /** An output that exists, whether or not something in the mempool spends it. */
   coin(outpoint: Outpoint): Coin | undefined {
-    return this.ledger.coin(outpoint) ?? this.mempool.coin(outpoint);
+    return this.confirmed.coin(outpoint) ?? this.mempool.coin(outpoint);
   }
 
   /** Whether the next block may spend the coin. */
   isMature({ coinbase, height }: Coin): boolean {
-    const next = this.ledger.tip.height + 1;
+    const next = this.confirmed.tip.height + 1;
     return !coinbase || (height !== undefined && next - height >= coinbaseMaturity);
   }
 
@@ -65,10 +65,10 @@ export class ChainState {
    * @param own it was signed here, so that its signatures need no check
    * @throws PaygateError invalid, with the reason as Bitcoin Core words it
    */
-  admit(raw: Uint8Array, own = false): SimulatedTransaction {
-    const transaction = this.#judge(raw, own);
+  accept(raw: Uint8Array, own = false): SimulatedTransaction {
+    const transaction = this.#validate(raw, own);
     if (this.mempool.has(transaction.txid)) return transaction;
-    this.expel(this.#replaceable(transaction));
+    this.evict(this.#replaceable(transaction));
     this.mempool.add(transaction);
     this.known.set(transaction.txid, transaction);
     this.#touch(transaction);
@@ -76,7 +76,7 @@ export class ChainState {
   }
 
   /** Takes the transactions and their descendants out of the mempool. */
-  expel(transactions: Iterable<SimulatedTransaction>): SimulatedTransaction[] {
+  evict(transactions: Iterable<SimulatedTransaction>): SimulatedTransaction[] {
     const leaving = [...this.mempool.withDescendants(transactions)];
     for (const transaction of leaving) {
       this.mempool.remove(transaction);
@@ -88,19 +88,19 @@ export class ChainState {
   /** Whether all its inputs are there for a block on the tip, given what stands before it there. */
   isMinable(transaction: SimulatedTransaction, before: ReadonlySet<Txid>): boolean {
     return transaction.inputs.every((input) => {
-      const coin = this.ledger.coin(input);
+      const coin = this.confirmed.coin(input);
       return coin === undefined ? before.has(input.txid) : this.isMature(coin);
     });
   }
 
   /** A block on the tip, each time another one; the chain does not take it. */
-  assemble(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
-    const { tip } = this.ledger;
+  assembleBlock(transactions: readonly SimulatedTransaction[], to: Uint8Array): SimulatedBlock {
+    const { tip } = this.confirmed;
     return assembleBlock({
       height: tip.height + 1,
       previous: tip.hash,
       bits: new DataView(tip.header.buffer, tip.header.byteOffset).getUint32(72, true),
-      time: Math.max(Math.floor(this.#now()), tip.time, this.ledger.medianTime() + 1),
+      time: Math.max(Math.floor(this.#now()), tip.time, this.confirmed.medianTime() + 1),
       transactions,
       to,
       extraNonce: this.#extraNonce++,
@@ -111,8 +111,8 @@ export class ChainState {
    * Mines a block of the transactions on the tip.
    * @param transactions minable, parents first, in conflict with nothing in the mempool
    */
-  extend(transactions: readonly SimulatedTransaction[], to: Uint8Array): Block {
-    const block = this.assemble(transactions, to);
+  mineBlock(transactions: readonly SimulatedTransaction[], to: Uint8Array): SimulatedBlock {
+    const block = this.assembleBlock(transactions, to);
     for (const transaction of transactions) {
       if (this.mempool.has(transaction.txid)) this.mempool.remove(transaction);
     }
@@ -120,7 +120,7 @@ export class ChainState {
       // The height that Electrum gives a child depends on whether its parent is confirmed.
       for (const child of this.mempool.children(transaction)) this.#touch(child);
     }
-    this.ledger.connect(block);
+    this.confirmed.connect(block);
     for (const transaction of block.transactions) {
       this.known.set(transaction.txid, transaction);
       this.#touch(transaction);
@@ -129,11 +129,11 @@ export class ChainState {
   }
 
   /** Takes the tip off, while the mempool is empty; its transactions are nowhere afterwards. */
-  retreat(): Block {
-    const block = this.ledger.disconnect();
+  disconnectTip(): SimulatedBlock {
+    const block = this.confirmed.disconnect();
     for (const transaction of block.transactions) {
       this.#touch(transaction);
-      this.left.set(transaction.txid, block.hash);
+      this.disconnectedBlocks.set(transaction.txid, block.hash);
     }
     return block;
   }
@@ -143,12 +143,13 @@ export class ChainState {
   }
 
   /** Everything but what it replaces. */
-  #judge(raw: Uint8Array, own: boolean): SimulatedTransaction {
+  #validate(raw: Uint8Array, own: boolean): SimulatedTransaction {
     const { txid, inputs, isCoinbase: coinbase } = this.#parse(raw);
     if (coinbase) reject('coinbase');
     const waiting = this.mempool.get(txid);
     if (waiting) return waiting;
-    if (this.ledger.place(txid) !== undefined) reject('Transaction outputs already in utxo set');
+    if (this.confirmed.positionOf(txid) !== undefined)
+      reject('Transaction outputs already in utxo set');
     const spent = inputs.map(
       (input) => this.coin(input) ?? reject('bad-txns-inputs-missingorspent'),
     );
@@ -161,7 +162,7 @@ export class ChainState {
     const transaction = known ?? readTransaction(raw, spent);
     if (transaction.feeSat < 0) reject('bad-txns-in-belowout');
     if (transaction.feeSat < transaction.vsize * relayFeeRate) reject('min relay fee not met');
-    if (!own && known === undefined && !signaturesHold(raw, spent)) {
+    if (!own && known === undefined && !hasValidSignatures(raw, spent)) {
       reject('mempool-script-verify-flag-failed (Signature must be valid)');
     }
     return transaction;

@@ -4,43 +4,43 @@
 import { medianTimePast } from '../../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { medianTimeBlocks } from '../../domain/chain.ts';
-import type { Block } from './simulated-block.ts';
+import type { SimulatedBlock } from './simulated-block.ts';
 import { type Coin, coinAt, type Outpoint, outpointKey } from './simulated-transaction.ts';
 
 /** Where a mined transaction stands. */
-interface Place {
+interface BlockPosition {
   readonly txid: Txid;
   readonly height: number;
   readonly position: number;
 }
 
-export class Ledger {
-  readonly #blocks: Block[];
+export class ConfirmedChain {
+  readonly #blocks: SimulatedBlock[];
   /** What each block spent, to give it back when the block leaves. */
   readonly #spent: Coin[][] = [[]];
   readonly #coins = new Map<string, Coin>();
   readonly #coinsOf = new Map<Scripthash, Map<string, Coin>>();
-  readonly #places = new Map<Txid, Place>();
-  readonly #histories = new Map<Scripthash, Place[]>();
+  readonly #places = new Map<Txid, BlockPosition>();
+  readonly #histories = new Map<Scripthash, BlockPosition[]>();
 
-  constructor(genesis: Block) {
+  constructor(genesis: SimulatedBlock) {
     this.#blocks = [genesis];
   }
 
-  get tip(): Block {
-    return this.#blocks.at(-1) as Block;
+  get tip(): SimulatedBlock {
+    return this.#blocks.at(-1) as SimulatedBlock;
   }
 
-  block(height: number): Block | undefined {
+  block(height: number): SimulatedBlock | undefined {
     return this.#blocks[height];
   }
 
-  place(txid: Txid): Place | undefined {
+  positionOf(txid: Txid): BlockPosition | undefined {
     return this.#places.get(txid);
   }
 
   /** Mined transactions that touch the script, oldest first. */
-  history(scripthash: Scripthash): readonly Place[] {
+  history(scripthash: Scripthash): readonly BlockPosition[] {
     return this.#histories.get(scripthash) ?? [];
   }
 
@@ -65,7 +65,7 @@ export class Ledger {
     return medianTimePast(this.#blocks.slice(-medianTimeBlocks).map(({ time }) => time));
   }
 
-  connect(block: Block): void {
+  connect(block: SimulatedBlock): void {
     const spent: Coin[] = [];
     for (const [position, transaction] of block.transactions.entries()) {
       for (const input of transaction.inputs) {
@@ -91,8 +91,8 @@ export class Ledger {
   }
 
   /** Takes the tip off, as if it had never been there. */
-  disconnect(): Block {
-    const block = this.#blocks.pop() as Block;
+  disconnect(): SimulatedBlock {
+    const block = this.#blocks.pop() as SimulatedBlock;
     for (const transaction of block.transactions.toReversed()) {
       this.#places.delete(transaction.txid);
       for (const scripthash of transaction.touches) {

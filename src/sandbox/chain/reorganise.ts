@@ -4,9 +4,9 @@
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { type ChainState, relayFeeRate } from './chain-state.ts';
-import type { Block } from './simulated-block.ts';
+import type { SimulatedBlock } from './simulated-block.ts';
 import type { SimulatedTransaction } from './simulated-transaction.ts';
-import type { Wallet } from './simulated-wallet.ts';
+import type { SimulatedWallet } from './simulated-wallet.ts';
 
 /**
  * What becomes of a transaction whose block leaves the chain:
@@ -25,8 +25,8 @@ export interface ReorganiseOptions {
 
 export interface Reorganisation {
   /** The blocks that left, lowest first. */
-  readonly disconnected: readonly Block[];
-  readonly connected: readonly Block[];
+  readonly disconnected: readonly SimulatedBlock[];
+  readonly connected: readonly SimulatedBlock[];
   /** Transactions that are in no block and no mempool now, and what double-spent each, if known. */
   readonly dropped: ReadonlyMap<Txid, Txid | undefined>;
 }
@@ -40,7 +40,7 @@ interface Plan {
 }
 
 function planFates(
-  disconnected: readonly Block[],
+  disconnected: readonly SimulatedBlock[],
   top: number,
   fates: ReorganiseOptions['transactions'],
 ): Plan {
@@ -60,7 +60,7 @@ function planFates(
 }
 
 /** What the call returns, or undefined where the chain's rules refuse it. */
-function unlessRefused<T>(run: () => T): T | undefined {
+function undefinedIfRejected<T>(run: () => T): T | undefined {
   try {
     return run();
   } catch (thrown) {
@@ -72,7 +72,7 @@ function unlessRefused<T>(run: () => T): T | undefined {
 /** Sends the coins of the victim to the faucet instead; undefined where that cannot be done. */
 function doubleSpend(
   state: ChainState,
-  wallet: Wallet,
+  wallet: SimulatedWallet,
   victim: SimulatedTransaction,
 ): SimulatedTransaction | undefined {
   const coins = victim.inputs.flatMap((input) => state.coin(input) ?? []);
@@ -83,10 +83,10 @@ function doubleSpend(
     recipients: [],
     change: wallet.script,
     feeRate: relayFeeRate,
-    beatFeeSat: victim.feeSat,
+    replacedFeeSat: victim.feeSat,
     replaceable: true,
   };
-  return unlessRefused(() => state.admit(wallet.spend(spending), true));
+  return undefinedIfRejected(() => state.accept(wallet.spend(spending), true));
 }
 
 /**
@@ -96,23 +96,23 @@ function doubleSpend(
  */
 export function reorganise(
   state: ChainState,
-  wallet: Wallet,
+  wallet: SimulatedWallet,
   depth: number,
   options: ReorganiseOptions,
 ): Reorganisation {
-  const { ledger, mempool } = state;
-  const fork = ledger.tip.height - depth;
+  const { confirmed, mempool } = state;
+  const fork = confirmed.tip.height - depth;
   if (depth < 1 || fork < 0) {
-    throw new PaygateError('invalid', `cannot take ${depth} of ${ledger.tip.height} blocks off`);
+    throw new PaygateError('invalid', `cannot take ${depth} of ${confirmed.tip.height} blocks off`);
   }
   const blocks = options.blocks ?? depth + 1;
   const waiting = [...mempool.values()];
-  state.expel(waiting);
-  const disconnected = Array.from({ length: depth }, () => state.retreat()).toReversed();
+  state.evict(waiting);
+  const disconnected = Array.from({ length: depth }, () => state.disconnectTip()).toReversed();
   const plan = planFates(disconnected, fork + blocks, options.transactions);
 
   const dropped = new Map<Txid, Txid | undefined>();
-  const connected: Block[] = [];
+  const connected: SimulatedBlock[] = [];
   const displace = () => {
     for (const victim of plan.drop) {
       if (dropped.get(victim.txid) !== undefined) continue;
@@ -121,7 +121,7 @@ export function reorganise(
   };
   displace();
   while (connected.length < blocks) {
-    const height = ledger.tip.height + 1;
+    const height = confirmed.tip.height + 1;
     const included = [...mempool.values()];
     const before = new Set(included.map(({ txid }) => txid));
     for (const transaction of plan.mine.get(height) ?? []) {
@@ -131,14 +131,14 @@ export function reorganise(
         before.add(transaction.txid);
       }
     }
-    connected.push(state.extend(included, options.to ?? wallet.script));
+    connected.push(state.mineBlock(included, options.to ?? wallet.script));
     displace();
   }
   const restored = disconnected
     .flatMap(({ transactions }) => transactions)
     .filter((transaction) => plan.restore.has(transaction));
   for (const transaction of [...restored, ...waiting]) {
-    if (!unlessRefused(() => state.admit(transaction.raw))) {
+    if (!undefinedIfRejected(() => state.accept(transaction.raw))) {
       dropped.set(transaction.txid, undefined);
     }
   }

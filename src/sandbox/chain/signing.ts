@@ -18,7 +18,7 @@ import {
 import { type ScriptType, scriptForKey } from '../../bitcoin/address.ts';
 import { hashBytes } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Coin, Output } from './simulated-transaction.ts';
+import type { Coin, TransactionOutput } from './simulated-transaction.ts';
 
 /** A private key with the script of it that shall be signed for. */
 export interface Signer {
@@ -67,9 +67,13 @@ export function signerOf(privateKey: Uint8Array, script: Uint8Array): Signer {
 const countSize = (count: number): number => (count < 0xfd ? 1 : 3);
 
 /** Upper bound of the virtual size. */
-export function estimateVsize(signers: readonly Signer[], outputs: readonly Output[]): number {
+export function estimateVsize(
+  signers: readonly Signer[],
+  outputs: readonly TransactionOutput[],
+): number {
   const spent = signers.reduce((sum, { type }) => sum + inputVsizes[type], 0);
-  const outputSize = ({ script: { length } }: Output) => valueSize + countSize(length) + length;
+  const outputSize = ({ script: { length } }: TransactionOutput) =>
+    valueSize + countSize(length) + length;
   const paid = outputs.reduce((sum, output) => sum + outputSize(output), 0);
   return overheadVsize + countSize(signers.length) + spent + countSize(outputs.length) + paid;
 }
@@ -78,7 +82,7 @@ export function estimateVsize(signers: readonly Signer[], outputs: readonly Outp
 export function signTransaction(
   coins: readonly Coin[],
   signers: readonly Signer[],
-  outputs: readonly Output[],
+  outputs: readonly TransactionOutput[],
   replaceable: boolean,
 ): Uint8Array {
   const plain = {
@@ -145,7 +149,7 @@ function unlock(
  * Other script types are taken at their word.
  * @param spent the coins that the inputs spend, in their order
  */
-export function signaturesHold(raw: Uint8Array, spent: readonly Coin[]): boolean {
+export function hasValidSignatures(raw: Uint8Array, spent: readonly Coin[]): boolean {
   const { witnesses = [] } = RawTx.decode(raw);
   const hashes = Transaction.fromRaw(raw, { allowUnknownOutputs: true, disableScriptCheck: true });
   return spent.every(({ script, valueSat }, at) => {

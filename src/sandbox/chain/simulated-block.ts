@@ -12,7 +12,7 @@ import {
   totalFeeSat,
 } from './simulated-transaction.ts';
 
-export interface Block {
+export interface SimulatedBlock {
   readonly height: number;
   readonly hash: BlockHash;
   /** The 80 bytes. */
@@ -68,7 +68,7 @@ export const rootOf = (levels: readonly (readonly Uint8Array[])[]): Uint8Array =
   levels.at(-1)?.[0] ?? noHash;
 
 /** The hashes that lead from a leaf to the root, deepest first, in display order. */
-export function branchAt({ tree }: Pick<Block, 'tree'>, position: number): string[] {
+export function merkleBranch({ tree }: Pick<SimulatedBlock, 'tree'>, position: number): string[] {
   return tree.slice(0, -1).map((level, depth) => {
     const at = position >> depth;
     return displayHex(level[at ^ 1] ?? level[at] ?? noHash);
@@ -114,11 +114,11 @@ function mineHeader(plan: BlockPlan, merkleRoot: Uint8Array): Uint8Array {
   header.set(merkleRoot, 36);
   view.setUint32(68, plan.time, true);
   view.setUint32(72, plan.bits, true);
-  return work(header);
+  return solveHeader(header);
 }
 
 /** Does the work again after a header was changed, so that it meets the target it names. */
-export function work(header: Uint8Array): Uint8Array {
+export function solveHeader(header: Uint8Array): Uint8Array {
   const worked = header.slice();
   const view = new DataView(worked.buffer);
   for (let nonce = 0; ; nonce++) {
@@ -128,7 +128,7 @@ export function work(header: Uint8Array): Uint8Array {
 }
 
 /** Builds the block that the plan describes and does its work. */
-export function assembleBlock(plan: BlockPlan): Block {
+export function assembleBlock(plan: BlockPlan): SimulatedBlock {
   const transactions = [coinbase(plan), ...plan.transactions];
   const txids = transactions.map(({ txid }) => txid);
   const tree = merkleLevels(txids.map(hashBytes));
@@ -138,7 +138,7 @@ export function assembleBlock(plan: BlockPlan): Block {
 }
 
 /** The block that every chain starts from, out of its header alone. */
-export function genesisBlock(header: Uint8Array): Block {
+export function genesisBlock(header: Uint8Array): SimulatedBlock {
   const { hash, time } = parseHeader(header);
   const merkleRoot = header.slice(36, 68);
   const txids = [displayHex<Txid>(merkleRoot)];

@@ -8,19 +8,19 @@ import { networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import {
   coinsIn,
-  type HistoryItem,
+  type HistoryEntry,
   historyOf,
   type ScriptCoins,
 } from '../electrum/history-results.ts';
 import { ChainState } from './chain-state.ts';
 import { type Reorganisation, type ReorganiseOptions, reorganise } from './reorganise.ts';
-import { type Block, branchAt, genesisBlock } from './simulated-block.ts';
+import { genesisBlock, merkleBranch, type SimulatedBlock } from './simulated-block.ts';
 import type { Outpoint, SimulatedTransaction } from './simulated-transaction.ts';
-import { Wallet } from './simulated-wallet.ts';
+import { SimulatedWallet } from './simulated-wallet.ts';
 import {
   type FeeOptions,
-  type Payment,
   type PayOptions,
+  type Recipient,
   Spender,
   type SpendOptions,
 } from './spender.ts';
@@ -40,20 +40,20 @@ export interface MineOptions {
 }
 
 export interface ChainChange {
-  readonly tip: Block;
+  readonly tip: SimulatedBlock;
   /** Scripts whose history may have changed. */
   readonly scripthashes: ReadonlySet<Scripthash>;
 }
 
 /** Where a node has a transaction: nothing of it in the mempool, no confirmations in a block that left. */
-export interface TransactionPlace {
+export interface TransactionLocation {
   readonly blockhash?: BlockHash | undefined;
   readonly confirmations?: number;
 }
 
-export interface ShownTransaction {
+export interface IndexedTransaction {
   readonly raw: Uint8Array;
-  readonly place: TransactionPlace;
+  readonly location: TransactionLocation;
 }
 
 /** Virtual bytes that a block takes in; 1,000,000 less room for header and coinbase. */
@@ -63,13 +63,13 @@ const stockOutputs = 2_000;
 
 export class SimulatedChain {
   readonly #state: ChainState;
-  readonly #wallet: Wallet;
+  readonly #wallet: SimulatedWallet;
   readonly #spender: Spender;
   readonly #listeners = new Set<(change: ChainChange) => void>();
 
   constructor({ seed, now }: ChainOptions) {
     this.#state = new ChainState(genesisBlock(networks.regtest.genesisHeader), now);
-    this.#wallet = new Wallet(seed);
+    this.#wallet = new SimulatedWallet(seed);
     this.#spender = new Spender(this.#state, this.#wallet);
   }
 
@@ -77,8 +77,8 @@ export class SimulatedChain {
     return this.tip.height;
   }
 
-  get tip(): Block {
-    return this.#state.ledger.tip;
+  get tip(): SimulatedBlock {
+    return this.#state.confirmed.tip;
   }
 
   /** Where the faucet keeps its coins; coinbases go there unless told otherwise. */
@@ -91,8 +91,8 @@ export class SimulatedChain {
     return { script, scripthash, address: scriptToAddress(script, networks.regtest) };
   }
 
-  block(height: number): Block | undefined {
-    return this.#state.ledger.block(height);
+  block(height: number): SimulatedBlock | undefined {
+    return this.#state.confirmed.block(height);
   }
 
   /** The 80 bytes of a header on the best chain. */
@@ -102,29 +102,29 @@ export class SimulatedChain {
 
   /** A transaction of the best chain or the mempool. */
   transaction(txid: Txid): SimulatedTransaction | undefined {
-    const { ledger, mempool, known } = this.#state;
-    return ledger.place(txid) || mempool.has(txid) ? known.get(txid) : undefined;
+    const { confirmed, mempool, known } = this.#state;
+    return confirmed.positionOf(txid) || mempool.has(txid) ? known.get(txid) : undefined;
   }
 
   /** Bytes and place as a node with an index of transactions shows them; undefined where it knows none. */
-  shown(txid: Txid): ShownTransaction | undefined {
-    const { ledger, mempool, known, left } = this.#state;
+  indexed(txid: Txid): IndexedTransaction | undefined {
+    const { confirmed, mempool, known, disconnectedBlocks } = this.#state;
     const transaction = known.get(txid);
-    const height = ledger.place(txid)?.height;
+    const height = confirmed.positionOf(txid)?.height;
     if (transaction === undefined) return undefined;
     const { raw } = transaction;
     if (height !== undefined) {
       const blockhash = this.block(height)?.hash;
-      return { raw, place: { blockhash, confirmations: this.tipHeight - height + 1 } };
+      return { raw, location: { blockhash, confirmations: this.tipHeight - height + 1 } };
     }
-    if (mempool.has(txid)) return { raw, place: {} };
-    const blockhash = left.get(txid);
-    return blockhash && { raw, place: { blockhash, confirmations: 0 } };
+    if (mempool.has(txid)) return { raw, location: {} };
+    const blockhash = disconnectedBlocks.get(txid);
+    return blockhash && { raw, location: { blockhash, confirmations: 0 } };
   }
 
   /** Height of the block that has the transaction; undefined when none has it. */
   heightOf(txid: Txid): number | undefined {
-    return this.#state.ledger.place(txid)?.height;
+    return this.#state.confirmed.positionOf(txid)?.height;
   }
 
   /** In order of arrival. */
@@ -132,7 +132,7 @@ export class SimulatedChain {
     return [...this.#state.mempool.values()];
   }
 
-  history(scripthash: Scripthash): HistoryItem[] {
+  history(scripthash: Scripthash): HistoryEntry[] {
     return historyOf(this.#state, scripthash);
   }
 
@@ -143,15 +143,15 @@ export class SimulatedChain {
 
   /** Sum of all confirmed unspent outputs: what the blocks created, less what was burnt. */
   supplySat(): number {
-    return this.#state.ledger.totalSat();
+    return this.#state.confirmed.totalSat();
   }
 
   /** Merkle branch of a transaction of that block, deepest pairing first. */
   branch(txid: Txid, height: number): { branch: string[]; position: number } | undefined {
-    const place = this.#state.ledger.place(txid);
+    const place = this.#state.confirmed.positionOf(txid);
     const block = this.block(height);
     if (block === undefined || place?.height !== height) return undefined;
-    return { branch: branchAt(block, place.position), position: place.position };
+    return { branch: merkleBranch(block, place.position), position: place.position };
   }
 
   /** Tells of each change after it is complete. @returns stops it */
@@ -164,32 +164,35 @@ export class SimulatedChain {
    * Mines blocks on the tip; the listeners hear of them once, at the end.
    * @throws PaygateError invalid when a named transaction or its parent is not there to be mined
    */
-  mine(count = 1, { include = 'all', to = this.#wallet.script }: MineOptions = {}): Block[] {
-    const first = typeof include === 'string' ? [] : this.#named(include);
-    return this.#announced(() =>
+  mine(
+    count = 1,
+    { include = 'all', to = this.#wallet.script }: MineOptions = {},
+  ): SimulatedBlock[] {
+    const first = typeof include === 'string' ? [] : this.#findInMempool(include);
+    return this.#notifying(() =>
       Array.from({ length: count }, (_, at) => {
-        if (include === 'all') return this.#state.extend(this.#fitting(), to);
-        return this.#state.extend(at === 0 ? first : [], to);
+        if (include === 'all') return this.#state.mineBlock(this.#transactionsThatFit(), to);
+        return this.#state.mineBlock(at === 0 ? first : [], to);
       }),
     );
   }
 
   /** What another miner finds beside the next block: a side of a race for a server to show. The chain does not take it. */
-  rival(include: 'all' | 'none', to: Uint8Array = this.#wallet.script): Block {
-    return this.#state.assemble(include === 'all' ? this.#fitting() : [], to);
+  rival(include: 'all' | 'none', to: Uint8Array = this.#wallet.script): SimulatedBlock {
+    return this.#state.assembleBlock(include === 'all' ? this.#transactionsThatFit() : [], to);
   }
 
   /**
    * Pays out of the faucet; the transaction is in the mempool then.
    * @throws PaygateError invalid when the coins do not suffice
    */
-  pay(outputs: readonly Payment[], options: PayOptions = {}): Txid {
-    return this.#announced(() => this.#spender.pay(outputs, options));
+  pay(outputs: readonly Recipient[], options: PayOptions = {}): Txid {
+    return this.#notifying(() => this.#spender.pay(outputs, options));
   }
 
   /** Spends all of the outputs with their owner's key, which is kept for a replacement. */
   spend(outpoints: readonly Outpoint[], options: SpendOptions): Txid {
-    return this.#announced(() => this.#spender.spend(outpoints, options));
+    return this.#notifying(() => this.#spender.spend(outpoints, options));
   }
 
   /**
@@ -197,15 +200,15 @@ export class SimulatedChain {
    * the same outputs unless told others; [] takes everything back. Its descendants leave with it.
    * @throws PaygateError not_found unless pay, spend or replace made it and it is unconfirmed
    */
-  replace(txid: Txid, outputs?: readonly Payment[], options: FeeOptions = {}): Txid {
-    return this.#announced(() => this.#spender.replace(txid, outputs, options));
+  replace(txid: Txid, outputs?: readonly Recipient[], options: FeeOptions = {}): Txid {
+    return this.#notifying(() => this.#spender.replace(txid, outputs, options));
   }
 
   /** Takes a transaction and its descendants out of the mempool. */
   evict(txid: Txid): void {
     const transaction = this.#state.mempool.get(txid);
     if (!transaction) throw new PaygateError('not_found', `not in the mempool: ${txid}`);
-    this.#announced(() => this.#state.expel([transaction]));
+    this.#notifying(() => this.#state.evict([transaction]));
   }
 
   /**
@@ -213,7 +216,7 @@ export class SimulatedChain {
    * @throws PaygateError invalid, with Bitcoin Core's words
    */
   broadcast(raw: Uint8Array): Txid {
-    return this.#announced(() => this.#state.admit(raw).txid);
+    return this.#notifying(() => this.#state.accept(raw).txid);
   }
 
   /** Takes a transaction that was evicted or dropped into the mempool again. */
@@ -225,7 +228,7 @@ export class SimulatedChain {
 
   /** Replaces the top `depth` blocks by another branch; the listeners hear of it once. */
   reorganise(depth: number, options: ReorganiseOptions): Reorganisation {
-    return this.#announced(() => reorganise(this.#state, this.#wallet, depth, options));
+    return this.#notifying(() => reorganise(this.#state, this.#wallet, depth, options));
   }
 
   /** Splits the faucet into `count` more confirmed coins, so that as many payments need no change. */
@@ -238,15 +241,15 @@ export class SimulatedChain {
   }
 
   /** Makes a change and tells the listeners, once it is complete. */
-  #announced<T>(change: () => T): T {
+  #notifying<T>(change: () => T): T {
     const result = change();
-    const told = { tip: this.tip, scripthashes: this.#state.takeTouched() };
-    for (const listener of [...this.#listeners]) listener(told);
+    const notification = { tip: this.tip, scripthashes: this.#state.takeTouchedScripts() };
+    for (const listener of [...this.#listeners]) listener(notification);
     return result;
   }
 
   /** As much of the mempool as fits into a block; what does not fit holds back what came later. */
-  #fitting(): SimulatedTransaction[] {
+  #transactionsThatFit(): SimulatedTransaction[] {
     let room = blockVsize;
     const chosen: SimulatedTransaction[] = [];
     for (const transaction of this.#state.mempool.values()) {
@@ -257,7 +260,7 @@ export class SimulatedChain {
     return chosen;
   }
 
-  #named(txids: readonly Txid[]): SimulatedTransaction[] {
+  #findInMempool(txids: readonly Txid[]): SimulatedTransaction[] {
     const wanted = new Set(txids);
     const chosen = this.mempool().filter(({ txid }) => wanted.delete(txid));
     const [missing] = wanted;

@@ -11,13 +11,13 @@ export interface Outpoint {
   readonly vout: number;
 }
 
-export interface Output {
+export interface TransactionOutput {
   readonly valueSat: number;
   readonly script: Uint8Array;
 }
 
 /** An unspent output. */
-export interface Coin extends Outpoint, Output {
+export interface Coin extends Outpoint, TransactionOutput {
   /** As outpointKey gives it. */
   readonly key: string;
   readonly scripthash: Scripthash;
@@ -32,7 +32,7 @@ export interface SimulatedTransaction {
   readonly wtxidBytes: Uint8Array;
   readonly raw: Uint8Array;
   readonly inputs: readonly Outpoint[];
-  readonly outputs: readonly (Output & { readonly scripthash: Scripthash })[];
+  readonly outputs: readonly (TransactionOutput & { readonly scripthash: Scripthash })[];
   readonly coinbase: boolean;
   readonly segwit: boolean;
   readonly vsize: number;
@@ -45,7 +45,7 @@ export interface SimulatedTransaction {
 /** Map key of an outpoint. */
 export const outpointKey = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`;
 
-export const totalSat = (outputs: readonly Output[]): number =>
+export const totalSat = (outputs: readonly TransactionOutput[]): number =>
   outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
 
 export function totalFeeSat(transactions: Iterable<SimulatedTransaction>): number {

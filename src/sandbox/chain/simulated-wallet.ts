@@ -9,7 +9,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { relayFeeRate } from './chain-state.ts';
 import { estimateVsize, type Signer, signerOf, signTransaction } from './signing.ts';
-import { type Coin, type Output, totalSat } from './simulated-transaction.ts';
+import { type Coin, type TransactionOutput, totalSat } from './simulated-transaction.ts';
 
 /** What a transaction shall do; inputs, fee and change follow from it. */
 export interface Spending {
@@ -17,13 +17,13 @@ export interface Spending {
   readonly coins: Iterable<Coin>;
   /** How many of them are spent even if fewer would do. */
   readonly mustSpend: number;
-  readonly recipients: readonly Output[];
+  readonly recipients: readonly TransactionOutput[];
   /** Script that what is left over goes to. */
   readonly change: Uint8Array;
   /** Satoshi for each virtual byte. */
   readonly feeRate: number;
   /** Fees of what it displaces: it pays those and its own relay on top, or more. */
-  readonly beatFeeSat: number;
+  readonly replacedFeeSat: number;
   /** Whether it signals that it can be replaced (BIP125). */
   readonly replaceable: boolean;
 }
@@ -31,7 +31,7 @@ export interface Spending {
 /** Less than this is left to the miner. */
 const dustSat = 330;
 
-export class Wallet {
+export class SimulatedWallet {
   /** Where the faucet keeps its coins. */
   readonly script: Uint8Array;
   readonly scripthash: Scripthash;
@@ -41,14 +41,14 @@ export class Wallet {
     const privateKey = sha256(utf8ToBytes(`paygate sandbox faucet ${seed}`));
     this.script = scriptForKey(pubECDSA(privateKey), 'p2wpkh');
     this.scripthash = scripthash(this.script);
-    this.lend(privateKey, this.script);
+    this.addKey(privateKey, this.script);
   }
 
   /**
    * Keeps a key for the script, so that the chain can spend, replace and double-spend with it.
    * @throws PaygateError invalid when the key does not own the script
    */
-  lend(privateKey: Uint8Array, script: Uint8Array): void {
+  addKey(privateKey: Uint8Array, script: Uint8Array): void {
     this.#signers.set(scripthash(script), signerOf(privateKey, script));
   }
 
@@ -74,13 +74,13 @@ export class Wallet {
 
 /** Outputs with the change last, or undefined when the inputs cover no output and the fee. */
 function balance(
-  { recipients, change, feeRate, beatFeeSat }: Spending,
+  { recipients, change, feeRate, replacedFeeSat }: Spending,
   inputsSat: number,
   signers: readonly Signer[],
-): readonly Output[] | undefined {
-  const feeSat = (outputs: readonly Output[]): number => {
+): readonly TransactionOutput[] | undefined {
+  const feeSat = (outputs: readonly TransactionOutput[]): number => {
     const vsize = estimateVsize(signers, outputs);
-    return Math.max(Math.ceil(vsize * feeRate), beatFeeSat + vsize * relayFeeRate);
+    return Math.max(Math.ceil(vsize * feeRate), replacedFeeSat + vsize * relayFeeRate);
   };
   const leftSat = inputsSat - totalSat(recipients);
   const changeSat = leftSat - feeSat([...recipients, { script: change, valueSat: 0 }]);

@@ -6,10 +6,15 @@ import type { Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { ChainState } from './chain-state.ts';
-import { type Coin, type Outpoint, type Output, totalFeeSat } from './simulated-transaction.ts';
-import type { Spending, Wallet } from './simulated-wallet.ts';
+import {
+  type Coin,
+  type Outpoint,
+  type TransactionOutput,
+  totalFeeSat,
+} from './simulated-transaction.ts';
+import type { SimulatedWallet, Spending } from './simulated-wallet.ts';
 
-export type Payment = Output | { readonly address: string; readonly valueSat: number };
+export type Recipient = TransactionOutput | { readonly address: string; readonly valueSat: number };
 
 export interface FeeOptions {
   /** Satoshi for each virtual byte. */
@@ -30,14 +35,14 @@ export interface SpendOptions extends FeeOptions {
   /** Owns every output that is spent. */
   readonly privateKey: Uint8Array;
   /** What it pays; nothing unless given. */
-  readonly outputs?: readonly Payment[];
+  readonly outputs?: readonly Recipient[];
   /** Script that the rest goes to; the faucet's unless given. */
   readonly change?: Uint8Array;
 }
 
 const defaultFeeRate = 10;
 
-function toOutput(payment: Payment): Output {
+function toOutput(payment: Recipient): TransactionOutput {
   if ('script' in payment) return payment;
   const { address, valueSat } = payment;
   return { script: addressToScript(address, networks.regtest), valueSat };
@@ -45,17 +50,17 @@ function toOutput(payment: Payment): Output {
 
 export class Spender {
   readonly #state: ChainState;
-  readonly #wallet: Wallet;
+  readonly #wallet: SimulatedWallet;
   /** What each transaction made here pays besides its change, for replacements. */
   readonly #made = new Map<Txid, Pick<Spending, 'recipients' | 'change'>>();
 
-  constructor(state: ChainState, wallet: Wallet) {
+  constructor(state: ChainState, wallet: SimulatedWallet) {
     this.#state = state;
     this.#wallet = wallet;
   }
 
   /** Pays out of the faucet, 10 sat a virtual byte unless told otherwise. */
-  pay(outputs: readonly Payment[], { inputs, feeRate, rbf = true }: PayOptions): Txid {
+  pay(outputs: readonly Recipient[], { inputs, feeRate, rbf = true }: PayOptions): Txid {
     const coins = typeof inputs === 'object' ? this.#coins(inputs) : this.#faucetCoins(inputs);
     return this.#send({
       coins,
@@ -63,7 +68,7 @@ export class Spender {
       recipients: outputs.map(toOutput),
       change: this.#wallet.script,
       feeRate: feeRate ?? defaultFeeRate,
-      beatFeeSat: 0,
+      replacedFeeSat: 0,
       replaceable: rbf,
     });
   }
@@ -71,20 +76,20 @@ export class Spender {
   /** Spends all of the outputs with their owner's key, and keeps the key for replacements. */
   spend(outpoints: readonly Outpoint[], options: SpendOptions): Txid {
     const coins = this.#coins(outpoints);
-    for (const { script } of coins) this.#wallet.lend(options.privateKey, script);
+    for (const { script } of coins) this.#wallet.addKey(options.privateKey, script);
     return this.#send({
       coins,
       mustSpend: coins.length,
       recipients: (options.outputs ?? []).map(toOutput),
       change: options.change ?? this.#wallet.script,
       feeRate: options.feeRate ?? defaultFeeRate,
-      beatFeeSat: 0,
+      replacedFeeSat: 0,
       replaceable: options.rbf ?? true,
     });
   }
 
   /** The same inputs, more of the faucet's if they do not cover it, and a fee that is high enough. */
-  replace(txid: Txid, outputs: readonly Payment[] | undefined, options: FeeOptions): Txid {
+  replace(txid: Txid, outputs: readonly Recipient[] | undefined, options: FeeOptions): Txid {
     const { mempool } = this.#state;
     const old = mempool.get(txid);
     const made = this.#made.get(txid);
@@ -95,13 +100,13 @@ export class Spender {
       recipients: outputs?.map(toOutput) ?? made.recipients,
       change: made.change,
       feeRate: Math.max(options.feeRate ?? 0, old.feeSat / old.vsize + 1),
-      beatFeeSat: totalFeeSat(mempool.withDescendants([old])),
+      replacedFeeSat: totalFeeSat(mempool.withDescendants([old])),
       replaceable: options.rbf ?? true,
     });
   }
 
   #send(spending: Spending): Txid {
-    const { txid } = this.#state.admit(this.#wallet.spend(spending), true);
+    const { txid } = this.#state.accept(this.#wallet.spend(spending), true);
     const { recipients, change } = spending;
     this.#made.set(txid, { recipients, change });
     return txid;
@@ -116,10 +121,10 @@ export class Spender {
   }
 
   *#faucetCoins(from: 'confirmed' | 'unconfirmed' | undefined): Iterable<Coin> {
-    const { ledger, mempool } = this.#state;
+    const { confirmed, mempool } = this.#state;
     const { scripthash } = this.#wallet;
     if (from !== 'unconfirmed') {
-      for (const coin of ledger.coins(scripthash)) {
+      for (const coin of confirmed.coins(scripthash)) {
         if (!mempool.spends(coin) && this.#state.isMature(coin)) yield coin;
       }
     }

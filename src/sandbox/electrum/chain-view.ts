@@ -5,24 +5,24 @@ import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { parseHeader } from '../../bitcoin/header.ts';
 import { displayHex, hashBytes, isHash, type Scripthash, type Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { type Block, branchAt, work } from '../chain/simulated-block.ts';
-import type { SimulatedChain, TransactionPlace } from '../chain/simulated-chain.ts';
+import { merkleBranch, type SimulatedBlock, solveHeader } from '../chain/simulated-block.ts';
+import type { SimulatedChain, TransactionLocation } from '../chain/simulated-chain.ts';
 import { outpointKey, type SimulatedTransaction } from '../chain/simulated-transaction.ts';
-import { canonicalOrder, type HistoryItem, statusOf } from './history-results.ts';
-import type { Fault, Lie } from './server-faults.ts';
+import { canonicalOrder, type HistoryEntry, statusOf } from './history-results.ts';
+import type { Fault, ServerLie } from './server-faults.ts';
 
-export interface View {
+export interface ChainView {
   readonly tipHeight: number;
   readonly genesisHash: string;
   header(height: number): Uint8Array | undefined;
   /** Mempool part in canonical order. */
-  history(scripthash: Scripthash): HistoryItem[];
-  status(history: readonly HistoryItem[]): string | null;
+  history(scripthash: Scripthash): HistoryEntry[];
+  status(history: readonly HistoryEntry[]): string | null;
   transaction(txid: Txid): SimulatedTransaction | undefined;
   /** The bytes that transaction.get answers. */
   raw(txid: Txid): Uint8Array | undefined;
   /** What it adds when it is asked for more. */
-  place(txid: Txid): TransactionPlace | undefined;
+  location(txid: Txid): TransactionLocation | undefined;
   /** Transactions of a block, in their order. */
   txids(height: number): readonly Txid[] | undefined;
   proof(txid: Txid, height: number): { branch: string[]; position: number } | undefined;
@@ -32,7 +32,7 @@ export interface View {
 const otherBits = 0x207ffffe;
 
 /** The truth. */
-function honest(chain: SimulatedChain): View {
+function honest(chain: SimulatedChain): ChainView {
   return {
     tipHeight: chain.tipHeight,
     genesisHash: networks.regtest.genesisHash,
@@ -40,15 +40,15 @@ function honest(chain: SimulatedChain): View {
     history: (scripthash) => chain.history(scripthash),
     status: statusOf,
     transaction: (txid) => chain.transaction(txid),
-    raw: (txid) => chain.shown(txid)?.raw,
-    place: (txid) => chain.shown(txid)?.place,
+    raw: (txid) => chain.indexed(txid)?.raw,
+    location: (txid) => chain.indexed(txid)?.location,
     txids: (height) => chain.block(height)?.txids,
     proof: (txid, height) => chain.branch(txid, height),
   };
 }
 
 /** The chain as the faults let it be seen, in the order in which they were injected. */
-export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): View {
+export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): ChainView {
   let view = honest(chain);
   for (const fault of faults) {
     if (fault.kind === 'lag') view = { ...view, ...lagging(view, chain, fault.blocks) };
@@ -62,12 +62,12 @@ export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): View {
 }
 
 /** Without the last blocks. What they mined is unconfirmed, but for their coinbases. */
-function lagging(view: View, chain: SimulatedChain, blocks: number): Partial<View> {
+function lagging(view: ChainView, chain: SimulatedChain, blocks: number): Partial<ChainView> {
   const tipHeight = Math.max(0, view.tipHeight - blocks);
   const isMined = (txid: Txid) => (chain.heightOf(txid) ?? Number.POSITIVE_INFINITY) <= tipHeight;
   const visible = (transaction: SimulatedTransaction | undefined) =>
     transaction?.coinbase && !isMined(transaction.txid) ? undefined : transaction;
-  const asUnconfirmed = ({ txid }: HistoryItem): HistoryItem[] => {
+  const asUnconfirmed = ({ txid }: HistoryEntry): HistoryEntry[] => {
     const transaction = visible(view.transaction(txid));
     if (transaction === undefined) return [];
     const height = transaction.inputs.every((input) => isMined(input.txid)) ? 0 : -1;
@@ -78,20 +78,25 @@ function lagging(view: View, chain: SimulatedChain, blocks: number): Partial<Vie
     header: (height) => (height <= tipHeight ? view.header(height) : undefined),
     history(scripthash) {
       const history = view.history(scripthash);
-      const isShown = ({ height }: HistoryItem) => height > 0 && height <= tipHeight;
+      const isShown = ({ height }: HistoryEntry) => height > 0 && height <= tipHeight;
       const rest = history.filter((item) => !isShown(item)).flatMap(asUnconfirmed);
       return [...history.filter(isShown), ...rest.sort(canonicalOrder)];
     },
     transaction: (txid) => visible(view.transaction(txid)),
     raw: (txid) => visible(view.transaction(txid)) && view.raw(txid),
-    place: (txid) => visible(view.transaction(txid)) && (isMined(txid) ? view.place(txid) : {}),
+    location: (txid) =>
+      visible(view.transaction(txid)) && (isMined(txid) ? view.location(txid) : {}),
     txids: (height) => (height <= tipHeight ? view.txids(height) : undefined),
     proof: (txid, height) => (height <= tipHeight ? view.proof(txid, height) : undefined),
   };
 }
 
 /** With another block in the tip's place, as long as both stand on the same one and nothing stands on either. */
-function rivalling(view: View, chain: SimulatedChain, block: Block): Partial<View> {
+function rivalling(
+  view: ChainView,
+  chain: SimulatedChain,
+  block: SimulatedBlock,
+): Partial<ChainView> {
   const { height, transactions } = block;
   const { previous } = parseHeader(block.header);
   if (view.tipHeight !== height || chain.block(height - 1)?.hash !== previous) return {};
@@ -100,7 +105,7 @@ function rivalling(view: View, chain: SimulatedChain, block: Block): Partial<Vie
   const find = (txid: Txid) => inBlock.get(txid) ?? waiting.get(txid);
   const touching = (some: Iterable<SimulatedTransaction>, scripthash: Scripthash) =>
     [...some].filter(({ touches }) => touches.has(scripthash));
-  const asUnconfirmed = ({ txid, inputs, feeSat }: SimulatedTransaction): HistoryItem => {
+  const asUnconfirmed = ({ txid, inputs, feeSat }: SimulatedTransaction): HistoryEntry => {
     const isOnMined = inputs.every((input) => !waiting.has(input.txid));
     return { txid, feeSat, height: isOnMined ? 0 : -1 };
   };
@@ -113,22 +118,22 @@ function rivalling(view: View, chain: SimulatedChain, block: Block): Partial<Vie
     ],
     transaction: (txid) => find(txid) ?? (gone.has(txid) ? undefined : view.transaction(txid)),
     raw: (txid) => find(txid)?.raw ?? (gone.has(txid) ? undefined : view.raw(txid)),
-    place(txid) {
+    location(txid) {
       if (inBlock.has(txid)) return { blockhash: block.hash, confirmations: 1 };
       if (waiting.has(txid)) return {};
-      return gone.has(txid) ? undefined : view.place(txid);
+      return gone.has(txid) ? undefined : view.location(txid);
     },
     txids: (at) => (at === height ? block.txids : view.txids(at)),
     proof(txid, at) {
       if (at !== height) return view.proof(txid, at);
       const position = block.txids.indexOf(txid);
-      return position < 0 ? undefined : { branch: branchAt(block, position), position };
+      return position < 0 ? undefined : { branch: merkleBranch(block, position), position };
     },
   };
 }
 
 /** What is in the tip and the mempool, but not in another block: it waits there, or cannot be there. */
-function besides(chain: SimulatedChain, { txids, transactions }: Block) {
+function besides(chain: SimulatedChain, { txids, transactions }: SimulatedBlock) {
   const isIn = new Set(txids);
   const spent = new Set(transactions.flatMap(({ inputs }) => inputs.map(outpointKey)));
   const waiting = new Map<Txid, SimulatedTransaction>();
@@ -145,9 +150,9 @@ function besides(chain: SimulatedChain, { txids, transactions }: Block) {
 }
 
 function omitting(
-  view: View,
+  view: ChainView,
   { txids, scripthashes, deny }: Fault & { kind: 'omit' },
-): Partial<View> {
+): Partial<ChainView> {
   const hidden = new Set(txids);
   const empty = new Set(scripthashes);
   const denied = (txid: Txid) => deny === true && hidden.has(txid);
@@ -156,7 +161,7 @@ function omitting(
       empty.has(scripthash) ? [] : view.history(scripthash).filter(({ txid }) => !hidden.has(txid)),
     transaction: (txid) => (denied(txid) ? undefined : view.transaction(txid)),
     raw: (txid) => (denied(txid) ? undefined : view.raw(txid)),
-    place: (txid) => (denied(txid) ? undefined : view.place(txid)),
+    location: (txid) => (denied(txid) ? undefined : view.location(txid)),
     proof: (txid, height) => (denied(txid) ? undefined : view.proof(txid, height)),
   };
 }
@@ -172,7 +177,7 @@ function otherTransaction(raw: Uint8Array): Uint8Array {
   return other;
 }
 
-function lying(view: View, about: Lie, fromHeight: number): Partial<View> {
+function lying(view: ChainView, about: ServerLie, fromHeight: number): Partial<ChainView> {
   switch (about) {
     case 'merkle':
       return {
@@ -216,14 +221,14 @@ function lying(view: View, about: Lie, fromHeight: number): Partial<View> {
   }
 }
 
-function withInvented(view: View, scripthash: Scripthash): HistoryItem[] {
+function withInvented(view: ChainView, scripthash: Scripthash): HistoryEntry[] {
   const invented = { txid: otherHash(scripthash) as Txid, height: view.tipHeight };
   const history = view.history(scripthash);
   const mined = history.filter(({ height }) => height > 0);
   return [...mined, invented, ...history.slice(mined.length)];
 }
 
-function misplaced(view: View, item: HistoryItem): HistoryItem {
+function misplaced(view: ChainView, item: HistoryEntry): HistoryEntry {
   if (item.height <= 0) return item;
   const height = item.height < view.tipHeight ? item.height + 1 : item.height - 1;
   return { ...item, height };
@@ -243,5 +248,5 @@ function falsified(header: Uint8Array, about: 'header-work' | 'header-bits' | 'h
   }
   if (about === 'header-bits') fields.setUint32(72, otherBits, true);
   else other.set(sha256x2(header), 4);
-  return work(other);
+  return solveHeader(other);
 }

@@ -4,14 +4,14 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { displayHex } from '../../bitcoin/ids.ts';
-import { branchAt, merkleLevels, rootOf } from '../chain/simulated-block.ts';
-import type { View } from './chain-view.ts';
+import { merkleBranch, merkleLevels, rootOf } from '../chain/simulated-block.ts';
+import type { ChainView } from './chain-view.ts';
 import { badRequest, commas, nonNegativeInteger } from './params.ts';
-import { isAtLeast, type Version } from './protocol-version.ts';
+import { isAtLeast, type ProtocolVersion } from './protocol-version.ts';
 
 interface HeaderCall {
-  readonly view: View;
-  readonly version: Version;
+  readonly view: ChainView;
+  readonly version: ProtocolVersion;
   readonly params: readonly unknown[];
 }
 
@@ -19,17 +19,17 @@ interface HeaderCall {
 const maxHeaders = 2016;
 
 /** Answer to headers.subscribe and body of its notifications. */
-export function tipResult(view: View): { hex: string; height: number } {
+export function tipResult(view: ChainView): { hex: string; height: number } {
   return { hex: headerHex(view, view.tipHeight), height: view.tipHeight };
 }
 
-function headerHex(view: View, height: number): string {
+function headerHex(view: ChainView, height: number): string {
   const header = view.header(height);
   return header ? bytesToHex(header) : badRequest(`height ${commas(height)} out of range`);
 }
 
 /** Proof that a header stands in the chain up to a checkpoint height. */
-function headerProof(view: View, height: number, checkpoint: number) {
+function headerProof(view: ChainView, height: number, checkpoint: number) {
   if (height > checkpoint || checkpoint > view.tipHeight) {
     badRequest(
       `require header height ${commas(height)} <= cp_height ${commas(checkpoint)} <= ` +
@@ -40,7 +40,7 @@ function headerProof(view: View, height: number, checkpoint: number) {
     sha256x2(view.header(at) ?? new Uint8Array()),
   );
   const tree = merkleLevels(hashes);
-  return { branch: branchAt({ tree }, height), root: displayHex(rootOf(tree)) };
+  return { branch: merkleBranch({ tree }, height), root: displayHex(rootOf(tree)) };
 }
 
 export function blockHeader({ view, params: [first, second = 0] }: HeaderCall): unknown {

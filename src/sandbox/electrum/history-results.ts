@@ -12,7 +12,7 @@ import {
   type SimulatedTransaction,
 } from '../chain/simulated-transaction.ts';
 
-export interface HistoryItem {
+export interface HistoryEntry {
   readonly txid: Txid;
   /** Of its block; 0 in the mempool, -1 there with an unconfirmed input. */
   readonly height: number;
@@ -21,13 +21,16 @@ export interface HistoryItem {
 }
 
 /** The order of protocol 1.6 in the mempool: height 0 before -1, then by txid. */
-export function canonicalOrder(a: HistoryItem, b: HistoryItem): number {
+export function canonicalOrder(a: HistoryEntry, b: HistoryEntry): number {
   return b.height - a.height || (a.txid < b.txid ? -1 : 1);
 }
 
 /** Mined transactions by (height, position), then the mempool in canonical order. */
-export function historyOf({ ledger, mempool }: ChainState, scripthash: Scripthash): HistoryItem[] {
-  const mined = ledger.history(scripthash).map(({ txid, height }) => ({ txid, height }));
+export function historyOf(
+  { confirmed, mempool }: ChainState,
+  scripthash: Scripthash,
+): HistoryEntry[] {
+  const mined = confirmed.history(scripthash).map(({ txid, height }) => ({ txid, height }));
   const waiting = Array.from(mempool.touching(scripthash), (transaction) => ({
     txid: transaction.txid,
     height: mempool.hasUnconfirmedInput(transaction) ? -1 : 0,
@@ -37,7 +40,7 @@ export function historyOf({ ledger, mempool }: ChainState, scripthash: Scripthas
 }
 
 /** Status of a history as an Electrum server hashes it; null when there is none. */
-export function statusOf(history: readonly HistoryItem[]): string | null {
+export function statusOf(history: readonly HistoryEntry[]): string | null {
   if (history.length === 0) return null;
   const text = history.map(({ txid, height }) => `${txid}:${height}:`).join('');
   return bytesToHex(sha256(utf8ToBytes(text)));
@@ -58,7 +61,7 @@ export interface ScriptCoins {
  * @param transactionOf answers every transaction of the history
  */
 export function coinsIn(
-  history: readonly HistoryItem[],
+  history: readonly HistoryEntry[],
   scripthash: Scripthash,
   transactionOf: (txid: Txid) => SimulatedTransaction | undefined,
 ): ScriptCoins {

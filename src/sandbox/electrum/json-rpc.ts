@@ -24,7 +24,7 @@ export const errorCodes = {
   internal: -32603,
 };
 
-export interface Request {
+export interface JsonRpcRequest {
   /** undefined makes it a notification, which gets no answer. */
   readonly id: unknown;
   readonly method: string;
@@ -32,7 +32,7 @@ export interface Request {
 }
 
 /** @throws RpcError when the line is no request */
-export function parseRequest(line: string): Request {
+export function parseRequest(line: string): JsonRpcRequest {
   let message: unknown;
   try {
     message = JSON.parse(line);

@@ -8,9 +8,9 @@ import { satPerBitcoin } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { relayFeeRate } from '../chain/chain-state.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
-import type { View } from './chain-view.ts';
+import type { ChainView } from './chain-view.ts';
 import { blockHeader, blockHeaders, tipResult } from './header-results.ts';
-import { coinsIn, type HistoryItem } from './history-results.ts';
+import { coinsIn, type HistoryEntry } from './history-results.ts';
 import { errorCodes, RpcError } from './json-rpc.ts';
 import {
   badRequest,
@@ -21,22 +21,22 @@ import {
   scripthashParam,
   txidParam,
 } from './params.ts';
-import { isAtLeast, type Version } from './protocol-version.ts';
+import { isAtLeast, type ProtocolVersion } from './protocol-version.ts';
 
 /** What a method is called with. */
-interface Call {
-  readonly view: View;
+interface MethodCall {
+  readonly view: ChainView;
   readonly chain: SimulatedChain;
-  readonly version: Version;
+  readonly version: ProtocolVersion;
   readonly params: readonly unknown[];
-  readonly server: ServerFacts;
+  readonly server: ServerInfo;
   readonly subscriptions: Subscriptions;
 }
 
 /** What the server says about itself. */
-export interface ServerFacts {
+export interface ServerInfo {
   readonly software: string;
-  readonly protocols: readonly [Version, Version];
+  readonly protocols: readonly [ProtocolVersion, ProtocolVersion];
   readonly banner: string;
   /** Where it listens. */
   readonly host: string;
@@ -49,13 +49,13 @@ export interface Subscriptions {
   readonly statuses: Map<Scripthash, string | null>;
 }
 
-interface Method {
+interface ElectrumMethod {
   /** Fewest and most parameters. */
   readonly params: readonly [number, number];
   /** First version that has it, and first that has it no longer. */
-  readonly since?: Version;
-  readonly until?: Version;
-  run(call: Call): unknown;
+  readonly since?: ProtocolVersion;
+  readonly until?: ProtocolVersion;
+  run(call: MethodCall): unknown;
 }
 
 const feeRateEstimate = 10;
@@ -66,7 +66,11 @@ const perKilobyte = (feeRate: number): number => (feeRate * 1_000) / satPerBitco
  * History in the order of the version: 1.6 orders the mempool, before that any order is right, and
  * this server takes the reverse one so that nobody relies on it.
  */
-function historyAt(view: View, version: Version, scripthash: Scripthash): HistoryItem[] {
+function historyAt(
+  view: ChainView,
+  version: ProtocolVersion,
+  scripthash: Scripthash,
+): HistoryEntry[] {
   const history = view.history(scripthash);
   if (isAtLeast(version, '1.6')) return history;
   const mined = history.filter(({ height }) => height > 0);
@@ -74,35 +78,38 @@ function historyAt(view: View, version: Version, scripthash: Scripthash): Histor
 }
 
 /** Answer to scripthash.subscribe and body of its notifications. */
-export const statusAt = (view: View, version: Version, scripthash: Scripthash): string | null =>
-  view.status(historyAt(view, version, scripthash));
+export const statusAt = (
+  view: ChainView,
+  version: ProtocolVersion,
+  scripthash: Scripthash,
+): string | null => view.status(historyAt(view, version, scripthash));
 
-function subscribeHeaders({ view, subscriptions }: Call): unknown {
+function subscribeHeaders({ view, subscriptions }: MethodCall): unknown {
   const result = tipResult(view);
   subscriptions.header = result.hex;
   return result;
 }
 
-const toWire = ({ txid, height, feeSat }: HistoryItem) => ({
+const toWire = ({ txid, height, feeSat }: HistoryEntry) => ({
   tx_hash: txid,
   height,
   ...(feeSat !== undefined && { fee: feeSat }),
 });
 
-const getHistory = ({ view, version, params: [scripthash] }: Call) =>
+const getHistory = ({ view, version, params: [scripthash] }: MethodCall) =>
   historyAt(view, version, scripthashParam(scripthash));
 
-function getCoins({ view, params: [first] }: Call) {
+function getCoins({ view, params: [first] }: MethodCall) {
   const scripthash = scripthashParam(first);
   return coinsIn(view.history(scripthash), scripthash, (txid) => view.transaction(txid));
 }
 
-function getBalance(call: Call): unknown {
+function getBalance(call: MethodCall): unknown {
   const { confirmedSat, unconfirmedSat } = getCoins(call);
   return { confirmed: confirmedSat, unconfirmed: unconfirmedSat };
 }
 
-function listUnspent(call: Call): unknown {
+function listUnspent(call: MethodCall): unknown {
   return getCoins(call).unspent.map(({ txid, vout, height = 0, valueSat }) => ({
     tx_hash: txid,
     tx_pos: vout,
@@ -111,14 +118,19 @@ function listUnspent(call: Call): unknown {
   }));
 }
 
-function subscribeScripthash({ view, version, params: [first], subscriptions }: Call): unknown {
+function subscribeScripthash({
+  view,
+  version,
+  params: [first],
+  subscriptions,
+}: MethodCall): unknown {
   const scripthash = scripthashParam(first);
   const status = statusAt(view, version, scripthash);
   subscriptions.statuses.set(scripthash, status);
   return status;
 }
 
-function broadcast({ chain, params: [raw] }: Call): unknown {
+function broadcast({ chain, params: [raw] }: MethodCall): unknown {
   const bytes = hexParam(raw, 'raw_tx');
   try {
     return chain.broadcast(bytes);
@@ -129,13 +141,13 @@ function broadcast({ chain, params: [raw] }: Call): unknown {
   }
 }
 
-function getTransaction({ view, params: [first, verbose = false] }: Call): unknown {
+function getTransaction({ view, params: [first, verbose = false] }: MethodCall): unknown {
   const txid = txidParam(first);
   const raw = view.raw(txid);
   const wantsMore = booleanParam(verbose, 'verbose');
   if (raw) {
     const hex = bytesToHex(raw);
-    return wantsMore ? { txid, hex, ...view.place(txid) } : hex;
+    return wantsMore ? { txid, hex, ...view.location(txid) } : hex;
   }
   const message =
     'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.';
@@ -143,7 +155,7 @@ function getTransaction({ view, params: [first, verbose = false] }: Call): unkno
   throw new RpcError(errorCodes.daemon, `daemon error: ${error}`);
 }
 
-function getMerkle({ view, params: [first, second] }: Call): unknown {
+function getMerkle({ view, params: [first, second] }: MethodCall): unknown {
   const txid = txidParam(first);
   const height = nonNegativeInteger(second);
   const proof = view.proof(txid, height);
@@ -151,7 +163,7 @@ function getMerkle({ view, params: [first, second] }: Call): unknown {
   return { block_height: height, merkle: proof.branch, pos: proof.position };
 }
 
-function idFromPosition({ view, params: [first, second, merkle = false] }: Call): unknown {
+function idFromPosition({ view, params: [first, second, merkle = false] }: MethodCall): unknown {
   const height = nonNegativeInteger(first);
   const position = nonNegativeInteger(second);
   const wantsProof = booleanParam(merkle, 'merkle');
@@ -163,7 +175,7 @@ function idFromPosition({ view, params: [first, second, merkle = false] }: Call)
 }
 
 /** Pairs of a fee rate and the virtual bytes that pay it, rounded down; highest first. */
-function feeHistogram({ chain }: Call): unknown {
+function feeHistogram({ chain }: MethodCall): unknown {
   const sizes = new Map<number, number>();
   for (const { feeSat, vsize } of chain.mempool()) {
     const rate = Math.floor(feeSat / vsize);
@@ -172,7 +184,7 @@ function feeHistogram({ chain }: Call): unknown {
   return [...sizes].sort(([a], [b]) => b - a);
 }
 
-function estimateFee({ params: [blocks] }: Call): unknown {
+function estimateFee({ params: [blocks] }: MethodCall): unknown {
   nonNegativeInteger(blocks);
   return perKilobyte(feeRateEstimate);
 }
@@ -183,7 +195,7 @@ const mempoolInfo = () => ({
   incrementalrelayfee: perKilobyte(relayFeeRate),
 });
 
-const features = ({ view, server: { software, protocols, host, port } }: Call) => ({
+const features = ({ view, server: { software, protocols, host, port } }: MethodCall) => ({
   genesis_hash: view.genesisHash,
   hash_function: 'sha256',
   server_version: software,
@@ -194,7 +206,7 @@ const features = ({ view, server: { software, protocols, host, port } }: Call) =
 });
 
 /** All but server.version, which belongs to the connection. */
-const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
+const methods: ReadonlyMap<string, ElectrumMethod> = new Map<string, ElectrumMethod>([
   ['blockchain.block.header', { params: [1, 2], run: blockHeader }],
   ['blockchain.block.headers', { params: [2, 3], run: blockHeaders }],
   ['blockchain.estimatefee', { params: [1, 2], run: estimateFee }],
@@ -240,7 +252,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
 export const isMethod = (name: string): boolean => name === 'server.version' || methods.has(name);
 
 /** @throws RpcError for a method that the version does not have, or another number of parameters */
-export function runMethod(name: string, call: Call): unknown {
+export function runMethod(name: string, call: MethodCall): unknown {
   const method = methods.get(name);
   const { version, params } = call;
   const exists =

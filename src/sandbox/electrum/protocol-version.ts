@@ -2,12 +2,12 @@
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html#server-version
 
 /** "1.4" or "1.4.2": numbers between dots. */
-export type Version = string;
+export type ProtocolVersion = string;
 
-const parts = (version: Version): number[] => version.split('.').map(Number);
+const parts = (version: ProtocolVersion): number[] => version.split('.').map(Number);
 
 /** Negative, zero or positive as the first is older, equal or newer; "1.4" equals "1.4.0". */
-function compareVersions(a: Version, b: Version): number {
+function compareVersions(a: ProtocolVersion, b: ProtocolVersion): number {
   const [left, right] = [parts(a), parts(b)];
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0);
@@ -16,14 +16,14 @@ function compareVersions(a: Version, b: Version): number {
   return 0;
 }
 
-export const isAtLeast = (version: Version, other: Version): boolean =>
+export const isAtLeast = (version: ProtocolVersion, other: ProtocolVersion): boolean =>
   compareVersions(version, other) >= 0;
 
-const isVersion = (value: unknown): value is Version =>
+const isVersion = (value: unknown): value is ProtocolVersion =>
   typeof value === 'string' && /^\d+(\.\d+)+$/.test(value);
 
 /** The range that a client's second argument of server.version means; undefined for nonsense. */
-function clientRange(argument: unknown): readonly [Version, Version] | undefined {
+function clientRange(argument: unknown): readonly [ProtocolVersion, ProtocolVersion] | undefined {
   const [min, max] = Array.isArray(argument) ? argument : [argument, argument];
   return isVersion(min) && isVersion(max) ? [min, max] : undefined;
 }
@@ -34,9 +34,9 @@ function clientRange(argument: unknown): readonly [Version, Version] | undefined
  * @param client second argument of server.version: a version or an array of two
  */
 export function negotiate(
-  server: readonly [Version, Version],
+  server: readonly [ProtocolVersion, ProtocolVersion],
   client: unknown,
-): Version | undefined {
+): ProtocolVersion | undefined {
   const range = clientRange(client);
   if (range === undefined) return undefined;
   const highest = compareVersions(range[1], server[1]) < 0 ? range[1] : server[1];

@@ -2,10 +2,10 @@
 // those that a predicate picks; chain-view.ts falsifies what is served, session.ts how it is sent.
 
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import type { Block } from '../chain/simulated-block.ts';
+import type { SimulatedBlock } from '../chain/simulated-block.ts';
 
 /** A falsehood that every proof of paygate must see through. */
-export type Lie =
+export type ServerLie =
   /** get_merkle: a branch that leads to another root. */
   | 'merkle'
   /** transaction.get: the bytes of another transaction. */
@@ -47,7 +47,7 @@ type FaultKind =
   | { readonly kind: 'garbage'; readonly as: Garbage }
   | {
       readonly kind: 'lie';
-      readonly about: Lie;
+      readonly about: ServerLie;
       /** For the lies about headers: from this height on; the tip alone unless given. */
       readonly fromHeight?: number;
     }
@@ -63,7 +63,7 @@ type FaultKind =
   /** Serves the chain without its last blocks; their transactions are unconfirmed there. */
   | { readonly kind: 'lag'; readonly blocks: number }
   /** Has another block where the tip is, until the next one: a race of two miners. `SimulatedChain.rival` makes one. */
-  | { readonly kind: 'rival'; readonly block: Block }
+  | { readonly kind: 'rival'; readonly block: SimulatedBlock }
   /** Notifies of nothing; answers go on. */
   | { readonly kind: 'stopNotifications' }
   /** Resets all new connections, whatever the scope; those that are open go on. */
@@ -93,7 +93,7 @@ export class Faults {
     this.#inForce.clear();
   }
 
-  get any(): boolean {
+  get hasAny(): boolean {
     return this.#inForce.size > 0;
   }
 

@@ -13,7 +13,7 @@ const maxHoldMs = 1_000;
 const warmUpBytes = 1_024;
 const newline = 0x0a;
 
-export class Output {
+export class SessionOutput {
   readonly #socket: Socket;
   readonly #timer: Timer;
   readonly #padded: boolean;

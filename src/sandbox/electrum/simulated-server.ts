@@ -4,26 +4,26 @@
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
-import type { ServerFacts } from './methods.ts';
-import type { Timer } from './session-output.ts';
-import type { Version } from './protocol-version.ts';
+import type { ServerInfo } from './methods.ts';
+import type { ProtocolVersion } from './protocol-version.ts';
 import { type Fault, Faults } from './server-faults.ts';
-import { Session, type SessionContext } from './simulated-session.ts';
+import type { Timer } from './session-output.ts';
+import { type SessionContext, SimulatedSession } from './simulated-session.ts';
 
-export interface ServerOptions {
+export interface SimulatedServerOptions {
   readonly chain: SimulatedChain;
   /** For delayed and padded output; a World is one. */
   readonly timer: Timer;
   /** Oldest and newest protocol version it speaks; 1.4 and 1.6 unless given. */
-  readonly protocols?: readonly [Version, Version];
+  readonly protocols?: readonly [ProtocolVersion, ProtocolVersion];
   readonly banner?: string;
   /** What it calls itself. */
   readonly software?: string;
   /** Holds output back and pads it, as ElectrumX does since 1.18. */
-  readonly holdOutput?: boolean;
+  readonly padOutput?: boolean;
 }
 
-export interface Listening {
+export interface ServerListener {
   readonly host: string;
   readonly port: number;
   /** Ends all connections and frees the port. */
@@ -40,40 +40,40 @@ const software = 'paygate sandbox 1';
 const logLength = 10_000;
 
 export class SimulatedServer {
-  readonly #options: ServerOptions;
+  readonly #options: SimulatedServerOptions;
   readonly #faults = new Faults();
-  readonly #sessions = new Map<Socket, Session>();
+  readonly #sessions = new Map<Socket, SimulatedSession>();
   #log: LoggedRequest[] = [];
   #counts = new Map<string, number>();
   #paused = false;
 
-  constructor(options: ServerOptions) {
+  constructor(options: SimulatedServerOptions) {
     this.#options = options;
   }
 
   /** Accepts connections; port 0 takes a free one. */
-  async listen({ host, port }: { host: string; port: number }): Promise<Listening> {
+  async listen({ host, port }: { host: string; port: number }): Promise<ServerListener> {
     const server = createServer();
     const address = await bind(server, host, port);
-    const facts: ServerFacts = {
+    const info: ServerInfo = {
       software: this.#options.software ?? software,
       protocols: this.#options.protocols ?? ['1.4', '1.6'],
       banner: this.#options.banner ?? 'A simulated chain: nothing here has any value.',
       host,
       port: address.port,
     };
-    const { chain, timer, holdOutput = false } = this.#options;
+    const { chain, timer, padOutput = false } = this.#options;
     const context: SessionContext = {
       chain,
       timer,
       faults: this.#faults,
-      padsOutput: holdOutput,
-      facts,
+      padsOutput: padOutput,
+      info,
       record: (method, params) => this.#record(method, params),
     };
     server.on('connection', (socket) => this.#accept(socket, context));
     const unsubscribe = chain.onChange((change) => {
-      for (const session of this.#sessions.values()) session.changed(change);
+      for (const session of this.#sessions.values()) session.onChainChange(change);
     });
     return {
       host,
@@ -98,7 +98,7 @@ export class SimulatedServer {
   }
 
   /** Notifies of what differs from what clients were told: a fault alone makes no notification. */
-  announce(): void {
+  notifyAll(): void {
     for (const session of this.#sessions.values()) session.notify('all');
   }
 
@@ -147,7 +147,7 @@ export class SimulatedServer {
       socket.resetAndDestroy();
       return;
     }
-    const session = new Session(socket, context);
+    const session = new SimulatedSession(socket, context);
     if (this.#paused) session.output.pause();
     this.#sessions.set(socket, session);
     socket.on('close', () => this.#sessions.delete(socket));

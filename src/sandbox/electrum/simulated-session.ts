@@ -5,21 +5,21 @@ import type { Socket } from 'node:net';
 import type { Scripthash } from '../../bitcoin/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { ChainChange, SimulatedChain } from '../chain/simulated-chain.ts';
-import { type View, viewOf } from './chain-view.ts';
+import { type ChainView, viewOf } from './chain-view.ts';
 import { tipResult } from './header-results.ts';
 import {
   errorCodes,
   errorLine,
+  type JsonRpcRequest,
   notificationLine,
   parseRequest,
-  type Request,
   RpcError,
   resultLine,
 } from './json-rpc.ts';
-import { isMethod, runMethod, type ServerFacts, type Subscriptions, statusAt } from './methods.ts';
-import { Output, type Timer } from './session-output.ts';
-import { isAtLeast, negotiate, type Version } from './protocol-version.ts';
+import { isMethod, runMethod, type ServerInfo, type Subscriptions, statusAt } from './methods.ts';
+import { isAtLeast, negotiate, type ProtocolVersion } from './protocol-version.ts';
 import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
+import { SessionOutput, type Timer } from './session-output.ts';
 
 /** What all connections of a server share. */
 export interface SessionContext {
@@ -27,13 +27,13 @@ export interface SessionContext {
   readonly timer: Timer;
   readonly faults: Faults;
   readonly padsOutput: boolean;
-  readonly facts: ServerFacts;
+  readonly info: ServerInfo;
   /** Told of every request; unknown methods share one name. */
   record(method: string, params: readonly unknown[]): void;
 }
 
 /** What a line comes to. */
-interface Outcome {
+interface PreparedResponse {
   /** Undefined where nobody waits for an answer. */
   readonly text: string | undefined;
   readonly id: unknown;
@@ -47,11 +47,11 @@ const newline = 0x0a;
 const headersMethod = 'blockchain.headers.subscribe';
 const scripthashMethod = 'blockchain.scripthash.subscribe';
 
-export class Session {
-  readonly output: Output;
+export class SimulatedSession {
+  readonly output: SessionOutput;
   readonly #context: SessionContext;
   readonly #subscriptions: Subscriptions = { header: undefined, statuses: new Map() };
-  #version: Version | undefined;
+  #version: ProtocolVersion | undefined;
   /** Pieces of a line whose end has not arrived. */
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
@@ -59,7 +59,7 @@ export class Session {
 
   constructor(socket: Socket, context: SessionContext) {
     this.#context = context;
-    this.output = new Output(socket, context.timer, context.padsOutput);
+    this.output = new SessionOutput(socket, context.timer, context.padsOutput);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('close', () => {
@@ -83,8 +83,8 @@ export class Session {
   }
 
   /** As notify, after a change of the chain. Faults can move what the change did not touch. */
-  changed({ scripthashes }: ChainChange): void {
-    this.notify(this.#context.faults.any ? 'all' : scripthashes);
+  onChainChange({ scripthashes }: ChainChange): void {
+    this.notify(this.#context.faults.hasAny ? 'all' : scripthashes);
   }
 
   #notifyHeader(): void {
@@ -99,7 +99,7 @@ export class Session {
   #notifyStatus(scripthash: Scripthash): void {
     const { statuses } = this.#subscriptions;
     const faults = this.#context.faults.forNotification(scripthashMethod, [scripthash]);
-    const status = statusAt(this.#view(faults), this.#spoken, scripthash);
+    const status = statusAt(this.#view(faults), this.#protocolVersion, scripthash);
     if (status === statuses.get(scripthash)) return;
     statuses.set(scripthash, status);
     this.#sendNotification(scripthashMethod, [scripthash, status], faults);
@@ -111,11 +111,11 @@ export class Session {
   }
 
   /** The version that both speak; until that is settled, the oldest one of the server. */
-  get #spoken(): Version {
-    return this.#version ?? this.#context.facts.protocols[0];
+  get #protocolVersion(): ProtocolVersion {
+    return this.#version ?? this.#context.info.protocols[0];
   }
 
-  #view(faults: readonly Fault[]): View {
+  #view(faults: readonly Fault[]): ChainView {
     return viewOf(this.#context.chain, faults);
   }
 
@@ -134,7 +134,7 @@ export class Session {
   }
 
   #handle(line: string): void {
-    let request: Request;
+    let request: JsonRpcRequest;
     try {
       request = parseRequest(line);
     } catch (thrown) {
@@ -146,11 +146,11 @@ export class Session {
     if (disconnects) this.#close();
   }
 
-  #answer(request: Request): Outcome {
+  #answer(request: JsonRpcRequest): PreparedResponse {
     const { id, method, params } = request;
     this.#context.record(isMethod(method) ? method : 'invalid method', params);
     const faults = this.#context.faults.forRequest(method, params);
-    const outcome = (line: string, disconnects = false): Outcome => {
+    const outcome = (line: string, disconnects = false): PreparedResponse => {
       return { text: id === undefined ? undefined : line, id, faults, disconnects };
     };
     try {
@@ -161,18 +161,18 @@ export class Session {
     }
   }
 
-  #run({ method, params }: Request, faults: readonly Fault[]): unknown {
+  #run({ method, params }: JsonRpcRequest, faults: readonly Fault[]): unknown {
     const error = faultOf(faults, 'error');
     if (error) throw new RpcError(error.code, error.message);
     if (method === 'server.version') return this.#negotiate(params);
     const { chain } = this.#context;
-    const server = this.#context.facts;
+    const server = this.#context.info;
     // Protocol 1.6: nothing comes before server.version. A server of 1.4 alone is lenient.
     if (this.#version === undefined && isAtLeast(server.protocols[1], '1.6')) {
       throw new RpcError(errorCodes.badRequest, 'use server.version to identify client', true);
     }
     const view = this.#view(faults);
-    const version = this.#spoken;
+    const version = this.#protocolVersion;
     const subscriptions = this.#subscriptions;
     return runMethod(method, { view, chain, version, params, server, subscriptions });
   }
@@ -181,7 +181,7 @@ export class Session {
     if (this.#version !== undefined) {
       throw new RpcError(errorCodes.badRequest, 'server.version already sent');
     }
-    const { software, protocols } = this.#context.facts;
+    const { software, protocols } = this.#context.info;
     const version = negotiate(protocols, client);
     if (version === undefined) {
       const message = `unsupported protocol version: ${JSON.stringify(client)}`;

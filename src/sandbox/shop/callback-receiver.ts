@@ -3,7 +3,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Told } from './shop-orders.ts';
+import type { CallbackFields } from './shop-orders.ts';
 
 const toleranceSeconds = 300;
 
@@ -13,7 +13,7 @@ export interface CallbackRequest {
   readonly header: (name: string) => string | undefined;
 }
 
-export interface ReceiverOptions {
+export interface VerificationOptions {
   /** `whsec_…` */
   readonly secret: string;
   /** Epoch milliseconds. */
@@ -21,7 +21,10 @@ export interface ReceiverOptions {
 }
 
 /** @throws PaygateError unauthorized when it is not genuine, invalid when it makes no sense */
-export function readCallback({ query, header }: CallbackRequest, options: ReceiverOptions): Told {
+export function readCallback(
+  { query, header }: CallbackRequest,
+  options: VerificationOptions,
+): CallbackFields {
   const id = header('webhook-id') ?? '';
   const timestamp = header('webhook-timestamp') ?? '';
   const signatures = header('webhook-signature') ?? '';
@@ -39,18 +42,18 @@ export function readCallback({ query, header }: CallbackRequest, options: Receiv
     address: read('addr', /^[a-z0-9]{14,90}$/i),
     txid: read('txid', /^[a-z0-9]{1,64}$/i),
     valueSat: Number(read('value', /^\d{1,16}$/)),
-    status: Number(read('status', /^(-1|0|1|2)$/)) as Told['status'],
+    status: Number(read('status', /^(-1|0|1|2)$/)) as CallbackFields['status'],
   };
 }
 
-interface Signed {
+interface SignedRequest {
   readonly id: string;
   readonly timestamp: string;
   readonly signatures: string;
   readonly query: string;
 }
 
-function isGenuine(signed: Signed, { secret, now }: ReceiverOptions): boolean {
+function isGenuine(signed: SignedRequest, { secret, now }: VerificationOptions): boolean {
   const { id, timestamp, signatures, query } = signed;
   if (!/^\d{1,12}$/.test(timestamp)) return false;
   if (Math.abs(now / 1000 - Number(timestamp)) >= toleranceSeconds) return false;

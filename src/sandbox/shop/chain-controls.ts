@@ -6,18 +6,21 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { Fate } from '../chain/reorganise.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 
-export const levers = {
-  mostSat: 1_000_000_000,
-  mostBlocks: 6,
+export const controlLimits = {
+  maxSat: 1_000_000_000,
+  maxBlocks: 6,
   /** Fewer than the blocks above the one that stocks the faucet. */
-  mostDepth: 10,
-  mostSeconds: 60,
+  maxDepth: 10,
+  maxSeconds: 60,
   /** More than a person makes by hand. */
-  mostWaiting: 1_000,
+  maxMempool: 1_000,
 } as const;
 
 /** What becomes of payments whose block leaves the chain, by the name in the form. */
-export const fates: ReadonlyMap<string, { readonly fate: Fate; readonly words: string }> = new Map([
+export const transactionFates: ReadonlyMap<
+  string,
+  { readonly fate: Fate; readonly words: string }
+> = new Map([
   ['wait', { fate: 'mempool', words: 'wait for a block again' }],
   ['stay', { fate: 'remine-same-height', words: 'stand in the new blocks too' }],
   ['drop', { fate: 'drop', words: 'are double-spent by their customers' }],
@@ -27,7 +30,7 @@ export const fates: ReadonlyMap<string, { readonly fate: Fate; readonly words: s
 export type Fields = Readonly<Record<string, string>>;
 
 /** What each payment is worth, for an amount that was asked for. */
-const ways: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new Map([
+const paymentsByChoice: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new Map([
   ['exact', (askedSat) => [askedSat]],
   ['short', (askedSat) => [Math.ceil(askedSat / 2)]],
   ['over', (askedSat) => [askedSat + Math.ceil(askedSat / 2)]],
@@ -37,15 +40,19 @@ const ways: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new M
 /** @throws PaygateError invalid, also where the address is none of regtest */
 export function pay(chain: SimulatedChain, fields: Fields): void {
   const address = text(fields, 'address').trim();
-  const values = choice(ways, fields, 'how')(whole(fields, 'amount', 1, levers.mostSat));
-  if (chain.mempool().length >= levers.mostWaiting) {
+  const values = choice(
+    paymentsByChoice,
+    fields,
+    'how',
+  )(whole(fields, 'amount', 1, controlLimits.maxSat));
+  if (chain.mempool().length >= controlLimits.maxMempool) {
     throw new PaygateError('invalid', 'Very many payments wait for a block: mine one first');
   }
   for (const valueSat of values) chain.pay([{ address, valueSat }]);
 }
 
 export function mine(chain: SimulatedChain, fields: Fields): void {
-  chain.mine(whole(fields, 'blocks', 1, levers.mostBlocks));
+  chain.mine(whole(fields, 'blocks', 1, controlLimits.maxBlocks));
 }
 
 /** @throws PaygateError not_found when it is in a block meanwhile */
@@ -63,13 +70,13 @@ export function replace(chain: SimulatedChain, fields: Fields): void {
 }
 
 export function reorganise(chain: SimulatedChain, fields: Fields): void {
-  const { fate } = choice(fates, fields, 'fate');
-  chain.reorganise(whole(fields, 'depth', 1, levers.mostDepth), { transactions: fate });
+  const { fate } = choice(transactionFates, fields, 'fate');
+  chain.reorganise(whole(fields, 'depth', 1, controlLimits.maxDepth), { transactions: fate });
 }
 
 /** How long the server is stopped, in milliseconds. */
 export const stopMs = (fields: Fields): number =>
-  1000 * whole(fields, 'seconds', 1, levers.mostSeconds);
+  1000 * whole(fields, 'seconds', 1, controlLimits.maxSeconds);
 
 function text(fields: Fields, name: string): string {
   const given = fields[name];

@@ -6,19 +6,19 @@ import { networks } from '../../bitcoin/network.ts';
 import { Field, Form, Layout, Table, Time } from '../../dashboard/layout.tsx';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import type { World } from '../../world/world.ts';
-import type { Block } from '../chain/simulated-block.ts';
+import type { SimulatedBlock } from '../chain/simulated-block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
 import type { SimulatedTransaction } from '../chain/simulated-transaction.ts';
 import type { SimulatedServer } from '../electrum/simulated-server.ts';
 import {
+  controlLimits,
   type Fields,
-  fates,
-  levers,
   mine,
   pay,
   reorganise,
   replace,
   stopMs,
+  transactionFates,
 } from './chain-controls.ts';
 import { Outage } from './outage.ts';
 import { showSat } from './shop-page.ts';
@@ -148,7 +148,7 @@ const changes = { fee: 'Replace by fee', spend: 'Double-spend' };
 
 const PayForm = ({ request }: { readonly request: PageRequest }) => {
   const asked = (name: string): string => request.context.req.query(name) ?? '';
-  const amounts = { min: 1, max: levers.mostSat };
+  const amounts = { min: 1, max: controlLimits.maxSat };
   return (
     <section>
       <h2>Pay an address</h2>
@@ -246,7 +246,7 @@ const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
     <section>
       <h2>Newest blocks</h2>
       <Table label="Newest blocks" heads={['Height', 'Time', 'Payments', 'Hash']}>
-        {newest.map(({ height, time, transactions, hash }: Block) => (
+        {newest.map(({ height, time, transactions, hash }: SimulatedBlock) => (
           <tr>
             <td>{height}</td>
             <td>
@@ -275,12 +275,12 @@ const ReorganiseForm = ({ request }: { readonly request: PageRequest }) => (
           type="number"
           label="Blocks that leave"
           value="1"
-          attributes={{ min: 1, max: levers.mostDepth }}
+          attributes={{ min: 1, max: controlLimits.maxDepth }}
         />
         <label>
           Payments in them
           <select name="fate">
-            {[...fates].map(([name, { words }]) => (
+            {[...transactionFates].map(([name, { words }]) => (
               <option value={name}>{words}</option>
             ))}
           </select>

@@ -4,12 +4,12 @@
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../world/world.ts';
 import type { PaygateClient } from './paygate-client.ts';
-import type { Order, Orders } from './shop-orders.ts';
+import type { Orders, ShopOrder } from './shop-orders.ts';
 
 /** Orders that are asked after in one round; older ones are no longer looked at by anybody. */
 const askedOrders = 20;
 
-export interface GoneOptions {
+export interface DroppedPaymentsOptions {
   readonly orders: Orders;
   /** @throws PaygateError unavailable while paygate is starting */
   readonly paygate: () => PaygateClient;
@@ -19,13 +19,18 @@ export interface GoneOptions {
 }
 
 /** @returns runs one round, unless the one before is still under way */
-export function lookForGone({ orders, paygate, onChange, log }: GoneOptions): () => void {
+export function lookForGone({
+  orders,
+  paygate,
+  onChange,
+  log,
+}: DroppedPaymentsOptions): () => void {
   let isLooking = false;
 
   async function look(): Promise<void> {
     for (const order of orders.newest(askedOrders)) {
       if (openPayments(order).length === 0) continue;
-      const gone = await paygate().goneOf(order.address);
+      const gone = await paygate().droppedTxids(order.address);
       if (note(order, gone)) onChange();
     }
   }
@@ -41,12 +46,13 @@ export function lookForGone({ orders, paygate, onChange, log }: GoneOptions): ()
   };
 }
 
-const openPayments = ({ payments }: Order) =>
+const openPayments = ({ payments }: ShopOrder) =>
   [...payments.values()].filter(({ status }) => status === 0);
 
 /** @returns whether anything is new */
-function note(order: Order, gone: ReadonlySet<string>): boolean {
-  const changed = openPayments(order).filter((each) => each.gone !== gone.has(each.txid));
-  for (const each of changed) order.payments.set(each.txid, { ...each, gone: !each.gone });
+function note(order: ShopOrder, gone: ReadonlySet<string>): boolean {
+  const changed = openPayments(order).filter((each) => each.isDropped !== gone.has(each.txid));
+  for (const each of changed)
+    order.payments.set(each.txid, { ...each, isDropped: !each.isDropped });
   return changed.length > 0;
 }

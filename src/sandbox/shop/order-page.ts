@@ -6,11 +6,11 @@ import encodeQR from 'qr';
 import { formatBitcoin } from '../../domain/format.ts';
 import type { Markup } from '../../web/html-page.ts';
 import {
-  type Order,
   type OrderPayment,
   type OrderState,
-  type Standing,
-  standingOf,
+  type OrderStatus,
+  orderStatus,
+  type ShopOrder,
 } from './shop-orders.ts';
 import { showSat, table } from './shop-page.ts';
 
@@ -27,7 +27,10 @@ const titles: Readonly<Record<OrderState, string>> = {
 
 const statusWords = ['0: seen', '1: in a block', '2: confirmed'] as const;
 
-function explain({ state, seenSat, confirmedSat, missingSat }: Standing, totalSat: number): string {
+function explain(
+  { state, seenSat, confirmedSat, missingSat }: OrderStatus,
+  totalSat: number,
+): string {
   switch (state) {
     case 'waiting':
       return `Send ${showSat(totalSat)} to the address below.`;
@@ -44,21 +47,25 @@ function explain({ state, seenSat, confirmedSat, missingSat }: Standing, totalSa
   }
 }
 
-function paymentRow({ txid, valueSat, status, gone }: OrderPayment): Markup {
-  const words = gone ? 'gone: replaced or spent elsewhere' : statusWords[status];
+function paymentRow({ txid, valueSat, status, isDropped }: OrderPayment): Markup {
+  const words = isDropped ? 'gone: replaced or spent elsewhere' : statusWords[status];
   return html`<tr><td>${words}</td><td>${showSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
 }
 
-function liveState(order: Order): Markup {
-  const standing = standingOf(order);
+function liveState(order: ShopOrder): Markup {
+  const orderState = orderStatus(order);
   const payments = [...order.payments.values()].slice(-shownPayments);
-  const told = table('Payments', ['Status', 'Value', 'Transaction'], payments.map(paymentRow));
+  const paymentTable = table(
+    'Payments',
+    ['Status', 'Value', 'Transaction'],
+    payments.map(paymentRow),
+  );
   return html`<section id="state" data-live="/events" aria-live="polite">
-    <div class="state ${standing.state}">
-      <h2>${titles[standing.state]}</h2>
-      <p>${explain(standing, order.totalSat)}</p>
+    <div class="state ${orderState.state}">
+      <h2>${titles[orderState.state]}</h2>
+      <p>${explain(orderState, order.totalSat)}</p>
     </div>
-    ${payments.length > 0 ? told : ''}
+    ${payments.length > 0 ? paymentTable : ''}
   </section>`;
 }
 
@@ -67,10 +74,10 @@ const paymentUri = (address: string, valueSat: number): string =>
   `bitcoin:${address}?amount=${formatBitcoin(valueSat)}`;
 
 /** Empty where nothing is missing: who reads an amount, or scans it, pays it. */
-const payWhere = (order: Order): Markup =>
-  html`<section id="pay" class="two" data-live="/events">${payBox(order.address, standingOf(order))}</section>`;
+const payWhere = (order: ShopOrder): Markup =>
+  html`<section id="pay" class="two" data-live="/events">${payBox(order.address, orderStatus(order))}</section>`;
 
-function payBox(address: string, { missingSat, seenSat }: Standing): Markup | '' {
+function payBox(address: string, { missingSat, seenSat }: OrderStatus): Markup | '' {
   if (missingSat === 0) return '';
   const uri = paymentUri(address, missingSat);
   return html`<div>
@@ -83,10 +90,14 @@ function payBox(address: string, { missingSat, seenSat }: Standing): Markup | ''
 }
 
 /** What its customer would pay now: what is asked for; where that is nothing, all of it once more. */
-export const playedSat = (order: Order): number => standingOf(order).missingSat || order.totalSat;
+export const simulatedPaymentSat = (order: ShopOrder): number =>
+  orderStatus(order).missingSat || order.totalSat;
 
-function play(order: Order, chainUrl: string): Markup {
-  const query = new URLSearchParams({ address: order.address, amount: String(playedSat(order)) });
+function play(order: ShopOrder, chainUrl: string): Markup {
+  const query = new URLSearchParams({
+    address: order.address,
+    amount: String(simulatedPaymentSat(order)),
+  });
   return html`<article>
     <h2>Play the customer and the miners</h2>
     <form class="row" method="post" action="/orders/${order.id}/pay">
@@ -105,8 +116,11 @@ function play(order: Order, chainUrl: string): Markup {
 }
 
 /** @param chainUrl the Chain page of the dashboard */
-export const orderPage = (order: Order, chainUrl: string): Markup => html`<h1>Order ${order.id}</h1>
+export const orderPage = (
+  order: ShopOrder,
+  chainUrl: string,
+): Markup => html`<h1>Order ${order.id}</h1>
   ${liveState(order)}
-  <ul>${order.lines.map(({ thing, count }) => html`<li>${count} × ${thing.name}</li>`)}</ul>
+  <ul>${order.lines.map(({ product, count }) => html`<li>${count} × ${product.name}</li>`)}</ul>
   ${payWhere(order)}
   ${play(order, chainUrl)}`;

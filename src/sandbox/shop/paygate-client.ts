@@ -15,7 +15,7 @@ export interface PaygateClient {
   /** @throws PaygateError unavailable */
   newAddress(): Promise<string>;
   /** Transactions to the address that are gone, by txid. @throws PaygateError unavailable */
-  goneOf(address: string): Promise<ReadonlySet<string>>;
+  droppedTxids(address: string): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createPaygateClient(
 
   return {
     newAddress: async () => (await get('/api/new_address', issued)).address,
-    async goneOf(address) {
+    async droppedTxids(address) {
       const path = `/api/merchant/tx?addr=${encodeURIComponent(address)}`;
       const { txs } = await get(path, payments);
       return new Set(txs.flatMap(({ txid, dropped }) => (dropped ? [txid] : [])));

@@ -3,20 +3,20 @@
 
 import { PaygateError } from '../../lib/errors.ts';
 
-export interface Thing {
+export interface Product {
   readonly id: string;
   readonly name: string;
   readonly priceSat: number;
 }
 
-export const things: readonly Thing[] = [
+export const products: readonly Product[] = [
   { id: 'espresso', name: 'Espresso', priceSat: 4_000 },
   { id: 'postcard', name: 'Postcard', priceSat: 1_500 },
   { id: 'poster', name: 'Poster', priceSat: 25_000 },
 ];
 
-export interface Line {
-  readonly thing: Thing;
+export interface OrderLine {
+  readonly product: Product;
   readonly count: number;
 }
 
@@ -26,22 +26,22 @@ export interface OrderPayment {
   readonly valueSat: number;
   readonly status: 0 | 1 | 2;
   /** It is in no mempool and in no block any more. */
-  readonly gone: boolean;
+  readonly isDropped: boolean;
 }
 
-export interface Order {
+export interface ShopOrder {
   readonly id: string;
   readonly address: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly OrderLine[];
   readonly totalSat: number;
   /** By txid. */
   readonly payments: Map<string, OrderPayment>;
   /** Ids of the callbacks that were taken: one may come twice. */
-  readonly taken: Set<string>;
+  readonly processedEventIds: Set<string>;
 }
 
 /** What a callback told, after its signature was found to be genuine. */
-export interface Told {
+export interface CallbackFields {
   readonly eventId: string;
   readonly address: string;
   readonly txid: string;
@@ -51,7 +51,7 @@ export interface Told {
 
 export type OrderState = 'waiting' | 'short' | 'seen' | 'confirming' | 'paid';
 
-export interface Standing {
+export interface OrderStatus {
   readonly state: OrderState;
   /** Seen in all, whether confirmed or not. */
   readonly seenSat: number;
@@ -62,10 +62,10 @@ export interface Standing {
 }
 
 /** An order is paid by what is confirmed, and only if that is enough. */
-export function standingOf({ payments, totalSat }: Order): Standing {
+export function orderStatus({ payments, totalSat }: ShopOrder): OrderStatus {
   const sumOf = (least: number): number =>
     [...payments.values()]
-      .filter(({ status, gone }) => !gone && status >= least)
+      .filter(({ status, isDropped }) => !isDropped && status >= least)
       .reduce((sum, { valueSat }) => sum + valueSat, 0);
   const [seenSat, minedSat, confirmedSat] = [sumOf(0), sumOf(1), sumOf(2)];
   const state = (): OrderState => {
@@ -78,48 +78,48 @@ export function standingOf({ payments, totalSat }: Order): Standing {
 }
 
 /** More than a person makes by hand. */
-const mostOrders = 1_000;
+const maxOrders = 1_000;
 
 export class Orders {
-  readonly #byId = new Map<string, Order>();
-  readonly #byAddress = new Map<string, Order>();
+  readonly #byId = new Map<string, ShopOrder>();
+  readonly #byAddress = new Map<string, ShopOrder>();
 
   /** @throws PaygateError unavailable when there are too many; before an address is asked for */
-  checkRoom(): void {
-    if (this.#byId.size < mostOrders) return;
-    throw new PaygateError('unavailable', `The shop has ${mostOrders} orders: start it anew`);
+  checkCapacity(): void {
+    if (this.#byId.size < maxOrders) return;
+    throw new PaygateError('unavailable', `The shop has ${maxOrders} orders: start it anew`);
   }
 
-  add(order: Pick<Order, 'id' | 'address' | 'lines'>): Order {
+  add(order: Pick<ShopOrder, 'id' | 'address' | 'lines'>): ShopOrder {
     const totalSat = totalOf(order.lines);
-    const added = { ...order, totalSat, payments: new Map(), taken: new Set<string>() };
+    const added = { ...order, totalSat, payments: new Map(), processedEventIds: new Set<string>() };
     this.#byId.set(order.id, added);
     this.#byAddress.set(order.address, added);
     return added;
   }
 
   /** @throws PaygateError not_found */
-  byId(id: string): Order {
+  byId(id: string): ShopOrder {
     const order = this.#byId.get(id);
     if (order !== undefined) return order;
     throw new PaygateError('not_found', 'There is no such order');
   }
 
   /** Newest first. */
-  newest(count: number): Order[] {
+  newest(count: number): ShopOrder[] {
     return [...this.#byId.values()].slice(-count).reverse();
   }
 
   /** @throws PaygateError not_found when no order has the address */
-  take({ eventId, address, txid, valueSat, status }: Told): void {
+  applyCallback({ eventId, address, txid, valueSat, status }: CallbackFields): void {
     const order = this.#byAddress.get(address);
     if (order === undefined) throw new PaygateError('not_found', 'No order has this address');
-    if (order.taken.has(eventId)) return;
-    order.taken.add(eventId);
-    const gone = status === -1;
-    order.payments.set(txid, { txid, valueSat, status: gone ? 0 : status, gone });
+    if (order.processedEventIds.has(eventId)) return;
+    order.processedEventIds.add(eventId);
+    const isDropped = status === -1;
+    order.payments.set(txid, { txid, valueSat, status: isDropped ? 0 : status, isDropped });
   }
 }
 
-const totalOf = (lines: readonly Line[]): number =>
-  lines.reduce((sum, { thing, count }) => sum + thing.priceSat * count, 0);
+const totalOf = (lines: readonly OrderLine[]): number =>
+  lines.reduce((sum, { product, count }) => sum + product.priceSat * count, 0);

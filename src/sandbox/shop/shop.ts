@@ -8,9 +8,15 @@ import type { Markup } from '../../web/html-page.ts';
 import type { World } from '../../world/world.ts';
 import { readCallback } from './callback-receiver.ts';
 import type { Fields } from './chain-controls.ts';
-import { orderPage, playedSat } from './order-page.ts';
+import { orderPage, simulatedPaymentSat } from './order-page.ts';
 import type { PaygateClient } from './paygate-client.ts';
-import { type Line, type Order, type Orders, standingOf, things } from './shop-orders.ts';
+import {
+  type OrderLine,
+  type Orders,
+  orderStatus,
+  products,
+  type ShopOrder,
+} from './shop-orders.ts';
 import { page, showSat, table } from './shop-page.ts';
 
 export interface ShopOptions {
@@ -48,7 +54,7 @@ export function createShop(options: ShopOptions): Hono {
   );
   shop.post('/orders', async (context) => {
     const lines = readCart(await fieldsOf(context));
-    orders.checkRoom();
+    orders.checkCapacity();
     const address = await paygate().newAddress();
     const id = Buffer.from(world.randomBytes(orderIdBytes)).toString('hex');
     orders.add({ id, address, lines });
@@ -63,7 +69,11 @@ export function createShop(options: ShopOptions): Hono {
     const { how } = await fieldsOf(context);
     const order = orders.byId(context.req.param('id'));
     const { id, address } = order;
-    play.pay({ address, amount: String(playedSat(order)), ...(how !== undefined && { how }) });
+    play.pay({
+      address,
+      amount: String(simulatedPaymentSat(order)),
+      ...(how !== undefined && { how }),
+    });
     return context.redirect(`/orders/${id}`, 303);
   });
   shop.post('/orders/:id/mine', async (context) => {
@@ -80,9 +90,9 @@ function receive(options: ShopOptions, context: Context): Response {
   const query = url.slice(url.indexOf('?') + 1);
   const { webhookSecret: secret, world } = options;
   const header = (name: string) => context.req.header(name);
-  const told = readCallback({ query, header }, { secret, now: world.now() });
-  if (told.txid === testTxid) return context.text('ok, a test');
-  options.orders.take(told);
+  const callback = readCallback({ query, header }, { secret, now: world.now() });
+  if (callback.txid === testTxid) return context.text('ok, a test');
+  options.orders.applyCallback(callback);
   options.onChange();
   return context.text('ok');
 }
@@ -96,21 +106,21 @@ async function fieldsOf(context: Context): Promise<Fields> {
 }
 
 /** @throws PaygateError invalid */
-function readCart(fields: Fields): Line[] {
-  const lines = things.map((thing) => {
-    const text = fields[thing.id] ?? '0';
-    if (/^\d?$/.test(text)) return { thing, count: Number(text) };
-    throw new PaygateError('invalid', `${thing.name}: from 0 to 9 of each`);
+function readCart(fields: Fields): OrderLine[] {
+  const lines = products.map((product) => {
+    const text = fields[product.id] ?? '0';
+    if (/^\d?$/.test(text)) return { product, count: Number(text) };
+    throw new PaygateError('invalid', `${product.name}: from 0 to 9 of each`);
   });
   const wanted = lines.filter(({ count }) => count > 0);
   if (wanted.length === 0) throw new PaygateError('invalid', 'There is nothing in the cart');
   return wanted;
 }
 
-const cartPage = (orders: readonly Order[]): Markup => html`<h1>A small shop</h1>
+const cartPage = (orders: readonly ShopOrder[]): Markup => html`<h1>A small shop</h1>
   <p>Choose something, pay with coins of a simulated chain, and watch the order become paid.</p>
   <form method="post" action="/orders">
-    ${things.map(
+    ${products.map(
       ({ id, name, priceSat }, index) => html`<label>
         ${name}, ${showSat(priceSat)}
         <input type="number" name="${id}" min="0" max="9" value="${index === 0 ? 1 : 0}" required />
@@ -120,7 +130,7 @@ const cartPage = (orders: readonly Order[]): Markup => html`<h1>A small shop</h1
   </form>
   <section id="orders" data-live="/events">${orders.length > 0 ? orderList(orders) : ''}</section>`;
 
-const orderList = (orders: readonly Order[]): Markup => html`<h2>Orders</h2>
+const orderList = (orders: readonly ShopOrder[]): Markup => html`<h2>Orders</h2>
   ${table(
     'Orders',
     ['Order', 'Total', 'State'],
@@ -128,7 +138,7 @@ const orderList = (orders: readonly Order[]): Markup => html`<h2>Orders</h2>
       (order) => html`<tr>
         <td><a href="/orders/${order.id}">${order.id}</a></td>
         <td>${showSat(order.totalSat)}</td>
-        <td>${standingOf(order).state}</td>
+        <td>${orderStatus(order).state}</td>
       </tr>`,
     ),
   )}`;

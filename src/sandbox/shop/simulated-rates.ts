@@ -18,7 +18,7 @@ export const rates: Readonly<Record<string, number>> = {
 };
 
 /** @param origin of the demo shop, which answers with the rates */
-export const sandboxRates = (origin: string): PriceSource => ({
+export const simulatedRates = (origin: string): PriceSource => ({
   label: 'the sandbox, whose rates are made up',
   url: origin + ratesPath,
   path: ['{CODE}'],

@@ -8,7 +8,7 @@ import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import {
   estimateVsize,
-  signaturesHold,
+  hasValidSignatures,
   signerOf,
   signTransaction,
 } from '../../../src/sandbox/chain/signing.ts';
@@ -95,7 +95,7 @@ describe('a signed transaction', () => {
         const raw = signTransaction(coins, signers, outputs, true);
         const keys = chosen.map(({ privateKey, type }) => [privateKey, type] as const);
         expect(bytesToHex(raw)).toBe(bytesToHex(reference(coins, keys, script)));
-        expect(signaturesHold(raw, coins)).toBe(true);
+        expect(hasValidSignatures(raw, coins)).toBe(true);
         const { strippedSize, size } = parseTransaction(raw);
         const vsize = Math.ceil((3 * strippedSize + size) / 4);
         expect(vsize).toBeLessThanOrEqual(estimateVsize(signers, outputs));
@@ -111,9 +111,9 @@ describe('a signed transaction', () => {
     const stranger = new Uint8Array(32).fill(9);
     const strangers = coinOf(stranger, 'p2wpkh', coin.txid, 0, 50_000);
     expect(parseTransaction(raw).signalsRbf).toBe(false);
-    expect(signaturesHold(raw, [coin])).toBe(true);
-    expect(signaturesHold(raw, [{ ...coin, valueSat: 50_001 }])).toBe(false);
-    expect(signaturesHold(raw, [strangers])).toBe(false);
+    expect(hasValidSignatures(raw, [coin])).toBe(true);
+    expect(hasValidSignatures(raw, [{ ...coin, valueSat: 50_001 }])).toBe(false);
+    expect(hasValidSignatures(raw, [strangers])).toBe(false);
     // Each byte of the signature, its DER frame and its key counts.
     const { strippedSize } = parseTransaction(raw);
     for (let at = strippedSize - 4 + 2; at < raw.length - 4; at++) {
@@ -121,7 +121,7 @@ describe('a signed transaction', () => {
       forged.set([(raw[at] ?? 0) ^ 0x01], at);
       const verdict = (() => {
         try {
-          return signaturesHold(forged, [coin]);
+          return hasValidSignatures(forged, [coin]);
         } catch {
           return false;
         }

@@ -4,7 +4,7 @@ import { parseHeader } from '../../../src/bitcoin/header.ts';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import { statusOf } from '../../../src/sandbox/electrum/history-results.ts';
-import type { ServerOptions } from '../../../src/sandbox/electrum/simulated-server.ts';
+import type { SimulatedServerOptions } from '../../../src/sandbox/electrum/simulated-server.ts';
 import { rootFromBranch } from '../../support/merkle.ts';
 import { chainOf, merchant, outputTo, type Served, serve } from '../support.ts';
 
@@ -12,7 +12,7 @@ const { script, scripthash, privateKey } = merchant();
 
 let served: Served | undefined;
 
-async function start(options: Partial<ServerOptions> = {}, blocks = 110) {
+async function start(options: Partial<SimulatedServerOptions> = {}, blocks = 110) {
   const chain = chainOf(blocks);
   served = await serve(chain, options);
   return { chain, ...served };

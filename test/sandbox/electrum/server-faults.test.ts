@@ -6,7 +6,7 @@ import { networks } from '../../../src/bitcoin/network.ts';
 import { parseTransaction } from '../../../src/bitcoin/transaction.ts';
 import type { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
 import { statusOf } from '../../../src/sandbox/electrum/history-results.ts';
-import type { Garbage, Lie } from '../../../src/sandbox/electrum/server-faults.ts';
+import type { Garbage, ServerLie } from '../../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../../src/sandbox/electrum/simulated-server.ts';
 import { rootFromBranch } from '../../support/merkle.ts';
 import {
@@ -52,7 +52,7 @@ interface WireItem {
 
 const history = async () => (await client.result(historyMethod, scripthash)) as WireItem[];
 const status = () => client.result(scripthashMethod, scripthash);
-const lie = (about: Lie) => server.inject({ kind: 'lie', about });
+const lie = (about: ServerLie) => server.inject({ kind: 'lie', about });
 
 describe('a fault', () => {
   it('concerns the requests that its predicate picks, until it ends', async () => {
@@ -201,7 +201,7 @@ describe('lies', () => {
     expect(await status()).toBe(statusOf([{ txid, height: 112 }]));
   });
 
-  it.each<[Lie, { work: boolean; bits: boolean; link: boolean }]>([
+  it.each<[ServerLie, { work: boolean; bits: boolean; link: boolean }]>([
     ['header-work', { work: false, bits: true, link: true }],
     ['header-bits', { work: true, bits: false, link: true }],
     ['header-link', { work: true, bits: true, link: false }],
@@ -255,11 +255,11 @@ describe('omissions', () => {
   it('can leave a script without history', async () => {
     await status();
     server.inject({ kind: 'omit', scripthashes: [scripthash] });
-    server.announce();
+    server.notifyAll();
     expect((await client.message()).params).toEqual([scripthash, null]);
     expect(await history()).toEqual([]);
     server.heal();
-    server.announce();
+    server.notifyAll();
     expect((await client.message()).params).toEqual([
       scripthash,
       statusOf(chain.history(scripthash)),

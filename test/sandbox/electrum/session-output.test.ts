@@ -5,7 +5,7 @@ let served: Served;
 let client: Client;
 
 beforeEach(async () => {
-  served = await serve(chainOf(20), { holdOutput: true });
+  served = await serve(chainOf(20), { padOutput: true });
   client = served.bare();
 });
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { scripthash as nameOf } from '../../../src/bitcoin/address.ts';
 import { networks } from '../../../src/bitcoin/network.ts';
 import { statusOf } from '../../../src/sandbox/electrum/history-results.ts';
-import type { ServerOptions } from '../../../src/sandbox/electrum/simulated-server.ts';
+import type { SimulatedServerOptions } from '../../../src/sandbox/electrum/simulated-server.ts';
 import { chainOf, merchant, type Served, serve } from '../support.ts';
 
 const { script, scripthash } = merchant();
@@ -12,7 +12,7 @@ const scripthashMethod = 'blockchain.scripthash.subscribe';
 
 let served: Served | undefined;
 
-async function start(options: Partial<ServerOptions> = {}, blocks = 110) {
+async function start(options: Partial<SimulatedServerOptions> = {}, blocks = 110) {
   const chain = chainOf(blocks);
   served = await serve(chain, options);
   return { chain, ...served };

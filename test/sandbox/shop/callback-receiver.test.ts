@@ -5,10 +5,10 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { readCallback } from '../../../src/sandbox/shop/callback-receiver.ts';
 import {
-  type Order,
+  type CallbackFields,
   Orders,
-  standingOf,
-  type Told,
+  orderStatus,
+  type ShopOrder,
 } from '../../../src/sandbox/shop/shop-orders.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -79,15 +79,26 @@ describe('the receiver', () => {
 });
 
 describe('an order', () => {
-  const thing = { id: 'tea', name: 'Tea', priceSat: 4_000 };
+  const product = { id: 'tea', name: 'Tea', priceSat: 4_000 };
 
-  function open(): { orders: Orders; order: Order; take: (told: Partial<Told>) => void } {
+  function open(): {
+    orders: Orders;
+    order: ShopOrder;
+    take: (told: Partial<CallbackFields>) => void;
+  } {
     const orders = new Orders();
-    const order = orders.add({ id: 'one', address, lines: [{ thing, count: 2 }] });
+    const order = orders.add({ id: 'one', address, lines: [{ product, count: 2 }] });
     let count = 0;
-    const take = (told: Partial<Told>): void => {
+    const take = (told: Partial<CallbackFields>): void => {
       count += 1;
-      orders.take({ eventId: `evt_${count}`, address, txid, valueSat: 8_000, status: 0, ...told });
+      orders.applyCallback({
+        eventId: `evt_${count}`,
+        address,
+        txid,
+        valueSat: 8_000,
+        status: 0,
+        ...told,
+      });
     };
     return { orders, order, take };
   }
@@ -97,17 +108,17 @@ describe('an order', () => {
 
   it('is paid by what is confirmed, and by no less', () => {
     const { order, take } = open();
-    expect(standingOf(order)).toEqual(nothing);
+    expect(orderStatus(order)).toEqual(nothing);
     take({ txid: 'a', valueSat: 5_000, status: 2 });
-    expect(standingOf(order)).toMatchObject({ state: 'short', missingSat: 3_000 });
+    expect(orderStatus(order)).toMatchObject({ state: 'short', missingSat: 3_000 });
     take({ txid: 'b', valueSat: 3_000, status: 0 });
-    expect(standingOf(order)).toEqual({ state: 'seen', ...all, confirmedSat: 5_000 });
+    expect(orderStatus(order)).toEqual({ state: 'seen', ...all, confirmedSat: 5_000 });
     take({ txid: 'b', valueSat: 3_000, status: 1 });
-    expect(standingOf(order).state).toBe('confirming');
+    expect(orderStatus(order).state).toBe('confirming');
     take({ txid: 'b', valueSat: 3_000, status: 2 });
-    expect(standingOf(order)).toEqual({ state: 'paid', ...all, confirmedSat: 8_000 });
+    expect(orderStatus(order)).toEqual({ state: 'paid', ...all, confirmedSat: 8_000 });
     take({ txid: 'c', valueSat: 1_000, status: 2 });
-    expect(standingOf(order).missingSat).toBe(0);
+    expect(orderStatus(order).missingSat).toBe(0);
   });
 
   it('takes a callback that comes twice once, however late', () => {
@@ -115,16 +126,16 @@ describe('an order', () => {
     take({ eventId: 'seen', status: 0 });
     take({ status: 2 });
     take({ eventId: 'seen', status: 0 });
-    expect(standingOf(order).state).toBe('paid');
+    expect(orderStatus(order).state).toBe('paid');
   });
 
   it('is no longer paid when the chain took the payment back', () => {
     const { order, take } = open();
     take({ status: 2 });
     take({ status: -1 });
-    expect(standingOf(order)).toEqual(nothing);
+    expect(orderStatus(order)).toEqual(nothing);
     take({ status: 0 });
-    expect(standingOf(order).state).toBe('seen');
+    expect(orderStatus(order).state).toBe('seen');
   });
 
   it('hears nothing of the address of another', () => {

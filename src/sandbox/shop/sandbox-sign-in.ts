@@ -12,14 +12,14 @@ import { PaygateError } from '../../lib/errors.ts';
 
 const path = '/sandbox';
 
-export interface Entrance {
+export interface SandboxSignIn {
   readonly page: ExtraPage;
   /** Path and query that lead to a page of the dashboard by way of this one. */
   linkTo(page: string): string;
 }
 
 /** @param key what nobody can guess */
-export function createEntrance(key: string): Entrance {
+export function createSandboxSignIn(key: string): SandboxSignIn {
   async function enter(request: PageRequest): Promise<Response> {
     const { context, session } = request;
     if (session === undefined) {
