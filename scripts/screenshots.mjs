@@ -57,13 +57,13 @@ async function shoot(page, { shop, chain, dashboard }) {
   await page.getByRole('button', { name: 'Send test callback' }).click();
   await page.getByText('the callback is delivered').waitFor();
 
-  const paid = await order(page, shop, 'Poster', 'Pay exactly', 'Payment seen');
+  const paid = await order(page, shop, 'Poster', 'Pay exactly', 'Payment unconfirmed');
   await page.getByRole('button', { name: 'Mine 6 blocks' }).click();
   await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor();
-  await order(page, shop, 'Espresso', 'Pay exactly', 'Payment seen');
+  await order(page, shop, 'Espresso', 'Pay exactly', 'Payment unconfirmed');
   await page.getByRole('button', { name: 'Mine 1 block' }).click();
-  await page.getByRole('heading', { name: 'In a block' }).waitFor();
-  await order(page, shop, 'Postcard', 'Too little', 'Too little has arrived');
+  await page.getByRole('heading', { name: 'Confirming' }).waitFor();
+  await order(page, shop, 'Postcard', 'Too little', 'Underpaid');
 
   await save(page, 'chain', chain);
   await save(page, 'order', paid);

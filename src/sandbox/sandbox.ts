@@ -1,7 +1,7 @@
-// The composition root of `paygate sandbox`: a simulated chain with its Electrum server, a paygate that
-// watches it (src/app.ts, as `serve` runs it) with a demo store and the Chain page in its dashboard, and the
-// demo shop, in one process. The chain ends with the process, so it begins with a new file each time. It talks
-// to nothing outside.
+// The composition root of `paygate sandbox`, one process without connections to the outside.
+// It builds a simulated chain and its Electrum server. It starts the app of `serve` on them, with a
+// demo store and the Chain page in its dashboard. It also starts the demo shop.
+// The chain ends with the process, so every start needs a new database file.
 
 import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, buildApp } from '../app.ts';
@@ -28,13 +28,13 @@ import { createSite } from './shop/shop-site.ts';
 import { simulatedRates } from './shop/simulated-rates.ts';
 
 export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
-  /** A file that is not there yet. */
+  /** Path of the database file, which must not exist yet. */
   readonly db: string;
-  /** Where paygate answers. */
+  /** Address of paygate's API and dashboard. */
   readonly api: ListenAddress;
-  /** Where the shop answers: not one of paygate's own listeners. */
+  /** Address of the demo shop, which differs from those of paygate. */
   readonly shop: ListenAddress;
-  /** Of the dashboard's password, as `dashboard/password.ts` makes it. */
+  /** Hash of the dashboard's password, from `dashboard/password.ts`. */
   readonly passwordHash: string;
 }
 
@@ -45,17 +45,17 @@ export interface Sandbox {
   /** Scheme, host and port. */
   readonly apiOrigin: string;
   readonly shopOrigin: string;
-  /** They sign in. */
+  /** Links that sign the visitor in. */
   readonly links: { readonly dashboard: string; readonly chain: string };
   stop(): Promise<void>;
 }
 
 const loopback = '127.0.0.1';
-/** Coins of the faucet, so that a payment seldom hangs on another one that is unconfirmed. */
+/** Confirmed coins of the faucet: with many, a payment seldom spends unconfirmed change. */
 const stock = { coins: 200, valueSat: 100_000_000 };
-/** The first coinbases are mature then. */
+/** After these blocks the first coinbases are mature. */
 const blocksBeforeStock = 110;
-/** What may be reorganised without touching the stock. */
+/** Blocks that may be reorganised without touching the stock. */
 const blocksAfterStock = 20;
 
 /** @throws PaygateError conflict when the file is there, unavailable when a port is taken */
@@ -76,7 +76,7 @@ export async function startSandbox(options: SandboxOptions, world: World): Promi
   }
 }
 
-/** @param onStop what it takes to stop, the last one first */
+/** @param onStop registers what a stop does, in reverse order */
 async function start(
   options: SandboxOptions,
   world: World,
@@ -97,12 +97,12 @@ async function start(
   const paygate = (): PaygateClient => whenStarted().client;
   const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
   let shop: HttpListener | undefined;
-  // Before it listens: where the port is taken, the site must end too.
+  // Registered before it listens, because the site must also end when the port is taken.
   onStop(async () => {
     site.end();
     await shop?.close();
   });
-  // Its pages wait for news that may not come for an hour, and it listens on loopback alone.
+  // No idle timeout: event streams may be silent for an hour, and only loopback connects.
   const address = { ...options.shop, timeouts: { idleMs: 0 } };
   shop = await listen(site.fetch, address, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
@@ -129,7 +129,7 @@ async function start(
   return { app, chain, apiKey, apiOrigin, shopOrigin, links };
 }
 
-/** What the shop needs of a paygate that has started. */
+/** Values that exist once paygate has started. */
 interface StartedPaygate {
   readonly apiOrigin: string;
   readonly client: PaygateClient;
@@ -137,7 +137,7 @@ interface StartedPaygate {
 
 const originOf = (at: ListenAddress): string => `http://${hostAndPort(at)}`;
 
-/** Its first blocks were mined an hour ago: each needs a time of its own. */
+/** Its first blocks are dated an hour back, because each needs a time of its own. */
 function createChain(world: World): SimulatedChain {
   const seed = Buffer.from(world.randomBytes(16)).toString('hex');
   let backMs = hourMs;
@@ -149,7 +149,7 @@ function createChain(world: World): SimulatedChain {
   return chain;
 }
 
-/** As `serve` would read them, but never from the environment: that is of another paygate. */
+/** Options as `serve` reads them, without the environment, which may be for another paygate. */
 const configOf = (
   { db, api }: SandboxOptions,
   electrumPort: number,
@@ -168,7 +168,7 @@ const configOf = (
   listen: api,
 });
 
-/** Makes the file, with a password and the demo store. @returns the API key */
+/** Creates the file, with a password and the demo store. @returns the API key */
 async function createDatabase(
   { db, passwordHash }: SandboxOptions,
   world: World,
@@ -186,7 +186,7 @@ async function createDatabase(
       admin.setPassword(tx, now, passwordHash);
       const shop = setUpShop({ catalog, keys }, tx, now, {
         key: newWalletKey(world),
-        // Nothing was ever paid to it, so its first scan would find nothing.
+        // The wallet is new, so a scan would find nothing.
         startIndex: 0,
         fields: {
           ...store,
@@ -204,7 +204,7 @@ async function createDatabase(
   }
 }
 
-/** A wallet whose private keys are forgotten at once: coins of a simulated chain need no spending. */
+/** A wallet whose private keys are discarded: nothing spends its coins on a simulated chain. */
 function newWalletKey(world: World): WalletKey {
   const versions = { private: 0x04358394, public: 0x043587cf };
   const root = HDKey.fromMasterSeed(world.randomBytes(32), versions);

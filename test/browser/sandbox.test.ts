@@ -1,5 +1,6 @@
-// The sandbox in a real browser: live without a reload, whole without JavaScript, nothing foreign, nothing
-// against the policy, and no fault that axe-core finds, in light and dark, on a phone too.
+// The sandbox in a real browser: it updates without a reload and works without JavaScript. It loads
+// nothing foreign and nothing against the policy. axe-core finds no fault, in light and dark, on a
+// phone too.
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +29,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.goto(visit.sandbox.shopOrigin);
     await page.getByLabel('Poster').fill('2');
     await page.getByRole('button', { name: 'Order' }).click();
-    await page.getByRole('heading', { name: 'Waiting for your payment' }).waitFor();
+    await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
     const address = (await page.locator('code').first().textContent()) ?? '';
     const path = new URL(page.url()).pathname;
     return { ...watched, placed: { path, address, totalSat: 54_000 } };
@@ -48,10 +49,10 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
     await page.evaluate('window.isSame = true');
     await visit.pay(placed);
-    await heading('Payment seen');
+    await heading('Payment unconfirmed');
     expect(await page.getByRole('img', { name: 'QR code' }).count()).toBe(0);
     await visit.mine();
-    await heading('In a block');
+    await heading('Confirming');
     await visit.mine();
     await heading('Paid');
     expect(await page.evaluate('window.isSame')).toBe(true);
@@ -80,23 +81,23 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
         page.getByRole('cell', { name: cell, exact: true }).waitFor(),
       ]);
     await own.pay(placed);
-    await both('Payment seen', 'Unconfirmed');
+    await both('Payment unconfirmed', 'Unconfirmed');
     await own.mine();
-    await both('In a block', 'Confirming');
+    await both('Confirming', 'Confirming');
     await own.mine();
     await both('Paid', 'Confirmed');
     expect(await page.getByText(/taken back|Reversed/).count()).toBe(0);
 
     const chain = await page.context().newPage();
     await chain.goto(`${apiOrigin}/dashboard/chain`);
-    await chain.getByLabel('Blocks that leave').fill('2');
-    await chain.getByLabel('Payments in them').selectOption('are double-spent by their customers');
+    await chain.getByLabel('Blocks to disconnect').fill('2');
+    await chain.getByLabel('Payments in them').selectOption('are double-spent');
     const done = chain.waitForResponse((response) => response.request().method() === 'POST');
     await chain.getByRole('button', { name: 'Reorganise' }).click();
     await done;
     await own.outlastSilence();
     await page.getByText('1 payment(s) were taken back').waitFor();
-    await both('Waiting for your payment', 'Reversed after status 1 or 2');
+    await both('Awaiting payment', 'Reversed after status 1 or 2');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
 
     await page.getByRole('link', { name: 'Chain' }).click();
@@ -112,16 +113,16 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const { page, origins, faults } = await openPage(browser);
     const heard = page.waitForResponse((response) => response.url().endsWith('/live'));
     await page.goto(links.chain);
-    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 0' }).waitFor();
     await heard;
     await page.evaluate('window.isSame = true');
     await own.pay(await own.order());
-    await page.getByRole('heading', { name: 'Waiting for a block: 1' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 1' }).waitFor();
     await own.mine();
-    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 0' }).waitFor();
     await page.getByRole('cell', { name: String(chain.tipHeight), exact: true }).waitFor();
 
-    const depth = page.getByLabel('Blocks that leave');
+    const depth = page.getByLabel('Blocks to disconnect');
     // Typed while the page is on its way anew.
     const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route(page.url(), async (route) => {
@@ -153,7 +154,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.getByRole('button', { name: 'Stop for 10 seconds' }).click();
     await page.getByText('It is stopped until').waitFor();
     await own.world.advance(11_000);
-    await page.getByText('It is up').waitFor();
+    await page.getByText('It is running').waitFor();
     expect([...origins]).toEqual([own.sandbox.apiOrigin]);
     expect(faults).toEqual([]);
     await page.context().close();
@@ -162,15 +163,15 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
   test('a payment that is double-spent on the Chain page is gone on the other', async () => {
     const { page, faults } = await order();
     await page.getByRole('button', { name: 'Pay exactly' }).click();
-    await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
+    await page.getByRole('heading', { name: 'Payment unconfirmed' }).waitFor();
     const chain = await page.context().newPage();
     await chain.goto(visit.sandbox.links.chain);
     await chain.getByRole('button', { name: 'Double-spend' }).click();
-    await chain.getByRole('heading', { name: 'Waiting for a block: 1' }).waitFor();
+    await chain.getByRole('heading', { name: 'Mempool: 1' }).waitFor();
     await visit.outlastSilence();
     await visit.world.advance(2_000);
-    await page.getByText('gone: replaced or spent elsewhere').waitFor();
-    await page.getByRole('heading', { name: 'Waiting for your payment' }).waitFor();
+    await page.getByText('dropped: replaced or double-spent').waitFor();
+    await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
     expect(faults).toEqual([]);
     await page.context().close();
     await visit.mine();
@@ -178,18 +179,18 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
 
   test('all goes without JavaScript', async () => {
     const { page, origins, placed } = await order({ javaScriptEnabled: false });
-    await press(page, 'Pay exactly', 'Payment seen');
+    await press(page, 'Pay exactly', 'Payment unconfirmed');
     await press(page, 'Mine 6 blocks', 'Paid');
     expect([...origins]).toEqual([visit.sandbox.shopOrigin]);
     await page.goto(visit.sandbox.links.chain);
     await page.getByRole('textbox', { name: 'Address' }).fill(placed.address);
-    await page.getByLabel('Asked for').fill('2000');
+    await page.getByLabel('Amount').fill('2000');
     await page.getByRole('button', { name: 'Twice' }).click();
-    await page.getByRole('heading', { name: 'Waiting for a block: 2' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 2' }).waitFor();
     await page.getByRole('button', { name: 'Replace by fee' }).first().click();
-    await page.getByRole('heading', { name: 'Waiting for a block: 2' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 2' }).waitFor();
     await page.getByRole('button', { name: '1 block', exact: true }).click();
-    await page.getByRole('heading', { name: 'Waiting for a block: 0' }).waitFor();
+    await page.getByRole('heading', { name: 'Mempool: 0' }).waitFor();
     expect([...origins].sort()).toEqual([visit.sandbox.shopOrigin, visit.sandbox.apiOrigin].sort());
     await page.context().close();
   });
@@ -206,7 +207,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const { page, faults, placed } = await order({ colorScheme, viewport });
     const { shopOrigin, apiOrigin, links } = visit.sandbox;
     await visit.pay(placed);
-    await page.getByRole('heading', { name: 'Payment seen' }).waitFor();
+    await page.getByRole('heading', { name: 'Payment unconfirmed' }).waitFor();
     await page.goto(links.chain);
     for (const url of [shopOrigin + placed.path, shopOrigin, `${apiOrigin}/dashboard/chain`]) {
       const shifts = await shiftsOf(page, () => page.goto(url));

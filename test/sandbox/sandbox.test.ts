@@ -1,5 +1,5 @@
-// The sandbox as a customer and a shop live through it: the demo shop's pages, its callbacks and its Chain
-// page, on the app that `serve` runs.
+// The sandbox from the side of a customer and a shop, on the app that `serve` runs. It tests the
+// demo shop's pages, its callbacks and the Chain page.
 
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -82,7 +82,7 @@ describe('a payment', () => {
     const short = await visit.shown(order);
     expect(short).toMatchObject({ state: 'short', payments: ['2: confirmed, 4,000 sat'] });
     expect(short.text).toContain('4,000 sat are missing');
-    // No more is asked for, in words, by the link and by the code that is its picture.
+    // The text, the link and the QR code request the missing sum only.
     expect(short.text).toContain('<strong>0.00004000 BTC</strong> (4,000 sat)');
     const uri = `bitcoin:${order.address}?amount=0.00004000`;
     expect(short.text).toContain(`href="${uri}"`);
@@ -125,7 +125,10 @@ describe('a payment', () => {
   test('that comes twice is two payments', async () => {
     const { visit, order } = await seen('twice');
     const { state, payments } = await visit.shown(order);
-    expect([state, payments]).toEqual(['seen', ['0: seen, 8,000 sat', '0: seen, 8,000 sat']]);
+    expect([state, payments]).toEqual([
+      'seen',
+      ['0: unconfirmed, 8,000 sat', '0: unconfirmed, 8,000 sat'],
+    ]);
     await visit.mine(6);
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({
@@ -134,7 +137,7 @@ describe('a payment', () => {
     });
   });
 
-  test('to an address that no order has is told to the shop, which does not take it', async () => {
+  test('to an address of no order calls back, and the shop rejects it', async () => {
     const visit = await openSandbox();
     const { apiOrigin, apiKey, app } = visit.sandbox;
     const headers = { Authorization: `Bearer ${apiKey}` };
@@ -148,17 +151,17 @@ describe('a payment', () => {
 });
 
 describe('an unconfirmed payment', () => {
-  test('that is replaced by fee is gone, and its replacement counts', async () => {
+  test('that is replaced by fee is dropped, and its replacement counts', async () => {
     const { visit, order } = await seen();
     await visit.pull('replace', { txid: onlyWaiting(visit), by: 'fee' });
     await visit.settle();
     await visit.world.advance(2_000);
-    await untilShown(visit, order, ['gone', '0: seen']);
+    await untilShown(visit, order, ['dropped', '0: unconfirmed']);
     await visit.mine(2);
     await visit.settle();
     const { state, payments } = await visit.shown(order);
     expect(state).toBe('paid');
-    expect(payments.map((each) => each.slice(0, 4))).toEqual(['gone', '2: c']);
+    expect(payments.map((each) => each.slice(0, 4))).toEqual(['dropped', '2: c']);
   });
 
   test('that is double-spent is gone, and the order waits again', async () => {
@@ -187,9 +190,9 @@ describe('a reorganisation', () => {
     visit.pull('reorganise', { depth: String(depth), fate });
 
   test.each([
-    ['puts a confirmed payment back among those that wait', 'wait', 'seen', '0: seen'],
+    ['puts a confirmed payment back among those that wait', 'wait', 'seen', '0: unconfirmed'],
     ['that has the payment too changes nothing', 'stay', 'paid', '2: confirmed'],
-    ['that double-spends it takes the payment back', 'drop', 'waiting', 'gone'],
+    ['that double-spends it takes the payment back', 'drop', 'waiting', 'dropped'],
   ])('%s', async (_, fate, state, status) => {
     const { visit, order } = await seen();
     await visit.mine(2);
@@ -204,7 +207,7 @@ describe('a reorganisation', () => {
 });
 
 describe('the server', () => {
-  test('is stopped for a while: what is paid meanwhile is told when it is back', async () => {
+  test('is stopped for a while: a payment meanwhile calls back when it runs again', async () => {
     const visit = await openSandbox();
     const order = await visit.order();
     await visit.pull('stop', { seconds: '10' });
@@ -217,7 +220,9 @@ describe('the server', () => {
     expect(visit.sandbox.app.health().electrum.server).toBeNull();
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
     await visit.world.advance(70_000);
-    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain('It is up');
+    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain(
+      'It is running',
+    );
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({ state: 'confirming' });
   });
@@ -228,7 +233,9 @@ describe('the server', () => {
     await visit.pull('stop', { seconds: '10' });
     await visit.pull('start');
     await visit.pull('start');
-    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain('It is up');
+    expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain(
+      'It is running',
+    );
     await visit.world.advance(5_000);
     await visit.world.until(() => visit.sandbox.app.health().electrum.caught_up, 'the server');
   });

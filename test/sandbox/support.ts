@@ -1,5 +1,5 @@
-// What the tests of the sandbox share: a chain with coins to spend, a key of a merchant, a clock
-// that the test moves, and a bare client on a real socket.
+// Helpers of the sandbox tests: a chain with coins to spend and a merchant's key. A clock that the
+// test moves, and a bare client on a real socket.
 
 import { connect, type Socket } from 'node:net';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
@@ -170,7 +170,7 @@ export async function serve(chain: SimulatedChain, options: Partial<SimulatedSer
   const server = new SimulatedServer({ chain, timer, ...options });
   const { port, close } = await server.listen({ host: '127.0.0.1', port: await freePort() });
   const clients: Client[] = [];
-  /** A connection on which nothing was said yet. */
+  /** A connection without a request so far. */
   const bare = (): Client => {
     const client = new Client(port);
     clients.push(client);

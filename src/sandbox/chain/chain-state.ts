@@ -1,5 +1,6 @@
-// Ledger and mempool kept in step: what a node does when a transaction or a block arrives or
-// leaves. Rejections carry the words of Bitcoin Core, since they travel on to Electrum clients.
+// The confirmed chain and the mempool of the simulated node, changed together.
+// It validates transactions. Rejections have Bitcoin Core's texts, because Electrum clients see
+// them.
 
 import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
@@ -17,7 +18,7 @@ import {
   totalFeeSat,
 } from './simulated-transaction.ts';
 
-/** Fee that each virtual byte must add, for relay and for a replacement. */
+/** Lowest fee of each virtual byte, in satoshis, for relay and for a replacement. */
 export const relayFeeRate = 1;
 
 const reject = (reason: string): never => {
@@ -29,9 +30,9 @@ export class ChainState {
   readonly mempool = new Mempool();
   /** Every transaction ever seen, also the replaced and dropped ones. */
   readonly known = new Map<Txid, SimulatedTransaction>();
-  /** Blocks that left the chain, by what they held: an index of transactions never forgets them. */
+  /** The disconnected block of each transaction: a node's transaction index never deletes it. */
   readonly disconnectedBlocks = new Map<Txid, BlockHash>();
-  /** Scripts whose history changed since the last call of takeTouched. */
+  /** Scripts whose history changed since the last call of takeTouchedScripts. */
   #touched = new Set<Scripthash>();
   #extraNonce = 0;
   readonly #now: () => number;
@@ -60,10 +61,11 @@ export class ChainState {
   }
 
   /**
-   * Takes a transaction into the mempool by Bitcoin Core's rules with full replacement. One that is
-   * there already stays as it is.
-   * @param own it was signed here, so that its signatures need no check
-   * @throws PaygateError invalid, with the reason as Bitcoin Core words it
+   * Adds a transaction to the mempool by Bitcoin Core's rules with full replacement. A transaction
+   * that is already there stays unchanged.
+   *
+   * @param own it was signed here, so its signatures need no check
+   * @throws PaygateError invalid, with Bitcoin Core's text as the reason
    */
   accept(raw: Uint8Array, own = false): SimulatedTransaction {
     const transaction = this.#validate(raw, own);
@@ -75,7 +77,7 @@ export class ChainState {
     return transaction;
   }
 
-  /** Takes the transactions and their descendants out of the mempool. */
+  /** Removes the transactions and their descendants from the mempool. */
   evict(transactions: Iterable<SimulatedTransaction>): SimulatedTransaction[] {
     const leaving = [...this.mempool.withDescendants(transactions)];
     for (const transaction of leaving) {
@@ -85,7 +87,7 @@ export class ChainState {
     return leaving;
   }
 
-  /** Whether all its inputs are there for a block on the tip, given what stands before it there. */
+  /** Whether the next block can include it, after the transactions `before` it. */
   isMinable(transaction: SimulatedTransaction, before: ReadonlySet<Txid>): boolean {
     return transaction.inputs.every((input) => {
       const coin = this.confirmed.coin(input);
@@ -93,7 +95,7 @@ export class ChainState {
     });
   }
 
-  /** A block on the tip, each time another one; the chain does not take it. */
+  /** Builds a block on the tip, a different one each time. It does not connect it. */
   assembleBlock(transactions: readonly SimulatedTransaction[], to: Uint8Array): SimulatedBlock {
     const { tip } = this.confirmed;
     return assembleBlock({
@@ -128,7 +130,7 @@ export class ChainState {
     return block;
   }
 
-  /** Takes the tip off, while the mempool is empty; its transactions are nowhere afterwards. */
+  /** Disconnects the tip, with an empty mempool. Its transactions are in no block afterwards. */
   disconnectTip(): SimulatedBlock {
     const block = this.confirmed.disconnect();
     for (const transaction of block.transactions) {
@@ -142,7 +144,7 @@ export class ChainState {
     for (const scripthash of transaction.touches) this.#touched.add(scripthash);
   }
 
-  /** Everything but what it replaces. */
+  /** Checks every rule except those of replacement. */
   #validate(raw: Uint8Array, own: boolean): SimulatedTransaction {
     const { txid, inputs, isCoinbase: coinbase } = this.#parse(raw);
     if (coinbase) reject('coinbase');
@@ -176,7 +178,7 @@ export class ChainState {
     }
   }
 
-  /** What the transaction replaces, by Core's rules (BIP125 without the signal). */
+  /** Transactions that it replaces, by Core's rules (BIP125 without the signal). */
   #replaceable(transaction: SimulatedTransaction): Set<SimulatedTransaction> {
     const direct = this.mempool.conflicts(transaction.inputs);
     const replaced = this.mempool.withDescendants(direct);

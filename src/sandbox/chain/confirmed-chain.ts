@@ -1,5 +1,5 @@
-// The confirmed half of the simulated chain: blocks from the genesis to the tip, the coins they
-// leave unspent, and which transactions touched a script. It trusts its caller about validity.
+// The blocks of the simulated chain from the genesis to the tip, their unspent coins, and the
+// transactions that touch each script. It validates nothing: callers pass valid blocks.
 
 import { medianTimePast } from '../../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -7,7 +7,7 @@ import { medianTimeBlocks } from '../../domain/chain.ts';
 import type { SimulatedBlock } from './simulated-block.ts';
 import { type Coin, coinAt, type Outpoint, outpointKey } from './simulated-transaction.ts';
 
-/** Where a mined transaction stands. */
+/** The block of a mined transaction, and its position there. */
 interface BlockPosition {
   readonly txid: Txid;
   readonly height: number;
@@ -16,7 +16,7 @@ interface BlockPosition {
 
 export class ConfirmedChain {
   readonly #blocks: SimulatedBlock[];
-  /** What each block spent, to give it back when the block leaves. */
+  /** Coins that each block spent, to restore them when it is disconnected. */
   readonly #spent: Coin[][] = [[]];
   readonly #coins = new Map<string, Coin>();
   readonly #coinsOf = new Map<Scripthash, Map<string, Coin>>();
@@ -48,7 +48,7 @@ export class ConfirmedChain {
     return this.#coins.get(outpointKey(outpoint));
   }
 
-  /** Unspent outputs of a script, oldest first unless a reorganisation gave some back. */
+  /** Unspent outputs of a script, oldest first unless a reorganisation restored some. */
   coins(scripthash: Scripthash): Iterable<Coin> {
     return this.#coinsOf.get(scripthash)?.values() ?? [];
   }
@@ -90,7 +90,7 @@ export class ConfirmedChain {
     this.#spent.push(spent);
   }
 
-  /** Takes the tip off, as if it had never been there. */
+  /** Removes the tip and undoes its changes. */
   disconnect(): SimulatedBlock {
     const block = this.#blocks.pop() as SimulatedBlock;
     for (const transaction of block.transactions.toReversed()) {
@@ -106,7 +106,7 @@ export class ConfirmedChain {
       }
     }
     for (const coin of this.#spent.pop() ?? []) {
-      // A coin that the block itself made is gone with it.
+      // A coin that the block itself created ends with it.
       if (coin.height !== block.height) this.#addCoin(coin);
     }
     return block;

@@ -1,5 +1,5 @@
-// The unconfirmed half of the simulated chain: transactions in order of arrival, so that parents
-// stand before children, and what they spend. It trusts its caller about validity.
+// The unconfirmed transactions of the simulated chain, in order of arrival: parents come before
+// their children. It validates nothing: callers pass valid transactions.
 
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import {
@@ -36,23 +36,23 @@ export class Mempool {
     }
   }
 
-  /** Whether a transaction here spends the coin. */
+  /** Whether a transaction of the mempool spends the coin. */
   spends(coin: Coin): boolean {
     return this.#spenders.has(coin.key);
   }
 
-  /** An output of a transaction here, whether or not another one here spends it. */
+  /** An output of a mempool transaction, spent or unspent. */
   coin({ txid, vout }: Outpoint): Coin | undefined {
     const transaction = this.#entries.get(txid);
     return transaction && coinAt(transaction, vout, undefined);
   }
 
-  /** Whether some input comes from a transaction that is itself unconfirmed. */
+  /** Whether an input spends an unconfirmed transaction. */
   hasUnconfirmedInput(transaction: SimulatedTransaction): boolean {
     return transaction.inputs.some(({ txid }) => this.#entries.has(txid));
   }
 
-  /** Those here that spend an output of the transaction directly. */
+  /** Mempool transactions that spend an output of the transaction directly. */
   *children(transaction: SimulatedTransaction): Iterable<SimulatedTransaction> {
     for (const vout of transaction.outputs.keys()) {
       const spender = this.#spenders.get(outpointKey({ txid: transaction.txid, vout }));
@@ -61,17 +61,17 @@ export class Mempool {
     }
   }
 
-  /** The transactions and all that descend from them here. */
+  /** The transactions and all their descendants in the mempool. */
   withDescendants(roots: Iterable<SimulatedTransaction>): Set<SimulatedTransaction> {
     const found = new Set(roots);
-    // A Set yields what is added while it is walked.
+    // An iteration over a Set also yields elements that are added meanwhile.
     for (const transaction of found) {
       for (const child of this.children(transaction)) found.add(child);
     }
     return found;
   }
 
-  /** Those here that spend an outpoint which the inputs spend too. */
+  /** Mempool transactions that spend an outpoint of the inputs. */
   conflicts(inputs: readonly Outpoint[]): Set<SimulatedTransaction> {
     const found = new Set<SimulatedTransaction>();
     for (const input of inputs) {
@@ -94,7 +94,7 @@ export class Mempool {
     }
   }
 
-  /** Takes exactly this one out; what descends from it is the caller's concern. */
+  /** Removes this transaction alone; the caller removes its descendants. */
   remove(transaction: SimulatedTransaction): void {
     this.#entries.delete(transaction.txid);
     for (const input of transaction.inputs) this.#spenders.delete(outpointKey(input));

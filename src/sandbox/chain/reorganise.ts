@@ -1,5 +1,5 @@
-// A reorganisation: blocks leave from the tip down, another branch grows from where they stood,
-// and each transaction of the old blocks meets the fate that the caller chose for it.
+// A reorganisation of the simulated chain. It disconnects blocks from the tip down and connects
+// another branch. The caller chooses the fate of each transaction of the disconnected blocks.
 
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -9,32 +9,31 @@ import type { SimulatedTransaction } from './simulated-transaction.ts';
 import type { SimulatedWallet } from './simulated-wallet.ts';
 
 /**
- * What becomes of a transaction whose block leaves the chain:
- * it waits in the mempool again, another one that spends the same coins takes its place,
- * or the new branch has it at the same height or at another one.
+ * Fate of a transaction whose block is disconnected. `mempool`: it is unconfirmed again. `drop`: it
+ * is double-spent. Otherwise the new branch includes it, at the same or at another height.
  */
 export type Fate = 'mempool' | 'drop' | 'remine-same-height' | { readonly height: number };
 
 export interface ReorganiseOptions {
-  /** Blocks of the new branch: depth + 1 unless given; depth is a tie, fewer is less work. */
+  /** Blocks of the new branch, depth + 1 by default. With depth, both have the same work. */
   readonly blocks?: number;
   readonly transactions: Fate | ((txid: Txid, height: number) => Fate);
-  /** Script that the new coinbases pay; the faucet's unless given. */
+  /** Script that the new coinbases pay, by default the faucet's. */
   readonly to?: Uint8Array;
 }
 
 export interface Reorganisation {
-  /** The blocks that left, lowest first. */
+  /** Disconnected blocks, lowest first. */
   readonly disconnected: readonly SimulatedBlock[];
   readonly connected: readonly SimulatedBlock[];
-  /** Transactions that are in no block and no mempool now, and what double-spent each, if known. */
+  /** Dropped transactions, each with the transaction that double-spends it, if known. */
   readonly dropped: ReadonlyMap<Txid, Txid | undefined>;
 }
 
 interface Plan {
   /** Transactions for the new branch, by height, in their old order. */
   readonly mine: Map<number, SimulatedTransaction[]>;
-  /** Transactions that shall come back to the mempool. */
+  /** Transactions that return to the mempool. */
   readonly restore: Set<SimulatedTransaction>;
   readonly drop: SimulatedTransaction[];
 }
@@ -59,7 +58,7 @@ function planFates(
   return plan;
 }
 
-/** What the call returns, or undefined where the chain's rules refuse it. */
+/** What the call returns, or undefined when the chain's rules reject it. */
 function undefinedIfRejected<T>(run: () => T): T | undefined {
   try {
     return run();
@@ -69,7 +68,7 @@ function undefinedIfRejected<T>(run: () => T): T | undefined {
   }
 }
 
-/** Sends the coins of the victim to the faucet instead; undefined where that cannot be done. */
+/** Sends the coins of the victim to the faucet; undefined when that is impossible. */
 function doubleSpend(
   state: ChainState,
   wallet: SimulatedWallet,
@@ -90,9 +89,9 @@ function doubleSpend(
 }
 
 /**
- * Replaces the top of the chain. A transaction that cannot be mined where its fate says (its parent
- * comes later) goes back to the mempool; one that the mempool no longer takes is dropped.
- * @param depth blocks that leave
+ * Replaces the top of the chain. A transaction that cannot be mined at its height returns to the
+ * mempool, because its parent comes later. One that the mempool rejects is dropped.
+ * @param depth number of blocks to disconnect
  */
 export function reorganise(
   state: ChainState,

@@ -1,5 +1,5 @@
-// Signing for the simulated chain: key-path inputs of every address type that paygate issues, and
-// the check of a p2wpkh signature. Deterministic: the same inputs give the same bytes.
+// Signs transactions of the simulated chain: key-path inputs of every address type that paygate
+// issues. It verifies p2wpkh signatures. Deterministic: the same inputs give the same bytes.
 // Sources: BIP143, BIP341; the hashes to sign come from @scure/btc-signer.
 
 import { secp256k1 } from '@noble/curves/secp256k1.js';
@@ -20,14 +20,14 @@ import { hashBytes } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Coin, TransactionOutput } from './simulated-transaction.ts';
 
-/** A private key with the script of it that shall be signed for. */
+/** A private key, and the type of its script that it signs for. */
 export interface Signer {
   readonly privateKey: Uint8Array;
   readonly publicKey: Uint8Array;
   readonly type: ScriptType;
 }
 
-/** What a signature puts into an input. */
+/** Script and witness that a signature adds to an input. */
 interface Unlocking {
   readonly script: Uint8Array;
   readonly witness: Uint8Array[];
@@ -37,7 +37,7 @@ interface Unlocking {
 const replaceableSequence = 0xfffffffd;
 const finalSequence = 0xfffffffe;
 const sighashAll = 1;
-/** Schnorr signing wants random bytes; the simulated chain must replay exactly. */
+/** Schnorr signing takes random bytes; the simulated chain must be reproducible. */
 const fixedAux = new Uint8Array(32);
 const nothing = new Uint8Array();
 /** Version, lock time and the witness's marker, rounded up; an output's value. */
@@ -146,7 +146,7 @@ function unlock(
 
 /**
  * Whether every p2wpkh input carries the right key's signature over this transaction (BIP143).
- * Other script types are taken at their word.
+ * Inputs of other script types pass without a check.
  * @param spent the coins that the inputs spend, in their order
  */
 export function hasValidSignatures(raw: Uint8Array, spent: readonly Coin[]): boolean {

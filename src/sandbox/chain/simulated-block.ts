@@ -1,5 +1,5 @@
-// One block of the simulated chain: coinbase (BIP34 height, BIP141 witness commitment), merkle
-// tree, and an 80-byte header whose work is really done, at regtest's easiest target.
+// One block of the simulated chain: coinbase (BIP34 height, BIP141 witness commitment) and merkle
+// tree. Its 80-byte header has valid proof of work, at regtest's easiest target.
 
 import { concatBytes } from '@noble/hashes/utils.js';
 import { RawTx, Script } from '@scure/btc-signer';
@@ -19,7 +19,7 @@ export interface SimulatedBlock {
   readonly header: Uint8Array;
   /** Epoch seconds. */
   readonly time: number;
-  /** The coinbase first. Empty for the genesis block, whose coinbase nobody can spend or ask for. */
+  /** The coinbase first. Empty for the genesis block, whose coinbase is unspendable. */
   readonly transactions: readonly SimulatedTransaction[];
   readonly txids: readonly Txid[];
   /** Every level of the merkle tree: the txids first, the root alone last. */
@@ -44,7 +44,7 @@ const blockVersion = 0x20000000;
 const commitmentPrefix = Uint8Array.of(0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed);
 const noHash = new Uint8Array(32);
 
-/** What a block may create, by regtest's halving every 150 blocks. */
+/** New coins of a block, by regtest's halving every 150 blocks. */
 export function subsidySat(height: number): number {
   return Math.floor(firstSubsidySat / 2 ** Math.floor(height / halvingBlocks));
 }
@@ -67,7 +67,7 @@ export function merkleLevels(leaves: readonly Uint8Array[]): Uint8Array[][] {
 export const rootOf = (levels: readonly (readonly Uint8Array[])[]): Uint8Array =>
   levels.at(-1)?.[0] ?? noHash;
 
-/** The hashes that lead from a leaf to the root, deepest first, in display order. */
+/** The merkle branch from a leaf to the root, deepest first, in display order. */
 export function merkleBranch({ tree }: Pick<SimulatedBlock, 'tree'>, position: number): string[] {
   return tree.slice(0, -1).map((level, depth) => {
     const at = position >> depth;
@@ -75,7 +75,7 @@ export function merkleBranch({ tree }: Pick<SimulatedBlock, 'tree'>, position: n
   });
 }
 
-/** BIP34: the height as a script number; BIP141: a commitment where a transaction has a witness. */
+/** BIP34: the height as a script number. BIP141: a commitment if a transaction has a witness. */
 function coinbase(plan: BlockPlan): SimulatedTransaction {
   const { height, transactions } = plan;
   const valueSat = subsidySat(height) + totalFeeSat(transactions);
@@ -117,7 +117,7 @@ function mineHeader(plan: BlockPlan, merkleRoot: Uint8Array): Uint8Array {
   return solveHeader(header);
 }
 
-/** Does the work again after a header was changed, so that it meets the target it names. */
+/** Finds a nonce with which the header meets the target of its `bits`. */
 export function solveHeader(header: Uint8Array): Uint8Array {
   const worked = header.slice();
   const view = new DataView(worked.buffer);
@@ -127,7 +127,7 @@ export function solveHeader(header: Uint8Array): Uint8Array {
   }
 }
 
-/** Builds the block that the plan describes and does its work. */
+/** Builds the block that the plan describes, with valid proof of work. */
 export function assembleBlock(plan: BlockPlan): SimulatedBlock {
   const transactions = [coinbase(plan), ...plan.transactions];
   const txids = transactions.map(({ txid }) => txid);
@@ -137,7 +137,7 @@ export function assembleBlock(plan: BlockPlan): SimulatedBlock {
   return { height, hash: displayHex(sha256x2(header)), header, time, transactions, txids, tree };
 }
 
-/** The block that every chain starts from, out of its header alone. */
+/** The first block of every chain, from its header alone. */
 export function genesisBlock(header: Uint8Array): SimulatedBlock {
   const { hash, time } = parseHeader(header);
   const merkleRoot = header.slice(36, 68);

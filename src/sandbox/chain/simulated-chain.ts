@@ -1,6 +1,6 @@
-// A simulated Bitcoin chain (regtest): real headers with their work done, real merkle trees, signed
-// transactions, a mempool, reorganisations. Time and seed come from the caller, so that the same
-// calls give the same chain, byte for byte. It talks to no network; server.ts does.
+// A simulated Bitcoin chain (regtest): headers with valid proof of work, merkle trees, signed
+// transactions, a mempool, reorganisations. Time and seed come from the caller, so the same calls
+// give the same chain, byte for byte. It uses no network; electrum/simulated-server.ts does.
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -26,16 +26,16 @@ import {
 } from './spender.ts';
 
 export interface ChainOptions {
-  /** Everything that would be chance follows from it. */
+  /** Seed of everything that would be random. */
   readonly seed: string;
   /** Epoch seconds, for the headers. */
   now(): number;
 }
 
 export interface MineOptions {
-  /** What the first of the blocks takes in; 'all' (the default) is as much as fits, oldest first. */
+  /** Transactions of the first block; 'all' (the default) is as many as fit, oldest first. */
   readonly include?: 'all' | 'none' | readonly Txid[];
-  /** Script that the coinbases pay; the faucet's unless given. */
+  /** Script that the coinbases pay, by default the faucet's. */
   readonly to?: Uint8Array;
 }
 
@@ -45,7 +45,7 @@ export interface ChainChange {
   readonly scripthashes: ReadonlySet<Scripthash>;
 }
 
-/** Where a node has a transaction: nothing of it in the mempool, no confirmations in a block that left. */
+/** Block of a transaction: none in the mempool, 0 confirmations in a disconnected block. */
 export interface TransactionLocation {
   readonly blockhash?: BlockHash | undefined;
   readonly confirmations?: number;
@@ -56,7 +56,7 @@ export interface IndexedTransaction {
   readonly location: TransactionLocation;
 }
 
-/** Virtual bytes that a block takes in; 1,000,000 less room for header and coinbase. */
+/** Virtual bytes of a block's transactions: 1,000,000 less header and coinbase. */
 const blockVsize = 990_000;
 /** Outputs of one transaction that stocks the faucet. */
 const stockOutputs = 2_000;
@@ -81,7 +81,7 @@ export class SimulatedChain {
     return this.#state.confirmed.tip;
   }
 
-  /** Where the faucet keeps its coins; coinbases go there unless told otherwise. */
+  /** The faucet's script. Coinbases pay it by default. */
   get faucet(): {
     readonly script: Uint8Array;
     readonly address: string;
@@ -106,7 +106,7 @@ export class SimulatedChain {
     return confirmed.positionOf(txid) || mempool.has(txid) ? known.get(txid) : undefined;
   }
 
-  /** Bytes and place as a node with an index of transactions shows them; undefined where it knows none. */
+  /** Bytes and block, as a node with a transaction index has them; undefined if unknown. */
   indexed(txid: Txid): IndexedTransaction | undefined {
     const { confirmed, mempool, known, disconnectedBlocks } = this.#state;
     const transaction = known.get(txid);
@@ -141,7 +141,7 @@ export class SimulatedChain {
     return coinsIn(this.history(scripthash), scripthash, (txid) => this.transaction(txid));
   }
 
-  /** Sum of all confirmed unspent outputs: what the blocks created, less what was burnt. */
+  /** Sum of all confirmed unspent outputs: coins created by blocks, less those burnt. */
   supplySat(): number {
     return this.#state.confirmed.totalSat();
   }
@@ -154,15 +154,15 @@ export class SimulatedChain {
     return { branch: merkleBranch(block, place.position), position: place.position };
   }
 
-  /** Tells of each change after it is complete. @returns stops it */
+  /** Calls the listener after each change. @returns unsubscribes */
   onChange(listener: (change: ChainChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Mines blocks on the tip; the listeners hear of them once, at the end.
-   * @throws PaygateError invalid when a named transaction or its parent is not there to be mined
+   * Mines blocks on the tip. The listeners are called once, at the end.
+   * @throws PaygateError invalid when a transaction is not in the mempool or its parent comes later
    */
   mine(
     count = 1,
@@ -177,34 +177,37 @@ export class SimulatedChain {
     );
   }
 
-  /** What another miner finds beside the next block: a side of a race for a server to show. The chain does not take it. */
+  /**
+   * A competing block of another miner, of the height of the next block. A server may serve it. The
+   * chain does not connect it.
+   */
   rival(include: 'all' | 'none', to: Uint8Array = this.#wallet.script): SimulatedBlock {
     return this.#state.assembleBlock(include === 'all' ? this.#transactionsThatFit() : [], to);
   }
 
   /**
-   * Pays out of the faucet; the transaction is in the mempool then.
+   * Pays from the faucet and adds the transaction to the mempool.
    * @throws PaygateError invalid when the coins do not suffice
    */
   pay(outputs: readonly Recipient[], options: PayOptions = {}): Txid {
     return this.#notifying(() => this.#spender.pay(outputs, options));
   }
 
-  /** Spends all of the outputs with their owner's key, which is kept for a replacement. */
+  /** Spends the outputs with their owner's key, which is stored for a replacement. */
   spend(outpoints: readonly Outpoint[], options: SpendOptions): Txid {
     return this.#notifying(() => this.#spender.spend(outpoints, options));
   }
 
   /**
-   * Replaces a transaction of the mempool by one with the same inputs and a higher fee, which pays
-   * the same outputs unless told others; [] takes everything back. Its descendants leave with it.
+   * Replaces a transaction of the mempool by one with the same inputs and a higher fee. It pays the
+   * same outputs by default. With [], all of it returns to the sender. Descendants are evicted.
    * @throws PaygateError not_found unless pay, spend or replace made it and it is unconfirmed
    */
   replace(txid: Txid, outputs?: readonly Recipient[], options: FeeOptions = {}): Txid {
     return this.#notifying(() => this.#spender.replace(txid, outputs, options));
   }
 
-  /** Takes a transaction and its descendants out of the mempool. */
+  /** Removes a transaction and its descendants from the mempool. */
   evict(txid: Txid): void {
     const transaction = this.#state.mempool.get(txid);
     if (!transaction) throw new PaygateError('not_found', `not in the mempool: ${txid}`);
@@ -212,26 +215,26 @@ export class SimulatedChain {
   }
 
   /**
-   * Takes raw bytes into the mempool, by Bitcoin Core's rules.
-   * @throws PaygateError invalid, with Bitcoin Core's words
+   * Adds a raw transaction to the mempool, by Bitcoin Core's rules.
+   * @throws PaygateError invalid, with Bitcoin Core's text
    */
   broadcast(raw: Uint8Array): Txid {
     return this.#notifying(() => this.#state.accept(raw).txid);
   }
 
-  /** Takes a transaction that was evicted or dropped into the mempool again. */
+  /** Adds an evicted or dropped transaction to the mempool again. */
   rebroadcast(txid: Txid): Txid {
     const transaction = this.#state.known.get(txid);
     if (!transaction) throw new PaygateError('not_found', `never seen: ${txid}`);
     return this.broadcast(transaction.raw);
   }
 
-  /** Replaces the top `depth` blocks by another branch; the listeners hear of it once. */
+  /** Replaces the top `depth` blocks by another branch. The listeners are called once. */
   reorganise(depth: number, options: ReorganiseOptions): Reorganisation {
     return this.#notifying(() => reorganise(this.#state, this.#wallet, depth, options));
   }
 
-  /** Splits the faucet into `count` more confirmed coins, so that as many payments need no change. */
+  /** Gives the faucet `count` more confirmed coins, so that as many payments need no change. */
   stock(count: number, valueSat: number): void {
     for (let left = count; left > 0; left -= stockOutputs) {
       const output = { script: this.#wallet.script, valueSat };
@@ -240,7 +243,7 @@ export class SimulatedChain {
     this.mine();
   }
 
-  /** Makes a change and tells the listeners, once it is complete. */
+  /** Makes a change and then calls the listeners. */
   #notifying<T>(change: () => T): T {
     const result = change();
     const notification = { tip: this.tip, scripthashes: this.#state.takeTouchedScripts() };
@@ -248,13 +251,13 @@ export class SimulatedChain {
     return result;
   }
 
-  /** As much of the mempool as fits into a block; what does not fit holds back what came later. */
+  /** Oldest transactions of the mempool that fit into a block, up to the first that does not. */
   #transactionsThatFit(): SimulatedTransaction[] {
-    let room = blockVsize;
+    let freeVsize = blockVsize;
     const chosen: SimulatedTransaction[] = [];
     for (const transaction of this.#state.mempool.values()) {
-      room -= transaction.vsize;
-      if (room < 0) break;
+      freeVsize -= transaction.vsize;
+      if (freeVsize < 0) break;
       chosen.push(transaction);
     }
     return chosen;

@@ -1,5 +1,5 @@
-// A transaction as the simulated chain knows it: its bytes, what it spends and pays, its fee, and
-// every script it touches. All of that follows from the txid, so one record serves for ever.
+// A transaction of the simulated chain: its bytes, inputs, outputs, fee and touched scripts.
+// The txid determines all of these, so a record never changes.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { scripthash } from '../../bitcoin/address.ts';
@@ -18,7 +18,7 @@ export interface TransactionOutput {
 
 /** An unspent output. */
 export interface Coin extends Outpoint, TransactionOutput {
-  /** As outpointKey gives it. */
+  /** The result of outpointKey. */
   readonly key: string;
   readonly scripthash: Scripthash;
   /** Height of its block; undefined while its transaction is in the mempool. */
@@ -28,7 +28,7 @@ export interface Coin extends Outpoint, TransactionOutput {
 
 export interface SimulatedTransaction {
   readonly txid: Txid;
-  /** Hash over the transaction with its witness, in the order of the hash's own bytes. */
+  /** Hash of the transaction with its witness, in internal byte order. */
   readonly wtxidBytes: Uint8Array;
   readonly raw: Uint8Array;
   readonly inputs: readonly Outpoint[];
@@ -38,7 +38,7 @@ export interface SimulatedTransaction {
   readonly vsize: number;
   /** 0 for a coinbase. */
   readonly feeSat: number;
-  /** The script of every output that it spends or makes, without those nobody can ever spend. */
+  /** Scripts of the outputs that it spends or creates, except unspendable ones. */
   readonly touches: ReadonlySet<Scripthash>;
 }
 
@@ -54,13 +54,13 @@ export function totalFeeSat(transactions: Iterable<SimulatedTransaction>): numbe
   return sum;
 }
 
-/** Outputs that nobody can ever spend (OP_RETURN) are neither coins nor part of a history. */
+/** Unspendable outputs (OP_RETURN) are neither coins nor part of a history. */
 const isSpendable = (script: Uint8Array): boolean => script[0] !== 0x6a;
 
 /**
  * The record of a transaction whose spent outputs are known.
- * @param spent the outputs that its inputs spend, in their order; empty for a coinbase
- * @throws PaygateError invalid when the bytes are no transaction
+ * @param spent the outputs that its inputs spend, in the same order. Empty for a coinbase.
+ * @throws PaygateError invalid when the bytes are not a transaction
  */
 export function readTransaction(raw: Uint8Array, spent: readonly Coin[]): SimulatedTransaction {
   const parsed = parseTransaction(raw);
@@ -84,7 +84,7 @@ export function readTransaction(raw: Uint8Array, spent: readonly Coin[]): Simula
   };
 }
 
-/** The coin that output `vout` is, or undefined when there is no such output or nobody can spend it. */
+/** The coin of output `vout`, or undefined when it does not exist or is unspendable. */
 export function coinAt(
   transaction: SimulatedTransaction,
   vout: number,

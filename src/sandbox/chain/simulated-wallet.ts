@@ -1,5 +1,5 @@
-// The keys of the simulated chain and the arithmetic of a payment: which coins, what fee, how much
-// change. The faucet's own key is p2wpkh and drawn from the seed; tests lend it further ones.
+// The keys of the simulated chain, and coin selection, fee and change of a transaction.
+// The faucet's own key is p2wpkh and derived from the seed; tests add further keys.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
@@ -11,28 +11,28 @@ import { relayFeeRate } from './chain-state.ts';
 import { estimateVsize, type Signer, signerOf, signTransaction } from './signing.ts';
 import { type Coin, type TransactionOutput, totalSat } from './simulated-transaction.ts';
 
-/** What a transaction shall do; inputs, fee and change follow from it. */
+/** Inputs, fee and change of a transaction follow from these. */
 export interface Spending {
-  /** Taken in this order, as many as are needed. */
+  /** Candidates in order of use; only as many as needed are spent. */
   readonly coins: Iterable<Coin>;
-  /** How many of them are spent even if fewer would do. */
+  /** Minimum number of coins to spend. */
   readonly mustSpend: number;
   readonly recipients: readonly TransactionOutput[];
-  /** Script that what is left over goes to. */
+  /** Script of the change output. */
   readonly change: Uint8Array;
   /** Satoshi for each virtual byte. */
   readonly feeRate: number;
-  /** Fees of what it displaces: it pays those and its own relay on top, or more. */
+  /** Fees of the transactions that it replaces: it pays at least these plus its own relay fee. */
   readonly replacedFeeSat: number;
   /** Whether it signals that it can be replaced (BIP125). */
   readonly replaceable: boolean;
 }
 
-/** Less than this is left to the miner. */
+/** Change below this goes to the miner. */
 const dustSat = 330;
 
 export class SimulatedWallet {
-  /** Where the faucet keeps its coins. */
+  /** The script of the faucet. */
   readonly script: Uint8Array;
   readonly scripthash: Scripthash;
   readonly #signers = new Map<Scripthash, Signer>();
@@ -45,7 +45,8 @@ export class SimulatedWallet {
   }
 
   /**
-   * Keeps a key for the script, so that the chain can spend, replace and double-spend with it.
+   * Adds a key for the script, so that the chain can spend, replace and double-spend with it.
+   *
    * @throws PaygateError invalid when the key does not own the script
    */
   addKey(privateKey: Uint8Array, script: Uint8Array): void {
@@ -53,7 +54,7 @@ export class SimulatedWallet {
   }
 
   /**
-   * The raw bytes of a signed transaction that does the spending.
+   * Raw bytes of the signed transaction.
    * @throws PaygateError invalid when the coins do not suffice or a key is missing
    */
   spend(spending: Spending): Uint8Array {

@@ -1,5 +1,5 @@
-// Makes the transactions of the simulated chain: payments out of the faucet, spends with a key that
-// a test lends, replacements. It finds the coins; simulated-wallet.ts does the sums and signs.
+// Makes the transactions of the simulated chain: payments from the faucet, spends with a key that
+// a test adds, replacements. It finds the coins; simulated-wallet.ts computes fees and signs.
 
 import { addressToScript } from '../../bitcoin/address.ts';
 import type { Txid } from '../../bitcoin/ids.ts';
@@ -19,24 +19,24 @@ export type Recipient = TransactionOutput | { readonly address: string; readonly
 export interface FeeOptions {
   /** Satoshi for each virtual byte. */
   readonly feeRate?: number;
-  /** Whether it signals that it can be replaced (BIP125); it does unless false. */
+  /** Whether it signals replaceability (BIP125), by default true. */
   readonly rbf?: boolean;
 }
 
 export interface PayOptions extends FeeOptions {
   /**
-   * Which coins it spends: confirmed ones alone, unconfirmed ones alone, exactly those named, or
-   * (unless given) confirmed ones and, if they do not suffice, unconfirmed ones too.
+   * Coins to spend: confirmed ones, unconfirmed ones, or exactly these. The default is confirmed
+   * coins, then unconfirmed ones if those do not suffice.
    */
   readonly inputs?: 'confirmed' | 'unconfirmed' | readonly Outpoint[];
 }
 
 export interface SpendOptions extends FeeOptions {
-  /** Owns every output that is spent. */
+  /** Key of every output that is spent. */
   readonly privateKey: Uint8Array;
-  /** What it pays; nothing unless given. */
+  /** Outputs besides the change, none by default. */
   readonly outputs?: readonly Recipient[];
-  /** Script that the rest goes to; the faucet's unless given. */
+  /** Script of the change, by default the faucet's. */
   readonly change?: Uint8Array;
 }
 
@@ -51,7 +51,7 @@ function toOutput(payment: Recipient): TransactionOutput {
 export class Spender {
   readonly #state: ChainState;
   readonly #wallet: SimulatedWallet;
-  /** What each transaction made here pays besides its change, for replacements. */
+  /** Outputs and change script of each transaction, for replacements. */
   readonly #made = new Map<Txid, Pick<Spending, 'recipients' | 'change'>>();
 
   constructor(state: ChainState, wallet: SimulatedWallet) {
@@ -59,7 +59,7 @@ export class Spender {
     this.#wallet = wallet;
   }
 
-  /** Pays out of the faucet, 10 sat a virtual byte unless told otherwise. */
+  /** Pays from the faucet, by default with 10 sat/vB. */
   pay(outputs: readonly Recipient[], { inputs, feeRate, rbf = true }: PayOptions): Txid {
     const coins = typeof inputs === 'object' ? this.#coins(inputs) : this.#faucetCoins(inputs);
     return this.#send({
@@ -73,7 +73,7 @@ export class Spender {
     });
   }
 
-  /** Spends all of the outputs with their owner's key, and keeps the key for replacements. */
+  /** Spends the outputs with their owner's key, which is stored for replacements. */
   spend(outpoints: readonly Outpoint[], options: SpendOptions): Txid {
     const coins = this.#coins(outpoints);
     for (const { script } of coins) this.#wallet.addKey(options.privateKey, script);
@@ -88,7 +88,7 @@ export class Spender {
     });
   }
 
-  /** The same inputs, more of the faucet's if they do not cover it, and a fee that is high enough. */
+  /** Same inputs, more of the faucet's if they do not suffice, and a sufficient fee. */
   replace(txid: Txid, outputs: readonly Recipient[] | undefined, options: FeeOptions): Txid {
     const { mempool } = this.#state;
     const old = mempool.get(txid);

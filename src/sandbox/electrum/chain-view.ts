@@ -1,5 +1,5 @@
-// The chain as a server shows it: the truth, or the truth seen through the faults in force. Each
-// fault falsifies one view and gives the next; what they do not touch stays true.
+// The chain as a server serves it: the true chain, changed by the active faults.
+// Each fault takes a view and falsifies parts of it; the other parts stay true.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { parseHeader } from '../../bitcoin/header.ts';
@@ -19,19 +19,19 @@ export interface ChainView {
   history(scripthash: Scripthash): HistoryEntry[];
   status(history: readonly HistoryEntry[]): string | null;
   transaction(txid: Txid): SimulatedTransaction | undefined;
-  /** The bytes that transaction.get answers. */
+  /** The bytes in the response of transaction.get. */
   raw(txid: Txid): Uint8Array | undefined;
-  /** What it adds when it is asked for more. */
+  /** What a verbose transaction.get adds. */
   location(txid: Txid): TransactionLocation | undefined;
   /** Transactions of a block, in their order. */
   txids(height: number): readonly Txid[] | undefined;
   proof(txid: Txid, height: number): { branch: string[]; position: number } | undefined;
 }
 
-/** Another easy target than regtest's own. */
+/** An easy target that differs from regtest's own. */
 const otherBits = 0x207ffffe;
 
-/** The truth. */
+/** The true chain. */
 function honest(chain: SimulatedChain): ChainView {
   return {
     tipHeight: chain.tipHeight,
@@ -47,7 +47,7 @@ function honest(chain: SimulatedChain): ChainView {
   };
 }
 
-/** The chain as the faults let it be seen, in the order in which they were injected. */
+/** The chain with the faults applied in the order of their injection. */
 export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): ChainView {
   let view = honest(chain);
   for (const fault of faults) {
@@ -61,7 +61,7 @@ export function viewOf(chain: SimulatedChain, faults: readonly Fault[]): ChainVi
   return view;
 }
 
-/** Without the last blocks. What they mined is unconfirmed, but for their coinbases. */
+/** Without the last blocks. Their transactions are unconfirmed, except the coinbases. */
 function lagging(view: ChainView, chain: SimulatedChain, blocks: number): Partial<ChainView> {
   const tipHeight = Math.max(0, view.tipHeight - blocks);
   const isMined = (txid: Txid) => (chain.heightOf(txid) ?? Number.POSITIVE_INFINITY) <= tipHeight;
@@ -91,7 +91,7 @@ function lagging(view: ChainView, chain: SimulatedChain, blocks: number): Partia
   };
 }
 
-/** With another block in the tip's place, as long as both stand on the same one and nothing stands on either. */
+/** With a competing block in place of the tip, while both have the same parent and no child. */
 function rivalling(
   view: ChainView,
   chain: SimulatedChain,
@@ -132,7 +132,7 @@ function rivalling(
   };
 }
 
-/** What is in the tip and the mempool, but not in another block: it waits there, or cannot be there. */
+/** Transactions of tip and mempool that a competing block lacks: unconfirmed, or in conflict. */
 function besides(chain: SimulatedChain, { txids, transactions }: SimulatedBlock) {
   const isIn = new Set(txids);
   const spent = new Set(transactions.flatMap(({ inputs }) => inputs.map(outpointKey)));

@@ -15,10 +15,10 @@ interface HeaderCall {
   readonly params: readonly unknown[];
 }
 
-/** Headers that one request of block.headers gets at most. */
+/** Maximum number of headers in one response of block.headers. */
 const maxHeaders = 2016;
 
-/** Answer to headers.subscribe and body of its notifications. */
+/** Result of headers.subscribe and parameter of its notifications. */
 export function tipResult(view: ChainView): { hex: string; height: number } {
   return { hex: headerHex(view, view.tipHeight), height: view.tipHeight };
 }
@@ -28,7 +28,7 @@ function headerHex(view: ChainView, height: number): string {
   return header ? bytesToHex(header) : badRequest(`height ${commas(height)} out of range`);
 }
 
-/** Proof that a header stands in the chain up to a checkpoint height. */
+/** Proof that a header is in the chain up to a checkpoint height. */
 function headerProof(view: ChainView, height: number, checkpoint: number) {
   if (height > checkpoint || checkpoint > view.tipHeight) {
     badRequest(

@@ -1,4 +1,4 @@
-// What an Electrum server tells about a script: history, mempool, unspent outputs, status.
+// History, mempool, unspent outputs and status of a script, as an Electrum server computes them.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#status
 
 import { sha256 } from '@noble/hashes/sha2.js';
@@ -14,7 +14,7 @@ import {
 
 export interface HistoryEntry {
   readonly txid: Txid;
-  /** Of its block; 0 in the mempool, -1 there with an unconfirmed input. */
+  /** Height of its block; 0 in the mempool, -1 there with an unconfirmed input. */
   readonly height: number;
   /** Set in the mempool. */
   readonly feeSat?: number;
@@ -46,19 +46,19 @@ export function statusOf(history: readonly HistoryEntry[]): string | null {
   return bytesToHex(sha256(utf8ToBytes(text)));
 }
 
-/** What becomes of a script's outputs, in the order of the history: mined ones first. */
+/** Unspent outputs and balance of a script. */
 export interface ScriptCoins {
-  /** Outputs that no transaction of the history spends. */
+  /** Outputs that no transaction of the history spends, in its order: mined ones first. */
   readonly unspent: Coin[];
   readonly confirmedSat: number;
-  /** What the mempool adds to that, or takes off. */
+  /** Change of the balance by the mempool; may be negative. */
   readonly unconfirmedSat: number;
 }
 
 /**
- * Coins and balance of a script, from its history alone: whatever spends one of its outputs stands
- * in the same history.
- * @param transactionOf answers every transaction of the history
+ * Coins and balance of a script. Its history suffices, because it includes every transaction that
+ * spends an output of the script.
+ * @param transactionOf returns a transaction of the history
  */
 export function coinsIn(
   history: readonly HistoryEntry[],
@@ -82,7 +82,7 @@ export function coinsIn(
       else unconfirmedSat += coin.valueSat;
     }
   }
-  // Only now: in canonical order a child in the mempool may stand before its parent.
+  // Spends come last, because in canonical order a child may come before its parent.
   for (const { key, mined } of spends) {
     const valueSat = unspent.get(key)?.valueSat ?? 0;
     unspent.delete(key);

@@ -1,10 +1,10 @@
-// JSON-RPC 2.0 as Electrum servers speak it: a request a line. Pure; session.ts does the sending.
+// JSON-RPC 2.0 as Electrum servers use it: one message per line. Pure; it sends nothing.
 // Codes: https://www.jsonrpc.org/specification#error_object; 1 and 2 are ElectrumX's own.
 
-/** What goes wrong with a request and travels back as its error. */
+/** Failure of a request, which the response carries as its error. */
 export class RpcError extends Error {
   readonly code: number;
-  /** Whether the server closes the connection after its answer. */
+  /** Whether the server closes the connection after the response. */
   readonly disconnects: boolean;
 
   constructor(code: number, message: string, disconnects = false) {
@@ -25,13 +25,13 @@ export const errorCodes = {
 };
 
 export interface JsonRpcRequest {
-  /** undefined makes it a notification, which gets no answer. */
+  /** undefined in a notification, which gets no response. */
   readonly id: unknown;
   readonly method: string;
   readonly params: readonly unknown[];
 }
 
-/** @throws RpcError when the line is no request */
+/** @throws RpcError when the text is not a request */
 export function parseRequest(line: string): JsonRpcRequest {
   let message: unknown;
   try {

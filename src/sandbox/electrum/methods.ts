@@ -1,5 +1,5 @@
 // The methods of the Electrum protocol, each from its parameters to its result. They read a view,
-// which faults may have falsified; errors are worded as ElectrumX words them.
+// which faults may falsify. Errors have the texts of ElectrumX.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-methods.html
 
 import { bytesToHex } from '@noble/hashes/utils.js';
@@ -23,7 +23,7 @@ import {
 } from './params.ts';
 import { isAtLeast, type ProtocolVersion } from './protocol-version.ts';
 
-/** What a method is called with. */
+/** Arguments of a method. */
 interface MethodCall {
   readonly view: ChainView;
   readonly chain: SimulatedChain;
@@ -33,38 +33,38 @@ interface MethodCall {
   readonly subscriptions: Subscriptions;
 }
 
-/** What the server says about itself. */
+/** Facts that the server publishes about itself. */
 export interface ServerInfo {
   readonly software: string;
   readonly protocols: readonly [ProtocolVersion, ProtocolVersion];
   readonly banner: string;
-  /** Where it listens. */
+  /** Host of its listener. */
   readonly host: string;
   readonly port: number;
 }
 
-/** What a connection is subscribed to; the values are what it was told last. */
+/** Subscriptions of a connection, with the values that the client received last. */
 export interface Subscriptions {
   header: string | undefined;
   readonly statuses: Map<Scripthash, string | null>;
 }
 
 interface ElectrumMethod {
-  /** Fewest and most parameters. */
+  /** Minimum and maximum number of parameters. */
   readonly params: readonly [number, number];
-  /** First version that has it, and first that has it no longer. */
+  /** `since`: first version with the method. `until`: first version without it. */
   readonly since?: ProtocolVersion;
   readonly until?: ProtocolVersion;
   run(call: MethodCall): unknown;
 }
 
 const feeRateEstimate = 10;
-/** From satoshi a virtual byte to bitcoin a kilobyte. */
+/** Converts sat/vB to BTC/kB. */
 const perKilobyte = (feeRate: number): number => (feeRate * 1_000) / satPerBitcoin;
 
 /**
- * History in the order of the version: 1.6 orders the mempool, before that any order is right, and
- * this server takes the reverse one so that nobody relies on it.
+ * History in the order of the version. 1.6 defines an order of the mempool. Before 1.6 any order is
+ * valid: this server reverses it, so that no client relies on it.
  */
 function historyAt(
   view: ChainView,
@@ -77,7 +77,7 @@ function historyAt(
   return [...mined, ...history.slice(mined.length).reverse()];
 }
 
-/** Answer to scripthash.subscribe and body of its notifications. */
+/** Result of scripthash.subscribe and parameter of its notifications. */
 export const statusAt = (
   view: ChainView,
   version: ProtocolVersion,
@@ -174,7 +174,7 @@ function idFromPosition({ view, params: [first, second, merkle = false] }: Metho
   return wantsProof ? { tx_hash: txid, merkle: view.proof(txid, height)?.branch ?? [] } : txid;
 }
 
-/** Pairs of a fee rate and the virtual bytes that pay it, rounded down; highest first. */
+/** Pairs of a fee rate, rounded down, and the virtual bytes that pay it; highest rate first. */
 function feeHistogram({ chain }: MethodCall): unknown {
   const sizes = new Map<number, number>();
   for (const { feeSat, vsize } of chain.mempool()) {
@@ -205,7 +205,7 @@ const features = ({ view, server: { software, protocols, host, port } }: MethodC
   hosts: { [host]: { tcp_port: port } },
 });
 
-/** All but server.version, which belongs to the connection. */
+/** All methods except server.version, which the session handles. */
 const methods: ReadonlyMap<string, ElectrumMethod> = new Map<string, ElectrumMethod>([
   ['blockchain.block.header', { params: [1, 2], run: blockHeader }],
   ['blockchain.block.headers', { params: [2, 3], run: blockHeaders }],
@@ -251,7 +251,7 @@ const methods: ReadonlyMap<string, ElectrumMethod> = new Map<string, ElectrumMet
 
 export const isMethod = (name: string): boolean => name === 'server.version' || methods.has(name);
 
-/** @throws RpcError for a method that the version does not have, or another number of parameters */
+/** @throws RpcError for a method that the version lacks, or a wrong number of parameters */
 export function runMethod(name: string, call: MethodCall): unknown {
   const method = methods.get(name);
   const { version, params } = call;

@@ -1,4 +1,4 @@
-// Parameters of Electrum methods, checked and refused in ElectrumX's words.
+// Checks parameters of Electrum methods. Errors have the texts of ElectrumX.
 
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { isHash, type Scripthash, type Txid } from '../../bitcoin/ids.ts';

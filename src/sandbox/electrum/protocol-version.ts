@@ -22,16 +22,17 @@ export const isAtLeast = (version: ProtocolVersion, other: ProtocolVersion): boo
 const isVersion = (value: unknown): value is ProtocolVersion =>
   typeof value === 'string' && /^\d+(\.\d+)+$/.test(value);
 
-/** The range that a client's second argument of server.version means; undefined for nonsense. */
+/** Version range of a client's second argument of server.version; undefined if invalid. */
 function clientRange(argument: unknown): readonly [ProtocolVersion, ProtocolVersion] | undefined {
   const [min, max] = Array.isArray(argument) ? argument : [argument, argument];
   return isVersion(min) && isVersion(max) ? [min, max] : undefined;
 }
 
 /**
- * The highest version that both speak, or undefined when there is none.
- * @param server the oldest and the newest version of the server
- * @param client second argument of server.version: a version or an array of two
+ * The highest version that both support, or undefined when there is none.
+ *
+ * @param server the oldest and the newest version of the server.
+ * @param client second argument of server.version: a version or an array of two.
  */
 export function negotiate(
   server: readonly [ProtocolVersion, ProtocolVersion],

@@ -1,16 +1,16 @@
-// What the simulated Electrum server can do wrong, as data. Each fault concerns all requests or
-// those that a predicate picks; chain-view.ts falsifies what is served, session.ts how it is sent.
+// Faults of the simulated Electrum server, as data. A fault applies to all requests or to those
+// that a predicate selects. chain-view.ts falsifies the data, simulated-session.ts the sending.
 
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { SimulatedBlock } from '../chain/simulated-block.ts';
 
-/** A falsehood that every proof of paygate must see through. */
+/** A false claim that paygate's proofs must detect. */
 export type ServerLie =
-  /** get_merkle: a branch that leads to another root. */
+  /** get_merkle: a merkle branch with a different root. */
   | 'merkle'
   /** transaction.get: the bytes of another transaction. */
   | 'transaction'
-  /** scripthash.subscribe: a status that no history has. */
+  /** scripthash.subscribe: a status that matches no history. */
   | 'status'
   /** server.features: the genesis of another network. */
   | 'genesis'
@@ -20,12 +20,12 @@ export type ServerLie =
   | 'wrong-height'
   /** Headers: without proof of work. */
   | 'header-work'
-  /** Headers: with proof of work, for another target than the network asks. */
+  /** Headers: with proof of work, for a target that the network does not allow. */
   | 'header-bits'
-  /** Headers: with proof of work, on a block that nobody knows. */
+  /** Headers: with proof of work, on an unknown block. */
   | 'header-link';
 
-/** A line that no server should send, in place of an answer. */
+/** Invalid bytes in place of a response. */
 export type Garbage =
   | 'nonsense'
   | 'over-long'
@@ -36,49 +36,49 @@ export type Garbage =
   | 'wrong-types';
 
 type FaultKind =
-  /** Never answers. */
+  /** Never responds. */
   | { readonly kind: 'hang' }
-  /** Computes the answer at once and sends it later: it may be stale then. */
+  /** Computes the response at once and sends it later, when it may be stale. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answers with an error, as a server that is busy or does not want to. */
+  /** Responds with an error, as a busy server does. */
   | { readonly kind: 'error'; readonly code: number; readonly message: string }
-  /** Sends the first half of the answer, then closes. */
+  /** Sends the first half of the response, then closes. */
   | { readonly kind: 'closeMidLine' }
   | { readonly kind: 'garbage'; readonly as: Garbage }
   | {
       readonly kind: 'lie';
       readonly about: ServerLie;
-      /** For the lies about headers: from this height on; the tip alone unless given. */
+      /** For lies about headers: the first height, by default the tip. */
       readonly fromHeight?: number;
     }
   | {
       readonly kind: 'omit';
-      /** Left out of all histories. */
+      /** Omitted from all histories. */
       readonly txids?: readonly Txid[];
-      /** Have no history at all. */
+      /** Scripts with an empty history. */
       readonly scripthashes?: readonly Scripthash[];
-      /** Whether transaction.get and get_merkle know nothing of the txids either. */
+      /** Whether transaction.get and get_merkle deny the txids too. */
       readonly deny?: boolean;
     }
   /** Serves the chain without its last blocks; their transactions are unconfirmed there. */
   | { readonly kind: 'lag'; readonly blocks: number }
-  /** Has another block where the tip is, until the next one: a race of two miners. `SimulatedChain.rival` makes one. */
+  /** Serves a competing block (`SimulatedChain.rival`) as its tip, until the next block. */
   | { readonly kind: 'rival'; readonly block: SimulatedBlock }
-  /** Notifies of nothing; answers go on. */
+  /** Sends no notifications, but responses. */
   | { readonly kind: 'stopNotifications' }
-  /** Resets all new connections, whatever the scope; those that are open go on. */
+  /** Resets all new connections, whatever the scope. Open connections stay. */
   | { readonly kind: 'refuse' };
 
 interface FaultScope {
-  /** Which requests it concerns, and notifications under their method; all unless given. */
+  /** Selects requests, and notifications by their method; by default all. */
   readonly when?: (method: string, params: readonly unknown[]) => boolean;
-  /** It is over after so many requests; never unless given. Notifications are not counted. */
+  /** Number of requests until it ends; by default unlimited. Notifications do not count. */
   readonly times?: number;
 }
 
 export type Fault = FaultKind & FaultScope;
 
-/** The faults in force. */
+/** The active faults. */
 export class Faults {
   readonly #inForce = new Map<object, { readonly fault: Fault; left: number }>();
 
@@ -97,7 +97,7 @@ export class Faults {
     return this.#inForce.size > 0;
   }
 
-  /** Faults that concern a request, which counts for their `times`. */
+  /** Faults that apply to a request, which counts for their `times`. */
   forRequest(method: string, params: readonly unknown[]): Fault[] {
     const concerned = this.#matching(method, params);
     for (const [key, entry] of concerned) {
@@ -107,7 +107,7 @@ export class Faults {
     return concerned.map(([, { fault }]) => fault);
   }
 
-  /** Faults that concern a notification. */
+  /** Faults that apply to a notification. */
   forNotification(method: string, params: readonly unknown[]): Fault[] {
     return this.#matching(method, params).map(([, { fault }]) => fault);
   }
@@ -127,11 +127,11 @@ export const faultOf = <K extends Fault['kind']>(
 ): Extract<Fault, { kind: K }> | undefined =>
   faults.find((fault): fault is Extract<Fault, { kind: K }> => fault.kind === kind);
 
-/** Longer than any line that paygate reads (9 MB). */
+/** Longer than any response that paygate accepts (9 MB). */
 const overLongBytes = 10_000_000;
 const deepLevels = 100_000;
 
-/** The bytes of a garbage line, its newline included. */
+/** The bytes of a garbage response, with its newline. */
 export function garbageLine(as: Garbage, id: unknown): Uint8Array {
   const answer = (result: string, to = JSON.stringify(id)) =>
     Buffer.from(`{"jsonrpc":"2.0","id":${to},"result":${result}}\n`);

@@ -1,15 +1,16 @@
-// What a connection of the simulated server sends: whole lines, at once, held back, or padded as
-// ElectrumX does it since 1.18 (electrumx/server/transport.py) against traffic analysis.
+// Sends the messages of one connection of the simulated server at once, or delays them while it is
+// paused. It can pad them against traffic analysis, as ElectrumX does since 1.18
+// (electrumx/server/transport.py).
 
 import type { Socket } from 'node:net';
 import type { World } from '../../world/world.ts';
 
 export type Timer = Pick<World, 'after' | 'monotonic'>;
 
-/** Padded output leaves in packets of at least this size, or after this time without one. */
+/** Padded output is sent in packets of at least this size, or after this time without one. */
 const minPacketBytes = 1_024;
 const maxHoldMs = 1_000;
-/** What is handed over before this many bytes were is sent at once, for a swift handshake. */
+/** The first bytes of a connection are sent at once, for a fast handshake. */
 const warmUpBytes = 1_024;
 const newline = 0x0a;
 
@@ -18,7 +19,7 @@ export class SessionOutput {
   readonly #timer: Timer;
   readonly #padded: boolean;
   #paused = false;
-  /** Not yet on the wire: all of it while paused, and what padding holds back. */
+  /** Bytes not sent yet: all of them while paused, some for padding. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
   #handedOver = 0;
@@ -41,7 +42,7 @@ export class SessionOutput {
     this.#flush(isWarmUp);
   }
 
-  /** Bytes as they are, behind whatever is held back. */
+  /** Sends bytes as they are, after those that are queued. */
   bytes(bytes: Uint8Array): void {
     this.#hold(bytes);
     if (!this.#paused) this.#write(this.#takeHeld());
@@ -62,7 +63,7 @@ export class SessionOutput {
     this.#socket.end(this.#takeHeld());
   }
 
-  /** Forgets everything and closes at once. */
+  /** Discards queued bytes and closes at once. */
   destroy(): void {
     this.#cancelTimer?.();
     this.#socket.destroy();
@@ -100,7 +101,7 @@ export class SessionOutput {
     this.#lastSentAt = this.#timer.monotonic();
   }
 
-  /** Sends all lines padded to a power of two, or as many as fill half of that better. */
+  /** Pads all messages to a power of two, or as many as fit better into half of that. */
   #writePadded(): void {
     const all = this.#takeHeld();
     const large = Math.max(minPacketBytes, 2 ** (Math.floor(Math.log2(all.length)) + 1));
@@ -108,7 +109,7 @@ export class SessionOutput {
     const fitting = all.lastIndexOf(newline, small - 1) + 1;
     const takesSmall = fitting > 0 && small - fitting < large - all.length;
     const [length, packet] = takesSmall ? [fitting, small] : [all.length, large];
-    // The spaces stand before the last bracket, where JSON allows them.
+    // The spaces are inserted before the last bracket, where JSON allows them.
     const end = length - '}\n'.length;
     const padding = Buffer.alloc(packet - length, ' ');
     this.#write(Buffer.concat([all.subarray(0, end), padding, all.subarray(end, length)]));

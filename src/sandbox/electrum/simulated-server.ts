@@ -1,5 +1,5 @@
-// An Electrum server for the simulated chain, on real TCP: protocol 1.4 to 1.6, with faults that
-// can be injected and ended at any time. It never answers from anything but the chain it is given.
+// An Electrum server for the simulated chain, on real TCP: protocol 1.4 to 1.6. Faults can be
+// injected and ended at any time. It serves no data but that of its chain.
 // https://electrum-protocol.readthedocs.io
 
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -14,12 +14,12 @@ export interface SimulatedServerOptions {
   readonly chain: SimulatedChain;
   /** For delayed and padded output; a World is one. */
   readonly timer: Timer;
-  /** Oldest and newest protocol version it speaks; 1.4 and 1.6 unless given. */
+  /** Oldest and newest protocol version, by default 1.4 and 1.6. */
   readonly protocols?: readonly [ProtocolVersion, ProtocolVersion];
   readonly banner?: string;
-  /** What it calls itself. */
+  /** Name in server.version. */
   readonly software?: string;
-  /** Holds output back and pads it, as ElectrumX does since 1.18. */
+  /** Delays and pads output, as ElectrumX does since 1.18. */
   readonly padOutput?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface LoggedRequest {
 }
 
 const software = 'paygate sandbox 1';
-/** Requests that the log keeps, at most twice over. */
+/** Requests in the log; it is trimmed at twice this number. */
 const logLength = 10_000;
 
 export class SimulatedServer {
@@ -97,7 +97,7 @@ export class SimulatedServer {
     this.#faults.clear();
   }
 
-  /** Notifies of what differs from what clients were told: a fault alone makes no notification. */
+  /** Sends notifications of changed values. A fault by itself causes no notification. */
   notifyAll(): void {
     for (const session of this.#sessions.values()) session.notify('all');
   }
@@ -111,7 +111,7 @@ export class SimulatedServer {
     for (const session of this.#sessions.values()) session.output.destroy();
   }
 
-  /** Holds all output back until resume, also that of later connections. */
+  /** Delays all output until resume, also for later connections. */
   pause(): void {
     this.#paused = true;
     for (const session of this.#sessions.values()) session.output.pause();
@@ -122,7 +122,7 @@ export class SimulatedServer {
     for (const session of this.#sessions.values()) session.output.resume();
   }
 
-  /** Sends bytes as they are to every connection, whether they make sense or not. */
+  /** Sends bytes as they are to every connection, valid or not. */
   send(bytes: Uint8Array): void {
     for (const session of this.#sessions.values()) session.output.bytes(bytes);
   }
@@ -132,7 +132,7 @@ export class SimulatedServer {
     return this.#log;
   }
 
-  /** How often a method was called since then. */
+  /** Calls of a method in the same time. */
   count(method: string): number {
     return this.#counts.get(method) ?? 0;
   }

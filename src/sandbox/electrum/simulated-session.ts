@@ -1,5 +1,5 @@
-// One connection to the simulated server: lines in, negotiation, answers and notifications out,
-// each through the faults in force. Requests are answered in the order in which they came.
+// One connection to the simulated server: requests, version negotiation, responses and
+// notifications, all subject to the active faults. Responses keep the order of the requests.
 
 import type { Socket } from 'node:net';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -21,27 +21,27 @@ import { isAtLeast, negotiate, type ProtocolVersion } from './protocol-version.t
 import { type Fault, type Faults, faultOf, garbageLine } from './server-faults.ts';
 import { SessionOutput, type Timer } from './session-output.ts';
 
-/** What all connections of a server share. */
+/** Shared by all connections of a server. */
 export interface SessionContext {
   readonly chain: SimulatedChain;
   readonly timer: Timer;
   readonly faults: Faults;
   readonly padsOutput: boolean;
   readonly info: ServerInfo;
-  /** Told of every request; unknown methods share one name. */
+  /** Logs a request; unknown methods share one name. */
   record(method: string, params: readonly unknown[]): void;
 }
 
-/** What a line comes to. */
+/** Response to a request, before faults apply to its sending. */
 interface PreparedResponse {
-  /** Undefined where nobody waits for an answer. */
+  /** Undefined for a notification, which gets no response. */
   readonly text: string | undefined;
   readonly id: unknown;
   readonly faults: readonly Fault[];
   readonly disconnects?: boolean;
 }
 
-/** ElectrumX's default (MAX_RECV): a longer line ends the connection. */
+/** ElectrumX's default (MAX_RECV): a longer request ends the connection. */
 const maxLineBytes = 5_000_000;
 const newline = 0x0a;
 const headersMethod = 'blockchain.headers.subscribe';
@@ -52,7 +52,7 @@ export class SimulatedSession {
   readonly #context: SessionContext;
   readonly #subscriptions: Subscriptions = { header: undefined, statuses: new Map() };
   #version: ProtocolVersion | undefined;
-  /** Pieces of a line whose end has not arrived. */
+  /** Pieces of a request whose end has not arrived. */
   #pieces: Buffer[] = [];
   #piecesBytes = 0;
   #closed = false;
@@ -66,11 +66,11 @@ export class SimulatedSession {
       this.#closed = true;
       this.output.destroy();
     });
-    // The close that follows says enough.
+    // A close event follows every error.
     socket.on('error', () => {});
   }
 
-  /** Notifies of whatever differs from what the client was told last. */
+  /** Sends notifications of values that differ from those that the client received last. */
   notify(touched: ReadonlySet<Scripthash> | 'all'): void {
     if (this.#closed) return;
     this.#notifyHeader();
@@ -82,7 +82,7 @@ export class SimulatedSession {
     for (const scripthash of candidates) this.#notifyStatus(scripthash);
   }
 
-  /** As notify, after a change of the chain. Faults can move what the change did not touch. */
+  /** Notifies after a change of the chain. Faults may change values of untouched scripts. */
   onChainChange({ scripthashes }: ChainChange): void {
     this.notify(this.#context.faults.hasAny ? 'all' : scripthashes);
   }
@@ -110,7 +110,7 @@ export class SimulatedSession {
     this.output.line(notificationLine(method, params));
   }
 
-  /** The version that both speak; until that is settled, the oldest one of the server. */
+  /** The negotiated version; before negotiation, the oldest one of the server. */
   get #protocolVersion(): ProtocolVersion {
     return this.#version ?? this.#context.info.protocols[0];
   }
@@ -167,7 +167,7 @@ export class SimulatedSession {
     if (method === 'server.version') return this.#negotiate(params);
     const { chain } = this.#context;
     const server = this.#context.info;
-    // Protocol 1.6: nothing comes before server.version. A server of 1.4 alone is lenient.
+    // Protocol 1.6: server.version must come first. A server of 1.4 alone is lenient.
     if (this.#version === undefined && isAtLeast(server.protocols[1], '1.6')) {
       throw new RpcError(errorCodes.badRequest, 'use server.version to identify client', true);
     }

@@ -1,5 +1,5 @@
-// The shop's callback receiver, as docs/callbacks.md tells to write one: the signature over the raw query
-// first, then every field as a stranger's. It shares no code with what signs. Pure.
+// The shop's callback receiver, as docs/callbacks.md describes it. It verifies the signature of the
+// raw query, then validates every field. It shares no code with the signing side. Pure.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../../lib/errors.ts';
@@ -8,7 +8,7 @@ import type { CallbackFields } from './shop-orders.ts';
 const toleranceSeconds = 300;
 
 export interface CallbackRequest {
-  /** All that stands behind the first `?`, as it came. */
+  /** Everything after the first `?`, unchanged. */
   readonly query: string;
   readonly header: (name: string) => string | undefined;
 }
@@ -20,7 +20,7 @@ export interface VerificationOptions {
   readonly now: number;
 }
 
-/** @throws PaygateError unauthorized when it is not genuine, invalid when it makes no sense */
+/** @throws PaygateError unauthorized for a wrong signature, invalid for a wrong field */
 export function readCallback(
   { query, header }: CallbackRequest,
   options: VerificationOptions,

@@ -1,5 +1,5 @@
-// What the Chain page, and the box below an order, do to the chain, from the fields of their forms: each is
-// read as a stranger's text.
+// Changes of the simulated chain by forms of the Chain page and of an order's page.
+// Every form field is untrusted input and is validated here.
 
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -12,24 +12,24 @@ export const controlLimits = {
   /** Fewer than the blocks above the one that stocks the faucet. */
   maxDepth: 10,
   maxSeconds: 60,
-  /** More than a person makes by hand. */
+  /** More payments than a person makes by hand. */
   maxMempool: 1_000,
 } as const;
 
-/** What becomes of payments whose block leaves the chain, by the name in the form. */
+/** Fates of payments whose block is disconnected, by their value in the form. */
 export const transactionFates: ReadonlyMap<
   string,
   { readonly fate: Fate; readonly words: string }
 > = new Map([
-  ['wait', { fate: 'mempool', words: 'wait for a block again' }],
-  ['stay', { fate: 'remine-same-height', words: 'stand in the new blocks too' }],
-  ['drop', { fate: 'drop', words: 'are double-spent by their customers' }],
+  ['wait', { fate: 'mempool', words: 'return to the mempool' }],
+  ['stay', { fate: 'remine-same-height', words: 'are included in the new blocks' }],
+  ['drop', { fate: 'drop', words: 'are double-spent' }],
 ]);
 
 /** The fields of a form. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** What each payment is worth, for an amount that was asked for. */
+/** Values of the payments for a requested amount. */
 const paymentsByChoice: ReadonlyMap<string, (askedSat: number) => readonly number[]> = new Map([
   ['exact', (askedSat) => [askedSat]],
   ['short', (askedSat) => [Math.ceil(askedSat / 2)]],
@@ -37,7 +37,7 @@ const paymentsByChoice: ReadonlyMap<string, (askedSat: number) => readonly numbe
   ['twice', (askedSat) => [askedSat, askedSat]],
 ]);
 
-/** @throws PaygateError invalid, also where the address is none of regtest */
+/** @throws PaygateError invalid, also for an address of another network */
 export function pay(chain: SimulatedChain, fields: Fields): void {
   const address = text(fields, 'address').trim();
   const values = choice(
@@ -46,7 +46,7 @@ export function pay(chain: SimulatedChain, fields: Fields): void {
     'how',
   )(whole(fields, 'amount', 1, controlLimits.maxSat));
   if (chain.mempool().length >= controlLimits.maxMempool) {
-    throw new PaygateError('invalid', 'Very many payments wait for a block: mine one first');
+    throw new PaygateError('invalid', 'The mempool is full: mine a block first');
   }
   for (const valueSat of values) chain.pay([{ address, valueSat }]);
 }
@@ -55,7 +55,7 @@ export function mine(chain: SimulatedChain, fields: Fields): void {
   chain.mine(whole(fields, 'blocks', 1, controlLimits.maxBlocks));
 }
 
-/** @throws PaygateError not_found when it is in a block meanwhile */
+/** @throws PaygateError not_found when a block already includes it */
 export function replace(chain: SimulatedChain, fields: Fields): void {
   const txid = text(fields, 'txid') as Txid;
   const outputs = choice(
@@ -74,7 +74,7 @@ export function reorganise(chain: SimulatedChain, fields: Fields): void {
   chain.reorganise(whole(fields, 'depth', 1, controlLimits.maxDepth), { transactions: fate });
 }
 
-/** How long the server is stopped, in milliseconds. */
+/** Duration of the server's outage, in milliseconds. */
 export const stopMs = (fields: Fields): number =>
   1000 * whole(fields, 'seconds', 1, controlLimits.maxSeconds);
 

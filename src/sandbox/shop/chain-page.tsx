@@ -1,5 +1,5 @@
-// The Chain page, which the sandbox adds to the dashboard: what stands in the newest blocks and in the
-// mempool, and the levers. It knows nothing of what paygate makes of the chain.
+// The Chain page, which the sandbox adds to the dashboard: newest blocks, mempool, and forms that
+// change the simulated chain. It reads no data of paygate.
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
@@ -32,13 +32,13 @@ export interface ChainPageOptions {
   readonly world: Pick<World, 'now' | 'after'>;
   readonly chain: SimulatedChain;
   readonly server: SimulatedServer;
-  /** Where the demo shop is. */
+  /** URL of the demo shop. */
   readonly shopUrl: string;
 }
 
 export interface ChainPage {
   readonly page: ExtraPage;
-  /** Starts the server where it is stopped. */
+  /** Ends an outage of the server. */
   end(): void;
 }
 
@@ -83,7 +83,7 @@ export function createChainPage({ world, chain, server, shopUrl }: ChainPageOpti
   return { page, end };
 }
 
-/** The same page, with what was paid last still typed. */
+/** The same page, with the last address and amount in its form. */
 function placeAfter({ url }: PageRequest, { address, amount }: Fields): string {
   if (address === undefined || amount === undefined) return url;
   return `${chainPath}?${new URLSearchParams({ address, amount })}`;
@@ -97,8 +97,8 @@ interface ChainProps extends Shown {
 const chainMarkup = ({ request, chain, outage, shopUrl }: ChainProps) => (
   <Layout request={request} title="Chain" live>
     <p>
-      You are the customers, the miners and the Electrum server; paygate does not know that they are
-      played. Order something in the <a href={shopUrl}>demo shop</a> first.
+      Simulate the customers, the miners and the Electrum server. For paygate they are real. Order
+      something in the <a href={shopUrl}>demo shop</a> first.
     </p>
     <PayForm request={request} />
     <section>
@@ -116,9 +116,9 @@ const chainMarkup = ({ request, chain, outage, shopUrl }: ChainProps) => (
 
 interface ButtonsProps {
   readonly name: string;
-  /** What each button says, by what it sends. */
+  /** Label of each button, by the value that it sends. */
   readonly choices: Readonly<Record<string, string>>;
-  /** What it is done to, where a page has several. */
+  /** Object of the action, when a page has several. */
   readonly of?: string;
 }
 
@@ -165,7 +165,7 @@ const PayForm = ({ request }: { readonly request: PageRequest }) => {
             request={request}
             name="amount"
             type="number"
-            label="Asked for, in satoshis"
+            label="Amount, in satoshis"
             value={asked('amount')}
             attributes={amounts}
           />
@@ -181,14 +181,11 @@ const Mempool = ({ request, chain }: Shown) => {
   const newest = waiting.slice(-shownTransactions).reverse();
   return (
     <section>
-      <h2>Waiting for a block: {waiting.length}</h2>
+      <h2>Mempool: {waiting.length}</h2>
       {newest.length === 0 ? (
         <p>Nothing.</p>
       ) : (
-        <Table
-          label="Waiting for a block"
-          heads={['Transaction', 'Pays', 'Fee', 'What the customer may do']}
-        >
+        <Table label="Mempool" heads={['Transaction', 'Pays', 'Fee', 'Actions']}>
           {newest.map((transaction) => (
             <Waiting request={request} chain={chain} transaction={transaction} />
           ))}
@@ -228,7 +225,7 @@ const Waiting = ({ request, chain, transaction }: WaitingProps) => {
   );
 };
 
-/** Whom it pays beside the faucet itself. */
+/** Outputs that do not pay the faucet. */
 function recipients(chain: SimulatedChain, { outputs }: SimulatedTransaction) {
   const own = Buffer.from(chain.faucet.script);
   return outputs
@@ -266,14 +263,14 @@ const Blocks = ({ chain }: Pick<Shown, 'chain'>) => {
 const ReorganiseForm = ({ request }: { readonly request: PageRequest }) => (
   <section>
     <h2>Reorganise</h2>
-    <p>The newest blocks leave the chain, and one more than those takes their place.</p>
+    <p>Disconnects the newest blocks and connects one block more than those.</p>
     <Form request={request} action="reorganise" button="Reorganise">
       <div class="grid">
         <Field
           request={request}
           name="depth"
           type="number"
-          label="Blocks that leave"
+          label="Blocks to disconnect"
           value="1"
           attributes={{ min: 1, max: controlLimits.maxDepth }}
         />
@@ -295,7 +292,7 @@ const Server = ({ request, outage }: Pick<ChainProps, 'request' | 'outage'>) => 
     <h2>The Electrum server</h2>
     {outage.endsAt === undefined ? (
       <>
-        <p>It is up.</p>
+        <p>It is running.</p>
         <Form request={request} action="stop">
           <Buttons
             name="seconds"
@@ -306,7 +303,7 @@ const Server = ({ request, outage }: Pick<ChainProps, 'request' | 'outage'>) => 
     ) : (
       <>
         <p>
-          It is stopped until <Time at={outage.endsAt} />; paygate is back within a minute after.
+          It is stopped until <Time at={outage.endsAt} />. paygate reconnects within a minute after.
         </p>
         <Form request={request} action="start" button="Start it again" />
       </>

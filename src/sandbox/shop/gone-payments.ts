@@ -1,24 +1,24 @@
-// No callback says that an unconfirmed payment was replaced or double-spent: a shop that shows status 0 to
-// its customer asks paygate now and then whether the payment is gone.
+// Polls paygate for unconfirmed payments that are dropped. No callback reports a replaced or
+// double-spent payment of status 0, so a shop that shows status 0 must poll.
 
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../world/world.ts';
 import type { PaygateClient } from './paygate-client.ts';
 import type { Orders, ShopOrder } from './shop-orders.ts';
 
-/** Orders that are asked after in one round; older ones are no longer looked at by anybody. */
+/** Newest orders that one round polls for. */
 const askedOrders = 20;
 
 export interface DroppedPaymentsOptions {
   readonly orders: Orders;
   /** @throws PaygateError unavailable while paygate is starting */
   readonly paygate: () => PaygateClient;
-  /** An order looks different now. */
+  /** Called when the page of an order changes. */
   readonly onChange: () => void;
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** @returns runs one round, unless the one before is still under way */
+/** @returns runs one round, unless the previous one is unfinished */
 export function lookForGone({
   orders,
   paygate,
@@ -49,7 +49,7 @@ export function lookForGone({
 const openPayments = ({ payments }: ShopOrder) =>
   [...payments.values()].filter(({ status }) => status === 0);
 
-/** @returns whether anything is new */
+/** @returns whether a payment changed */
 function note(order: ShopOrder, gone: ReadonlySet<string>): boolean {
   const changed = openPayments(order).filter((each) => each.isDropped !== gone.has(each.txid));
   for (const each of changed)

@@ -1,5 +1,5 @@
-// What the customer sees of an order: what it costs, where to pay, how the payment stands. The box below it
-// is the sandbox's: it plays the customer's wallet and the miners.
+// The customer's page of an order: price, address, state of the payment. The box at its end belongs
+// to the sandbox: it simulates the customer's wallet and the miners.
 
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
@@ -14,18 +14,18 @@ import {
 } from './shop-orders.ts';
 import { showSat, table } from './shop-page.ts';
 
-/** Payments that a page shows; there may be more. */
+/** Maximum number of payments on a page. */
 const shownPayments = 20;
 
 const titles: Readonly<Record<OrderState, string>> = {
-  waiting: 'Waiting for your payment',
-  short: 'Too little has arrived',
-  seen: 'Payment seen',
-  confirming: 'In a block',
+  waiting: 'Awaiting payment',
+  short: 'Underpaid',
+  seen: 'Payment unconfirmed',
+  confirming: 'Confirming',
   paid: 'Paid',
 };
 
-const statusWords = ['0: seen', '1: in a block', '2: confirmed'] as const;
+const statusWords = ['0: unconfirmed', '1: confirming', '2: confirmed'] as const;
 
 function explain(
   { state, seenSat, confirmedSat, missingSat }: OrderStatus,
@@ -37,9 +37,9 @@ function explain(
     case 'short':
       return `${showSat(seenSat)} of ${showSat(totalSat)}: ${showSat(missingSat)} are missing.`;
     case 'seen':
-      return 'It is announced, but in no block yet, and could still be replaced: nothing is sent for it.';
+      return 'No block includes it yet, so it can still be replaced. Do not send goods for it.';
     case 'confirming':
-      return 'One more block, and it is final.';
+      return 'One more block confirms it.';
     case 'paid':
       return confirmedSat > totalSat
         ? `Thank you! It is on its way. You paid ${showSat(confirmedSat - totalSat)} too much.`
@@ -48,7 +48,7 @@ function explain(
 }
 
 function paymentRow({ txid, valueSat, status, isDropped }: OrderPayment): Markup {
-  const words = isDropped ? 'gone: replaced or spent elsewhere' : statusWords[status];
+  const words = isDropped ? 'dropped: replaced or double-spent' : statusWords[status];
   return html`<tr><td>${words}</td><td>${showSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
 }
 
@@ -73,7 +73,7 @@ function liveState(order: ShopOrder): Markup {
 const paymentUri = (address: string, valueSat: number): string =>
   `bitcoin:${address}?amount=${formatBitcoin(valueSat)}`;
 
-/** Empty where nothing is missing: who reads an amount, or scans it, pays it. */
+/** Empty when the order is paid: a customer would pay any amount that the page shows. */
 const payWhere = (order: ShopOrder): Markup =>
   html`<section id="pay" class="two" data-live="/events">${payBox(order.address, orderStatus(order))}</section>`;
 
@@ -89,7 +89,7 @@ function payBox(address: string, { missingSat, seenSat }: OrderStatus): Markup |
     <div class="qr" role="img" aria-label="QR code of the address and the amount">${raw(encodeQR(uri, 'svg'))}</div>`;
 }
 
-/** What its customer would pay now: what is asked for; where that is nothing, all of it once more. */
+/** Value of a simulated payment: the missing sum, or the total when the order is paid. */
 export const simulatedPaymentSat = (order: ShopOrder): number =>
   orderStatus(order).missingSat || order.totalSat;
 
@@ -99,7 +99,7 @@ function play(order: ShopOrder, chainUrl: string): Markup {
     amount: String(simulatedPaymentSat(order)),
   });
   return html`<article>
-    <h2>Play the customer and the miners</h2>
+    <h2>Simulate the customer and the miners</h2>
     <form class="row" method="post" action="/orders/${order.id}/pay">
       <button name="how" value="exact">Pay exactly</button>
       <button name="how" value="short">Too little</button>
@@ -111,7 +111,7 @@ function play(order: ShopOrder, chainUrl: string): Markup {
       <button name="blocks" value="6">Mine 6 blocks</button>
     </form>
     <p>Replace, double-spend, reorganise: on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.
-      What was double-spent is gone half a minute later.</p>
+      A double-spent payment is dropped half a minute later.</p>
   </article>`;
 }
 

@@ -1,4 +1,5 @@
-// Stops the simulated Electrum server for a while: it hangs up, and takes no connection until it is over.
+// A temporary outage of the simulated Electrum server: it closes its connections and refuses new
+// ones until the outage ends.
 
 import type { Cancel, World } from '../../world/world.ts';
 import type { SimulatedServer } from '../electrum/simulated-server.ts';
@@ -10,19 +11,19 @@ export class Outage {
   #end: (() => void) | undefined;
   #endsAt = 0;
 
-  /** @param onChange it began or ended */
+  /** @param onChange called when an outage begins or ends */
   constructor(server: SimulatedServer, world: Pick<World, 'now' | 'after'>, onChange: () => void) {
     this.#server = server;
     this.#world = world;
     this.#onChange = onChange;
   }
 
-  /** When it ends, epoch milliseconds; undefined while the server is up. */
+  /** End of the outage, epoch milliseconds; undefined while the server is up. */
   get endsAt(): number | undefined {
     return this.#end && this.#endsAt;
   }
 
-  /** Begins, or begins anew where one lasts. */
+  /** Begins an outage, or restarts the current one. */
   begin(lengthMs: number): void {
     this.#end?.();
     const heal = this.#server.inject({ kind: 'refuse' });

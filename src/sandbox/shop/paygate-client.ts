@@ -1,4 +1,4 @@
-// How the demo shop speaks with paygate: over HTTP and with its API key, as any shop does.
+// The demo shop's client of the paygate API: HTTP with an API key, as in any shop.
 
 import { z } from 'zod';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
@@ -14,7 +14,7 @@ const payments = z.object({
 export interface PaygateClient {
   /** @throws PaygateError unavailable */
   newAddress(): Promise<string>;
-  /** Transactions to the address that are gone, by txid. @throws PaygateError unavailable */
+  /** Txids of dropped transactions to the address. @throws PaygateError unavailable */
   droppedTxids(address: string): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
@@ -34,9 +34,9 @@ export function createPaygateClient(
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
       });
-      const said = await body.text();
-      if (statusCode !== 200) throw new Error(`it answered ${statusCode}: ${said.slice(0, 200)}`);
-      return answer.parse(JSON.parse(said));
+      const text = await body.text();
+      if (statusCode !== 200) throw new Error(`it answered ${statusCode}: ${text.slice(0, 200)}`);
+      return answer.parse(JSON.parse(text));
     } catch (error) {
       throw new PaygateError('unavailable', `paygate does not answer: ${reasonOf(error)}`);
     }

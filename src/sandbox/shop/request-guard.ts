@@ -1,6 +1,6 @@
-// What every request to the demo shop must be before a route sees it: for a loopback name (so that no
-// foreign name leads here), of bounded size, and, if it changes anything, sent by one of these pages. It
-// also sets the headers that keep a page to itself.
+// Checks every request to the demo shop before its route runs. The Host must be a loopback name
+// (against DNS rebinding), the size is limited, and a change must come from the shop's own pages.
+// It also sets the security headers.
 
 import type { Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';

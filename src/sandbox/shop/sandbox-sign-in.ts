@@ -1,5 +1,6 @@
-// The page of the sandbox's dashboard that its links lead to: who has the key in them is signed in, as often
-// as he comes, and led on. Only a sandbox has it: it would be a password in an address.
+// The dashboard page behind the links that the sandbox prints. The key in the link signs the
+// visitor in, any number of times, and the page redirects. Only the sandbox has this page, because
+// the link is as good as a password.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
@@ -14,11 +15,11 @@ const path = '/sandbox';
 
 export interface SandboxSignIn {
   readonly page: ExtraPage;
-  /** Path and query that lead to a page of the dashboard by way of this one. */
+  /** Path and query of this page, with the page of the dashboard to redirect to. */
   linkTo(page: string): string;
 }
 
-/** @param key what nobody can guess */
+/** @param key a secret that must be unpredictable */
 export function createSandboxSignIn(key: string): SandboxSignIn {
   async function enter(request: PageRequest): Promise<Response> {
     const { context, session } = request;

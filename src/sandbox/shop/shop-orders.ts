@@ -1,5 +1,5 @@
-// The orders of the demo shop: what was bought, the address that is asked to be paid, and what callbacks
-// said of it. It is what a shop of one's own would keep in its database; here it ends with the process.
+// The orders of the demo shop: products, payment address, and payments by callback. A real shop
+// stores them in a database; these end with the process.
 
 import { PaygateError } from '../../lib/errors.ts';
 
@@ -20,12 +20,12 @@ export interface OrderLine {
   readonly count: number;
 }
 
-/** One transaction to the order's address, as the last callback about it told. */
+/** One transaction to the order's address, from its latest callback. */
 export interface OrderPayment {
   readonly txid: string;
   readonly valueSat: number;
   readonly status: 0 | 1 | 2;
-  /** It is in no mempool and in no block any more. */
+  /** Whether it left mempool and blocks. */
   readonly isDropped: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface ShopOrder {
   readonly totalSat: number;
   /** By txid. */
   readonly payments: Map<string, OrderPayment>;
-  /** Ids of the callbacks that were taken: one may come twice. */
+  /** Ids of applied callbacks: one may arrive twice. */
   readonly processedEventIds: Set<string>;
 }
 
-/** What a callback told, after its signature was found to be genuine. */
+/** Fields of a callback whose signature is valid. */
 export interface CallbackFields {
   readonly eventId: string;
   readonly address: string;
@@ -53,15 +53,15 @@ export type OrderState = 'waiting' | 'short' | 'seen' | 'confirming' | 'paid';
 
 export interface OrderStatus {
   readonly state: OrderState;
-  /** Seen in all, whether confirmed or not. */
+  /** Sum of all payments, confirmed or not. */
   readonly seenSat: number;
-  /** Confirmed: the only sum that goods are sent for. */
+  /** Sum of confirmed payments: a shop must send goods for this sum only. */
   readonly confirmedSat: number;
-  /** What is still to be paid: nothing is asked for twice, also while it waits for its block. */
+  /** Sum still to pay; unconfirmed payments count as paid, so that no customer pays twice. */
   readonly missingSat: number;
 }
 
-/** An order is paid by what is confirmed, and only if that is enough. */
+/** An order is paid when its confirmed payments reach its total. */
 export function orderStatus({ payments, totalSat }: ShopOrder): OrderStatus {
   const sumOf = (least: number): number =>
     [...payments.values()]
@@ -77,14 +77,14 @@ export function orderStatus({ payments, totalSat }: ShopOrder): OrderStatus {
   return { state: state(), seenSat, confirmedSat, missingSat: Math.max(0, totalSat - seenSat) };
 }
 
-/** More than a person makes by hand. */
+/** More orders than a person makes by hand. */
 const maxOrders = 1_000;
 
 export class Orders {
   readonly #byId = new Map<string, ShopOrder>();
   readonly #byAddress = new Map<string, ShopOrder>();
 
-  /** @throws PaygateError unavailable when there are too many; before an address is asked for */
+  /** Call it before an address is requested. @throws PaygateError unavailable if full */
   checkCapacity(): void {
     if (this.#byId.size < maxOrders) return;
     throw new PaygateError('unavailable', `The shop has ${maxOrders} orders: start it anew`);

@@ -1,5 +1,5 @@
-// The demo shop: a cart, an order's page, and the receiver of callbacks. It knows paygate by its API alone.
-// The box below an order plays the customer's wallet and the miners, who are no part of a shop.
+// The demo shop: a cart, an order's page, and the receiver of callbacks. It uses the
+// API of paygate only. A real shop has no box that simulates the customer's wallet and the miners.
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
@@ -27,20 +27,20 @@ export interface ShopOptions {
   readonly webhookSecret: string;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
   readonly play: Play;
-  /** The Chain page of the dashboard. */
+  /** URL of the Chain page in the dashboard. */
   readonly chainUrl: () => string;
-  /** An order looks different now. */
+  /** Called when the page of an order changes. */
   readonly onChange: () => void;
 }
 
-/** What the box below an order does to the chain. @throws PaygateError invalid */
+/** Changes of the chain by the box below an order. @throws PaygateError invalid */
 export interface Play {
   pay(fields: Fields): void;
   mine(fields: Fields): void;
 }
 
 export const callbackPath = '/callback';
-/** Of a callback that only tries the Callback URL; its address is no order's. */
+/** Transaction id of a test callback, whose address belongs to no order. */
 const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
 const orderIdBytes = 8;
 const shownOrders = 10;
@@ -97,7 +97,7 @@ function receive(options: ShopOptions, context: Context): Response {
   return context.text('ok');
 }
 
-/** A file that was uploaded is none. */
+/** Text fields of the form; uploaded files are ignored. */
 async function fieldsOf(context: Context): Promise<Fields> {
   const entries = Object.entries(await context.req.parseBody());
   return Object.fromEntries(

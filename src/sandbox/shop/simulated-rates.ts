@@ -1,11 +1,11 @@
-// The sandbox's exchange rates: made up, the same each time, and asked for as from any other price source. With them
-// the way of a price in fiat money can be tried without the internet.
+// Constant, invented exchange rates of the sandbox. paygate fetches them over HTTP, as from any
+// price source, so that prices in fiat money work without the internet.
 
 import type { PriceSource } from '../../price/sources.ts';
 
 export const ratesPath = '/rates.json';
 
-/** What a bitcoin costs, by ISO 4217 code. */
+/** Price of one bitcoin, by ISO 4217 code. */
 export const rates: Readonly<Record<string, number>> = {
   EUR: 50_000,
   USD: 60_000,
@@ -17,7 +17,7 @@ export const rates: Readonly<Record<string, number>> = {
   JPY: 9_000_000,
 };
 
-/** @param origin of the demo shop, which answers with the rates */
+/** @param origin of the demo shop, which serves the rates */
 export const simulatedRates = (origin: string): PriceSource => ({
   label: 'the sandbox, whose rates are made up',
   url: origin + ratesPath,

@@ -1,4 +1,4 @@
-// What the browser is given as files: the stylesheet (Pico CSS and our own look) and the one script.
+// Files for the browser: the stylesheet (Pico CSS and our own rules) and the one script.
 
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import script from '../../web/browser/page-refresh.client.js?raw';

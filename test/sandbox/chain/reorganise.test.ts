@@ -253,7 +253,7 @@ describe('a reorganisation', () => {
     const spent = chain.spend([{ txid: coinbase, vout: 0 }], { privateKey, change: script });
     chain.mine();
     expect(chain.heightOf(spent)).toBe(103);
-    // Not deep enough to lose the coinbase, but it is not mature then.
+    // The coinbase stays in its block, but is immature afterwards.
     const { dropped } = chain.reorganise(3, { blocks: 0, transactions: 'mempool' });
     expect(dropped).toEqual(new Map([[spent, undefined]]));
     expect(places(chain)).toEqual([[coinbase, 2]]);
@@ -273,7 +273,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('pays its coinbases where it is told to', () => {
+  it('pays its coinbases to a given script', () => {
     const chain = chainOf(3);
     chain.reorganise(1, { transactions: 'drop', to: script });
     expect(places(chain).map(([, height]) => height)).toEqual([3, 4]);

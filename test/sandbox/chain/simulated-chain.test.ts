@@ -90,7 +90,7 @@ describe('coinbases', () => {
     );
   });
 
-  it('pay the script that they are told to', () => {
+  it('pay a given script', () => {
     const chain = chainOf(3);
     const { script, scripthash } = merchant();
     const [mined] = chain.mine(1, { to: script });
@@ -159,7 +159,7 @@ describe('payments', () => {
     expect([unspent.length, confirmedSat]).toEqual([2_000, 2_000_000]);
   });
 
-  it('signal replacement unless told otherwise', () => {
+  it('signal replaceability by default', () => {
     const chain = chainOf(102);
     const signals = (rbf?: boolean) => {
       const options = rbf === undefined ? {} : { rbf };

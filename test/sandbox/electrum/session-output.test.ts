@@ -48,7 +48,7 @@ describe('padded output', () => {
     const line = (await client.line()) ?? '';
     expect(line).toHaveLength(1_023);
     expect(JSON.parse(line).id).toBe(id);
-    // After a second of silence there is nothing to wait for.
+    // After a second without output, nothing is delayed.
     served.timer.advance(1_000);
     await client.result('server.ping');
   });

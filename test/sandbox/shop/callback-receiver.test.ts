@@ -1,5 +1,5 @@
-// The demo shop's callback receiver and what its orders make of callbacks. Signatures are made by the npm
-// package standardwebhooks, which shares no code with ours.
+// The demo shop's callback receiver, and the effect of callbacks on orders. The npm package
+// standardwebhooks makes the signatures; it shares no code with ours.
 
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
@@ -138,7 +138,7 @@ describe('an order', () => {
     expect(orderStatus(order).state).toBe('seen');
   });
 
-  it('hears nothing of the address of another', () => {
+  it('ignores the address of another order', () => {
     const { take } = open();
     expect(() => take({ address: 'bcrt1qother' })).toThrow('No order has this address');
   });

@@ -1,5 +1,5 @@
-// The doors of what the sandbox adds to the dashboard: the same as those of its other pages, and what a
-// stranger's text does to the levers.
+// The guard of the pages that the sandbox adds to the dashboard, the same as for its other pages, and
+// invalid form fields of the Chain page.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
@@ -26,12 +26,12 @@ afterAll(cleanUp);
 
 const path = '/dashboard/chain';
 const signIn = '/dashboard/sign-in';
-/** Where what comes without a session is led: it is told that nothing was done. */
+/** Redirect of a form without a session; the page there says that nothing was done. */
 const tooLate = `${signIn}?next=${encodeURIComponent(path)}&late=1`;
 const form = 'application/x-www-form-urlencoded';
 const otherTypes = ['multipart/form-data; boundary=x', 'text/plain', 'application/json'];
 
-/** As the page itself says. */
+/** The state that the page shows. */
 function levers(): string[] {
   const world = createTestWorld();
   const chain = new SimulatedChain({ seed: 'levers', now: () => world.now() / 1000 });
@@ -50,7 +50,7 @@ const fields = (): Record<string, string> => ({
 async function stateOf() {
   const { chain } = visit.sandbox;
   const { text } = await merchant.get(path);
-  const isUp = text.includes('It is up');
+  const isUp = text.includes('It is running');
   return { tip: chain.tip, waiting: chain.mempool().map(({ txid }) => txid), isUp };
 }
 

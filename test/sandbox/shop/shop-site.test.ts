@@ -1,4 +1,4 @@
-// The doors of the demo shop: who may ask, who may change anything, and what a stranger's text does.
+// The guard of the demo shop: which requests may read, which may change anything, and invalid input.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanUp } from '../../support/files.ts';
