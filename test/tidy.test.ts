@@ -245,6 +245,7 @@ describe('language', () => {
     'src/web',
     'src/world',
     'test/api',
+    'test/app',
     'test/bitcoin',
     'test/browser/dashboard.test.ts',
     'test/browser/sandbox.test.ts',
@@ -261,6 +262,7 @@ describe('language', () => {
     'test/status',
     'test/tls',
     'test/web',
+    'test/support',
     'test/world',
   ];
   /** Nouns that a file may use, in small letters: `{ 'docs/api.md': ['kept'] }`. */

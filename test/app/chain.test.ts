@@ -1,4 +1,4 @@
-// What the chain and its servers may do to a payment: reorganisations, silence, lies.
+// Effects of the chain and its servers on a payment: reorganisations, missing reports, lies.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';

@@ -1,4 +1,5 @@
-// A machine whose clock is wrong: that is said, nothing is signed, and no certificate is learnt. All else goes on.
+// A machine whose clock is wrong: an alarm reports it, nothing is signed, and no certificate is
+// pinned. Everything else continues.
 
 import { afterEach, expect, test } from 'vitest';
 import { createServerMemory } from '../../src/watcher/server-choice.ts';

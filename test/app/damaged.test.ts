@@ -1,5 +1,5 @@
-// A page that the disk has lost while paygate runs, and that nobody reads: it goes into every snapshot, and is found by
-// the check of each day.
+// A page of the database that the disk loses while paygate runs, and that no query reads. Every
+// snapshot includes it. The daily check finds it.
 
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A database file that is taken from its place while paygate runs: no address is given out that nobody would know of
-// later, it is told at once, and what is known is saved, also what is recorded after it.
+// A database file that is moved away while paygate runs. No address is issued that the file would
+// lack later. An alarm reports it at once. Recorded data is saved, also data recorded afterwards.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -105,7 +105,7 @@ test('another file that is put in its place: told, and left as it is', async () 
   ]);
   expect((await app.ask('/api/new_address')).status).toBe(503);
   await app.stop();
-  // Its log would be played into the other one by whoever opens that next.
+  // The next process that opens the other file would apply this log to it.
   expect(readFileSync(`${app.path}-wal`, 'utf8')).toBe('');
   expect(checkFile(app.path)).toMatchObject({ ok: true, instance: 'test' });
   expect(readFileSync(app.path)).toEqual(content);

@@ -1,4 +1,4 @@
-// A hold of promotions ends with its cause, whatever became of the server that it was about.
+// A hold of promotions ends with its cause, also when the server that caused it is gone.
 
 import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';

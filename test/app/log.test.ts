@@ -1,4 +1,4 @@
-// What the log says of payments: an operator answers "was this order paid?" by it.
+// Log messages about payments: they answer an operator's question "was this order paid?".
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';

@@ -1,4 +1,4 @@
-// The addresses that a wallet keeps derived ahead: how many, when, and which of them are watched.
+// The look-ahead of a wallet: how many addresses are derived, when, and which are watched.
 
 import { afterEach, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';

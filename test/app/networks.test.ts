@@ -1,5 +1,5 @@
-// Every network from its checkpoint on: the verifier on a real file, before a server on a real socket
-// that has what the test mined by the network's rule; and the checkpoints that `serve` refuses.
+// Every network from its checkpoint on: the verifier on a real file and a server on a real socket.
+// The test mines the server's blocks by the network's rule. `serve` rejects wrong checkpoints.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

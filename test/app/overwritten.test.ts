@@ -1,5 +1,5 @@
-// A backup that is copied over the database with `cp` while paygate runs: the same file by its number, with older pages in
-// it. No address that it does not know of any more is given out again, and what could mend it stays.
+// A backup that is copied over the database with `cp` while paygate runs: the same inode with older
+// pages. No address that it lacks is issued again, and files that could repair it stay.
 
 import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const quarterMs = 15 * 60_000;
 const fact =
   'the database knows less than before: an older copy was put over it while paygate runs';
 
-/** Where nothing is in the log, as each hour. */
+/** Overwrites the file while its write-ahead log is empty, as after each hourly checkpoint. */
 async function putOver(path: string, copy: string): Promise<void> {
   // No snapshot of a turn is in the way.
   await nextTurn();

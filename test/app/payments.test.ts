@@ -1,4 +1,4 @@
-// Every way that a payment can go (docs/payments.md names these tests).
+// Every course of a payment. docs/payments.md names these tests.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';

@@ -1,4 +1,4 @@
-// What must survive: restarts, downtime, copies of the file, a second server, changes from the CLI.
+// State that must survive restarts, downtime, copies of the file, a second server, and the CLI.
 
 import { rmSync, statSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
@@ -148,7 +148,8 @@ test('without its mark a file that has issued skips 100 indexes', async () => {
   await app.stop();
   await app.start();
   await untilReady(app);
-  // That it is a copy is said until somebody has read it; the merchant's wallet must look further as long as it is so.
+  // The alarm about the copy stays until it is acknowledged. Until then the merchant's wallet must
+  // use a larger gap limit.
   expect(app.running.health().warnings).toEqual([
     expect.stringContaining('this database is a copy'),
     expect.stringContaining('--wallet-gap 140'),

@@ -1,4 +1,5 @@
-// Indexes that were left out by the word of servers that lied: taken back on demand, given out again, and none of them twice.
+// Indexes that were skipped because lying servers reported payments to them. They are returned on
+// demand and issued again, each once.
 
 import { copyFileSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
@@ -23,7 +24,7 @@ const addressAt = (index: number): string => deriveAddress(merchantKey(), 0, ind
 const range = (from: number, until: number): string[] =>
   Array.from({ length: until - from }, (_, at) => addressAt(from + at));
 
-/** A file as the lies of a server left it: index 0 is issued, then 30 are left out, and 31 is issued. */
+/** A file after a server's lies: index 0 is issued, then 30 are skipped, and 31 is issued. */
 async function damaged(): Promise<TestApp> {
   const app = await openApp();
   await untilReady(app);

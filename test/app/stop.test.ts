@@ -1,4 +1,4 @@
-// A stop at any moment of a start: nothing that was begun goes on behind it.
+// A stop at any moment of a start: no task that the start began continues afterwards.
 
 import { afterEach, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';

@@ -1,5 +1,5 @@
-// What a store may ask of its callbacks: a minimum, and silence about `rbf`. A flood of dust below the
-// minimum is recorded, told to nobody, and holds nobody else up.
+// Callback settings of a store: a minimum value, and no `rbf`. Dust below the minimum is recorded
+// without callbacks. A flood of dust delays no other payment.
 
 import { afterEach, expect, test } from 'vitest';
 import type { StoreChange } from '../../src/store/records/catalog.ts';

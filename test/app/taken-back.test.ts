@@ -1,4 +1,5 @@
-// What a shop that was away hears of payments that the chain took back meanwhile: nothing of what they were.
+// Callbacks to a shop that was unreachable while the chain took payments back: they report no
+// earlier status of those payments.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -6,7 +7,7 @@ import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts'
 
 afterEach(closeApps);
 
-/** A payment whose shop is away, and what that hears once it is back. */
+/** A payment while the shop is unreachable, and the callbacks once it is reachable. */
 async function withShopAway(servers = 1) {
   let isAway = true;
   const answer = () => ({ status: isAway ? 503 : 200 });

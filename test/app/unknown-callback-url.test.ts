@@ -1,4 +1,5 @@
-// A shop asks for addresses with a Callback URL that no store has: it gets none, and the merchant is told.
+// A shop requests addresses with a Callback URL of no store: it gets none, and an alarm reports it
+// to the merchant.
 
 import { afterEach, expect, test } from 'vitest';
 import { closeApps, openReady, type TestApp, untilReady } from '../support/app.ts';

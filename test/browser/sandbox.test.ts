@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const done = chain.waitForResponse((response) => response.request().method() === 'POST');
     await chain.getByRole('button', { name: 'Reorganise' }).click();
     await done;
-    await own.outlastSilence();
+    await own.outlastAbsence();
     await page.getByText('1 payment(s) were taken back').waitFor();
     await both('Awaiting payment', 'Reversed after status 1 or 2');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
@@ -160,7 +160,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
-  test('a payment that is double-spent on the Chain page is gone on the other', async () => {
+  test('a payment that is double-spent on the Chain page is dropped on the other', async () => {
     const { page, faults } = await order();
     await page.getByRole('button', { name: 'Pay exactly' }).click();
     await page.getByRole('heading', { name: 'Payment unconfirmed' }).waitFor();
@@ -168,7 +168,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await chain.goto(visit.sandbox.links.chain);
     await chain.getByRole('button', { name: 'Double-spend' }).click();
     await chain.getByRole('heading', { name: 'Mempool: 1' }).waitFor();
-    await visit.outlastSilence();
+    await visit.outlastAbsence();
     await visit.world.advance(2_000);
     await page.getByText('dropped: replaced or double-spent').waitFor();
     await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();

@@ -149,7 +149,7 @@ it('copies of a running server are whole, but where a checkpoint fell into them'
   const isHit = (copy: Copy): boolean =>
     checkpoints.some(({ from, to }) => from <= copy.to && to >= copy.from);
   /** The least that a copy of this way must hold. */
-  function leastOf(copy: Copy): number {
+  function minOf(copy: Copy): number {
     if (copy.way === 'cp paygate.db*') return copy.committed;
     if (copy.way === 'backups/latest.db') return 0;
     return Math.max(
@@ -158,7 +158,7 @@ it('copies of a running server are whole, but where a checkpoint fell into them'
     );
   }
   const isSound = (copy: Copy): boolean =>
-    typeof copy.holds === 'number' && copy.holds >= leastOf(copy);
+    typeof copy.holds === 'number' && copy.holds >= minOf(copy);
   const report = Object.keys(ways).map((way) => {
     const all = copies.filter((each) => each.way === way);
     const hit = all.filter(isHit);

@@ -15,7 +15,7 @@ const program = `${import.meta.dirname}/deliver.ts`;
 const kills = 200;
 const owedAtOnce = 4;
 /** How long after an answer the kill may come: longer than it takes to write it down. */
-const longestMs = 40;
+const maxMs = 40;
 
 it(`${kills} kills lose nothing, and double nothing twice`, async () => {
   const shop = await startReceiver();
@@ -36,7 +36,7 @@ it(`${kills} kills lose nothing, and double nothing twice`, async () => {
     expect(await child.line()).toBe('owed');
     // The answer goes out in the turn after the request came in.
     await shop.waitFor(before + 1 + (kill % owedAtOnce));
-    const waitMs = Math.random() * longestMs;
+    const waitMs = Math.random() * maxMs;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     child.kill();
     expect(await child.ended).toEqual({ by: 'SIGKILL', errors: '' });

@@ -28,8 +28,8 @@ afterAll(() => rmSync(programFolder(), { recursive: true }));
 const mebibyte = 1024 * 1024;
 const limitBytes = Number(/^MemoryMax=(\d+)M$/m.exec(systemdUnit)?.[1]) * mebibyte;
 /** A round of the hot addresses takes ten minutes, a snapshot is due each quarter of an hour. */
-const longestRoundMs = 25 * 60_000;
-const longestDeliveryMs = 5 * 60_000;
+const maxRoundMs = 25 * 60_000;
+const maxDeliveryMs = 5 * 60_000;
 const asked = 500;
 const clients = 32;
 const paid = 100;
@@ -128,16 +128,16 @@ it.skipIf(cannot)(
     await tell(crowd, `pay ${addresses.slice(0, paid).join(' ')}`);
     await tell(crowd, `pay ${paid}`);
     const delivered = (count: number) =>
-      eventually(`${count} callbacks`, () => shop.requests.length >= count, longestDeliveryMs);
+      eventually(`${count} callbacks`, () => shop.requests.length >= count, maxDeliveryMs);
     await delivered(owed + 2 * paid);
     await tell(crowd, 'mine');
     await delivered(owed + 4 * paid);
     await eventually('nothing owed', async () => (await paygate.health()).callbacks.owed === 0);
     if (isWhole) {
       const isThrough = async () => Number(await tell(crowd, 'asked')) === hot;
-      await eventually('the round of hot addresses', isThrough, longestRoundMs);
+      await eventually('the round of hot addresses', isThrough, maxRoundMs);
       const hasSnapshot = () => existsSync(join(folder, 'backups/latest.db'));
-      await eventually('a snapshot', hasSnapshot, longestRoundMs);
+      await eventually('a snapshot', hasSnapshot, maxRoundMs);
     }
     const compared = Number(await tell(crowd, 'asked'));
     await askForAddresses(paygate);

@@ -15,7 +15,7 @@ afterEach(cleanUp);
 
 const clients = 24;
 /** After the first answer of a life, so that kills fall between and into commits. */
-const longestLifeMs = 400;
+const maxLifeMs = 400;
 
 const issuedOn = (path: string): Map<string, number> => {
   const sqlite = look(path, { readonly: true });
@@ -54,7 +54,7 @@ it('kill -9 while many clients ask: no address twice, and each that was answered
     };
     const asking = Promise.all(Array.from({ length: clients }, ask));
     await eventually('the first answer', () => answered.length > before);
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * longestLifeMs));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * maxLifeMs));
     paygate.kill();
     expect((await paygate.ended).by).toBe('SIGKILL');
     await asking;

@@ -99,7 +99,7 @@ describe('a payment', () => {
     expect(paid.text).not.toContain('too much');
   });
 
-  test('is asked for no longer once it is seen, and again where it is gone', async () => {
+  test('is not requested once it is unconfirmed, and is requested again once dropped', async () => {
     const { visit, order } = await seen();
     const asks = async () => (await visit.shown(order)).text.includes(`bitcoin:${order.address}`);
     expect(await asks()).toBe(false);
@@ -108,7 +108,7 @@ describe('a payment', () => {
     expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
     expect(await asks()).toBe(false);
     visit.sandbox.chain.reorganise(2, { transactions: 'drop' });
-    await visit.outlastSilence();
+    await visit.outlastAbsence();
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
     expect(await asks()).toBe(true);
   });
@@ -161,15 +161,15 @@ describe('an unconfirmed payment', () => {
     await visit.settle();
     const { state, payments } = await visit.shown(order);
     expect(state).toBe('paid');
-    expect(payments.map((each) => each.slice(0, 4))).toEqual(['dropped', '2: c']);
+    expect(payments.map((each) => each.slice(0, 4))).toEqual(['drop', '2: c']);
   });
 
-  test('that is double-spent is gone, and the order waits again', async () => {
+  test('that is double-spent is dropped, and the order waits again', async () => {
     const { visit, order } = await seen();
     await visit.pull('replace', { txid: onlyWaiting(visit), by: 'spend' });
-    await visit.outlastSilence();
+    await visit.outlastAbsence();
     await visit.world.advance(2_000);
-    await untilShown(visit, order, ['gone']);
+    await untilShown(visit, order, ['dropped']);
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
     await visit.mine(6);
     await visit.settle();
@@ -199,7 +199,7 @@ describe('a reorganisation', () => {
     await visit.settle();
     expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
     expect(await reorganise(visit, 2, fate)).toMatchObject({ status: 303 });
-    await visit.outlastSilence();
+    await visit.outlastAbsence();
     const shown = await visit.shown(order);
     expect(shown.state).toBe(state);
     expect(shown.payments).toEqual([expect.stringContaining(status)]);

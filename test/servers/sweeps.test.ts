@@ -38,7 +38,7 @@ async function minutes({ world, watcher }: Watching, count: number): Promise<voi
 }
 
 test('P-130 hot addresses are subscribed first, the newest of them before all, up to the limit', async () => {
-  const watching = await prepareWatching({ mostSubscribed: 5 });
+  const watching = await prepareWatching({ maxSubscribed: 5 });
   const { store, watcher, servers } = watching;
   const hot = await issue(store, 3, now - 6 * day);
   const cold = await issue(store, 40, now - 8 * day);
@@ -64,7 +64,7 @@ test('a server that refuses every address is left before all of them are asked a
 });
 
 test('P-106 P-130 an address with a payment that is not settled is hot however old it is', async () => {
-  const watching = await prepareWatching({ mostSubscribed: 1 });
+  const watching = await prepareWatching({ maxSubscribed: 1 });
   const { store, chain, servers } = watching;
   const [oldest] = await issue(store, 1, now - 100 * day);
   const row = store.addresses.byScripthash(oldest as Scripthash);
@@ -152,7 +152,7 @@ test('P-132 what a public server forgives sets the pace, and the rounds go on', 
 });
 
 test('P-131 what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
-  const watching = await prepareWatching({ mostSubscribed: 5 });
+  const watching = await prepareWatching({ maxSubscribed: 5 });
   const { store, watcher, servers, chain, world } = watching;
   const [server] = servers;
   const cold = await issue(store, 3, now - 8 * day);
@@ -193,7 +193,7 @@ test('P-131 what is issued meanwhile takes the place of what is coldest; the swe
 });
 
 test('P-106 P-127 every address that was ever issued is asked about in a day, spread evenly', async () => {
-  const watching = await prepareWatching({ servers: 2, mostSubscribed: 1 });
+  const watching = await prepareWatching({ servers: 2, maxSubscribed: 1 });
   const cold = await issue(watching.store, 48, now - 400 * day);
   await watching.start();
   const second = other(watching);
@@ -297,7 +297,7 @@ test('what the second server alone shows is not lost to a block that leaves mean
 });
 
 test('at the limit, what lies in reserve displaces nobody, and is watched before it is handed out', async () => {
-  const watching = await prepareWatching({ mostSubscribed: 150 });
+  const watching = await prepareWatching({ maxSubscribed: 150 });
   const { store, watcher, servers, world } = watching;
   const hot = await issue(store, 60, now - day);
   await store.write((tx) => store.addresses.deriveAhead(tx, 1, 160));

@@ -177,7 +177,7 @@ const demand: Action = (run, random) => {
 const raise: Action = (run, random) => {
   const shop = random.pick(run.shops);
   const minimumSat = random.chance(0.4) ? 0 : random.int(500, 200_000);
-  shop.mostMinimumSat = Math.max(shop.mostMinimumSat, minimumSat);
+  shop.maxMinimumSat = Math.max(shop.maxMinimumSat, minimumSat);
   change(run, shop, { minimum_sat: minimumSat });
   return `raise: ${shop.name} hears of ${minimumSat} or more`;
 };
@@ -198,7 +198,7 @@ const archive: Action = async (run, random) => {
 /** As the template and the app's own stores have it. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const fresh = (name: string) => ({
-  mostMinimumSat: 0,
+  maxMinimumSat: 0,
   archived: false,
   bands: [],
   terms: { path: `/${name}`, secret },

@@ -57,9 +57,9 @@ function noteRestored(run: Run, { shops, given }: Copy): void {
   run.restoredAt = run.heard.length;
   // An order of since may have another address now, one of before its first.
   for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });
-  const most = run.shops.map(({ mostMinimumSat }) => mostMinimumSat);
+  const most = run.shops.map(({ maxMinimumSat }) => maxMinimumSat);
   const back = shops.map((shop, place) => {
-    return { ...shop, mostMinimumSat: Math.max(shop.mostMinimumSat, most[place] ?? 0) };
+    return { ...shop, mostMinimumSat: Math.max(shop.maxMinimumSat, most[place] ?? 0) };
   });
   run.shops.splice(0, run.shops.length, ...back);
   const known = new Map(given.map((each) => [each.address, each]));

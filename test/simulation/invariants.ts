@@ -179,7 +179,7 @@ function toldBy(heard: readonly Heard[]): Map<string, number[]> {
  * between the copy and its return is unknown to it.
  */
 const mayBeSilent = ({ valueSat, shop }: Expected, before: readonly number[] = []): boolean =>
-  valueSat < shop.mostMinimumSat || before.length > 0;
+  valueSat < shop.maxMinimumSat || before.length > 0;
 
 /** Within a payment, a callback is never heard after one that was enqueued later. */
 function wrongOrder(run: Run, { callbacks }: Books): string[] {

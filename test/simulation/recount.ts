@@ -23,7 +23,7 @@ export interface Shop {
   readonly tellsReversal: boolean;
   required: number;
   /** The most that was ever its minimum: below it, nobody can say whether a payment was told. */
-  mostMinimumSat: number;
+  maxMinimumSat: number;
   /** It gets no more addresses. */
   archived: boolean;
   /** Payments of more than an amount must be deeper. */

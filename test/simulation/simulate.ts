@@ -34,7 +34,7 @@ const weights: Readonly<Record<string, number>> = {
 const always = new Set(['ask', 'pay', 'mine']);
 
 /** Rounds of peace that the longest ban and the longest wait of a callback fit into. */
-const mostRounds = 400;
+const maxRounds = 400;
 const roundMs = 65_000;
 /** Where nothing is left but callbacks of a shop that failed for days: the next attempt is up to a day away. */
 const longRoundMs = 3_600_000;
@@ -169,7 +169,7 @@ async function makePeace(run: Run): Promise<void> {
   const wanted = run.muted ? sweepRounds : quietRounds;
   let before = '';
   let quiet = 0;
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     await settle(run);
     await reopen(run);
     const { electrum, wallets, callbacks } = app.running.health();

@@ -1,4 +1,4 @@
-// A certificate authority of a test's own, by the openssl command; nothing of it is kept.
+// A certificate authority for a test, made by the openssl command and deleted with the test.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

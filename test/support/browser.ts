@@ -1,5 +1,5 @@
-// A page in a real Chromium, and what is seen of it beside what it shows: whom it asked, what its policy
-// refused, what jumped while it was loaded, and what axe-core finds.
+// A page in a real Chromium, with observations: requested hosts, violations of the content policy,
+// layout shifts during loading, and findings of axe-core.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -64,15 +64,15 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
 /** Whatever has jumped since the page began, as the browser sees it. */
 export const layoutShifts = (page: Page): Promise<string[]> =>
   page.evaluate(`new Promise((resolve) => {
-    // What is drawn in the first frame is told of by the second, after which a task may see it.
+    // The second frame reports shifts of the first; a task after it can read them.
     requestAnimationFrame(() => requestAnimationFrame(() => {
       setTimeout(() => resolve(globalThis.shifts));
     }));
   })`);
 
 /**
- * What jumps whenever a page is loaded. On a busy machine a browser may draw the half of a page that it has
- * read so far, once in a hundred times; that is not the page's doing.
+ * Layout shifts that every load of a page has. On a busy machine a browser rarely draws half a page
+ * first. The page does not cause that shift.
  */
 export async function shiftsOf(page: Page, load: () => Promise<unknown>): Promise<string[]> {
   let shifts: string[] = [];
@@ -91,7 +91,10 @@ export const juttingOut = (page: Page): Promise<number> =>
 /** The widths of phones, tablets, half windows and screens that pages are looked at in. */
 export const widths = [360, 576, 768, 1024, 1280] as const;
 
-/** What is less than 12 px from an edge of the window, or beyond it, at a width: `h1 at 0`. Scrolled areas scroll by themselves. */
+/**
+ * Elements less than 12 px from an edge of the window, or beyond it, at a width: `h1 at 0`.
+ * Contents of scrolled areas do not count.
+ */
 export async function crampedAt(page: Page, width: number): Promise<string[]> {
   await page.setViewportSize({ width, height: 800 });
   return page.evaluate(`(() => {
@@ -108,13 +111,13 @@ export async function crampedAt(page: Page, width: number): Promise<string[]> {
   })()`);
 }
 
-/** Code in tables, such as names of parameters, that a line break cuts in two. */
+/** Code in tables, such as names of parameters, that wrap into two rows. */
 export const brokenCode = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('td code, th code')]
     .filter((each) => each.checkVisibility() && each.getClientRects().length > 1)
     .map(({ textContent }) => textContent)`);
 
-/** Each thing that the Tab key comes to, with the outline that it is shown by and what that stands out against. */
+/** Each element that the Tab key reaches, with its focus outline and the colour behind that. */
 export async function outlines(page: Page, most: number) {
   const found: { name: string; width: number; contrast: number }[] = [];
   for (let stops = 0; stops < most; stops += 1) {

@@ -1,5 +1,5 @@
-// Programs as build.mjs bundles them, once for a file of tests: to load a bundle takes a tenth of the
-// time that the sources take.
+// Programs as build.mjs bundles them, once for each file of tests, because a bundle loads ten times
+// faster than its sources.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
 import { bundling } from '../../scripts/bundling.mjs';
 
-/** Where a bundle finds what it does not hold. */
+/** Folder of the modules that a bundle does not include. */
 export const modules = join(import.meta.dirname, '../../node_modules');
 
 const bundles = new Map<string, string>();
@@ -20,8 +20,9 @@ afterAll(() => {
 });
 
 /**
- * What a bundle is run with: where it finds what it does not hold, and where V8 keeps what it has compiled, so that only
- * the first one compiles. https://nodejs.org/docs/latest-v24.x/api/module.html#module-compile-cache
+ * Environment of a bundle: the folder of its external modules, and V8's compile cache, so that only
+ * the first run compiles.
+ * https://nodejs.org/docs/latest-v24.x/api/module.html#module-compile-cache
  */
 export const bundleEnv = (bundle: string) => ({
   NODE_PATH: modules,

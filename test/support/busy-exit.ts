@@ -1,4 +1,5 @@
-// A process that ends while V8 compiles hundreds of functions in the background, with the small heap of a start.
+// A process that exits while V8 compiles hundreds of functions in the background, with the small
+// heap of a start.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// Programs of their own process, for what two processes do to one file and what a kill leaves.
+// Child processes, for tests of two processes on one file and of a kill.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { bundleEnv, bundleOf } from './bundle.ts';
@@ -49,7 +49,7 @@ function start(
   child.stderr?.on('data', (text: Buffer) => {
     errors += text;
   });
-  // It may be gone before it has read what was said.
+  // The child may exit before it has read its input.
   child.stdin?.on('error', () => {});
   const ended = new Promise<{ by: string | number | null; errors: string }>((resolve) => {
     child.once('close', (code, signal) => {

@@ -1,5 +1,5 @@
-// Which Chromium tests use. None is ever downloaded: it is the one that PAYGATE_CHROMIUM names, or Debian's
-// where it is installed; an empty PAYGATE_CHROMIUM means none.
+// The Chromium for tests. None is ever downloaded: PAYGATE_CHROMIUM names it, or Debian's is used
+// if installed. An empty PAYGATE_CHROMIUM means none.
 
 import { existsSync } from 'node:fs';
 import type { Reporter, TestModule } from 'vitest/node';

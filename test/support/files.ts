@@ -1,5 +1,5 @@
-// Folders that end with the test, and looks at a database file from outside: what stands in it, how
-// many commits its log holds, what another connection sees.
+// Folders that are deleted with the test. It inspects a database file from outside: its rows, the
+// commits in its write-ahead log, the view of another connection.
 
 import { createHash } from 'node:crypto';
 import {
@@ -32,7 +32,7 @@ export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
-/** In memory where the machine can: most tests are about what is written, not how fast a disk is. */
+/** In memory if the machine has /dev/shm, because most tests do not depend on a real disk. */
 export const tempRoot = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** A folder that is removed when the test is over. */
@@ -52,7 +52,7 @@ export function look(path: string, options: SqliteDatabase.Options = {}): Sqlite
   return sqlite;
 }
 
-/** The names of the settings in a file that is looked at as a backup would be: this one file alone. */
+/** Names of the settings in a copy of this one file, without its write-ahead log. */
 export function namesIn(path: string): unknown[] {
   const copy = `${tempFolder()}/copy.db`;
   copyFileSync(path, copy);
@@ -125,7 +125,7 @@ export function commitsIn(path: string): number {
   return commits;
 }
 
-/** Nobody's user id, for tests of what a stranger's files do. */
+/** The user id of `nobody`, for tests of files of another user. */
 export const nobody = 65_534;
 
 /**

@@ -1,5 +1,5 @@
-// Headers made by hand for the tests of the chain: their work is done at the easiest targets there
-// are, and a chain that is held in memory takes in what connectHeaders says.
+// Headers made by hand for the tests of the chain, with proof of work at the easiest targets. A
+// chain in memory applies the results of connectHeaders.
 
 import { type Header, parseHeader, workOfBits } from '../../src/bitcoin/header.ts';
 import { hashBytes } from '../../src/bitcoin/ids.ts';
@@ -16,7 +16,7 @@ export const easyBits = 0x207fffff;
 /** 256 times the work of an easy one. */
 export const hardBits = 0x1f7fffff;
 export const startTime = 1_700_000_000;
-/** Between two blocks unless told otherwise. */
+/** Default time between two blocks. */
 const stepSeconds = 600;
 
 let salt = 0;

@@ -1,5 +1,5 @@
-// A shop's file beside a simulated chain: headers are connected and histories observed as the
-// watcher does it, without servers and sockets in between.
+// A shop's file beside a simulated chain: it connects headers and observes histories as the watcher
+// does, without servers and sockets.
 
 import { parseHeader, workOfBits } from '../../src/bitcoin/header.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';

@@ -1,5 +1,5 @@
-// Stands between paygate and a simulated server and may change what that one says: for lies that need more
-// than one of the server's own faults.
+// A proxy between paygate and a simulated server that may change responses, for lies that the
+// server's own faults cannot express.
 
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { whenOver } from './files.ts';
@@ -64,7 +64,7 @@ export class Liar {
       [client, server],
       [server, client],
     ] as const) {
-      // The clock of a test does not wait for what is held back.
+      // Without delay, because the clock of a test does not wait for buffered bytes.
       one.setNoDelay(true);
       one.on('close', () => other.destroy());
       one.on('error', () => other.destroy());

@@ -1,4 +1,4 @@
-// A watcher before servers that may lie, and what tests of lies ask for again and again.
+// A watcher with servers that may lie, and checks that tests of lies share.
 
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { Liar } from './liar.ts';
@@ -14,7 +14,7 @@ export interface Lying extends Omit<Watching, 'inUse' | 'again'> {
   payments(issued: Pick<IssuedAddress, 'scripthash'>): RecordedPayment[];
 }
 
-/** Two servers unless told otherwise. */
+/** Two servers by default. */
 export async function prepareLying(options: WatchingOptions = {}): Promise<Lying> {
   const watching = await prepareWatching({ servers: 2, ...options, mayLie: true });
   const { world, store, watcher, labels, liars } = watching;

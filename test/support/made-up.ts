@@ -1,4 +1,4 @@
-// Transactions that cost nothing to make up: they spend what there is not, and no node has them.
+// Invented transactions without cost: they spend unknown outputs, and no node has them.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { displayHex, type Txid } from '../../src/bitcoin/ids.ts';
@@ -26,7 +26,7 @@ const input = (place: number, scriptBytes: number): Buffer =>
     ...[Buffer.alloc(scriptBytes), uint32(0xffffffff)],
   ]);
 
-/** So many outputs of nothing to nobody. */
+/** Transaction with `count` outputs of value 0 and an empty script. */
 export const emptyOutputs = (number: number, count: number): Buffer =>
   Buffer.concat([
     ...[uint32(2), Buffer.of(1), Buffer.alloc(32, 7), uint32(number), Buffer.of(0), uint32(0)],

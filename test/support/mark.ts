@@ -1,4 +1,4 @@
-// The position file of a mark, for tests that bring about what a crash or a copy leaves of it.
+// The position file of a high-water mark, for tests of its state after a crash or a copy.
 
 import { renameSync } from 'node:fs';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';

@@ -1,4 +1,4 @@
-// Merkle trees by other means than the code under test: what roots and branches of a block must be.
+// Merkle roots and branches of a block, computed by other means than the code under test.
 
 import { createHash } from 'node:crypto';
 import { displayHex, hashBytes, type Txid } from '../../src/bitcoin/ids.ts';
@@ -25,7 +25,7 @@ export function merkleRoot(txids: readonly Txid[]): Uint8Array {
   return level[0];
 }
 
-/** Where a branch leads, whatever it proves; 32 bytes as hashed. */
+/** Root of a branch, valid or not; 32 bytes in internal order. */
 export const rootFromBranch = (txid: string, branch: readonly string[], pos: number): Uint8Array =>
   branch.map(hashBytes).reduce((node, sibling, level) => {
     const isRight = ((pos >> level) & 1) === 1;

@@ -1,6 +1,6 @@
-// The served description of the API, as tests walk through it.
+// The served description of the API, as tests read it.
 
-// biome-ignore lint/suspicious/noExplicitAny: a document is what a test looks at.
+// biome-ignore lint/suspicious/noExplicitAny: tests read any part of the document.
 export type Document = any;
 
 /** Each schema of a document, and each within one. */
@@ -10,7 +10,7 @@ export function schemasIn(part: Document): Document[] {
   return [...here, ...Object.values(part).flatMap(schemasIn)];
 }
 
-/** The same, where what is not named is refused: the document itself leaves room for fields of later versions. */
+/** The same schema without unknown fields; the document allows fields of later versions. */
 export function closed(schema: Document): Document {
   const copy = structuredClone(schema);
   for (const each of schemasIn(copy)) if (each.type === 'object') each.additionalProperties = false;

@@ -1,6 +1,6 @@
-// A real certificate authority: Pebble, the test server of Let's Encrypt's makers, and the little of DNS
-// that it asks: every name is this machine. It comes to the port it is told for http-01, refuses some nonces on
-// purpose, and begins with a new root at each start.
+// A real certificate authority: Pebble, the test server of Let's Encrypt, and a DNS server that
+// resolves every name to this machine. Pebble validates http-01 at a given port. It rejects some
+// nonces on purpose, and creates a new root at each start.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { makeAuthority } from './authority.ts';
 import { tempFolder, whenOver } from './files.ts';
 import { askByTls } from './tls.ts';
 
-/** Where Pebble is, or why it cannot be used. */
+/** Path of Pebble, or the reason why it is missing. */
 export function findPebble(): { readonly path: string } | { readonly missing: string } {
   const named = process.env.PAYGATE_PEBBLE;
   if (named !== undefined) return existsSync(named) ? { path: named } : { missing: `no ${named}` };
@@ -23,7 +23,7 @@ export function findPebble(): { readonly path: string } | { readonly missing: st
 }
 
 export interface PebbleOptions {
-  /** Where it asks for http-01; the real ones ask at port 80. */
+  /** Port for http-01; real authorities use port 80. */
   readonly httpPort: number;
   readonly lifetimeSeconds?: number;
 }
@@ -99,7 +99,7 @@ function saysSo({ stdout, stderr }: ChildProcess, wanted: RegExp): Promise<void>
   });
 }
 
-/** Answers A with 127.0.0.1 and everything else with nothing (RFC 1035 section 4), by TCP, as Pebble asks. */
+/** DNS over TCP: A is 127.0.0.1, other types have no record (RFC 1035 section 4). */
 async function startDns(): Promise<number> {
   const server = createServer((socket) => {
     let heard = Buffer.alloc(0);

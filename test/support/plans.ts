@@ -14,7 +14,7 @@ export async function statementsOf(make: () => unknown): Promise<string[]> {
   }
 }
 
-/** @returns the steps of each statement's plan, in words of SQLite (https://www.sqlite.org/eqp.html) */
+/** @returns the steps of each statement's plan, as SQLite prints them (https://www.sqlite.org/eqp.html) */
 export function plansOf(path: string, statements: readonly string[]): string[][] {
   const reader = new SqliteDatabase(path, { readonly: true });
   try {

@@ -1,5 +1,6 @@
-// Reads the prose of Markdown pages and of TypeScript comments, and finds what our language forbids:
-// openings, nouns, long sentences, wide lines, long file headers. It never judges code or quotes.
+// Reads the prose of Markdown pages and of TypeScript comments, and finds what our language
+// forbids: openings, nouns, long sentences, wide lines, long file headers. It never judges code or
+// quotes.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +52,7 @@ function opaque(text: string): string {
     .replaceAll(/[*_[\]]/g, '');
 }
 
-/** The prose of a Markdown page: no fenced code, no HTML comments; each cell of a table by itself. */
+/** The prose of a Markdown page, without code and HTML comments; each table cell is a block. */
 export function markdownProse(page: string): Block[] {
   const blocks: { line: number; text: string }[] = [];
   let isCode = false;
@@ -97,8 +98,8 @@ export function commentProse(source: string): Block[] {
 }
 
 /**
- * A sentence ends with a full stop, exclamation or question mark before a capital, code or `paygate`.
- * The tag of a doc comment begins another one.
+ * A sentence ends with `.`, `!` or `?` before a capital, code or `paygate`. The tag of a doc comment
+ * begins another sentence.
  */
 function sentencesOf({ line, text }: Block): Block[] {
   const sentences: Block[] = [];
@@ -141,7 +142,7 @@ function wideLines(text: string, isMarkdown: boolean): string[] {
   });
 }
 
-/** What the rules find in a file, as `line: what`. `allowed` are nouns that this file may use, in small letters. */
+/** Findings in a file, as `line: what`. `allowed`: nouns that this file may use, in lower case. */
 export function proseFindings(
   path: string,
   text: string,
@@ -158,7 +159,7 @@ export function proseFindings(
   ];
 }
 
-/** The Markdown and TypeScript files that names mean: files, or folders with all that is in them. */
+/** Markdown and TypeScript files: those named, and all in the named folders. */
 export function proseFiles(names: readonly string[]): string[] {
   return names.flatMap((name) =>
     statSync(name).isDirectory()

@@ -1,5 +1,5 @@
-// A merchant's server on a real socket: it keeps every request as it came in, and answers
-// by a script, well or badly. Nothing here sleeps.
+// A merchant's server on a real socket: it records every request and responds by a script, well or
+// badly. Nothing here sleeps.
 
 import {
   createServer as createPlainServer,
@@ -24,7 +24,7 @@ export type Answer =
   | 'reset'
   /** 200, and a body that never ends. */
   | 'endless'
-  /** These bytes, and then the connection is closed, reset or kept. */
+  /** These bytes, then the connection is closed, reset or stays open. */
   | { readonly bytes: string; readonly end: 'close' | 'reset' | 'hang' };
 
 export interface ReceiverOptions {

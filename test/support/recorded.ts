@@ -1,4 +1,4 @@
-// The rows of payments, whole: what the code reads of them leaves out what no decision asks for.
+// Whole rows of payments, including the columns that the code itself does not read.
 
 import { asc, eq } from 'drizzle-orm';
 import { payments } from '../../src/store/db/schema.ts';

@@ -1,5 +1,5 @@
-// A whole paygate on a file for a test of what it does with its counters: it listens and connects to
-// nothing until a copy must ask the chain, and says which indexes it gave out.
+// A whole paygate on a file, for tests of its counters. It listens and connects to nothing until a
+// copy must scan the chain. It reports which indexes it issued.
 
 import { expect } from 'vitest';
 import { type App, buildApp } from '../../src/app.ts';
@@ -13,9 +13,9 @@ import { createTestWorld, type TestWorld } from './world.ts';
 export interface Running {
   readonly app: App;
   readonly world: TestWorld;
-  /** Asks the API for addresses, one after another; answers their indexes. */
+  /** Requests addresses one after another. @returns their indexes */
   issue(count: number): Promise<number[]>;
-  /** What it said of the file at its start. */
+  /** Warnings about the file at the start. */
   readonly warnings: { readonly reason: unknown; readonly skips: unknown }[];
   stop(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function goOn(path: string, count: number): Promise<number[]> {
   return indexes;
 }
 
-/** Starts on a copy: the reason that is given, how far wallet 1 skips, and what is said meanwhile. */
+/** Starts on a copy: the logged reason, the skip of wallet 1, and the warnings meanwhile. */
 export async function startCopy(path: string) {
   const paygate = await run(path);
   const [warning] = paygate.warnings;

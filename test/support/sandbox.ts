@@ -1,5 +1,5 @@
-// A visit to the sandbox: everything in this process as `paygate sandbox` runs it, on real sockets, with
-// the test's clock. The visitor has no JavaScript: forms are posted and pages read as text.
+// A visit to the sandbox, which runs in this process as `paygate sandbox` does, on real sockets
+// with the test's clock. The visitor has no JavaScript: it posts forms and reads pages as text.
 
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
@@ -60,12 +60,12 @@ export interface Visitor {
   /** As the box below the newest order does. */
   mine(blocks?: number): Promise<unknown>;
   shown(order: Placed): Promise<Shown>;
-  /** Changes as the browser hears of them. */
+  /** Change events as the browser receives them. */
   changes(): Promise<Changes>;
 }
 
 export interface Changes {
-  /** Of the answer; the stream is there when it is 200. */
+  /** Status of the response; 200 opens the stream. */
   readonly status: number;
   /** Resolves with the next one, or undefined at the end of the stream. */
   next(): Promise<string | undefined>;
@@ -138,12 +138,12 @@ export interface Visit extends Visitor {
   readonly db: string;
   /** Signed in to the dashboard by the link of its Chain page. */
   merchant(): Promise<Merchant>;
-  /** As a form of the Chain page does. */
+  /** Submits a form of the Chain page. */
   pull(does: string, fields?: Record<string, string>): Promise<Seen>;
-  /** Until all that the chain did is worked up and told to the shop. */
+  /** Waits until all changes of the chain are processed and their callbacks delivered. */
   settle(): Promise<void>;
-  /** The half minute after which what nobody names any more is gone. */
-  outlastSilence(): Promise<void>;
+  /** Passes the half minute after which an unreported payment is dropped. */
+  outlastAbsence(): Promise<void>;
 }
 
 const listen = { host: '127.0.0.1', port: 0 };
@@ -170,7 +170,7 @@ export async function openSandbox(): Promise<Visit> {
   return {
     ...{ world, sandbox, db, merchant, ...visit(sandbox.shopOrigin) },
     settle: () => sandbox.app.idle(),
-    async outlastSilence() {
+    async outlastAbsence() {
       await sandbox.app.idle();
       await world.advance(31_000);
       await sandbox.app.idle();
@@ -184,7 +184,7 @@ export async function openSandbox(): Promise<Visit> {
 
 const chainPath = '/dashboard/chain';
 
-/** Whoever follows the link that the sandbox prints. */
+/** Follows the link that the sandbox prints. */
 async function enter({ links, apiOrigin }: Sandbox): Promise<Merchant> {
   const merchant = visitorOf({ port: Number(new URL(apiOrigin).port) });
   const { to } = await merchant.get(links.chain.slice(apiOrigin.length));

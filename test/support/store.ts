@@ -1,4 +1,4 @@
-// A store's file for a test: opened with its mark as the server does, with a merchant's wallet.
+// A store's file for a test, with its high-water mark as at the server, and a merchant's wallet.
 
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
@@ -33,7 +33,7 @@ export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): Walle
   return parseWalletKey(account, { network: 'regtest', scriptType });
 }
 
-/** What the mark calls the wallet of that key. */
+/** Name of that key's wallet in the mark file. */
 export const markOf = (number = 1): string => markName(accountKey(number).descriptor);
 
 export interface TestStoreOptions

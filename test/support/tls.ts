@@ -1,4 +1,4 @@
-// Somebody who comes by HTTPS: what the server showed, and what it answered.
+// An HTTPS client: the server's certificate, and its response.
 
 import { createHash } from 'node:crypto';
 import { type RequestOptions, request } from 'node:https';
@@ -33,7 +33,7 @@ export const askByTls = (options: RequestOptions, body = ''): Promise<TlsAnswer>
     sent.once('error', reject).end(body);
   });
 
-/** The cipher suites, by OpenSSL's names, with which a port of this machine speaks TLS 1.2: each is offered alone. */
+/** OpenSSL names of the TLS 1.2 cipher suites that a local port accepts, each offered alone. */
 export async function suitesOf(port: number): Promise<string[]> {
   const taken: string[] = [];
   for (const suite of getCiphers().filter((name) => !name.startsWith('tls_'))) {
@@ -47,7 +47,7 @@ const isTaken = (port: number, suite: string): Promise<boolean> =>
     const socket = connect({
       ...{ port, host: '127.0.0.1', rejectUnauthorized: false },
       ...{ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
-      // Else OpenSSL itself would not even ask.
+      // At a higher level OpenSSL would not offer the suite.
       ciphers: `${suite.toUpperCase()}:@SECLEVEL=0`,
     });
     const end = (taken: boolean) => {

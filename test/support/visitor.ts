@@ -1,5 +1,5 @@
-// Somebody at the dashboard, as a browser without script is: it keeps cookies, follows no redirect by
-// itself, and sends forms as the page that it looks at has them.
+// A visitor of the dashboard, like a browser without script. It stores cookies, follows no redirect
+// by itself, and submits the forms of the page that it reads.
 
 import { scryptSync } from 'node:crypto';
 import type { TestApp } from './app.ts';
@@ -10,21 +10,21 @@ export interface Seen {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Where it redirects to. */
+  /** Target of the redirect. */
   readonly to: string | undefined;
 }
 
 export interface Visitor {
-  /** Name and value of the session's, as they would be sent; empty without one. */
+  /** Name and value of the session cookie; empty without one. */
   cookie: string;
-  /** The same of the one that forms of open pages are bound to. */
+  /** The same for the cookie that binds forms of pages without a session. */
   visiting: string;
-  /** Of the page that was seen last. */
+  /** Form token of the latest page. */
   formToken: string;
   get(path: string, headers?: Record<string, string>): Promise<Seen>;
-  /** Looks at the page, then sends a form of it. */
+  /** Gets the page, then submits one of its forms. */
   submit(path: string, does: string, fields?: Record<string, string>): Promise<Seen>;
-  /** Sends what it is told, with the headers of a browser on a page of ours unless told otherwise. */
+  /** Sends a body, by default with the headers of a browser on our own page. */
   post(path: string, body: string, headers?: Record<string, string>): Promise<Seen>;
 }
 

@@ -1,5 +1,5 @@
-// A watcher on a store's file before simulated servers, without the rest of the app: for what a app
-// cannot be set to (another network's rule, a lower limit, servers that are not the operator's own).
+// A watcher on a store's file with simulated servers, without the rest of the app. Tests use it for
+// settings that the app does not have: another network's rule, a lower limit, foreign servers.
 
 import type { Network } from '../../src/bitcoin/network.ts';
 import { networks } from '../../src/bitcoin/network.ts';
@@ -16,11 +16,11 @@ import { createTestWorld, type TestWorld } from './world.ts';
 export interface Watching {
   readonly world: TestWorld;
   readonly chain: SimulatedChain;
-  /** What each server serves; all the same one unless told otherwise. */
+  /** The chain of each server, by default the same for all. */
   readonly chains: readonly SimulatedChain[];
   readonly store: TestStore;
   readonly servers: readonly SimulatedServer[];
-  /** What stands before each server, where they may lie. */
+  /** The proxy before each server, when servers may lie. */
   readonly liars: readonly Liar[];
   readonly labels: readonly string[];
   readonly watcher: Watcher;
@@ -35,12 +35,12 @@ export interface WatchingOptions {
   readonly servers?: number;
   /** Regtest's rules, changed. */
   readonly network?: Partial<Network>;
-  readonly mostSubscribed?: number;
+  readonly maxSubscribed?: number;
   /** Each server has a chain of its own, all alike until a test changes one. */
   readonly ownChains?: boolean;
-  /** Whether the servers are the operator's own; they are unless told otherwise. */
+  /** Whether the servers are the operator's own, by default true. */
   readonly own?: boolean;
-  /** Whether there are a wallet and a store already; there are unless told otherwise. */
+  /** Whether a wallet and a store exist at the start, by default true. */
   readonly wallet?: boolean;
   /** Whether a liar stands before each server. */
   readonly mayLie?: boolean;
@@ -95,7 +95,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
       servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
       proxy: undefined,
       proveDepthAboveSat: 0,
-      ...(options.mostSubscribed !== undefined && { maxSubscribed: options.mostSubscribed }),
+      ...(options.maxSubscribed !== undefined && { maxSubscribed: options.maxSubscribed }),
       backlog: createBacklog(world, () => {}),
       onCallbacks: () => {},
     });

@@ -1,5 +1,5 @@
-// A World for tests: sockets, DNS and HTTP are the real ones, the clock stands still until the test
-// moves it, and chance comes from a seed. Nothing here sleeps: waiting is turning the event loop.
+// A World for tests with real sockets, DNS and HTTP. The clock stands still until the test moves
+// it, and random values come from a seed. Nothing here sleeps: a wait turns the event loop.
 
 import { nextMatch } from '../../src/world/cron.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
@@ -19,7 +19,7 @@ export interface LogEntry {
 export interface TestWorldOptions {
   readonly startAt?: number;
   readonly seed?: number;
-  /** Also receives every log line, for a look at a failing test. */
+  /** Also receives every log message, to debug a failing test. */
   readonly log?: Logger;
 }
 

@@ -1,5 +1,5 @@
-// The guard of the pages that the sandbox adds to the dashboard, the same as for its other pages, and
-// invalid form fields of the Chain page.
+// The guard of the pages that the sandbox adds to the dashboard: the same rules as for its other
+// pages. Invalid form fields of the Chain page change nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';

@@ -1,4 +1,5 @@
-// The guard of the demo shop: which requests may read, which may change anything, and invalid input.
+// The guard of the demo shop: which requests may read, which may change anything, and what invalid
+// input does.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanUp } from '../../support/files.ts';
