@@ -1,5 +1,5 @@
-// What paygate answers once nothing is wrong any more: what became of each payment, what is on each address and each
-// wallet, how it is, and whether its file is whole. All is compared with the naive recount.
+// Checks paygate's responses once no fault is active: payments, addresses, wallets, health, and the
+// integrity of its file. It compares them with the naive recount.
 
 import { chunks } from '../../src/lib/chunk.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';

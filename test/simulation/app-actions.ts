@@ -1,5 +1,5 @@
-// What the merchants and the operator do: ask for addresses, answer badly, stop and start, lose power,
-// change their minds; and time, which passes.
+// Actions of merchants and operator: request addresses, respond badly, stop and start, lose power,
+// change settings. Time also passes.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';

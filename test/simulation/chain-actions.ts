@@ -1,4 +1,4 @@
-// What people, miners and nodes do: payments, blocks, reorganisations, replacements, evictions.
+// Actions of people, miners and nodes: payments, blocks, reorganisations, replacements, evictions.
 
 import { HDKey } from '@scure/bip32';
 import type { Txid } from '../../src/bitcoin/ids.ts';

@@ -1,4 +1,4 @@
-// What the operator does with the file: keeps copies of it, and puts one in its place.
+// Actions of the operator on the file: back it up, and restore a copy.
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

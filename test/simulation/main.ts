@@ -1,5 +1,6 @@
-// npm run simulate -- --seed N --steps N [--seeds COUNT] [--verbose] [--log]: one simulation, or as many as asked
-// for from that seed on. Without a seed it takes one from the clock, and says which.
+// npm run simulate -- --seed N --steps N [--seeds COUNT] [--verbose] [--log]
+// It runs one simulation, or COUNT from that seed on. Without a seed it takes one from the clock and
+// prints it.
 
 import { parseArgs } from 'node:util';
 import { reasonOf } from '../../src/lib/errors.ts';

@@ -1,5 +1,5 @@
-// What the operator changes of a store while callbacks are owed, and does with callbacks by hand; weeks that pass, and
-// what happens while paygate is down.
+// Changes of a store by the operator while callbacks are pending, callbacks sent by hand, weeks that
+// pass, and events while paygate is down.
 
 import { rotatedSecrets } from '../../src/delivery/signature.ts';
 import { PaygateError } from '../../src/lib/errors.ts';

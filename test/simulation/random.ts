@@ -1,5 +1,5 @@
-// Chance from a seed: the same seed gives the same choices on every machine. Each step has a source of
-// its own, so that one choice more or less in a step changes nothing in the next ones.
+// Random choices from a seed: the same seed gives the same choices on every machine. Each step has
+// its own source, so that an extra choice in a step does not change later steps.
 
 export interface Random {
   /** A fraction in [0, 1). */

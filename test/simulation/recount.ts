@@ -1,5 +1,5 @@
-// The naive recount: what every payment should be, read off the blocks and the mempool of the simulated
-// chain from scratch. It shares no code with paygate's rules, and must not.
+// The naive recount: the expected state of every payment, computed from the blocks and the mempool
+// of the simulated chain. It must share no code with paygate's rules.
 
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 

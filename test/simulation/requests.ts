@@ -1,5 +1,6 @@
-// What every request to a shop must be, looked at as it comes: signed by what the shop has, telling of a transaction
-// that there is, and of what that pays. The signature is made anew as docs/callbacks.md says, by no code of paygate.
+// Checks every request to a shop on arrival. It has a valid signature, an existing transaction, and
+// the value that this pays. The signature is computed as in docs/callbacks.md, without paygate's
+// code.
 
 import { createHmac } from 'node:crypto';
 import { addressToScript } from '../../src/bitcoin/address.ts';

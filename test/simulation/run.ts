@@ -1,4 +1,4 @@
-// The state of one simulation: the app, what the shops were given and told, what is wrong just now.
+// State of one simulation: the app, addresses issued to shops, their callbacks, active faults.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';

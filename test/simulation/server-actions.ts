@@ -1,4 +1,4 @@
-// What the Electrum servers do wrong: they end connections, omit, lie, lag, hang, send nonsense.
+// Faults of the Electrum servers: they close connections, omit, lie, lag, hang, send nonsense.
 
 import type { Fault, Garbage, ServerLie } from '../../src/sandbox/electrum/server-faults.ts';
 import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';

@@ -1,5 +1,5 @@
-// Tests of short simulations, as many seeds from a first one on. One that fails says how to replay it;
-// longer ones: npm run simulate.
+// Tests of short simulations, for consecutive seeds. A failure prints how to replay it. Longer runs:
+// npm run simulate.
 
 import { afterAll, beforeAll, test } from 'vitest';
 import { simulate } from './simulate.ts';

@@ -1,4 +1,4 @@
-// The first half of the 160 short seeds; the other file is there so that two cores share the work.
+// The first half of the 160 short seeds. A second file exists so that two cores share the work.
 
 import { testSeeds } from './short-seeds.ts';
 

@@ -1,5 +1,5 @@
-// A database with one shop, whose wallet was scanned already and whose headers are those of the simulation's first
-// blocks: what every app would do first, and what takes most of the time, done once a process.
+// A database with one shop, a scanned wallet and the headers of the simulation's first blocks. It is
+// made once a process, because every app would otherwise repeat this slow start.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// The merchants' wallets, each index derived once a process. A long run reaches far: each copy of the file skips up to
-// 10,000 indexes of each wallet.
+// The merchants' wallets, each index derived once a process, because a long run uses many: each copy
+// of the file skips up to 10,000 indexes of each wallet.
 
 import { type DerivedAddress, deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { merchantKey } from '../support/app.ts';
