@@ -98,7 +98,7 @@ export function commentProse(source: string): Block[] {
 }
 
 /**
- * A sentence ends with `.`, `!` or `?` before a capital, code or `paygate`. The tag of a doc comment
+ * A sentence ends with `.`, `!` or `?` before a capital, code or `paygate`. A tag of a doc comment
  * begins another sentence.
  */
 function sentencesOf({ line, text }: Block): Block[] {
