@@ -8,7 +8,7 @@ import {
 import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
-import { closeAll, receiver, setUp } from './engine.ts';
+import { closeAll, receiver, setUp } from './dispatcher-setup.ts';
 
 afterEach(closeAll);
 

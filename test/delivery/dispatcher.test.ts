@@ -10,7 +10,7 @@ import { Catalog } from '../../src/store/records/catalog.ts';
 import { makeAuthority } from '../support/authority.ts';
 import type { Answer, ReceiverOptions } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
-import { closeAll, receiver, setUp } from './engine.ts';
+import { closeAll, receiver, setUp } from './dispatcher-setup.ts';
 import { withStatus } from './owed.ts';
 
 afterEach(closeAll);

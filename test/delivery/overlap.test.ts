@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Sender } from '../../src/delivery/sender.ts';
 import { callbacks } from '../../src/store/db/schema.ts';
 import { createTestWorld } from '../support/world.ts';
-import { closeAll, receiver, setUp } from './engine.ts';
+import { closeAll, receiver, setUp } from './dispatcher-setup.ts';
 import { withStatus } from './owed.ts';
 
 afterEach(closeAll);
