@@ -263,6 +263,8 @@ describe('language', () => {
     'test/tls',
     'test/web',
     'test/support',
+    'test/servers',
+    'test/watcher',
     'test/world',
   ];
   /** Nouns that a file may use, in small letters: `{ 'docs/api.md': ['kept'] }`. */

@@ -1,5 +1,6 @@
-// No server's fault is a silence: every request that a payment's way needs, with every way in which a server can
-// fail at it. Within two minutes the shop is told, or health and the doctor name server, request and advice.
+// No fault of a server goes unreported. Each request that a payment needs fails in each possible
+// way. Within two minutes the shop gets its callback, or health and the doctor name server, request
+// and advice.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
@@ -41,7 +42,7 @@ const advice = /--electrum/;
 
 type Start = 'while it runs' | 'from a start on';
 
-/** A house whose server in use, or first one, fails at a request. */
+/** A whole app whose watched server, or first one, fails at a request. */
 async function withFault(
   servers: number,
   start: Start,
@@ -61,7 +62,7 @@ async function withFault(
   return { house, address, faulty, label };
 }
 
-/** Moves the clock in seconds, with time for what comes over sockets. */
+/** Moves the clock in seconds, with time for real sockets. */
 async function pass({ world }: TestApp, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
 }
@@ -95,8 +96,8 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
         if (start === 'from a start on') await house.start();
         await pass(house, withinMs);
         const { status, warnings } = house.running.health();
-        const isTold = house.statuses(address).includes('2');
-        if (isTold) return;
+        const isDelivered = house.statuses(address).includes('2');
+        if (isDelivered) return;
         expect(status).toBe('degraded');
         expect(names(warnings, label, request), warnings.join('\n')).toBe(true);
         const checked = (await doctorOf(house, label)).map(({ state, text }) => `${state} ${text}`);

@@ -1,5 +1,5 @@
-// A server that leads round and round through its headers, or shows them too slowly, or none: it keeps
-// nobody's payments from being told while another one is there.
+// A server that leads in circles through its headers, or shows them too slowly, or not at all. It
+// delays no payment while another server is there.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { collectGarbage } from '../../src/cli/run-until-stopped.ts';
@@ -37,7 +37,7 @@ async function pass({ world }: Pick<Lying, 'world'>, ms: number): Promise<void> 
   }
 }
 
-/** Announces a tip that nobody knows, and answers what is asked for its headers. */
+/** Announces an unknown tip, and answers requests for its headers. */
 function lead(liar: Liar, show: (start: number, answer: Message) => Message | undefined): void {
   liar.lieUnasked = (message) => (message.method === newBlock ? undefined : message);
   liar.lie = ({ method, params }: Asked, answer) => {
@@ -47,7 +47,7 @@ function lead(liar: Liar, show: (start: number, answer: Message) => Message | un
   liar.notify(newBlock, [farTip]);
 }
 
-/** The one header of a height, or one that leads nowhere. */
+/** The header of a height, or one without a parent. */
 function oneHeader({ chain }: Lying, { id, result }: Message, height: number): Message {
   const header = chain.header(height);
   const hex = header === undefined ? strange : Buffer.from(header).toString('hex');
@@ -91,7 +91,7 @@ test('P-159 headers one by one are not waited for once another server has shown 
     return undefined;
   };
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
-  // Of many blocks at once the last alone is told.
+  // After many blocks at once, the server announces only the last one.
   chain.mine(40);
   await world.until(() => watcher.status().tipHeight === 150, 'the other one');
   await pass(watching, 12_000);
@@ -189,7 +189,7 @@ describe('P-159 a second server that shows, one by one, headers that we have hol
     return { ...watching, watcher: watching.watcher, second, issued };
   }
 
-  /** Of ever more of our chain, and never what follows it. */
+  /** Shows ever more of our chain, and never what follows it. */
   function showBack({ chain, world, second }: Lying & { second: Liar }) {
     return (start: number, answer: Message): undefined => {
       const shown = oneHeader({ chain } as Lying, answer, start <= chain.tipHeight ? start : -1);
@@ -296,7 +296,7 @@ test('tips that are told without end, while headers are waited for, cost little 
   liar.notify(newBlock, [{ ...farTip, height: 1_001 }]);
   const heights = () => watcher.status().servers.map(({ height }) => height);
   await world.until(() => heights().includes(1_001), 'the last of them');
-  // What waits for each of them takes more than a kilobyte.
+  // The work that waits for each announcement takes more than a kilobyte.
   expect(bytes() - before).toBeLessThan(5 * 2 ** 20);
 });
 

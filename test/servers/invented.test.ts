@@ -1,5 +1,6 @@
-// Histories full of what does not exist, or is shown as slowly as a server may: they hold up neither the true
-// payments of their address nor those of others, and do not use up what an honest server forgives.
+// Histories full of transactions that do not exist, or that a server shows as slowly as it may.
+// They delay no true payment, at their address or another one, and do not spend an honest server's
+// budget.
 
 import { afterEach, expect, test } from 'vitest';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
@@ -44,7 +45,7 @@ async function pass({ world }: Lying, ms: number): Promise<void> {
 const pay = ({ chain }: Lying, ...to: readonly IssuedAddress[]): string =>
   chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
 
-/** Transactions that nobody has; another number is another set of them. */
+/** Transactions that no server has; another number is another set of them. */
 const invented = (count: number, set = 0): Message[] =>
   Array.from({ length: count }, (_, at) => ({
     tx_hash: `${set.toString(16).padStart(8, '0')}${at.toString(16).padStart(56, 'a')}`,
@@ -65,9 +66,9 @@ function invent(liar: Liar, addresses: readonly IssuedAddress[], count: number):
 function slowly({ world }: Lying, liar: Liar): void {
   const { lie } = liar;
   liar.lie = (asked: Asked, answer: Message) => {
-    const told = lie ? lie(asked, answer) : answer;
-    if (asked.method !== getTransaction) return told;
-    world.after(slowMs, () => liar.say(told));
+    const response = lie ? lie(asked, answer) : answer;
+    if (asked.method !== getTransaction) return response;
+    world.after(slowMs, () => liar.say(response));
     return undefined;
   };
 }

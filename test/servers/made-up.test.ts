@@ -1,4 +1,4 @@
-// Servers that make up what costs them nothing: transactions that no node has, and histories of them.
+// Servers that invent what costs them nothing: transactions that no node has, and their histories.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -44,7 +44,7 @@ describe('transactions that a server made up', () => {
     house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await house.watcher.idle();
     expect(house.payments(issued)).toHaveLength(1);
-    // Kept as they are read, these take 28.7 MiB each.
+    // In parsed form, each of them takes 28.7 MiB.
     expect(bytes() - before).toBeLessThan(100 * 2 ** 20);
   });
 
@@ -62,7 +62,7 @@ describe('transactions that a server made up', () => {
 });
 
 describe('payments that a server made up', () => {
-  /** A little more than is held, the smallest last: there is room for no other then. */
+  /** A little more than fits in memory, the smallest last: nothing else fits then. */
   const madeUp = (script: Uint8Array): Buffer[] => {
     const large = Array.from({ length: Math.floor(32_000_000 / 95_000) }, () => 95_000);
     const small = Array.from({ length: 1_000 }, () => 1);
@@ -88,17 +88,17 @@ describe('payments that a server made up', () => {
     });
     const { lie } = liar;
     liar.lie = (asked, message) => {
-      const told = lie?.(asked, message);
+      const response = lie?.(asked, message);
       const isOfFlooded = asked.method === getHistory && asked.params[0] === flooded.scripthash;
-      if (isOfFlooded) return { ...told, result: [...told.result, ...slow] };
-      if (!slow.some(({ tx_hash }) => tx_hash === asked.params[0])) return told;
-      world.after(8_000, () => liar.say(told));
+      if (isOfFlooded) return { ...response, result: [...response.result, ...slow] };
+      if (!slow.some(({ tx_hash }) => tx_hash === asked.params[0])) return response;
+      world.after(8_000, () => liar.say(response));
       return undefined;
     };
     pay(flooded.address);
     await pass(10);
     pay(other.address);
-    // It is looked at again in a minute.
+    // It is checked again in a minute.
     await pass(90);
     expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
@@ -109,31 +109,33 @@ describe('payments that a server made up', () => {
     await house.start();
     const flooded = await house.issue();
     const script = store.addresses.scriptOf(flooded.id);
-    // As large as nodes relay them.
+    // The largest size that nodes relay.
     const raws = (from: number) =>
       Array.from({ length: 170 }, (_, at) => payingTo(script, from + at, 98_000));
-    const keptMb = () => {
-      const kept = house.payments(flooded).map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
-      return kept.reduce((sum, bytes) => sum + bytes, 0) / 1e6;
+    const recordedMb = () => {
+      const sizes = house
+        .payments(flooded)
+        .map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
+      return sizes.reduce((sum, bytes) => sum + bytes, 0) / 1e6;
     };
-    const tell = async (told: readonly Buffer[]) => {
-      tellOf(house.inUse(), flooded, told);
+    const tell = async (shown: readonly Buffer[]) => {
+      tellOf(house.inUse(), flooded, shown);
       house.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
       await house.watcher.idle();
     };
     await tell(raws(0));
-    expect(keptMb()).toBeCloseTo(16.7, 1);
+    expect(recordedMb()).toBeCloseTo(16.7, 1);
     const all = [...raws(0), ...raws(170)];
     await tell(all);
     expect(house.payments(flooded)).toHaveLength(342);
-    expect(keptMb()).toBeCloseTo(32, 0);
-    expect(keptMb()).toBeLessThanOrEqual(32);
+    expect(recordedMb()).toBeCloseTo(32, 0);
+    expect(recordedMb()).toBeLessThanOrEqual(32);
 
     await world.advance(3_600_000);
     await tell([...all, ...raws(340)]);
     expect(house.payments(flooded)).toHaveLength(513);
-    expect(keptMb()).toBeCloseTo(44, 0);
-    expect(keptMb()).toBeLessThanOrEqual(44);
+    expect(recordedMb()).toBeCloseTo(44, 0);
+    expect(recordedMb()).toBeLessThanOrEqual(44);
   });
 
   test('P-150 keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
@@ -146,7 +148,7 @@ describe('payments that a server made up', () => {
     const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await house.watcher.idle();
     const script = store.addresses.scriptOf(flooded.id);
-    // Within what one look may hold, and to the last hundred bytes.
+    // Up to the last hundred bytes of the memory limit.
     for (const sizes of [large, large, halves(98_000), halves(98_000)]) {
       all.push(...sizes.map((bytes, at) => payingTo(script, all.length + at, bytes)));
       tellOf(house.inUse(), flooded, all);
@@ -190,9 +192,10 @@ describe('payments that a server made up', () => {
     world.jumpWallClock(6 * 3_600_000);
     await pass(20);
 
-    // The other one alone tells of it, and is asked in the sweeps.
+    // Only the other server reports it, and the sweeps ask that one.
     const { lie } = liar;
-    liar.lieUnasked = (told) => (told.params[0] === hidden.scripthash ? undefined : told);
+    liar.lieUnasked = (response) =>
+      response.params[0] === hidden.scripthash ? undefined : response;
     liar.lie = (asked, message) =>
       asked.params[0] === hidden.scripthash
         ? { ...message, result: asked.method === getHistory ? [] : null }
@@ -211,7 +214,7 @@ test('P-149 what is shown after its look has failed keeps no true payment waitin
   await house.start();
   const liar = house.inUse();
   const other = await house.issue();
-  // A little more than is held, the smallest last: there is room for no other then.
+  // A little more than fits in memory, the smallest last: nothing else fits then.
   const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
   for (const each of chunks(sizes, 23)) {
     const issued = await house.issue();
@@ -226,7 +229,10 @@ test('P-149 what is shown after its look has failed keeps no true payment waitin
   expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
-/** A false transaction ends the look at an address that is paid; these, named with it, are shown a second later. */
+/**
+ * A false transaction ends the check of a paid address; the others of its history are shown a
+ * second later.
+ */
 async function tellLate(
   { world, chain, watcher, payments }: Lying,
   liar: Liar,
@@ -238,25 +244,25 @@ async function tellLate(
   const { lie } = liar;
   const [falsified, ...named] = [emptyOutputs(0, 1), ...raws].map(idOf);
   liar.lie = (asked, message) => {
-    const told = lie?.(asked, message);
+    const response = lie?.(asked, message);
     const [of] = asked.params;
-    if (asked.method !== getTransaction || ![falsified, ...named].includes(of)) return told;
-    if (of === falsified) return { ...told, result: emptyOutputs(1, 1).toString('hex') };
-    late.push(told);
-    // The look that follows finds nothing but what is true.
+    if (asked.method !== getTransaction || ![falsified, ...named].includes(of)) return response;
+    if (of === falsified) return { ...response, result: emptyOutputs(1, 1).toString('hex') };
+    late.push(response);
+    // The next check finds only true transactions.
     if (late.length === named.length) liar.lie = undefined;
     return undefined;
   };
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
-  await world.until(() => payments(issued).length > 0, 'the next look');
+  await world.until(() => payments(issued).length > 0, 'the next check');
   await world.advance(1_000);
-  for (const told of late) liar.say(told);
+  for (const response of late) liar.say(response);
   await world.turn();
   await watcher.idle();
 }
 
 describe('the scan of a new wallet', () => {
-  /** A wallet is added, and the first address that is given out of it. */
+  /** Adds a wallet, and issues its first address. */
   async function scanned({ store, world, watcher, issue }: Lying): Promise<number> {
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     await store.addStore();
@@ -269,7 +275,7 @@ describe('the scan of a new wallet', () => {
   const bothLive = ({ world, watcher }: Lying) =>
     world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'both');
 
-  /** What the wallet's fourth address had, it has spent since. */
+  /** The funds of the wallet's fourth address are spent. */
   function useAndSpend({ chain }: Lying): void {
     const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
     const txid = chain.pay([{ address, valueSat: 50_000 }]);
@@ -339,7 +345,7 @@ describe('the scan of a new wallet', () => {
 });
 
 describe('histories of nothing', () => {
-  /** Every address has a transaction of its own, which nobody has. */
+  /** Every address has a transaction of its own, which no server has. */
   const everywhere: Lie = ({ method, params: [of = ''] }, message) => {
     if (method === 'blockchain.scripthash.subscribe') {
       return { ...message, result: bytesToHex(sha256(utf8ToBytes(`${of}:0:`))) };
@@ -348,7 +354,7 @@ describe('histories of nothing', () => {
     return { ...message, result: [{ tx_hash: of, height: 0, fee: 1 }] };
   };
 
-  test('P-148 do not silence the warning of unpaid addresses, told by a second server', async () => {
+  test('P-148 do not silence the warning of unpaid addresses, response by a second server', async () => {
     const house = await prepareLying();
     const { world, watcher, store } = house;
     await house.start();

@@ -1,5 +1,5 @@
-// The server in use names a true payment where it is not, or does not show it: then what another server
-// says of it counts, as far as it is proven.
+// The watched server names a true payment at a wrong place, or does not show it. Another server's
+// answer counts then, as far as it is proven.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -124,7 +124,7 @@ test('P-129 a second server that places a payment falsely is banned, and takes n
   scene.honest.lie = ({ method, params: [first] }, { id, result, ...answer }) => {
     const says = (changed: Message) => ({ ...answer, id, result: changed });
     const isOurs = first === scene.issued.scripthash;
-    // Its word is asked for when its status differs from ours.
+    // The other server is asked when its status differs from ours.
     if (method === 'blockchain.scripthash.subscribe' && isOurs) return says('ab'.repeat(32));
     if (method === getHistory && isOurs) {
       return says(result.map((item: Message) => ({ tx_hash: item.tx_hash, height: 100 })));

@@ -1,5 +1,5 @@
-// A server that follows another branch than ours, as in a race of two blocks: what a second one says beside its blocks
-// counts, and what stands in those of the watched one is told once they win.
+// A server that follows another branch than ours, as in a race of two blocks. A second server's
+// other answers count, and payments in the watched server's blocks are delivered once these win.
 
 import { afterEach, expect, test } from 'vitest';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
@@ -10,7 +10,9 @@ import { prepareWatching } from '../support/watching.ts';
 afterEach(closeApps);
 afterEach(cleanUp);
 
-/** Our chain has a block without the payment; the server went over to the other one of the same work, which has it. */
+/**
+ * Our block lacks the payment; the server moved to another block of the same work, which has it.
+ */
 async function openRace() {
   const house = await openApp();
   const { chain } = house;
@@ -30,7 +32,7 @@ test('P-133 what a second server alone shows is recorded also while it follows a
     ...{ servers: 2, ownChains: true },
   });
   const [first] = await store.write((tx) =>
-    // So many that the rounds do not come by each minute.
+    // So many addresses that no sweep reaches each one every minute.
     Array.from({ length: 41 }, () => store.addresses.issue(tx, now - 86_400_000, 1, 1)),
   );
   await start();
@@ -69,7 +71,7 @@ test('P-133 what the watched server leaves out is not gone by the word of one th
 test('P-134 a payment in a block that wins a long race late is told with the block that decides it', async () => {
   const { house, address } = await openRace();
   const { chain, world } = house;
-  // Longer than what cannot be proven is looked at each minute.
+  // For longer than an unproven item is checked each minute.
   await world.advance(15 * 60_000);
   expect(house.statuses(address)).toEqual(['0']);
   chain.mine();
@@ -80,7 +82,8 @@ test('P-134 a payment in a block that wins a long race late is told with the blo
 test('P-134 a server whose branch wins while it still shows that is not taken for a liar', async () => {
   const { house, address } = await openRace();
   const { chain, world, server } = house;
-  // Far away: its next block is announced between a branch in the one before and the headers that lead to both.
+  // A slow server: it announces its next block between an inclusion proof in the block before and
+  // the headers of both.
   const when = (wanted: string) => (method: string) => method === `blockchain.${wanted}`;
   server.inject({ kind: 'delay', ms: 3_000, when: when('transaction.get_merkle') });
   server.inject({ kind: 'delay', ms: 5_000, when: when('block.headers') });

@@ -1,4 +1,4 @@
-// Servers that leave the witness of a true transaction out, pad it or make it up: its id is the same.
+// Servers that omit, pad or invent the witness of a true transaction: its id stays the same.
 
 import { RawTx } from '@scure/btc-signer';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -41,7 +41,8 @@ const pay = ({ chain }: Lying, address: string): Txid => chain.pay([{ address, v
 const trueBytes = ({ chain }: Lying, txid: Txid): Buffer =>
   Buffer.from(chain.transaction(txid)?.raw ?? []);
 
-const kept = ({ store }: Lying, txid: Txid): Buffer => Buffer.from(store.ledger.rawOf(txid) ?? []);
+const recordedBytes = ({ store }: Lying, txid: Txid): Buffer =>
+  Buffer.from(store.ledger.rawOf(txid) ?? []);
 
 async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar: Liar }> {
   const house = await prepareLying({ servers });
@@ -60,7 +61,7 @@ describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
     const txid = pay(house, issued.address);
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
-    expect(kept(house, txid)).toEqual(trueBytes(house, txid));
+    expect(recordedBytes(house, txid)).toEqual(trueBytes(house, txid));
     house.chain.mine();
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
@@ -73,15 +74,15 @@ describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
     const txid = pay(house, issued.address);
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
-    expect(kept(house, txid).length).toBeLessThan(trueBytes(house, txid).length);
+    expect(recordedBytes(house, txid).length).toBeLessThan(trueBytes(house, txid).length);
     world.jumpWallClock(6 * 3_600_000);
     await house.minutes(2);
     liar.lie = undefined;
     world.jumpWallClock(6 * 3_600_000);
     await house.minutes(2);
-    // Ours, once and again, and then what it shows.
+    // Our bytes, once and again, and then the server's.
     expect(server?.count('blockchain.transaction.broadcast')).toBe(3);
-    expect(kept(house, txid)).toEqual(trueBytes(house, txid));
+    expect(recordedBytes(house, txid)).toEqual(trueBytes(house, txid));
     chain.mine(3);
     await house.watcher.idle();
     expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirmed' }]);

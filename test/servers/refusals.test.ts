@@ -1,5 +1,5 @@
-// Servers that answer almost everything: what one refuses, or lets wait for ever, costs only what was
-// refused, and no longer than until another server makes up for it.
+// Servers that answer almost everything. A refused or unanswered request costs only its own item,
+// until another server answers it.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
@@ -35,7 +35,7 @@ const used = deriveAddress(merchantKey(), 0, 3)?.address ?? '';
 
 const hashOf = (address: string): string => scripthash(addressToScript(address, networks.regtest));
 
-/** As ElectrumX does with what has more transactions than it likes to send. */
+/** As ElectrumX does with a history that is too long for it. */
 function refuse(server: SimulatedServer, methods: readonly string[], address: string): () => void {
   return server.inject({
     kind: 'error',
@@ -62,19 +62,19 @@ describe('an address of which a server tells nothing', () => {
   test('is tried again each minute anew once it was told of', async () => {
     const house = await openReady(1);
     const address = await house.newAddress();
-    const told = refuse(house.server, [getHistory], address);
+    const endFirst = refuse(house.server, [getHistory], address);
     house.pay(address, 5_000);
     await house.settle();
-    // From now on every ten minutes.
+    // From now on, every ten minutes.
     await minutes(house, 10);
-    told();
+    endFirst();
     house.chain.mine(1);
     await house.settle();
     expect(house.statuses(address)).toEqual(['1']);
-    const toldAgain = refuse(house.server, [getHistory], address);
+    const endSecond = refuse(house.server, [getHistory], address);
     house.pay(address, 6_000);
     await house.settle();
-    toldAgain();
+    endSecond();
     await minutes(house, 1);
     expect(house.callbacks().map(({ value }) => value)).toEqual(['5000', '6000']);
   });
@@ -91,7 +91,7 @@ describe('an address of which a server tells nothing', () => {
     await house.settle();
     expect(house.statuses(other)).toEqual(['0']);
     expect(house.running.health().warnings.join('\n')).toContain('1 address(es)');
-    // A new one that is refused ends nothing either.
+    // A refused new address does not end the session either.
     const connections = house.server.count('server.version');
     house.server.inject({
       kind: 'error',
@@ -145,7 +145,7 @@ describe('an address of which a server tells nothing', () => {
     await minutes(house, 70);
     const [first, second] = [house.inUse(), secondOf(house)];
     const times = first.count(getHistory);
-    // Ten times a minute apart, then every ten minutes.
+    // Each minute at first, then every ten minutes.
     expect(times).toBeGreaterThanOrEqual(15);
     expect(times).toBeLessThanOrEqual(18);
     second.heal();
@@ -285,9 +285,9 @@ test('a server asked in place of another is not called a liar for what that one 
   const [first, second] = [house.inUse(), secondOf(house)];
   const when = (method: string) => method === 'blockchain.transaction.get_merkle';
   const refusal = first.inject({ kind: 'error', code: 1, message: 'no', when });
-  // As of one that does not look at the height it is asked about.
+  // As from a server that ignores the height in the request.
   second.inject({ kind: 'lie', about: 'merkle' });
-  // Nor does it name that place itself.
+  // Its own history does not name that place.
   const isHistory = (method: string) => method === getHistory;
   second.inject({ kind: 'error', code: 1, message: 'no', when: isHistory });
   house.pay(address, 5_000);
@@ -307,7 +307,7 @@ test('a server asked in place of another is not called a liar for what that one 
 test('what a second server alone names, and refuses once to show, is asked of it again in a minute', async () => {
   const house = await openReady(2);
   const address = await house.newAddress();
-  // So many that the rounds do not come by each minute.
+  // So many addresses that no sweep reaches each one every minute.
   for (let count = 0; count < 40; count += 1) await house.newAddress();
   await house.settle();
   house.inUse().inject({ kind: 'omit', scripthashes: [hashOf(address) as never], deny: true });

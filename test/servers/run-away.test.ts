@@ -1,4 +1,4 @@
-// One server that lies about addresses which nobody was given must not drive a wallet's counter away.
+// One server that lies about addresses that were not issued must not drive a wallet's counter away.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -16,7 +16,7 @@ afterEach(cleanUp);
 
 const addressAt = (index: number): string => deriveAddress(merchantKey(), 0, index)?.address ?? '';
 
-/** Each address from an index on has a transaction that pays it, invented; `height` 0 is in no block. */
+/** Each address from an index on has an invented payment; `height` 0 is unconfirmed. */
 function invent(from: number, { height = 0, shows = true, count = 150 } = {}): Lie {
   const made = new Map<Scripthash, Buffer>();
   for (let index = from; index < from + count; index += 1) {
@@ -38,7 +38,7 @@ function invent(from: number, { height = 0, shows = true, count = 150 } = {}): L
   };
 }
 
-/** Asks for addresses as a shop does, some seconds apart. */
+/** Requests addresses as a shop does, some seconds apart. */
 async function indexesOf(house: Lying, count: number): Promise<number[]> {
   const { store, watcher, world } = house;
   const indexes: number[] = [];
@@ -71,7 +71,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
     await house.start();
     if (servers > 1) await bothLive(house);
-    // Later it may be left, because it names payments to issued addresses that nobody shows.
+    // Later it may be left, because it names unshown payments to issued addresses.
     expect(house.inUse()).toBe(house.liars[0]);
     const indexes = await indexesOf(house, 30);
     expect(indexes.at(-1)).toBeLessThanOrEqual(34);
@@ -175,7 +175,7 @@ describe('an address that another program has used', () => {
 });
 
 describe('addresses that are asked about again', () => {
-  /** So many are marked as used by a block, of which nothing is said later. */
+  /** A block marks so many indexes as used, and no server reports them later. */
   async function marked(count: number): Promise<Lying> {
     const house = await prepareLying();
     await house.start();

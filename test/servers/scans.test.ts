@@ -1,5 +1,5 @@
-// A scan of a wallet, or of an xpub for its balance, of which a server answers all but a little: what was answered is
-// kept, the rest is asked of another server first, and a scan that cannot end says why.
+// A scan of a wallet, or of an xpub for its balance, at a server that leaves a little unanswered.
+// Answers are cached, another server is asked for the rest, and a scan that cannot end says why.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
@@ -27,7 +27,7 @@ const faults: Readonly<Record<string, Fault>> = {
   'never answered': { kind: 'hang' },
 };
 
-/** The histories of these addresses of the second wallet alone. */
+/** The histories of these addresses, of the second wallet alone. */
 function fail(server: SimulatedServer, fault: Fault, indexes: readonly number[]): () => void {
   const failing = new Set<unknown>(indexes.map((index) => hashes[index]));
   const when = (method: string, [first]: readonly unknown[]) =>
@@ -94,7 +94,7 @@ describe('the balance of an xpub of which one address is not told', () => {
     await house.settle();
     fail(house.inUse(), fault, [2]);
     let answer = { status: 503, body: {} };
-    // A search that takes long goes on behind its first answer.
+    // A long search goes on after its first response.
     for (let time = 0; answer.status === 503 && time < 3; time += 1) {
       let isAnswered = false;
       const asked = balanceOf(house).finally(() => {

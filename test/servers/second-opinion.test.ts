@@ -1,4 +1,4 @@
-// The second voice of an only server: a fresh connection to it, and the word of its node.
+// The second opinion with a single server: a fresh connection to it, and an answer of its node.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
@@ -25,7 +25,7 @@ test('a lost mempool is asked about over one fresh connection, which is closed a
   chain.evict(txid);
   await watcher.idle();
   expect(accepted() - before).toBe(1);
-  // Silence counts when it has lasted 30 s.
+  // An absence counts after 30 s.
   await world.advance(31_000);
   await watcher.idle();
   expect(states()).toEqual(new Set(['dropped']));
@@ -49,7 +49,7 @@ test('a payment that its histories leave out is there as long as its node says s
   }
   const isThere = [{ txid, state: 'unconfirmed' }];
   expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
-  // Only from now on nobody names it.
+  // It is unreported only from now on.
   chain.evict(txid);
   servers[0]?.notifyAll();
   await watcher.idle();
@@ -81,7 +81,7 @@ describe('very many small payments that vanish together, at one public server', 
       await world.advance(10_000);
     }
     expect(payments()).toHaveLength(count + 1);
-    // The server has forgiven that.
+    // The server has forgiven the cost.
     await world.advance(3_600_000);
     servers[0]?.clearLog();
     const dropped = () => payments().filter(({ state }) => state === 'dropped');

@@ -1,4 +1,4 @@
-// Which servers are used, what holds back a promotion to 2, and what an operator is told of it.
+// Which servers are used, what holds back a promotion to 2, and what an operator reads about it.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { networks } from '../../src/bitcoin/network.ts';
@@ -24,7 +24,7 @@ afterEach(cleanUp);
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** Up to the tick of the clock's next minutes, each worked up. */
+/** Lets minutes pass, and the work of each end. */
 async function minutes(watching: Watching, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute += 1) {
     await watching.world.advance(minuteMs - (watching.world.now() % minuteMs));
@@ -43,7 +43,7 @@ async function begin(options: WatchingOptions): Promise<Watching> {
 const live = ({ watcher }: Watching): number =>
   watcher.status().servers.filter(({ state }) => state === 'live').length;
 
-/** Which of the servers is watched, by its place. */
+/** The index of the watched server. */
 const place = ({ watcher, labels }: Watching): number =>
   labels.indexOf(watcher.status().server ?? '');
 
@@ -140,7 +140,7 @@ describe('P-163 a server whose tip is stale', () => {
     const watching = await begin({ network: signet, ownChains: true });
     const first = place(watching);
     watching.world.jumpWallClock(8 * hourMs + minuteMs);
-    // Both of them: then the one in use is kept.
+    // Both servers are in doubt: the watched one stays.
     await minutes(watching, 2);
     expect(place(watching)).toBe(first);
     expect(doubts(watching)).toEqual([
@@ -162,7 +162,7 @@ describe('P-163 a server whose tip is stale', () => {
 });
 
 describe('P-165 a server on another branch', () => {
-  /** Two chains that part: the one in use has the payment and more work. */
+  /** Two branches: the watched server's has the payment and more work. */
   async function disagreeing(): Promise<{
     watching: Watching;
     issued: IssuedAddress;
@@ -186,7 +186,7 @@ describe('P-165 a server on another branch', () => {
   test('three blocks back for half an hour: nothing is promoted to 2 until it ends', async () => {
     const { watching, issued, other } = await disagreeing();
     const { watcher, store, chains } = watching;
-    // A race until then: what was deep enough is final.
+    // It was a race until then: confirmed payments are final.
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
     await minutes(watching, 29);
     expect(watcher.status().holdReasons).toEqual([]);
@@ -207,7 +207,7 @@ describe('P-165 a server on another branch', () => {
     await watcher.idle();
     expect(rowOf(watching, late)).toMatchObject({ state: 'confirming' });
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
-    // It comes over to our chain: then all that waited is promoted.
+    // It moves to our chain: all payments that waited are promoted.
     await follow(watching, other);
     await minutes(watching, 2);
     expect(watcher.status().holdReasons).toEqual([]);
@@ -280,10 +280,10 @@ describe('P-165 a server on another branch', () => {
     expect(store.ledger.paymentsOf(1)).toMatchObject([{}, { txid, state: 'unconfirmed' }]);
   });
 
-  /** The server's chain becomes that of the other one: the first in the list that is longer. */
+  /** The server's chain becomes that of the first server in the list whose chain is longer. */
   async function follow(watching: Watching, other: number): Promise<void> {
     const { servers } = watching;
-    // Without its own blocks it is an ancestor of ours: that is lag, and no disagreement.
+    // Without its own blocks, its tip is an ancestor of ours: it lags, and does not disagree.
     servers[other]?.inject({ kind: 'lag', blocks: 3 });
     servers[other]?.notifyAll();
     await watching.watcher.idle();
@@ -359,7 +359,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     const [ours, theirs] = [chains[used], chains[1 - used]];
     ours?.mine(150);
     await watcher.idle();
-    // To anyone: so that no block is the same.
+    // To any script, so that no block is the same.
     theirs?.mine(160, { to: Uint8Array.of(0x51) });
     await minutes(watching, 1);
     expect(watcher.status().tipHeight).toBe(260);
@@ -375,14 +375,14 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     ours?.mine(3);
     await minutes(watching, 1);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
-    // On its way from one branch to the other it stands below both: that ends nothing.
+    // On its way from one branch to the other, its tip is below both: the hold goes on.
     watching.servers[1 - used]?.inject({ kind: 'lag', blocks: 160 });
     watching.servers[1 - used]?.notifyAll();
     await minutes(watching, 2);
     expect(doubts(watching)[1 - used]).toBe('it is 154 blocks behind');
     expect(watcher.status().holdReasons).toHaveLength(1);
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirming' });
-    // Ours leads again; the other one comes back to it.
+    // Our branch leads again, and the other server returns to it.
     ours?.mine(8);
     await minutes(watching, 2);
     expect(watcher.status().holdReasons).toEqual([]);
@@ -403,7 +403,7 @@ test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold
   const truth = house.server.inject({ kind: 'lie', about: 'merkle' });
   house.chain.mine(1);
   await house.world.until(() => house.running.health().electrum.server === null, 'the ban');
-  // The headers alone would make the first one final.
+  // The headers alone would make the first payment final.
   house.chain.mine(4);
   const before = house.server.count('server.version');
   for (let minute = 0; minute < 5; minute += 1) await house.world.advance(minuteMs);
@@ -416,7 +416,7 @@ test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold
   await house.settle();
   expect(house.statuses(early)).toEqual(['1', '2']);
   expect(house.statuses(late)).toEqual(['0', '1', '2']);
-  // Held back until it was seen that its proofs hold, then told at once; the ban is spoken of still.
+  // The payments waited until the proofs were true, then promoted at once. The ban remains.
   expect(house.running.health().warnings.join('\n')).not.toContain('has lied');
   expect(house.running.health().warnings.join('\n')).toContain('is banned until');
 });
@@ -572,7 +572,7 @@ test('a clean stop is no loss of servers: nothing is warned of', async () => {
   await house.settle();
   house.pay(await house.newAddress(), 5_000);
   await house.stop();
-  // Nor in the middle of connecting, following the chain and subscribing.
+  // The same in the middle of connecting, following the chain and subscribing.
   for (let turns = 0; turns < 8; turns += 1) {
     await house.start();
     for (let turn = 0; turn < turns; turn += 1) await house.world.turn();

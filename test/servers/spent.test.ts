@@ -1,5 +1,5 @@
-// Public servers that bill what they are asked, and addresses whose long histories change often: each server is spent
-// in a few minutes, and forgives it in an hour.
+// Public servers that bill requests, and addresses whose long histories change often. The budget of
+// each server is spent in a few minutes, and forgiven in an hour.
 
 import { afterEach, expect, test } from 'vitest';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';

@@ -1,4 +1,4 @@
-// What is subscribed, and the rounds that reach everything else.
+// Which addresses are subscribed, and the sweeps that reach the others.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
@@ -31,7 +31,7 @@ const other = ({ servers, inUse }: Watching): SimulatedServer => {
 
 async function minutes({ world, watcher }: Watching, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute += 1) {
-    // Up to the very tick: what it starts ends before the clock goes on.
+    // The work of each tick ends before the clock goes on.
     await world.advance(60_000 - (world.now() % 60_000));
     await watcher.idle();
   }
@@ -44,7 +44,7 @@ test('P-130 hot addresses are subscribed first, the newest of them before all, u
   const cold = await issue(store, 40, now - 8 * day);
   const ahead = await store.write((tx) => store.addresses.deriveAhead(tx, 1, 100));
   await watching.start();
-  // The wallet will issue 40 of them before what comes behind them.
+  // The wallet issues 40 of them before the later ones.
   expect(asked(servers[0])).toEqual([...hot.toReversed(), ...ahead.slice(38, 40).toReversed()]);
   expect(asked(servers[0]).filter((each) => cold.includes(each))).toEqual([]);
   expect(watcher.status().caughtUp).toBe(true);
@@ -90,7 +90,7 @@ test('P-127 S-16 every hot address is asked about at the second server in ten mi
   const second = other(watching);
   second.clearLog();
   await minutes(watching, 10);
-  // The daily round asks about one of them each minute as well.
+  // The daily round compares one of them each minute as well.
   expect(asked(second)).toHaveLength(95 + 10);
   expect(new Set(asked(second))).toEqual(new Set(hot));
 });
@@ -106,7 +106,7 @@ test('so is each that was issued long ago and has a payment that is not settled'
   const second = other(watching);
   second.clearLog();
   await minutes(watching, 10);
-  // The daily round asks about one of them each minute as well.
+  // The daily round compares one of them each minute as well.
   expect(asked(second)).toHaveLength(95 + 10);
   expect(new Set(asked(second))).toEqual(new Set(old));
 });
@@ -123,15 +123,15 @@ test('P-132 a round that a server holds up does not pile up, and goes on where i
   const reached = new Set(asked(second));
   second.clearLog();
   watching.inUse()?.clearLog();
-  // The share of a minute is 120; of those that are not answered, a batch at a time is asked about.
-  const silence = second.inject({ kind: 'hang', when: (name) => name === method });
+  // A minute's share is 120; unanswered addresses are compared a batch at a time.
+  const answerAgain = second.inject({ kind: 'hang', when: (name) => name === method });
   await world.advance(60_000);
   const unanswered = asked(second).filter((each) => each !== hot.at(-1));
   expect(unanswered).toHaveLength(50);
   expect(unanswered.filter((each) => reached.has(each))).toEqual([]);
-  silence();
+  answerAgain();
   await minutes(watching, 12);
-  // The same ones again, then what is left; the daily round alone goes over the newest meanwhile.
+  // The same addresses again, then the rest; only the daily round compares the newest meanwhile.
   const again = asked(second).slice(50);
   expect(again.filter((each) => !reached.has(each)).slice(0, 50)).toEqual(unanswered);
   const missing = hot.filter((each) => !reached.has(each) && !again.includes(each));
@@ -146,7 +146,7 @@ test('P-132 what a public server forgives sets the pace, and the rounds go on', 
   const second = other(watching);
   second.clearLog();
   await watching.world.advance(30 * 60_000);
-  // Ten mass requests a second, of which every other one unsubscribes.
+  // Ten bulk requests a second, of which every other one unsubscribes.
   expect(asked(second).length).toBeLessThan(30 * 60 * 5 + 1_000);
   expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
 });
@@ -174,7 +174,7 @@ test('P-131 what is issued meanwhile takes the place of what is coldest; the swe
     watcher.issued(issued.at(-1) as Scripthash);
     await watcher.idle();
     expect(subscribed()).toHaveLength(5);
-    // The hot ones outlast what nobody holds.
+    // Hot addresses stay longer than addresses that were not issued.
     if (count < 3) expect(subscribed()).toEqual(expect.arrayContaining([...hot, ...issued]));
   }
   expect(new Set(subscribed())).toEqual(new Set(issued.slice(-5)));
@@ -251,7 +251,7 @@ test('P-127 the second server is asked while the one in use takes very long to b
   watching.inUse()?.inject({ kind: 'delay', ms: 9_500, when: (name) => name === method });
   const { address = '', id = 0 } = store.addresses.byScripthash(oldest) ?? {};
   chain.pay([{ address, valueSat: 7_000 }]);
-  // Not up to what the server in use is asked: it would be waited for.
+  // The clock stops before the watched server is asked, because that would be waited for.
   for (let minute = 0; minute < 11; minute += 1) await watching.world.advance(60_000);
   expect(watcher.status().caughtUp).toBe(false);
   expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'unconfirmed' }]);
@@ -274,7 +274,7 @@ test('what the second server alone shows is not lost to a block that leaves mean
   const watching = await prepareWatching({ servers: 2 });
   const { chain, world, watcher, store } = watching;
   const [first = '' as Scripthash] = await issue(store, 1, now - day);
-  // So many that the rounds do not come by each minute.
+  // So many addresses that no sweep reaches each one every minute.
   await issue(store, 40, now - day);
   const { address = '', id = 0 } = store.addresses.byScripthash(first) ?? {};
   await watching.start();
@@ -304,8 +304,8 @@ test('at the limit, what lies in reserve displaces nobody, and is watched before
   await watching.start();
   for (let count = 0; count < 50; count += 1) {
     const [next] = store.addresses.ahead(1, 0, 1_000);
-    const told = servers[0]?.requests.filter(({ params }) => params[0] === next) ?? [];
-    expect(told.at(-1)?.method).toBe(method);
+    const requests = servers[0]?.requests.filter(({ params }) => params[0] === next) ?? [];
+    expect(requests.at(-1)?.method).toBe(method);
     const [issued] = await issue(store, 1, world.now());
     expect(issued).toBe(next);
     watcher.issued(issued as Scripthash);

@@ -1,5 +1,5 @@
-// An address with a longer history than any line that is read: it costs each server one connection, and the other
-// addresses nothing.
+// An address with a history that is longer than any response that is read. It costs each server one
+// connection, and the other addresses nothing.
 
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp } from '../support/files.ts';
@@ -22,7 +22,7 @@ const idLast = ({ id }: Message): Message => ({ result: items, ...(id !== undefi
 test.each([
   { name: 'that names its request first', servers: 1, tell: idFirst, losses: 1 },
   { name: 'that names its request first', servers: 2, tell: idFirst, losses: 2 },
-  // The first time it may have been the other one.
+  // The first time, the other request may have ended the connection.
   { name: 'that names its request last', servers: 2, tell: idLast, losses: 4 },
 ])('P-154 a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
   const house = await prepareLying({ servers });
@@ -32,21 +32,21 @@ test.each([
       ({ message, fields }) =>
         message === 'electrum server lost' && String(fields?.reason).endsWith('9 MB'),
     ).length;
-  const asked = () => [...told].filter((each) => each === flooded.scripthash).length;
-  const told: unknown[] = [];
+  const asked = () => [...scripts].filter((each) => each === flooded.scripthash).length;
+  const scripts: unknown[] = [];
   await house.start();
   await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
   const [flooded, other] = [await house.issue(), await house.issue()];
   const flood: Lie = ({ method, params: [of] }, message) => {
     if (method !== getHistory) return message;
-    told.push(of);
+    scripts.push(of);
     return of === flooded.scripthash ? tell(message) : message;
   };
   for (const liar of liars) liar.lie = flood;
   house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 1_000 })));
   for (let count = 1; count <= losses; count += 1) {
     await world.until(() => lost() >= count, `loss ${count}`);
-    // To a whole second, as a clock of this machine tells it.
+    // At a whole second of the clock.
     await world.advance(5_000 - (world.now() % 1_000));
   }
   await world.until(() => watcher.status().caughtUp, 'a session anew');
@@ -61,7 +61,7 @@ test.each([
   expect(asked()).toBe(losses);
   const reason = expect.stringContaining('a history of more than 9 MB');
   expect(watcher.status().failures).toMatchObject([{ scripts: 1, reason }]);
-  // The day after it may be shorter: at another server, or with longer lines.
+  // A day later the history may fit: at another server, or with longer responses.
   for (const liar of liars) liar.lie = undefined;
   for (let hour = 0; hour < 24; hour += 1) await world.advance(3_600_000);
   await house.minutes(11);

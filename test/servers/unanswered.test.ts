@@ -1,4 +1,4 @@
-// A server leaves some requests unanswered for minutes, goes on with all others, and is then well again.
+// A server leaves some requests unanswered for minutes, answers all others, and recovers.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
@@ -18,7 +18,7 @@ const issue = (store: TestStore, count: number, at: number): Promise<Scripthash[
     Array.from({ length: count }, () => store.addresses.issue(tx, at, 1, 1).scripthash),
   );
 
-const silence = (server: SimulatedServer | undefined, times?: number): (() => void) | undefined =>
+const hang = (server: SimulatedServer | undefined, times?: number): (() => void) | undefined =>
   server?.inject({
     kind: 'hang',
     when: (name) => name === subscribe,
@@ -29,7 +29,7 @@ async function minutes({ world }: Watching, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute += 1) await world.advance(60_000);
 }
 
-/** Pays an address behind the back of the server in use. @returns what became of it */
+/** Pays an address without the watched server. @returns its payments */
 function payHidden(watching: Watching, scripthash: Scripthash): () => string[] {
   const { chain, store } = watching;
   const { address = '', id = 0 } = store.addresses.byScripthash(scripthash) ?? {};
@@ -48,7 +48,7 @@ test.each([
     const [hot = '' as Scripthash] = await issue(watching.store, count, now - day);
     await watching.start();
     const second = watching.servers.find((each) => each !== watching.inUse());
-    const end = silence(second);
+    const end = hang(second);
     await minutes(watching, 5);
     end?.();
     const statesOf = payHidden(watching, hot);
@@ -60,7 +60,7 @@ test.each([
 test('P-158 the server in use leaves eight subscriptions unanswered at the start: what it hides is found', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const [, hot = '' as Scripthash] = await issue(watching.store, 30, now - day);
-  for (const server of watching.servers) silence(server, 8);
+  for (const server of watching.servers) hang(server, 8);
   watching.watcher.start();
   await minutes(watching, 2);
   const statesOf = payHidden(watching, hot);

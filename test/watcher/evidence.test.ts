@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import { createEvidenceMemory } from '../../src/watcher/evidence.ts';
 
 it('P-149 all that is open holds no more than the most together', () => {
-  const load = createEvidenceMemory(100, () => 0);
-  const [one, other] = [load.open(), load.open()];
+  const memory = createEvidenceMemory(100, () => 0);
+  const [one, other] = [memory.open(), memory.open()];
   expect([one.take(60), other.take(40), other.take(1), one.take(0)]).toEqual([
     ...[true, true, false, true],
   ]);
 });
 
 it('P-149 what is released makes room, once', () => {
-  const load = createEvidenceMemory(100, () => 0);
-  const [one, other] = [load.open(), load.open()];
+  const memory = createEvidenceMemory(100, () => 0);
+  const [one, other] = [memory.open(), memory.open()];
   one.take(60);
   other.take(40);
   one.release();
@@ -20,8 +20,8 @@ it('P-149 what is released makes room, once', () => {
 });
 
 it('what comes after its end takes no room', () => {
-  const load = createEvidenceMemory(100, () => 0);
-  const [one, other] = [load.open(), load.open()];
+  const memory = createEvidenceMemory(100, () => 0);
+  const [one, other] = [memory.open(), memory.open()];
   one.take(60);
   one.close();
   expect([one.take(1), other.take(100)]).toEqual([false, true]);

@@ -1,4 +1,4 @@
-// How long nobody has named a payment, where several pay one address.
+// Since when a payment is unreported, where several payments pay one address.
 
 import { expect, it } from 'vitest';
 import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
@@ -10,9 +10,9 @@ const [one, other] = ['01'.repeat(32) as Txid, '02'.repeat(32) as Txid];
 
 function begin() {
   const world = createTestWorld();
-  const looks: Scripthash[] = [];
-  const silence = createAbsenceTracker(world, (each) => looks.push(each));
-  return { world, looks, lasting: (...txids: Txid[]) => [...silence.lasting(script, txids)] };
+  const rechecks: Scripthash[] = [];
+  const absences = createAbsenceTracker(world, (each) => rechecks.push(each));
+  return { world, rechecks, lasting: (...txids: Txid[]) => [...absences.lasting(script, txids)] };
 }
 
 it('is counted anew for one that was named again while another one was not', async () => {
@@ -29,14 +29,14 @@ it('is counted anew for one that was named again while another one was not', asy
 });
 
 it('of one that begins during that of another is looked at when it may count', async () => {
-  const { world, looks, lasting } = begin();
+  const { world, rechecks, lasting } = begin();
   lasting(one);
   await world.advance(10_000);
   lasting(one, other);
   await world.advance(20_000);
-  expect(looks).toEqual([script]);
+  expect(rechecks).toEqual([script]);
   expect(lasting(one, other)).toEqual([one]);
   await world.advance(10_000);
-  expect(looks).toEqual([script, script]);
+  expect(rechecks).toEqual([script, script]);
   expect(lasting(one, other)).toEqual([one, other]);
 });

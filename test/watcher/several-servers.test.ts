@@ -1,4 +1,4 @@
-// Several servers at once: whose word is whose, and that none waits for another.
+// Several servers at once: each answers for itself, and none waits for another.
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
@@ -41,7 +41,7 @@ test('P-137 a false transaction is laid to the server that sent it, not to one a
   ]);
   expect(first).toMatchObject({ status: 'rejected', reason: expect.any(ServerLie) });
   expect(second).toMatchObject({ status: 'fulfilled' });
-  // What is true is not asked for again, whoever is in doubt.
+  // A true transaction is not fetched again, even if its server is in doubt.
   await proofs.output(liar.session, asked as Txid, script);
   expect(liar.peer.asked('blockchain.transaction.get')).toHaveLength(1);
 });
@@ -98,7 +98,7 @@ test('P-159 a chain that another server has begun and followed is not begun anew
   await chainSync.sync(quick.session, tip);
   expect(store.headers.tip()?.height).toBe(10);
   for (const answer of held.splice(0)) answer();
-  // Nor is it asked for the rest, which is known.
+  // It is not asked for the rest, which is known.
   await late;
   expect(store.headers.tip()?.height).toBe(10);
 });
@@ -106,7 +106,7 @@ test('P-159 a chain that another server has begun and followed is not begun anew
 test('P-121 payments of a block that left are looked at again though a later commit of it fails', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { store, world, watcher, chain } = watching;
-  // More than one commit decides on.
+  // More payments than one commit decides.
   const issued: IssuedAddress[] = [];
   for (let count = 0; count < 210; count += 1) issued.push(await store.issue());
   await watching.start();
@@ -146,7 +146,7 @@ test('a server that was lost while it was caught up with says nothing of the one
   await both();
   const write = store.database.write.bind(store.database);
   let goOn = (): void => {};
-  // A disk that takes its time with what is due behind the tip.
+  // A disk that is slow with the work after a new tip.
   store.database.write = (work, kind) => {
     store.database.write = write;
     return new Promise<void>((done) => {

@@ -1,4 +1,4 @@
-// A sweep on the session that addresses are subscribed on, while one of them is issued.
+// A sweep on the watched session, while one of its addresses is issued.
 
 import { afterEach, expect, it } from 'vitest';
 import { Budget } from '../../src/electrum/budget.ts';
@@ -15,14 +15,14 @@ afterEach(cleanUp);
 
 const subscribe = 'blockchain.scripthash.subscribe';
 const unsubscribe = 'blockchain.scripthash.unsubscribe';
-/** All mass requests that may go out at once to a server of somebody else. */
+/** All bulk requests that may go out at once to a public server. */
 const burst = 1_000;
 
 it('leaves an address subscribed that is handed over while the sweep gives it up', async () => {
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();
-  // It is not hot any more: one round alone comes to it.
+  // It is not hot any more, so only one round reaches it.
   const world = createTestWorld({ startAt: now + 2 * hotForMs });
   const budget = new Budget(world);
   const { scripthash } = await store.issue();
@@ -45,7 +45,7 @@ it('leaves an address subscribed that is handed over while the sweep gives it up
     ...{ world, store, subscriptions, queue, rebroadcast: { run: async () => {} } },
     servers: { current: session, caughtUp: session, other: () => undefined },
   });
-  // One is left, for the sweep's subscription.
+  // One request is left, for the sweep's subscription.
   const spent = { method: 'server.ping', text: '', bulk: true } as const;
   for (let left = burst; left > 1; left -= 1) budget.sent(spent);
   const swept = sweeps.sweep();

@@ -1,6 +1,6 @@
-// Large payments: a branch that reaches the root is not enough, the block's coinbase must stand as
-// deep. The forged block is what a dishonest miner would make: one of its "transactions" is an inner
-// node that hides another tree.
+// Large payments need more than an inclusion proof: the block's coinbase must have the same depth.
+// The forged block is a dishonest miner's: one of its transactions is an inner node of another
+// tree.
 
 import { concatBytes } from '@noble/hashes/utils.js';
 import { sha256x2 } from '@scure/btc-signer/utils.js';
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** `marker` makes each another one. */
+/** @param marker makes each transaction another one */
 function transaction(kind: 'coinbase' | 'payment', marker: number): Uint8Array {
   const raw = Buffer.alloc(62);
   raw.writeUInt32LE(2, 0);
@@ -62,7 +62,10 @@ interface Tree {
   readonly first: { readonly raw: Uint8Array; readonly merkle: readonly Uint8Array[] };
 }
 
-/** The verifier before a server that has one block with this tree. @param idAs how it calls the coinbase's id */
+/**
+ * Proofs at a server that has one block with this tree.
+ * @param idAs the server's field name for the coinbase's id
+ */
 async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
   const header = blockOn(root);
   const shown = (branch: readonly Uint8Array[]) => branch.map((node) => displayHex(node));

@@ -1,4 +1,4 @@
-// When addresses that were issued are watched: none is forgotten, and none waits for long.
+// When issued addresses are subscribed: none is forgotten, and none waits for long.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -12,12 +12,12 @@ const scripts = (from: number, count: number): Scripthash[] =>
 function begin() {
   const world = createTestWorld();
   const watched: { script: Scripthash; at: number }[] = [];
-  const newcomers = new NewAddresses({
+  const newAddresses = new NewAddresses({
     world,
     subscribe: (these) =>
       void watched.push(...these.map((script) => ({ script, at: world.monotonic() }))),
   });
-  return { world, watched, newcomers };
+  return { world, watched, newAddresses };
 }
 
 it('are each watched once, in order: fifty in a row at once, the rest when it is quiet or within a second', async () => {
@@ -26,7 +26,7 @@ it('are each watched once, in order: fifty in a row at once, the rest when it is
     pauseMs: fc.constantFrom(0, 1, 40, 99, 100, 250),
   });
   const course = fc.asyncProperty(fc.array(burst, { maxLength: 40 }), async (bursts) => {
-    const { world, watched, newcomers } = begin();
+    const { world, watched, newAddresses } = begin();
     const added: { script: Scripthash; at: number; atOnce: boolean }[] = [];
     let lastAt = 0;
     let inRow = 0;
@@ -36,10 +36,10 @@ it('are each watched once, in order: fifty in a row at once, the rest when it is
         inRow = at - lastAt >= 100 ? 1 : inRow + 1;
         lastAt = at;
         added.push({ script, at, atOnce: inRow <= 50 && watched.length === added.length });
-        newcomers.add(script);
+        newAddresses.add(script);
       }
       await world.advance(pauseMs);
-      expect(newcomers.isQuiet()).toBe(world.monotonic() - lastAt >= 100);
+      expect(newAddresses.isQuiet()).toBe(world.monotonic() - lastAt >= 100);
     }
     await world.advance(1_000);
     expect(watched.map(({ script }) => script)).toEqual(added.map(({ script }) => script));
@@ -52,13 +52,13 @@ it('are each watched once, in order: fifty in a row at once, the rest when it is
 });
 
 it('beyond fifty in a row wait until nobody has asked for a tenth of a second', async () => {
-  const { world, watched, newcomers } = begin();
-  expect(newcomers.isQuiet()).toBe(false);
+  const { world, watched, newAddresses } = begin();
+  expect(newAddresses.isQuiet()).toBe(false);
   await world.advance(5_000);
-  expect(newcomers.isQuiet()).toBe(true);
-  for (const script of scripts(0, 51)) newcomers.add(script);
+  expect(newAddresses.isQuiet()).toBe(true);
+  for (const script of scripts(0, 51)) newAddresses.add(script);
   await world.advance(50);
-  newcomers.add(scripts(51, 1)[0] as Scripthash);
+  newAddresses.add(scripts(51, 1)[0] as Scripthash);
   await world.advance(99);
   expect(watched.length).toBe(50);
   await world.advance(51);
@@ -66,9 +66,9 @@ it('beyond fifty in a row wait until nobody has asked for a tenth of a second', 
 });
 
 it('are not watched any more after a stop', async () => {
-  const { world, watched, newcomers } = begin();
-  for (const script of scripts(0, 51)) newcomers.add(script);
-  newcomers.stop();
+  const { world, watched, newAddresses } = begin();
+  for (const script of scripts(0, 51)) newAddresses.add(script);
+  newAddresses.stop();
   await world.advance(2_000);
   expect(watched.length).toBe(50);
 });
