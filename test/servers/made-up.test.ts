@@ -354,7 +354,7 @@ describe('histories of nothing', () => {
     return { ...message, result: [{ tx_hash: of, height: 0, fee: 1 }] };
   };
 
-  test('P-148 do not silence the warning of unpaid addresses, response by a second server', async () => {
+  test('P-148 do not silence the warning of unpaid addresses, told by a second server', async () => {
     const house = await prepareLying();
     const { world, watcher, store } = house;
     await house.start();
