@@ -32,12 +32,12 @@ const block = (code: string): Markup => html`<pre><code>${code}</code></pre>`;
  * @param base scheme, host and port under which the shop reaches us
  */
 export const quickstartOf = (base: string): Markup => html`<h1>Take payments in your language</h1>
-  <p>A click on an example chooses all of it. Every operation: <a href="/docs">the API</a>.</p>
+  <p>A click on an example selects all of it. Every operation: <a href="/docs">the API</a>.</p>
   <h2>1. Ask for an address</h2>
   <p>
-    One for each order, with the API key of the dashboard, from your server and never from a browser. It is on
-    the disk before you are answered. <code>Idempotency-Key</code> gives the same address again when you repeat a
-    request that broke off.
+    Ask for one address for each order, with the API key of the dashboard, from your server and never from a
+    browser. It is on the disk before you get the answer. <code>Idempotency-Key</code> gives the same address again when you repeat a
+    failed request.
   </p>
   ${block(`curl -H "Authorization: Bearer $KEY" -H "Idempotency-Key: order-1001" ${base}/api/new_address`)}
   <p>
@@ -52,7 +52,7 @@ export const quickstartOf = (base: string): Markup => html`<h1>Take payments in 
   </p>
   ${block(`curl "${base}/api/price?currency=EUR"`)}
   <h2>2. Receive callbacks</h2>
-  <p>paygate asks for the Callback URL of your store as often as the payment changes, until you answer 200:</p>
+  <p>paygate requests the Callback URL of your store each time the payment changes, until you answer 200:</p>
   ${block('GET /paid?secret=tulip&status=2&addr=bc1q…&value=25000&txid=f418…')}
   ${meanings}
   <p>
@@ -71,9 +71,9 @@ export const quickstartOf = (base: string): Markup => html`<h1>Take payments in 
 const meanings = html`<table>
   <tr><th scope="col">status</th><th scope="col">the payment</th><th scope="col">your shop</th></tr>
   <tr><td>0</td><td>was seen, and is in no block yet</td><td>says “payment seen”, sends nothing</td></tr>
-  <tr><td>1</td><td>is in a block, but not as deep as your store asks for</td><td>waits</td></tr>
-  <tr><td>2</td><td>is as deep as your store asks for</td><td>counts it; ships when it is enough</td></tr>
-  <tr><td>-1</td><td>is gone after 1 or 2 was told (only where the store asks for it)</td><td>takes it back</td></tr>
+  <tr><td>1</td><td>is in a block, with fewer confirmations than your store requires</td><td>waits</td></tr>
+  <tr><td>2</td><td>has the confirmations that your store requires</td><td>counts it; ships when it is enough</td></tr>
+  <tr><td>-1</td><td>is gone after status 1 or 2 (only if your store asks for it)</td><td>takes it back</td></tr>
 </table>
 <p>
   Each payment has a status of its own, by <code>txid</code>: a customer may pay in two parts. A reorganisation
@@ -86,7 +86,7 @@ const checks = (base: string): Markup => html`<h2>3. Before you ship</h2>
     <li><code>addr</code> is the address of this order, and the one you kept, not one that the browser sent.</li>
     <li>The <code>value</code> of all payments of status 2 together is the price or more.</li>
     <li>The status is 2. Neither 0 nor 1 is a payment yet.</li>
-    <li>You answered 200 only after it was written down.</li>
+    <li>You answer 200 only after you stored it.</li>
   </ul>
   <p>
     <b>Send test callback</b> in the dashboard tries your receiver. When a callback seems to be missing, ask

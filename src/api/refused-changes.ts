@@ -51,7 +51,7 @@ export function createRefusedChanges(
         const refused = { keyId: key.id, at: now(), path, reason };
         await store.database.write((tx) => writeRefusedChange(tx, store.catalog, refused));
       } catch (fault) {
-        log.warn('a refused change could not be kept', { reason: reasonOf(fault) });
+        log.warn('a refused change could not be stored', { reason: reasonOf(fault) });
       }
     },
   };

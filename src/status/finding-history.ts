@@ -63,7 +63,7 @@ export class FindingHistory {
       await store.database.write((tx) => writeAlarmTimes(tx, store.catalog, times));
       this.#stored = text;
     } catch (error) {
-      log.warn('the times of alarms could not be kept', { reason: reasonOf(error) });
+      log.warn('the times of alarms could not be stored', { reason: reasonOf(error) });
     }
   }
 

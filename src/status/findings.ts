@@ -239,7 +239,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
     found.push({
       code: 'reversed-payment',
       since: reversed.firstAt,
-      fact: `${reversed.count} payment(s) were taken back in the last 7 days after 1 or 2 was told`,
+      fact: `${reversed.count} payment(s) were reversed in the last 7 days after the shop received status 1 or 2`,
       hint: '; hold back the goods of those orders, or ask those customers to pay again',
     });
   }
@@ -248,8 +248,8 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
     found.push({
       code: 'fallen-payment',
       since: fallen.firstAt,
-      fact: `${fallen.count} payment(s) are in no block any more after 1 or 2 was told: the chain was reorganised`,
-      hint: '; the shop was told 0: deliver nothing for them until they are told as 2 again',
+      fact: `${fallen.count} payment(s) fell out of the chain after the shop received status 1 or 2: the chain was reorganised`,
+      hint: '; the shop received 0: deliver nothing for them until they have status 2 again',
     });
   }
   const unclaimed = store.paymentCounts.unclaimed(now() - unclaimedShownMs);

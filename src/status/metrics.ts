@@ -107,7 +107,7 @@ function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts)
     },
     () => Object.entries(store.outbox.depths(maxCounted)),
   );
-  gauge(registry, 'paygate_callbacks_in_flight', 'Callback requests that are on the wire.', () =>
+  gauge(registry, 'paygate_callbacks_in_flight', 'In-flight callback requests.', () =>
     dispatcher.inFlight(),
   );
 }
@@ -115,20 +115,20 @@ function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts)
 function watchAttempts(registry: Registry): (report: AttemptReport) => void {
   const attempts = new Histogram({
     name: 'paygate_callback_attempt_seconds',
-    help: 'How long one callback request took, by how it ended.',
+    help: 'Duration of callback requests, by outcome.',
     labelNames: ['outcome'],
     buckets: attemptSeconds,
     registers: [registry],
   });
   const deliveries = new Histogram({
     name: 'paygate_callback_delivery_seconds',
-    help: 'From when a callback was owed until the shop answered 200.',
+    help: 'Time from the creation of a callback until the shop answered 200.',
     buckets: deliverySeconds,
     registers: [registry],
   });
   const exhausted = new Counter({
     name: 'paygate_callbacks_exhausted_total',
-    help: 'Callbacks that were given up since the start.',
+    help: 'Exhausted callbacks since the start.',
     registers: [registry],
   });
   return ({ outcome, durationMs, state, deliveredAfterMs }) => {
@@ -158,17 +158,17 @@ function watchServers(registry: Registry, { watcher }: MetricsParts): void {
   );
   perServer(
     'paygate_electrum_height_blocks',
-    'The newest block an Electrum server told of.',
+    'The newest block that an Electrum server announced.',
     ({ height }) => height,
   );
   perServer(
     'paygate_electrum_latency_seconds',
-    'How long an answer of an Electrum server takes, smoothed.',
+    'Smoothed response time of an Electrum server.',
     ({ latencyMs }) => latencyMs && latencyMs / 1000,
   );
   perServer(
     'paygate_electrum_doubted',
-    '1 while a connected Electrum server is not counted on.',
+    '1 while a connected Electrum server is not trusted.',
     ({ doubt }) => Number(doubt !== undefined),
   );
 }
@@ -196,7 +196,7 @@ function watchDatabase(registry: Registry, { store, watcher, ready }: MetricsPar
   gauge(
     registry,
     'paygate_dirty_addresses',
-    'Addresses whose history changed and is not worked up yet.',
+    'Addresses whose history changed and is not processed yet.',
     () => watcher.status().dirty,
   );
   gauge(
@@ -210,8 +210,13 @@ function watchDatabase(registry: Registry, { store, watcher, ready }: MetricsPar
   gauge(
     registry,
     'paygate_wal_bytes',
-    'What of the log is not in the file yet.',
+    'Bytes of the write-ahead log that are not in the database file yet.',
     database.walBytes,
   );
-  gauge(registry, 'paygate_disk_free_bytes', 'Free room on its disk.', database.freeBytes);
+  gauge(
+    registry,
+    'paygate_disk_free_bytes',
+    'Free bytes on the disk of the database.',
+    database.freeBytes,
+  );
 }

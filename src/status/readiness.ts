@@ -47,7 +47,7 @@ export function createReadiness({
         ? ['no address is issued: every wallet waits for a scan of the chain']
         : []),
       ...(trouble === undefined ? [] : [`callbacks do not leave: ${trouble}`]),
-      ...(unshown === undefined ? [] : [`payments are not told: ${unshown}`]),
+      ...(unshown === undefined ? [] : [`payments are not reported to shops: ${unshown}`]),
     ];
     return { ready: reasons.length === 0, reasons };
   };

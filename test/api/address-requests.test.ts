@@ -51,7 +51,7 @@ test('more than share a write, and than are derived ahead: each its own, and no 
   expect(new Set(rows.map(([, , address]) => address))).toEqual(new Set(given));
 });
 
-test('of several stores and wallets: each of its own, and whoever is refused is refused alone', async () => {
+test('several stores and wallets: each gets its own, and a refusal concerns its request only', async () => {
   const house = await openReady();
   const other = await house.addStore({
     key: merchantKey(2),

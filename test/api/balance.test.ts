@@ -184,7 +184,7 @@ test('P-33 100 addresses in one request, by GET and by POST, each paid or not', 
   expect((await house.ask('/api/balance', { method: 'POST', body })).body.response).toEqual(wanted);
 });
 
-test('P-38 more readings than are bearable are told to come back, and the rest of the API goes on', async () => {
+test('P-38 too many readings get 503, and the rest of the API goes on', async () => {
   const house = await openReady({ config: { foreignBalances: true } });
   const strangers = Array.from({ length: 200 }, (_, index) => at(0, index, merchantKey(9)).address);
   const end = house.server.inject({ kind: 'delay', ms: 60_000 });
@@ -302,7 +302,7 @@ test('without a server the answer is to come back', async () => {
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
 });
 
-test('P-10 P-38 a slow server: the client is told to come back, and then gets its answer', async () => {
+test('P-10 P-38 a slow server: the client gets 503 first, and then its answer', async () => {
   const house = await openReady();
   house.pay(await house.newAddress(), 4_000);
   await house.settle();
@@ -384,7 +384,7 @@ test('P-40 searchhistory: what is in no block stands in the order in which it wa
   expect(body.pending.map(({ txid }: { txid: string }) => txid)).toEqual(seen);
 });
 
-test('P-39 an address of which the server has told, and shown nothing yet, has no balance of 0', async () => {
+test('P-39 an address with a notified, unshown history has no balance of 0', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const when = (method: string) => method === 'blockchain.scripthash.get_history';
@@ -399,7 +399,7 @@ test('P-39 an address of which the server has told, and shown nothing yet, has n
   expect(await balances(house, address)).toEqual([[50_000, 0]]);
 });
 
-test('P-39 a payment counts as confirmed by its proof, not by the height that a server tells', async () => {
+test('P-39 a payment counts as confirmed by its proof, not by the height of a server', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 50_000);
@@ -488,7 +488,7 @@ test('tx_detail: a transaction that is gone says so, and is not to be replaced',
   expect(body).toMatchObject({ status: 'Unconfirmed', rbf: 0, dropped: true });
 });
 
-test('tx_detail: nobody is told to come back for one that nobody has any more', async () => {
+test('tx_detail: a transaction that no server has gets no 503', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const txid = house.pay(address, 50_000);

@@ -225,7 +225,7 @@ test('a rotation shuts what was open for the merchant keys before, also for one 
   }
 });
 
-test('S-01 what can spend is refused wherever a plugin writes it, and nothing of it is said or kept', async () => {
+test('S-01 what can spend is refused wherever a plugin writes it, and it is neither repeated nor stored', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const secret = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).privateExtendedKey;
@@ -311,7 +311,7 @@ test('P-51 S-04 a key of one store sees and changes that one alone', async () =>
   expect((await house.ask('/api/v2/stores', add)).status).toBe(403);
 });
 
-test('no store takes the callback URL of another, and a key of one store hears of no other', async () => {
+test('no store takes the callback URL of another, and a key of one store sees no other', async () => {
   const house = await openReady();
   const [first] = await house.withStore(async ({ catalog }) => catalog.stores());
   const taken = first?.callbackUrl ?? '';
@@ -351,7 +351,7 @@ const refusals = (house: TestApp) =>
 
 const kept = (house: TestApp) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
 
-test('P-06 a change that is refused while the window is open is in the log and kept, with its reason', async () => {
+test('P-06 a change that is refused while the window is open is logged and stored, with its reason', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const http_callback = 'https://127.0.0.1/?secret=t0ps3cret';
@@ -382,7 +382,7 @@ test('P-06 a change that is refused while the window is open is in the log and k
   }
 });
 
-test('P-06 what is logged and kept of it has no secret of a callback URL', async () => {
+test('P-06 its log entry and its stored reason have no secret of a callback URL', async () => {
   const house = await openReady();
   await allowPlugin(house);
   const broken = ['|', '&amp;', '&nbsp;', '\u200b', ' ', '"'];
@@ -396,7 +396,7 @@ test('P-06 what is logged and kept of it has no secret of a callback URL', async
   expect(refusals(house)).toHaveLength(broken.length);
 });
 
-test('without an open window, or without a valid key, nothing is kept', async () => {
+test('without an open window, or without a valid key, nothing is stored', async () => {
   const house = await openReady();
   const body = post({ name: 'Renamed' });
   await house.ask('/api/v2/stores/1', body);
@@ -410,7 +410,7 @@ test('without an open window, or without a valid key, nothing is kept', async ()
   expect(await kept(house)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });
 });
 
-test('a flood of refused changes is kept and logged a few times a minute', async () => {
+test('a flood of refused changes is stored and logged a few times a minute', async () => {
   const house = await openReady();
   await allowPlugin(house);
   for (let count = 0; count < 50; count += 1) {

@@ -130,7 +130,7 @@ describe('who is refused', () => {
     });
   });
 
-  test('is in the log for a key that has ended, however many strangers knock', async () => {
+  test('is in the log for a key that has ended, however many requests have no valid key', async () => {
     const house = await openReady();
     await house.withStore(({ keys, database }) =>
       database.write((tx) =>
@@ -221,7 +221,7 @@ test('P-03 P-08 P-21 what is too large or said twice is refused', async () => {
   expectError(await house.ask('/api/nothing'), 404);
 });
 
-test('P-11 P-19 P-20 the only store is meant where none is named, a name must fit; of several none is guessed', async () => {
+test('P-11 P-19 P-20 the only store is the default, a name must fit, and several have no default', async () => {
   const house = await openReady();
   for (const query of [
     '',
@@ -253,7 +253,7 @@ test('P-08 S-56 an answer never shows a stack, whatever is sent', async () => {
   }
 });
 
-test('S-47 health needs no key and tells no secret', async () => {
+test('S-47 health needs no key and shows no secret', async () => {
   const house = await openReady();
   const answer = await house.ask('/healthz', { headers: { Authorization: '' } });
   expect(answer.status).toBe(200);
@@ -269,7 +269,7 @@ test('S-47 health needs no key and tells no secret', async () => {
   expect(text).not.toContain('s3cr3t');
 });
 
-describe('who is no stranger is told why', () => {
+describe('details of health and readiness', () => {
   const trusted = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
   const degraded = { status: 'degraded', network: 'regtest' };
 
@@ -291,7 +291,7 @@ describe('who is no stranger is told why', () => {
   const isWhole = (answer: unknown) =>
     (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
 
-  test('S-48 this machine, a key that reads of all stores, a session; strangers are told whether', async () => {
+  test('S-48 are for this machine, a key for all stores, and a session; others see only the status', async () => {
     const house = await openDegraded(trusted);
     const far = { 'X-Forwarded-For': '203.0.113.9' };
     expect(await told(house, '/healthz', far)).toEqual(degraded);
@@ -321,7 +321,7 @@ describe('who is no stranger is told why', () => {
     expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
   });
 
-  test('S-49 the machine itself, and nobody who comes by a proxy of it or under a name of another', async () => {
+  test('S-49 are for this machine, not for clients of its proxy or under a foreign name', async () => {
     const house = await openDegraded();
     for (const headers of [
       { 'X-Forwarded-For': '127.0.0.1' },
@@ -387,7 +387,7 @@ describe('a request that a proxy may read in another way is refused', () => {
       socket.once('close', () => resolve(text));
     });
 
-  test('S-30 with two hosts, on every door', async () => {
+  test('S-30 with two hosts, on every listener', async () => {
     const house = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
     for (const port of [house.port, house.metricsPort ?? 0]) {
       for (const second of ['localhost', 'evil.example']) {
@@ -447,7 +447,7 @@ test('P-07 S-32 every answer is what it says it is, and no other method is known
   expect(status).toBe(404);
 });
 
-test('a bare request of one byte at a time holds nobody else up', async () => {
+test('a request of one byte at a time delays no other client', async () => {
   const house = await openReady();
   const slow = connect(house.port, '127.0.0.1');
   slow.write('GET /api/new_address HTTP/1.1\r\nHost');

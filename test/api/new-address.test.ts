@@ -22,7 +22,7 @@ const addKey = (house: TestApp, storeId: number, scope: KeyScope): Promise<strin
 const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
 const repeat = (key: string) => ({ headers: { 'Idempotency-Key': key } });
 
-test('a private key as an Idempotency-Key is refused: it would be kept in the file', async () => {
+test('a private key as an Idempotency-Key is refused: it would be stored', async () => {
   const house = await openReady();
   const wif = 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn';
   const { status, body } = await house.ask('/api/new_address', repeat(wif));
@@ -36,7 +36,7 @@ test('a private key as an Idempotency-Key is refused: it would be kept in the fi
   expect(kept).toEqual([]);
 });
 
-test('P-22 reset=1 gives the last address again while nobody has paid it', async () => {
+test('P-22 reset=1 gives the last address again while it is unpaid', async () => {
   const house = await openReady();
   const first = await house.ask('/api/new_address?reset=1');
   await house.world.advance(60_000);
@@ -89,7 +89,7 @@ test('P-22 reset=1 gives no address that was ever paid, also where the payment i
 const isHistory = (method: string): boolean => method === 'blockchain.scripthash.get_history';
 const withoutHistories = { kind: 'error', code: 1, message: 'busy', when: isHistory } as const;
 
-test('P-22 reset=1 gives a new one while the server has told of a history that it does not show', async () => {
+test('P-22 reset=1 gives a new one while the server has notified a history that it does not show', async () => {
   const house = await openReady();
   const first = await house.newAddress();
   house.server.inject(withoutHistories);
@@ -109,7 +109,7 @@ test('P-22 reset=1 gives a new one after a downtime whose histories are still on
   expect(await house.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('P-23 an address of which the server has told, and shown nothing yet, is left out', async () => {
+test('P-23 an address with a notified, unshown history is left out', async () => {
   const house = await openReady();
   const [, , next] = firstAddresses(merchantKey(), 3);
   await house.newAddress();
@@ -208,7 +208,7 @@ test('P-11 P-27 the gap limit refuses where the setting says so, and a payment o
   expect((await house.ask('/api/new_address')).status).toBe(200);
 });
 
-test('P-10 P-12 a key that asks too often is told when to come back; others are not held up', async () => {
+test('P-10 P-12 a key that asks too often gets a Retry-After; others are not delayed', async () => {
   const house = await openReady({ config: { limitNewAddress: { perMinute: 60, burst: 2 } } });
   const other = await addKey(house, 1, 'address-only');
   await house.newAddress();

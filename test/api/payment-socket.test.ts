@@ -47,7 +47,7 @@ const refusal = (house: TestApp, path: string, headers = {}): Promise<number> =>
     });
   });
 
-test('P-43 a page hears of each change, once it is committed', async () => {
+test('P-43 a page is notified of each change, once it is committed', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   const page = await openPage(house, address);
@@ -64,7 +64,7 @@ test('P-43 a page hears of each change, once it is committed', async () => {
   page.socket.close();
 });
 
-test('P-43 a page that comes late is told the latest state at once', async () => {
+test('P-43 a page that connects late gets the latest state at once', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 12_000);
@@ -76,7 +76,7 @@ test('P-43 a page that comes late is told the latest state at once', async () =>
   page.socket.close();
 });
 
-test('P-43 a page that comes late is told of the payment that stands, not of one that is gone', async () => {
+test('P-43 a page that connects late gets the payment that stands, not one that is gone', async () => {
   const house = await openReady();
   const address = await house.newAddress();
   house.pay(address, 12_000);

@@ -432,7 +432,7 @@ test('P-59 a reversed payment: since that moment, listed apart from replaced one
   await house.world.advance(2 * minuteMs);
   await house.settle();
   const banner = await alarm(visitor, 'reversed-payment');
-  expect(banner?.text).toMatch(/1 payment\(s\) were taken back.*Hold back the goods/);
+  expect(banner?.text).toMatch(/1 payment\(s\) were reversed.*Hold back the goods/);
   const changedAt = await house.withStore(
     async ({ paymentView: paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
   );
@@ -475,7 +475,9 @@ test.each([1, 2])(
     await house.settle();
     expect(house.statuses(address).at(-1)).toBe('0');
     const banner = await alarm(visitor, 'fallen-payment');
-    expect(banner?.text).toContain('1 payment(s) are in no block any more after 1 or 2 was told');
+    expect(banner?.text).toContain(
+      '1 payment(s) fell out of the chain after the shop received status 1 or 2',
+    );
     expect(banner?.text).toContain('Hold back');
     const { changedAt } = await house.withStore(async ({ paymentView: paymentDesk }) =>
       paymentDesk.payment(1),
@@ -483,8 +485,8 @@ test.each([1, 2])(
     expect(banner?.since).toBe(iso(changedAt));
     await expectLinked(visitor, banner, '/payments?state=unconfirmed');
     const [warning = ''] = house.running.health().warnings;
-    expect(warning).toContain('in no block any more');
-    expect(warning).toContain('until they are told as 2 again');
+    expect(warning).toContain('fell out of the chain');
+    expect(warning).toContain('until they have status 2 again');
     house.chain.mine(1);
     await house.settle();
     expect(house.statuses(address).at(-1)).toBe('1');

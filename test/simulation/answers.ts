@@ -117,10 +117,10 @@ async function wrongHealth(
   const has = (action: string): boolean => run.steps.some((each) => each.includes(`${action}: `));
   const explained: readonly [RegExp, boolean][] = [
     [/is a copy|was restored|older/, run.restoredAt > 0 || run.copies.length > 0],
-    [/taken back in the last 7 days/, payments.some(({ state }) => state === 'dropped')],
+    [/reversed in the last 7 days/, payments.some(({ state }) => state === 'dropped')],
     // A shop that did not answer may have heard of the 1 that the 0 overtook, or not.
     [
-      /in no block any more after/,
+      /fell out of the chain after/,
       all.some(({ depth, txid }) => depth === 0 && run.deepest.has(txid)),
     ],
     [/no shop is told of them/, all.some(({ forgotten }) => forgotten)],

@@ -45,7 +45,7 @@ test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until on
   expect(warnings(house)).toEqual([]);
 });
 
-test('strangers who ask on have the unpaid ones of a wallet counted every 5 seconds, and after each that is given out', async () => {
+test('the unpaid addresses of a wallet are counted at most every 5 seconds, and after each issued one', async () => {
   const house = await openApp();
   await untilReady(house);
   const [paid = ''] = await issue(house, 15);
@@ -72,7 +72,7 @@ test('P-27 P-108 money beyond the gap limit stays worth a warning after it has c
   expect(warnings(house)).toEqual([]);
 });
 
-test('a wallet that is set to more is warned of later, and plugins are told', async () => {
+test('a larger --wallet-gap warns later, and plugins see it', async () => {
   const house = await openApp({ config: { walletGap: 60 } });
   await untilReady(house);
   const issued = await issue(house, 54);
@@ -126,7 +126,7 @@ test('a shop that cannot be reached is named by its host, with what waits, until
   expect(warnings(house)).toEqual([]);
 });
 
-test('P-14 a proxy that nobody named is, once for all its clients, and what it says is not repeated', async () => {
+test('P-14 an unlisted proxy is reported once for all its clients, without the values of its headers', async () => {
   const house = await openApp();
   await untilReady(house);
   const from = (client: string) =>
@@ -143,7 +143,7 @@ test('P-14 a proxy that nobody named is, once for all its clients, and what it s
   expect(warnings(house)).toEqual([]);
 });
 
-test('a stranger from the internet is taken for a proxy where a key of ours comes by it', async () => {
+test('a peer from the internet counts as a proxy when it brings a valid key', async () => {
   const house = await openApp();
   await untilReady(house);
   const come = async (remoteAddress: string, key: string) => {

@@ -88,7 +88,7 @@ test('no label holds an address, a transaction, a URL or a secret', async () => 
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-test('S-33 it answers on its own door alone, and only where that is asked for', async () => {
+test('S-33 it answers on its own listener only, and only if that is set', async () => {
   const house = await openApp({ config });
   expect((await house.ask('/metrics')).status).toBe(404);
   const door = `http://127.0.0.1:${house.metricsPort}`;
@@ -132,7 +132,7 @@ test('a scrape reads indexes and never a table', async () => {
   for (const { detail } of plans) expect(detail).toMatch(/COVERING INDEX|^SEARCH callbacks$/);
 });
 
-test('their door is paygate itself: no callback goes there', async () => {
+test('their listener belongs to paygate: no callback goes there', async () => {
   const port = await freePort();
   const house = await openApp({
     config: { metricsListen: { host: '127.0.0.1', port } },

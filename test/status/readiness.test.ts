@@ -70,7 +70,7 @@ test('not while a server does not show the transaction that a history names', as
   await house.world.advance(minuteMs);
   await house.settle();
   const fault = 'the server refused blockchain.transaction.get: no txindex (2)';
-  const reasons = [`payments are not told: ${house.labels[0]}: ${fault}`];
+  const reasons = [`payments are not reported to shops: ${house.labels[0]}: ${fault}`];
   expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
   expect(house.world.logs).toContainEqual({
     level: 'warn',

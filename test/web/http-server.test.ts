@@ -77,7 +77,7 @@ describe('an offer to speak', () => {
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('WebSocket that is refused does not keep the door open', async () => {
+  it('WebSocket that is refused does not delay the close', async () => {
     const listener = await openListener(() => new Response('no', { status: 404 }));
     const path = '/payment/nobody';
     const socket = await visit(listener.port, `GET ${path} HTTP/1.1`, ...offer('websocket'));
@@ -85,18 +85,15 @@ describe('an offer to speak', () => {
     await listener.close();
   });
 
-  it.each(['HEAD', 'DELETE', 'GET'])(
-    'WebSocket takes no address unheard with %s',
-    async (method) => {
-      const house = await openApp();
-      await untilReady(house);
-      const line = `${method} /api/new_address HTTP/1.1`;
-      const key = `Authorization: Bearer ${house.apiKey}`;
-      const answer = await heard(await visit(house.port, line, key, ...offer('websocket')));
-      const issued = await house.withStore(async ({ database }) => countIssued(database));
-      expect([issued, answer.includes('bcrt1')]).toEqual(method === 'GET' ? [1, true] : [0, false]);
-    },
-  );
+  it.each(['HEAD', 'DELETE', 'GET'])('WebSocket issues no address with %s', async (method) => {
+    const house = await openApp();
+    await untilReady(house);
+    const line = `${method} /api/new_address HTTP/1.1`;
+    const key = `Authorization: Bearer ${house.apiKey}`;
+    const answer = await heard(await visit(house.port, line, key, ...offer('websocket')));
+    const issued = await house.withStore(async ({ database }) => countIssued(database));
+    expect([issued, answer.includes('bcrt1')]).toEqual(method === 'GET' ? [1, true] : [0, false]);
+  });
 });
 
 describe('a client that names no host', () => {
