@@ -11,18 +11,18 @@ import { openTestStore } from '../support/store.ts';
 afterEach(closeApps);
 afterEach(cleanUp);
 
-const askTogether = (house: TestApp, asked: readonly (readonly [string, string?])[]) =>
+const askTogether = (app: TestApp, asked: readonly (readonly [string, string?])[]) =>
   Promise.all(
     asked.map(([query, idempotencyKey]) =>
-      house.ask(`/api/new_address${query}`, {
+      app.ask(`/api/new_address${query}`, {
         ...(idempotencyKey && { headers: { 'Idempotency-Key': idempotencyKey } }),
       }),
     ),
   );
 
 /** Issued rows, by index. */
-const issuedRows = (house: TestApp) =>
-  house.withStore(async ({ database }) =>
+const issuedRows = (app: TestApp) =>
+  app.withStore(async ({ database }) =>
     (
       database.orm.$client
         .prepare(
@@ -39,41 +39,41 @@ const issuedRows = (house: TestApp) =>
   );
 
 test('more than share a write, and than are derived ahead: each its own, and no index left out', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const answers = await askTogether(
-    house,
+    app,
     Array.from({ length: 250 }, () => [''] as const),
   );
   const given = answers.map(({ body }) => body.address);
   expect(new Set(given).size).toBe(250);
-  const rows = await issuedRows(house);
+  const rows = await issuedRows(app);
   expect(rows.map(([, index]) => index)).toEqual(Array.from({ length: 250 }, (_, index) => index));
   expect(new Set(rows.map(([, , address]) => address))).toEqual(new Set(given));
 });
 
 test('several stores and wallets: each gets its own, and a refusal concerns its request only', async () => {
-  const house = await openReady();
-  const other = await house.addStore({
+  const app = await openReady();
+  const other = await app.addStore({
     key: merchantKey(2),
     startIndex: 0,
-    callbackUrl: `${house.receiver.origin}/second`,
+    callbackUrl: `${app.receiver.origin}/second`,
   });
-  const twin = await house.addStore({ callbackUrl: `${house.receiver.origin}/third` });
-  const bare = await house.addStore({ callbackUrl: `${house.receiver.origin}/fourth` });
-  await house.withStore(({ catalog, database }) =>
+  const twin = await app.addStore({ callbackUrl: `${app.receiver.origin}/third` });
+  const bare = await app.addStore({ callbackUrl: `${app.receiver.origin}/fourth` });
+  await app.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, bare.id, { walletId: null })),
   );
   const queries = ['s3cr3t', 'second', 'third', 'fourth', 'nowhere'];
   const asked = Array.from({ length: 40 }, (_, at) => queries[at % queries.length] ?? '');
   const answers = await askTogether(
-    house,
+    app,
     asked.map((part) => [`?match_callback=${part}`] as const),
   );
   const codes = asked.map((part, at) => [part, answers[at]?.body.error?.code] as const);
   for (const [part, code] of codes) {
     expect(code).toBe({ fourth: 1001, nowhere: 1003 }[part]);
   }
-  const rows = await issuedRows(house);
+  const rows = await issuedRows(app);
   const storeOf = new Map(rows.map(([, , address, storeId]) => [address, storeId]));
   const expected = { s3cr3t: 1, second: other.id, third: twin.id };
   for (const [at, part] of asked.entries()) {
@@ -85,8 +85,8 @@ test('several stores and wallets: each gets its own, and a refusal concerns its 
 });
 
 test('with idempotency keys and resets among them: the same key the same address, all others their own', async () => {
-  const house = await openReady();
-  const answers = await askTogether(house, [
+  const app = await openReady();
+  const answers = await askTogether(app, [
     [''],
     ['', 'order 1'],
     [''],
@@ -98,7 +98,7 @@ test('with idempotency keys and resets among them: the same key the same address
   const [a, first, b, again, second, , c] = answers.map(({ body }) => body.address);
   expect(again).toBe(first);
   expect(new Set([a, b, c, first, second]).size).toBe(5);
-  expect(new Set((await issuedRows(house)).map(([, , address]) => address))).toEqual(
+  expect(new Set((await issuedRows(app)).map(([, , address]) => address))).toEqual(
     new Set(answers.map(({ body }) => body.address)),
   );
 });
@@ -133,9 +133,9 @@ test('reset=1 gives no address that another request of the moment gets', async (
 });
 
 test('the gap limit counts those of the same moment', async () => {
-  const house = await openReady({ config: { refuseGap: 3 } });
+  const app = await openReady({ config: { refuseGap: 3 } });
   const answers = await askTogether(
-    house,
+    app,
     Array.from({ length: 5 }, () => [''] as const),
   );
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 409, 409]);

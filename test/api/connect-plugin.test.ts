@@ -8,17 +8,17 @@ import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.
 
 afterEach(closeApps);
 
-const addKey = (house: TestApp, storeId: number, scope: KeyScope): Promise<string> =>
-  house.withStore(({ keys, database }) =>
+const addKey = (app: TestApp, storeId: number, scope: KeyScope): Promise<string> =>
+  app.withStore(({ keys, database }) =>
     database.write((tx) =>
-      keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
+      keys.add(tx, app.world.now(), { storeId, scope, secret: app.world.randomBytes(32) }),
     ),
   );
 
-const allowPlugin = (house: TestApp, keyId = 1): Promise<void> =>
-  house.withStore(({ keys, database }) =>
+const allowPlugin = (app: TestApp, keyId = 1): Promise<void> =>
+  app.withStore(({ keys, database }) =>
     database.write((tx) =>
-      keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 15 * 60_000),
+      keys.allowPlugin(tx, app.world.now(), keyId, app.world.now() + 15 * 60_000),
     ),
   );
 
@@ -30,8 +30,8 @@ const post = (body: unknown, headers = {}) => ({
 });
 
 test('P-18 P-45 the set-up wizard finds its store: wallets, stores, then an address', async () => {
-  const house = await openReady();
-  const wallets = await house.ask('/api/v2/wallets');
+  const app = await openReady();
+  const wallets = await app.ask('/api/v2/wallets');
   const account = merchantKey().account;
   const wallet = {
     id: 1,
@@ -41,59 +41,59 @@ test('P-18 P-45 the set-up wizard finds its store: wallets, stores, then an addr
     xpub_index: 0,
     gap_limit: 20,
   };
-  const created_at = Math.floor(house.world.now() / 1000);
+  const created_at = Math.floor(app.world.now() / 1000);
   expect(wallets.body).toEqual({ data: [{ ...wallet, created_at }] });
-  const one = await house.ask('/api/v2/wallets/1?balance=false');
+  const one = await app.ask('/api/v2/wallets/1?balance=false');
   expect(one.body).toEqual({ data: { ...wallet, created_at } });
-  const stores = await house.ask('/api/v2/stores?wallets=true');
-  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const stores = await app.ask('/api/v2/stores?wallets=true');
+  const http_callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
   expect(stores.body).toEqual({
     data: [{ id: 1, name: 'Shop', http_callback, wallets: [wallet] }],
   });
-  expect((await house.ask('/api/v2/stores')).body.data[0]).not.toHaveProperty('wallets');
-  expect((await house.ask('/api/v2/stores/1/wallets')).body).toEqual({ data: [wallet] });
-  const matched = await house.ask(
+  expect((await app.ask('/api/v2/stores')).body.data[0]).not.toHaveProperty('wallets');
+  expect((await app.ask('/api/v2/stores/1/wallets')).body).toEqual({ data: [wallet] });
+  const matched = await app.ask(
     `/api/new_address?match_callback=${encodeURIComponent(http_callback)}`,
   );
   expect(matched.status).toBe(200);
 });
 
 test('P-47 the test of a set-up uses up one address at most, however often it is pressed', async () => {
-  const house = await openReady();
-  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
-  const { data } = (await house.ask('/api/v2/stores?wallets=true')).body;
+  const app = await openReady();
+  const http_callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
+  const { data } = (await app.ask('/api/v2/stores?wallets=true')).body;
   const own = data.find((each: { http_callback: string }) => each.http_callback === http_callback);
   expect(own.wallets.map(({ crypto }: { crypto: string }) => crypto)).toEqual(['BTC']);
   const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
   const press = async (match: string) => {
     const query = `match_callback=${encodeURIComponent(match)}&reset=1&crypto=BTC`;
     const init = { method: 'POST', body: 'dummy', headers: form };
-    return (await house.ask(`/api/new_address?${query}`, init)).body;
+    return (await app.ask(`/api/new_address?${query}`, init)).body;
   };
   const first = await press(http_callback);
   expect(first).toMatchObject({ reset: 1, account: own.wallets[0].address });
-  await house.settle();
+  await app.settle();
   expect([await press(http_callback), await press('s3cr3t')]).toEqual([first, first]);
-  expect((await house.ask('/api/v2/wallets/1')).body.data.xpub_index).toBe(1);
+  expect((await app.ask('/api/v2/wallets/1')).body.data.xpub_index).toBe(1);
 });
 
 test('P-04 P-50 the set-up wizard finds no store: it makes one, attaches a wallet, asks for an address', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const http_callback = 'https://shop.example/?wc-api=WC_Gateway&secret=t0ken%20x';
-  const made = await house.ask('/api/v2/stores', post({ name: 'New shop', http_callback }));
+  const made = await app.ask('/api/v2/stores', post({ name: 'New shop', http_callback }));
   expect(made.status).toBe(200);
   expect(made.body.data).toEqual({ id: 2, name: 'New shop', http_callback, wallets: [] });
-  const early = await house.ask('/api/new_address?match_callback=t0ken%2520x');
+  const early = await app.ask('/api/new_address?match_callback=t0ken%2520x');
   expect(early.body.error).toMatchObject({ code: 1001 });
-  const attached = await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: '1' }));
+  const attached = await app.ask('/api/v2/stores/2/wallets', post({ wallet_id: '1' }));
   expect(attached.body.data.wallets).toMatchObject([{ id: 1, crypto: 'BTC' }]);
-  expect((await house.ask('/api/new_address?match_callback=t0ken%2520x')).status).toBe(200);
-  const detached = await house.ask('/api/v2/stores/2/wallets/1', { method: 'DELETE' });
+  expect((await app.ask('/api/new_address?match_callback=t0ken%2520x')).status).toBe(200);
+  const detached = await app.ask('/api/v2/stores/2/wallets/1', { method: 'DELETE' });
   expect(detached.body.data.wallets).toEqual([]);
-  expect((await house.ask('/api/v2/stores/2', { method: 'DELETE' })).status).toBe(200);
-  expect((await house.ask('/api/v2/stores/2')).status).toBe(404);
-  const actions = await house.withStore(async ({ audit }) =>
+  expect((await app.ask('/api/v2/stores/2', { method: 'DELETE' })).status).toBe(200);
+  expect((await app.ask('/api/v2/stores/2')).status).toBe(404);
+  const actions = await app.withStore(async ({ audit }) =>
     audit.list(10).map(({ keyId, action, storeId }) => [keyId, action, storeId]),
   );
   expect(actions).toEqual([
@@ -105,35 +105,35 @@ test('P-04 P-50 the set-up wizard finds no store: it makes one, attaches a walle
 });
 
 test('a store that is added again is the one that there is', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const http_callback = 'https://shop.example/paid?secret=tulip';
   const add = async (name: string) =>
-    (await house.ask('/api/v2/stores', post({ name, http_callback }))).body.data;
+    (await app.ask('/api/v2/stores', post({ name, http_callback }))).body.data;
   const made = await add('New shop');
   expect(await add('New shop')).toEqual(made);
-  await house.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
+  await app.ask('/api/v2/stores/2/wallets', post({ wallet_id: 1 }));
   expect(await add('Other name')).toMatchObject({ id: 2, name: 'New shop', wallets: [{ id: 1 }] });
-  expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(2);
-  await house.ask('/api/v2/stores/2', { method: 'DELETE' });
+  expect((await app.ask('/api/v2/stores')).body.data).toHaveLength(2);
+  await app.ask('/api/v2/stores/2', { method: 'DELETE' });
   expect(await add('Anew')).toMatchObject({ id: 3, name: 'Anew', wallets: [] });
 });
 
 test('S-50 the log of changes has the name that a store got where none was sent', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const http_callback = 'https://shop.example/paid?secret=tulip';
-  await house.ask('/api/v2/stores', post({ http_callback }));
-  const noted = await house.withStore(async ({ audit }) => audit.list(1));
+  await app.ask('/api/v2/stores', post({ http_callback }));
+  const noted = await app.withStore(async ({ audit }) => audit.list(1));
   expect(noted.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
     ['store.add', { name: 'shop.example', http_callback, client: '127.0.0.1' }],
   ]);
 });
 
 test('what changes nothing is in no log of changes', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
-  const http_callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const app = await openReady();
+  await allowPlugin(app);
+  const http_callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
   for (const [path, body] of [
     ['/api/v2/stores/1', {}],
     ['/api/v2/stores/1', { name: 'Shop', http_callback }],
@@ -141,93 +141,93 @@ test('what changes nothing is in no log of changes', async () => {
     ['/api/v2/stores', { http_callback }],
     ['/api/update_callback', { callback: http_callback, xpub: merchantKey().account }],
   ] as const) {
-    expect([path, (await house.ask(path, post(body))).status]).toEqual([path, 200]);
+    expect([path, (await app.ask(path, post(body))).status]).toEqual([path, 200]);
   }
-  const actions = () => house.withStore(async ({ audit }) => audit.list(10).map((e) => e.action));
+  const actions = () => app.withStore(async ({ audit }) => audit.list(10).map((e) => e.action));
   expect(await actions()).toEqual([]);
-  await house.ask('/api/v2/stores/1', post({ name: 'Shop 1' }));
+  await app.ask('/api/v2/stores/1', post({ name: 'Shop 1' }));
   expect(await actions()).toEqual(['store.change']);
 });
 
 test('P-02 P-05 P-48 an older plugin compares the callback with === and sets it with a form type', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const path = '/api/address?&no_balance=true&only_xpub=true&get_callback=true';
-  const before = await house.ask(path);
-  const callback = `${house.receiver.origin}/cb?secret=s3cr3t`;
+  const before = await app.ask(path);
+  const callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
   expect(before.body).toEqual([{ address: merchantKey().account, callback, tag: 'Shop' }]);
-  await allowPlugin(house);
+  await allowPlugin(app);
   const fresh = 'https://shop.example/callback?secret=%7Bab%7D&x=';
   const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
-  const changed = await house.ask(
+  const changed = await app.ask(
     '/api/update_callback',
     post({ callback: fresh, xpub: merchantKey().account }, form),
   );
   expect(changed.status).toBe(200);
-  expect((await house.ask(path)).body[0].callback).toBe(fresh);
+  expect((await app.ask(path)).body[0].callback).toBe(fresh);
 });
 
 test('writing is not open any longer for a clock that was ahead when it was opened', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const yearMs = 365 * 86_400_000;
-  house.world.jumpWallClock(yearMs);
-  await allowPlugin(house);
-  house.world.jumpWallClock(-yearMs);
-  expect((await house.ask('/api/v2/stores/1', post({ name: 'Thief' }))).status).toBe(403);
+  app.world.jumpWallClock(yearMs);
+  await allowPlugin(app);
+  app.world.jumpWallClock(-yearMs);
+  expect((await app.ask('/api/v2/stores/1', post({ name: 'Thief' }))).status).toBe(403);
 });
 
 test('a key that was revoked by a clock that was ahead is not valid again', async () => {
-  const house = await openReady();
-  const key = await addKey(house, 1, 'read');
-  await house.withStore(({ keys, database }) =>
-    database.write((tx) => keys.revoke(tx, house.world.now(), 2)),
+  const app = await openReady();
+  const key = await addKey(app, 1, 'read');
+  await app.withStore(({ keys, database }) =>
+    database.write((tx) => keys.revoke(tx, app.world.now(), 2)),
   );
-  house.world.jumpWallClock(-3_600_000);
-  expect((await house.ask('/api/v2/stores', as(key))).status).toBe(401);
+  app.world.jumpWallClock(-3_600_000);
+  expect((await app.ask('/api/v2/stores', as(key))).status).toBe(401);
 });
 
 test('P-49 S-02 writing is shut until it is opened for this key, and shut again after its time', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const body = post({ name: 'Renamed' });
-  const refused = await house.ask('/api/v2/stores/1', body);
+  const refused = await app.ask('/api/v2/stores/1', body);
   expect(refused.status).toBe(403);
   expect(refused.body.message).toContain('Connect a plugin');
   expect(refused.body.message).toContain('paygate plugin allow --minutes 15 --key 1');
-  const other = await addKey(house, 1, 'payments');
-  await allowPlugin(house, 2);
-  expect((await house.ask('/api/v2/stores/1', body)).status).toBe(403);
-  const allowed = await house.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
+  const other = await addKey(app, 1, 'payments');
+  await allowPlugin(app, 2);
+  expect((await app.ask('/api/v2/stores/1', body)).status).toBe(403);
+  const allowed = await app.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
   expect(allowed.body.data.name).toBe('Renamed');
-  house.world.jumpWallClock(15 * 60_000);
-  const late = await house.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
+  app.world.jumpWallClock(15 * 60_000);
+  const late = await app.ask('/api/v2/stores/1', { ...body, headers: as(other).headers });
   expect(late.status).toBe(403);
 });
 
 test('a rotation shuts what was open for the merchant keys before, also for one that was rotated already', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const body = post({ name: 'Renamed' });
   const rotate = (fill: number) =>
-    house.withStore(({ keys, database }) =>
+    app.withStore(({ keys, database }) =>
       database.write((tx) =>
         keys.rotateMerchantKey(
           tx,
-          house.world.now(),
+          app.world.now(),
           new Uint8Array(32).fill(fill),
           fill * 3_600_000,
         ),
       ),
     );
   for (const fill of [1, 2]) {
-    await allowPlugin(house);
-    expect((await house.ask('/api/v2/stores/1', body)).status).toBe(200);
+    await allowPlugin(app);
+    expect((await app.ask('/api/v2/stores/1', body)).status).toBe(200);
     await rotate(fill);
-    expect((await house.ask('/api/v2/stores/1', body)).status).toBe(403);
-    expect((await house.ask('/api/v2/stores')).status).toBe(200);
+    expect((await app.ask('/api/v2/stores/1', body)).status).toBe(403);
+    expect((await app.ask('/api/v2/stores')).status).toBe(200);
   }
 });
 
 test('S-01 what can spend is refused wherever a plugin writes it, and it is neither repeated nor stored', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const secret = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).privateExtendedKey;
   const words = `${'abandon '.repeat(11)}about`;
   const escaped = `{"name":"\\u0078${secret.slice(1)}"}`;
@@ -240,20 +240,20 @@ test('S-01 what can spend is refused wherever a plugin writes it, and it is neit
     ['/api/update_callback', JSON.stringify({ callback: 'https://shop.example/', xpub: secret })],
   ];
   for (const [path, body] of asked) {
-    const { status, body: answer } = await house.ask(path, { method: 'POST', body });
+    const { status, body: answer } = await app.ask(path, { method: 'POST', body });
     expect([path, status]).toEqual([path, 400]);
     expect(JSON.stringify(answer)).not.toMatch(/xprv|abandon/);
   }
-  const noted = await house.withStore(async ({ audit }) => audit.list(10));
+  const noted = await app.withStore(async ({ audit }) => audit.list(10));
   expect(noted.filter(({ action }) => action.startsWith('store.'))).toEqual([]);
-  expect(JSON.stringify(house.world.logs)).not.toMatch(/xprv|abandon/);
+  expect(JSON.stringify(app.world.logs)).not.toMatch(/xprv|abandon/);
 });
 
 test('P-04 P-50 P-71 what a plugin writes is judged as what the merchant writes', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const refused = async (path: string, body: unknown): Promise<number> =>
-    (await house.ask(path, post(body))).status;
+    (await app.ask(path, post(body))).status;
   expect(await refused('/api/v2/stores', { name: 'x' })).toBe(400);
   expect(await refused('/api/v2/stores', { http_callback: 'http://shop.example/' })).toBe(400);
   expect(await refused('/api/v2/stores', { http_callback: 'https://127.0.0.1/' })).toBe(400);
@@ -269,9 +269,9 @@ test('P-04 P-50 P-71 what a plugin writes is judged as what the merchant writes'
   expect(await refused('/api/v2/stores/0x1', { name: 'x' })).toBe(400);
   expect(await refused('/api/v2/stores/9', { name: 'x' })).toBe(404);
   expect(await refused('/api/v2/stores/abc', { name: 'x' })).toBe(400);
-  const text = await house.ask('/api/v2/stores/1', { method: 'POST', body: 'dummy' });
+  const text = await app.ask('/api/v2/stores/1', { method: 'POST', body: 'dummy' });
   expect(text.status).toBe(400);
-  expect(await house.withStore(async ({ audit }) => audit.list(10))).toEqual([]);
+  expect(await app.withStore(async ({ audit }) => audit.list(10))).toEqual([]);
 });
 
 test.each([
@@ -279,12 +279,12 @@ test.each([
   ['UTF-16', Buffer.from('\ufeff{"name":"Café"}', 'utf16le'), 'UTF-8'],
   ['half a character', Buffer.from('{"name":"\\ud83d"}'), 'name:'],
 ])('a name in %s is not kept as another one', async (_name, body, reason) => {
-  const house = await openReady();
-  await allowPlugin(house);
-  const refused = await house.ask('/api/v2/stores/1', { method: 'POST', body });
+  const app = await openReady();
+  await allowPlugin(app);
+  const refused = await app.ask('/api/v2/stores/1', { method: 'POST', body });
   expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(reason)]);
   const named = Buffer.from('\ufeff{"name":"Café \\ud83d\\ude00"}');
-  const { status, body: answer } = await house.ask('/api/v2/stores/1', {
+  const { status, body: answer } = await app.ask('/api/v2/stores/1', {
     method: 'POST',
     body: named,
   });
@@ -292,55 +292,55 @@ test.each([
 });
 
 test('P-51 S-04 a key of one store sees and changes that one alone', async () => {
-  const house = await openReady();
-  const callbackUrl = `${house.receiver.origin}/second`;
-  await house.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
-  const key = as(await addKey(house, 2, 'payments'));
-  await allowPlugin(house, 2);
-  const stores = await house.ask('/api/v2/stores?wallets=true', key);
+  const app = await openReady();
+  const callbackUrl = `${app.receiver.origin}/second`;
+  await app.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
+  const key = as(await addKey(app, 2, 'payments'));
+  await allowPlugin(app, 2);
+  const stores = await app.ask('/api/v2/stores?wallets=true', key);
   expect(stores.body.data.map((each: { id: number }) => each.id)).toEqual([2]);
-  expect((await house.ask('/api/v2/wallets', key)).body.data).toHaveLength(1);
-  expect((await house.ask('/api/v2/wallets/1', key)).status).toBe(404);
-  expect((await house.ask('/api/v2/stores/1', key)).status).toBe(404);
+  expect((await app.ask('/api/v2/wallets', key)).body.data).toHaveLength(1);
+  expect((await app.ask('/api/v2/wallets/1', key)).status).toBe(404);
+  expect((await app.ask('/api/v2/stores/1', key)).status).toBe(404);
   const write = { ...post({ name: 'Mine' }), headers: key.headers };
-  expect((await house.ask('/api/v2/stores/1', write)).status).toBe(404);
-  expect((await house.ask('/api/v2/stores/2', write)).status).toBe(200);
+  expect((await app.ask('/api/v2/stores/1', write)).status).toBe(404);
+  expect((await app.ask('/api/v2/stores/2', write)).status).toBe(200);
   const attach = { ...post({ wallet_id: 1 }), headers: key.headers };
-  expect((await house.ask('/api/v2/stores/2/wallets', attach)).status).toBe(404);
+  expect((await app.ask('/api/v2/stores/2/wallets', attach)).status).toBe(404);
   const add = { ...post({ http_callback: 'https://shop.example/' }), headers: key.headers };
-  expect((await house.ask('/api/v2/stores', add)).status).toBe(403);
+  expect((await app.ask('/api/v2/stores', add)).status).toBe(403);
 });
 
 test('no store takes the callback URL of another, and a key of one store sees no other', async () => {
-  const house = await openReady();
-  const [first] = await house.withStore(async ({ catalog }) => catalog.stores());
+  const app = await openReady();
+  const [first] = await app.withStore(async ({ catalog }) => catalog.stores());
   const taken = first?.callbackUrl ?? '';
-  const callbackUrl = `${house.receiver.origin}/second`;
+  const callbackUrl = `${app.receiver.origin}/second`;
   const key = merchantKey(2);
-  await house.addStore({ key, startIndex: 0, callbackUrl, name: 'Second' });
-  const own = as(await addKey(house, 2, 'payments'));
-  await allowPlugin(house);
+  await app.addStore({ key, startIndex: 0, callbackUrl, name: 'Second' });
+  const own = as(await addKey(app, 2, 'payments'));
+  await allowPlugin(app);
   const change = post({ http_callback: taken });
-  const refused = await house.ask('/api/v2/stores/2', change);
+  const refused = await app.ask('/api/v2/stores/2', change);
   expect([refused.status, refused.body.message]).toEqual([
     409,
     expect.stringContaining('store 1 "Shop" has this Callback URL already'),
   ]);
   const update = post({ callback: taken, xpub: key.account });
-  expect((await house.ask('/api/update_callback', update)).status).toBe(409);
+  expect((await app.ask('/api/update_callback', update)).status).toBe(409);
   // Plugins also send values that are set already, even if a database holds two equal stores.
-  await house.addStore({ name: 'Twin', callbackUrl });
+  await app.addStore({ name: 'Twin', callbackUrl });
   const same = post({ http_callback: callbackUrl, name: 'Renamed' });
-  expect((await house.ask('/api/v2/stores/2', same)).status).toBe(200);
-  await allowPlugin(house, 2);
-  const alone = await house.ask('/api/v2/stores/2', { ...change, ...own });
+  expect((await app.ask('/api/v2/stores/2', same)).status).toBe(200);
+  await allowPlugin(app, 2);
+  const alone = await app.ask('/api/v2/stores/2', { ...change, ...own });
   expect(alone.status).toBe(409);
   expect(alone.body.message).not.toContain('Shop');
 });
 
 /** The log entries of refused changes. */
-const refusals = (house: TestApp) =>
-  house.world.logs
+const refusals = (app: TestApp) =>
+  app.world.logs
     .filter(({ message }) => message === 'a request was refused')
     .map(({ level, fields }) => ({
       level,
@@ -349,20 +349,20 @@ const refusals = (house: TestApp) =>
       reason: fields.reason,
     }));
 
-const kept = (house: TestApp) => house.withStore(async ({ catalog }) => readRefusedChange(catalog));
+const kept = (app: TestApp) => app.withStore(async ({ catalog }) => readRefusedChange(catalog));
 
 test('P-06 a change that is refused while the window is open is logged and stored, with its reason', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const http_callback = 'https://127.0.0.1/?secret=t0ps3cret';
-  await house.ask('/api/v2/stores', post({ http_callback }));
+  await app.ask('/api/v2/stores', post({ http_callback }));
   const reason = expect.stringContaining('127.0.0.1 is a private address, which this store must');
-  expect(refusals(house)).toEqual([{ level: 'warn', path: '/v2/stores', key: 1, reason }]);
-  expect(await kept(house)).toEqual({
+  expect(refusals(app)).toEqual([{ level: 'warn', path: '/v2/stores', key: 1, reason }]);
+  expect(await kept(app)).toEqual({
     path: '/v2/stores',
     keyId: 1,
     reason,
-    at: house.world.now(),
+    at: app.world.now(),
   });
   const asked: [string, RequestInit, string][] = [
     ['/v2/stores/{id}', post({ name: 7 }), 'name:'],
@@ -376,54 +376,54 @@ test('P-06 a change that is refused while the window is open is logged and store
     ['/v2/stores', { method: 'POST', body: '{' }, 'The body is not JSON'],
   ];
   for (const [path, init, said] of asked) {
-    await house.ask(`/api${path.replace('{id}', '1').replace('{wid}', '8')}`, init);
+    await app.ask(`/api${path.replace('{id}', '1').replace('{wid}', '8')}`, init);
     const of = { path, reason: expect.stringContaining(said) };
-    expect([refusals(house).at(-1), await kept(house)]).toMatchObject([of, of]);
+    expect([refusals(app).at(-1), await kept(app)]).toMatchObject([of, of]);
   }
 });
 
 test('P-06 its log entry and its stored reason have no secret of a callback URL', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const broken = ['|', '&amp;', '&nbsp;', '\u200b', ' ', '"'];
   for (const text of broken) {
     const http_callback = `https://shop.example/?a=1${text}secret=t0ps3cret`;
-    const { status, body } = await house.ask('/api/v2/stores/1', post({ http_callback }));
+    const { status, body } = await app.ask('/api/v2/stores/1', post({ http_callback }));
     expect([text, status]).toEqual([text, 400]);
     expect(body.message).toMatch(/write it as|at character 26/);
-    expect(JSON.stringify([refusals(house), await kept(house)])).not.toContain('t0ps3cret');
+    expect(JSON.stringify([refusals(app), await kept(app)])).not.toContain('t0ps3cret');
   }
-  expect(refusals(house)).toHaveLength(broken.length);
+  expect(refusals(app)).toHaveLength(broken.length);
 });
 
 test('without an open window, or without a valid key, nothing is stored', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const body = post({ name: 'Renamed' });
-  await house.ask('/api/v2/stores/1', body);
-  expect(await kept(house)).toBeUndefined();
-  await allowPlugin(house);
-  await house.ask('/api/v2/stores/1', { ...body, ...as('pgk_wrong') });
-  expect(await kept(house)).toBeUndefined();
+  await app.ask('/api/v2/stores/1', body);
+  expect(await kept(app)).toBeUndefined();
+  await allowPlugin(app);
+  await app.ask('/api/v2/stores/1', { ...body, ...as('pgk_wrong') });
+  expect(await kept(app)).toBeUndefined();
   // The window is open for another key than that of the plugin.
-  const other = await addKey(house, 1, 'payments');
-  await house.ask('/api/v2/stores/1', { ...body, ...as(other) });
-  expect(await kept(house)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });
+  const other = await addKey(app, 1, 'payments');
+  await app.ask('/api/v2/stores/1', { ...body, ...as(other) });
+  expect(await kept(app)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });
 });
 
 test('a flood of refused changes is stored and logged a few times a minute', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   for (let count = 0; count < 50; count += 1) {
-    await house.ask('/api/v2/stores/9', post({ name: 'x' }));
+    await app.ask('/api/v2/stores/9', post({ name: 'x' }));
   }
-  expect(refusals(house)).toHaveLength(10);
+  expect(refusals(app)).toHaveLength(10);
 });
 
 test.each([' ', '\n', '\u200b', '\u00a0'])(
   'P-05 a callback URL with %j behind it is refused, not kept as another one',
   async (text) => {
-    const house = await openReady();
-    await allowPlugin(house);
+    const app = await openReady();
+    await allowPlugin(app);
     const http_callback = `https://shop.example/?secret=abc${text}`;
     const asked: [string, unknown][] = [
       ['/api/v2/stores', { http_callback }],
@@ -431,19 +431,19 @@ test.each([' ', '\n', '\u200b', '\u00a0'])(
       ['/api/update_callback', { callback: http_callback, xpub: merchantKey().account }],
     ];
     for (const [path, body] of asked) {
-      const answer = await house.ask(path, post(body));
+      const answer = await app.ask(path, post(body));
       expect([path, answer.status]).toEqual([path, 400]);
       expect(answer.body.message).toMatch(/^the callback URL ends with a .* \(U\+/);
     }
-    expect((await house.ask('/api/v2/stores')).body.data).toHaveLength(1);
+    expect((await app.ask('/api/v2/stores')).body.data).toHaveLength(1);
   },
 );
 test('P-52 S-03 a key that may not write sees no secret of a Callback URL; one for payments sees it byte for byte', async () => {
-  const house = await openReady();
-  const url = `${house.receiver.origin}/cb?secret=s3cr3t`;
-  const read = as(await addKey(house, 1, 'read'));
-  const payments = as(await addKey(house, 1, 'payments'));
-  const issuing = as(await addKey(house, 1, 'address-only'));
+  const app = await openReady();
+  const url = `${app.receiver.origin}/cb?secret=s3cr3t`;
+  const read = as(await addKey(app, 1, 'read'));
+  const payments = as(await addKey(app, 1, 'payments'));
+  const issuing = as(await addKey(app, 1, 'address-only'));
   const lists = [
     ...[
       '/api/v2/stores',
@@ -454,18 +454,18 @@ test('P-52 S-03 a key that may not write sees no secret of a Callback URL; one f
     ...['/api/address?no_balance=true&only_xpub=true&get_callback=true', '/api/v2/wallets'],
   ];
   for (const path of lists) {
-    expect(JSON.stringify((await house.ask(path, read)).body)).not.toContain('s3cr3t');
+    expect(JSON.stringify((await app.ask(path, read)).body)).not.toContain('s3cr3t');
   }
-  const redacted = `${house.receiver.origin}/cb?…`;
+  const redacted = `${app.receiver.origin}/cb?…`;
   const shownTo = async (init: RequestInit) => [
-    (await house.ask('/api/v2/stores', init)).body.data[0].http_callback,
-    (await house.ask('/api/v2/stores/1', init)).body.data.http_callback,
-    (await house.ask('/api/address?get_callback=true', init)).body[0].callback,
+    (await app.ask('/api/v2/stores', init)).body.data[0].http_callback,
+    (await app.ask('/api/v2/stores/1', init)).body.data.http_callback,
+    (await app.ask('/api/address?get_callback=true', init)).body[0].callback,
   ];
   expect(await shownTo(read)).toEqual([redacted, redacted, redacted]);
   expect(await shownTo(payments)).toEqual([url, url, url]);
   expect(await shownTo({})).toEqual([url, url, url]);
-  const refused = await house.ask('/api/new_address?match_account=none', issuing);
+  const refused = await app.ask('/api/new_address?match_account=none', issuing);
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([
     400,
     expect.not.stringContaining('s3cr3t'),
@@ -473,11 +473,11 @@ test('P-52 S-03 a key that may not write sees no secret of a Callback URL; one f
 });
 
 test('S-31 changes of stores are limited by key', async () => {
-  const house = await openReady();
-  await allowPlugin(house);
+  const app = await openReady();
+  await allowPlugin(app);
   const statuses: number[] = [];
   for (let count = 0; count < 121; count += 1) {
-    const { status } = await house.ask('/api/v2/stores/1', post({ name: `Shop ${count % 2}` }));
+    const { status } = await app.ask('/api/v2/stores/1', post({ name: `Shop ${count % 2}` }));
     statuses.push(status);
   }
   expect(statuses).toEqual([...Array(120).fill(200), 429]);

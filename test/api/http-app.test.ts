@@ -33,14 +33,14 @@ function expectError({ status, body, headers }: Reply, wanted: number, code = wa
 }
 
 test('P-16 an address comes with its time, its coin and its account', async () => {
-  const house = await openReady();
-  const { status, headers, body } = await house.ask('/api/new_address');
+  const app = await openReady();
+  const { status, headers, body } = await app.ask('/api/new_address');
   expect(status).toBe(200);
   expect(headers.get('Content-Type')).toMatch(/^application\/json/);
   expect(headers.get('Cache-Control')).toBe('no-store');
   expect(body).toEqual({
     address: expect.stringMatching(/^bcrt1q/),
-    time: Math.floor(house.world.now() / 1000),
+    time: Math.floor(app.world.now() / 1000),
     crypto: 'BTC',
     account: expect.stringMatching(/^tpub/),
   });
@@ -53,76 +53,76 @@ test.each([
   ['a key that was never made', `Bearer ${formatApiKey(new Uint8Array(32).fill(9))}`],
   ['an empty key', 'Bearer '],
 ])('P-01 P-09 %s is refused', async (_name, authorization) => {
-  const house = await openReady();
-  const answer = await house.ask('/api/new_address', { headers: { Authorization: authorization } });
+  const app = await openReady();
+  const answer = await app.ask('/api/new_address', { headers: { Authorization: authorization } });
   expectError(answer, 401);
   expect(answer.body.message).toBe('This function requires you to login');
 });
 
 test('a rotated key ends at once, or after its overlap', async () => {
-  const house = await openReady();
+  const app = await openReady();
   const rotate = (overlapMs: number) =>
-    house.withStore(({ keys, database }) =>
+    app.withStore(({ keys, database }) =>
       database.write((tx) =>
-        keys.rotateMerchantKey(tx, house.world.now(), house.world.randomBytes(32), overlapMs),
+        keys.rotateMerchantKey(tx, app.world.now(), app.world.randomBytes(32), overlapMs),
       ),
     );
   const second = await rotate(3_600_000);
   const withSecond = { headers: { Authorization: `Bearer ${second}` } };
-  expect((await house.ask('/api/new_address')).status).toBe(200);
-  expect((await house.ask('/api/new_address', withSecond)).status).toBe(200);
-  house.world.jumpWallClock(3_600_001);
-  expect((await house.ask('/api/new_address')).status).toBe(401);
+  expect((await app.ask('/api/new_address')).status).toBe(200);
+  expect((await app.ask('/api/new_address', withSecond)).status).toBe(200);
+  app.world.jumpWallClock(3_600_001);
+  expect((await app.ask('/api/new_address')).status).toBe(401);
   await rotate(0);
-  expect((await house.ask('/api/new_address', withSecond)).status).toBe(401);
+  expect((await app.ask('/api/new_address', withSecond)).status).toBe(401);
 });
 
 describe('who is refused', () => {
-  const refusalsOf = (house: TestApp) =>
-    house.world.logs.filter(({ message }) => message === 'a request was refused');
+  const refusalsOf = (app: TestApp) =>
+    app.world.logs.filter(({ message }) => message === 'a request was refused');
   const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
   const client = '127.0.0.1';
   const path = '/new_address';
 
   test('S-55 is in the log, with the key that it was, and never with its text', async () => {
-    const house = await openReady();
-    const { keys, reading } = await house.withStore(({ database, keys }) =>
+    const app = await openReady();
+    const { keys, reading } = await app.withStore(({ database, keys }) =>
       database.write((tx) => {
-        const reading = keys.add(tx, house.world.now(), {
+        const reading = keys.add(tx, app.world.now(), {
           ...{ storeId: 1, scope: 'read', secret: new Uint8Array(32).fill(7) },
         });
-        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0);
-        return { reading, keys: keys.list(house.world.now()).map(({ id }) => id) };
+        keys.rotateMerchantKey(tx, app.world.now(), new Uint8Array(32).fill(8), 0);
+        return { reading, keys: keys.list(app.world.now()).map(({ id }) => id) };
       }),
     );
     const unknown = formatApiKey(new Uint8Array(32).fill(9));
-    await house.ask('/api/new_address?secret=1', { headers: { Authorization: '' } });
-    await house.ask('/api/new_address', as(unknown));
-    await house.ask('/api/new_address');
-    await house.ask('/api/new_address', as(reading));
-    expect(refusalsOf(house).map(({ fields }) => fields)).toEqual([
+    await app.ask('/api/new_address?secret=1', { headers: { Authorization: '' } });
+    await app.ask('/api/new_address', as(unknown));
+    await app.ask('/api/new_address');
+    await app.ask('/api/new_address', as(reading));
+    expect(refusalsOf(app).map(({ fields }) => fields)).toEqual([
       { client, path, reason: 'no key' },
       { client, path, reason: 'an unknown key' },
       { client, path, reason: 'a key that has ended', key: 1 },
       { client, path, reason: expect.stringContaining('read'), key: expect.any(Number) },
     ]);
     expect(keys).not.toContain(1);
-    const log = JSON.stringify(house.world.logs);
-    for (const secret of [unknown, reading, house.apiKey, 'secret=1']) {
+    const log = JSON.stringify(app.world.logs);
+    for (const secret of [unknown, reading, app.apiKey, 'secret=1']) {
       expect(log).not.toContain(secret);
     }
   });
 
   test('fills no log: a few a minute, and how many there were besides', async () => {
-    const house = await openReady();
-    const refused = () => house.ask('/api/new_address', { headers: { Authorization: '' } });
+    const app = await openReady();
+    const refused = () => app.ask('/api/new_address', { headers: { Authorization: '' } });
     for (let count = 0; count < 30; count += 1) await refused();
-    expect(refusalsOf(house)).toHaveLength(10);
-    await house.world.advance(10_000);
+    expect(refusalsOf(app)).toHaveLength(10);
+    await app.world.advance(10_000);
     await refused();
     await refused();
-    expect(refusalsOf(house)).toHaveLength(11);
-    expect(refusalsOf(house).at(-1)?.fields).toEqual({
+    expect(refusalsOf(app)).toHaveLength(11);
+    expect(refusalsOf(app).at(-1)?.fields).toEqual({
       client,
       path,
       reason: 'no key',
@@ -131,17 +131,17 @@ describe('who is refused', () => {
   });
 
   test('is in the log for a key that has ended, however many requests have no valid key', async () => {
-    const house = await openReady();
-    await house.withStore(({ keys, database }) =>
+    const app = await openReady();
+    await app.withStore(({ keys, database }) =>
       database.write((tx) =>
-        keys.rotateMerchantKey(tx, house.world.now(), new Uint8Array(32).fill(8), 0),
+        keys.rotateMerchantKey(tx, app.world.now(), new Uint8Array(32).fill(8), 0),
       ),
     );
     const unknown = as(formatApiKey(new Uint8Array(32).fill(9)));
-    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address', unknown);
-    for (let count = 0; count < 15; count += 1) await house.ask('/api/new_address');
-    const ofShop = refusalsOf(house).filter(({ fields }) => fields?.key === 1);
-    expect(refusalsOf(house)).toHaveLength(20);
+    for (let count = 0; count < 15; count += 1) await app.ask('/api/new_address', unknown);
+    for (let count = 0; count < 15; count += 1) await app.ask('/api/new_address');
+    const ofShop = refusalsOf(app).filter(({ fields }) => fields?.key === 1);
+    expect(refusalsOf(app)).toHaveLength(20);
     expect(ofShop).toHaveLength(10);
     expect(ofShop[0]?.fields).toEqual({ client, path, reason: 'a key that has ended', key: 1 });
   });
@@ -167,27 +167,27 @@ test.each([
     { method: 'POST', body: 'dummy', headers: { 'Content-Type': 'application/json' } },
   ],
 ])('P-02 P-15 %s issues an address', async (_name, init) => {
-  const house = await openReady();
-  expect((await house.ask('/api/new_address?&', init)).status).toBe(200);
+  const app = await openReady();
+  expect((await app.ask('/api/new_address?&', init)).status).toBe(200);
 });
 
 test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) => {
-  const house = await openReady();
-  expectError(await house.ask('/api/new_address', { method }), 405);
+  const app = await openReady();
+  expectError(await app.ask('/api/new_address', { method }), 405);
 });
 
 test('P-15 HEAD burns no address', async () => {
-  const house = await openReady();
-  expect((await house.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
-  const issued = await house.withStore(async ({ database }) => countIssued(database));
+  const app = await openReady();
+  expect((await app.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
+  const issued = await app.withStore(async ({ database }) => countIssued(database));
   expect(issued).toBe(0);
 });
 
 test('HEAD is answered as its GET is, without a body, for who may read', async () => {
-  const house = await openReady();
-  const secret = house.world.randomBytes(32);
-  const read = await house.withStore(({ keys, database }) =>
-    database.write((tx) => keys.add(tx, house.world.now(), { storeId: 1, scope: 'read', secret })),
+  const app = await openReady();
+  const secret = app.world.randomBytes(32);
+  const read = await app.withStore(({ keys, database }) =>
+    database.write((tx) => keys.add(tx, app.world.now(), { storeId: 1, scope: 'read', secret })),
   );
   const headers = { Authorization: `Bearer ${read}` };
   for (const [path, status] of [
@@ -198,64 +198,64 @@ test('HEAD is answered as its GET is, without a body, for who may read', async (
     ['/api/update_callback', 405],
     ['/api/new_address', 405],
   ] as const) {
-    const answer = await house.ask(path, { method: 'HEAD', headers });
+    const answer = await app.ask(path, { method: 'HEAD', headers });
     expect([path, answer.status, answer.body]).toEqual([path, status, undefined]);
   }
 });
 
 test.each(['/api/tx', '/api/openapi.json'])('%s is read alone, and says so', async (path) => {
-  const house = await openReady();
-  const answer = await house.ask(path, { method: 'POST', body: '{}' });
+  const app = await openReady();
+  const answer = await app.ask(path, { method: 'POST', body: '{}' });
   expectError(answer, 405);
   expect(answer.headers.get('Allow')).toBe('GET');
 });
 
 test('P-03 P-08 P-21 what is too large or said twice is refused', async () => {
-  const house = await openReady();
-  expectError(await house.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
-  expectError(await house.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
+  const app = await openReady();
+  expectError(await app.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
+  expectError(await app.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
   const body = 'a'.repeat(16_385);
-  expectError(await house.ask('/api/new_address', { method: 'POST', body }), 413);
-  expectError(await house.ask('/api/new_address?crypto=ETH'), 400);
-  expectError(await house.ask('/nothing/here'), 404);
-  expectError(await house.ask('/api/nothing'), 404);
+  expectError(await app.ask('/api/new_address', { method: 'POST', body }), 413);
+  expectError(await app.ask('/api/new_address?crypto=ETH'), 400);
+  expectError(await app.ask('/nothing/here'), 404);
+  expectError(await app.ask('/api/nothing'), 404);
 });
 
 test('P-11 P-19 P-20 the only store is the default, a name must fit, and several have no default', async () => {
-  const house = await openReady();
+  const app = await openReady();
   for (const query of [
     '',
     '?match_callback=',
     '?match_callback=%20',
     '?match_account=+&match_callback=',
   ]) {
-    expect((await house.ask(`/api/new_address${query}`)).status).toBe(200);
+    expect((await app.ask(`/api/new_address${query}`)).status).toBe(200);
   }
-  expectError(await house.ask('/api/new_address?match_callback=elsewhere'), 400, 1003);
-  expectError(await house.ask('/api/new_address?match_account=tpubNone'), 400, 1003);
+  expectError(await app.ask('/api/new_address?match_callback=elsewhere'), 400, 1003);
+  expectError(await app.ask('/api/new_address?match_account=tpubNone'), 400, 1003);
 
-  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
-  const none = await house.ask('/api/new_address?match_callback=elsewhere');
+  await app.addStore({ name: 'Second', callbackUrl: `${app.receiver.origin}/second` });
+  const none = await app.ask('/api/new_address?match_callback=elsewhere');
   expectError(none, 400, 1003);
   expect(none.body.message).toContain('fits the Callback URL of no store');
   expect(none.body.message).toContain('"Shop"');
-  const several = await house.ask('/api/new_address');
+  const several = await app.ask('/api/new_address');
   expectError(several, 400, 1032);
   expect(several.body.message).toContain('"Second"');
 });
 
 test('P-08 S-56 an answer never shows a stack, whatever is sent', async () => {
-  const house = await openReady();
+  const app = await openReady();
   for (const path of ['/api/%', '/api/new_address?%=%', '/%00', '//', '/api//new_address']) {
-    const { status, body } = await house.ask(path);
+    const { status, body } = await app.ask(path);
     expect(status).toBeLessThan(500);
     expect(JSON.stringify(body)).not.toMatch(/\.ts|node_modules/);
   }
 });
 
 test('S-47 health needs no key and shows no secret', async () => {
-  const house = await openReady();
-  const answer = await house.ask('/healthz', { headers: { Authorization: '' } });
+  const app = await openReady();
+  const answer = await app.ask('/healthz', { headers: { Authorization: '' } });
   expect(answer.status).toBe(200);
   expect(answer.body).toMatchObject({
     status: 'ok',
@@ -275,54 +275,54 @@ describe('details of health and readiness', () => {
 
   /** An app with a finding: its shop cannot be reached. */
   async function openDegraded(config: TestAppOptions['config'] = {}): Promise<TestApp> {
-    const house = await openReady({ config });
-    await house.receiver.close();
-    const address = await house.newAddress();
-    for (let count = 0; count < 6; count += 1) house.pay(address, 1_000 + count);
-    await house.world.until(
-      () => house.running.health().warnings.some((text) => text.includes('cannot be reached')),
+    const app = await openReady({ config });
+    await app.receiver.close();
+    const address = await app.newAddress();
+    for (let count = 0; count < 6; count += 1) app.pay(address, 1_000 + count);
+    await app.world.until(
+      () => app.running.health().warnings.some((text) => text.includes('cannot be reached')),
       'the shop to be missed',
     );
-    return house;
+    return app;
   }
 
-  const told = async (house: TestApp, path: string, headers: Record<string, string>) =>
-    (await house.ask(path, { headers: { Authorization: '', ...headers } })).body;
+  const told = async (app: TestApp, path: string, headers: Record<string, string>) =>
+    (await app.ask(path, { headers: { Authorization: '', ...headers } })).body;
   const isWhole = (answer: unknown) =>
     (answer as { warnings?: string[] }).warnings?.join().includes('cannot be reached') === true;
 
   test('S-48 are for this machine, a key for all stores, and a session; others see only the status', async () => {
-    const house = await openDegraded(trusted);
+    const app = await openDegraded(trusted);
     const far = { 'X-Forwarded-For': '203.0.113.9' };
-    expect(await told(house, '/healthz', far)).toEqual(degraded);
-    expect(isWhole(await told(house, '/healthz', {}))).toBe(true);
+    expect(await told(app, '/healthz', far)).toEqual(degraded);
+    expect(isWhole(await told(app, '/healthz', {}))).toBe(true);
     const by = (key: string) => ({ ...far, Authorization: `Bearer ${key}` });
-    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+    expect(isWhole(await told(app, '/healthz', by(app.apiKey)))).toBe(true);
     const addKey = (scope: KeyScope) =>
-      house.withStore(({ keys, database }) =>
+      app.withStore(({ keys, database }) =>
         database.write((tx) =>
-          keys.add(tx, house.world.now(), {
-            ...{ storeId: 1, scope, secret: house.world.randomBytes(32) },
+          keys.add(tx, app.world.now(), {
+            ...{ storeId: 1, scope, secret: app.world.randomBytes(32) },
           }),
         ),
       );
     const [reading, issuing] = [await addKey('read'), await addKey('address-only')];
-    expect(isWhole(await told(house, '/healthz', by(reading)))).toBe(true);
-    expect(await told(house, '/healthz', by(issuing))).toEqual(degraded);
-    expect(await told(house, '/healthz', by('pgk_wrong'))).toEqual(degraded);
+    expect(isWhole(await told(app, '/healthz', by(reading)))).toBe(true);
+    expect(await told(app, '/healthz', by(issuing))).toEqual(degraded);
+    expect(await told(app, '/healthz', by('pgk_wrong'))).toEqual(degraded);
     const https = { ...far, 'X-Forwarded-Proto': 'https' };
-    const origin = `https://127.0.0.1:${house.port}`;
-    const { cookie } = await signedIn(house, { headers: https, origin });
-    expect(isWhole(await told(house, '/healthz', { ...https, Cookie: cookie }))).toBe(true);
-    expect(await told(house, '/healthz', { ...https, Cookie: `${cookie}x` })).toEqual(degraded);
+    const origin = `https://127.0.0.1:${app.port}`;
+    const { cookie } = await signedIn(app, { headers: https, origin });
+    expect(isWhole(await told(app, '/healthz', { ...https, Cookie: cookie }))).toBe(true);
+    expect(await told(app, '/healthz', { ...https, Cookie: `${cookie}x` })).toEqual(degraded);
     // The details name all stores, so a key of one of several does not see them.
-    await house.addStore({ name: 'Second', callbackUrl: 'http://127.0.0.1:1/second' });
-    expect(await told(house, '/healthz', by(reading))).toEqual(degraded);
-    expect(isWhole(await told(house, '/healthz', by(house.apiKey)))).toBe(true);
+    await app.addStore({ name: 'Second', callbackUrl: 'http://127.0.0.1:1/second' });
+    expect(await told(app, '/healthz', by(reading))).toEqual(degraded);
+    expect(isWhole(await told(app, '/healthz', by(app.apiKey)))).toBe(true);
   });
 
   test('S-49 are for this machine, not for clients of its proxy or under a foreign name', async () => {
-    const house = await openDegraded();
+    const app = await openDegraded();
     for (const headers of [
       { 'X-Forwarded-For': '127.0.0.1' },
       { 'X-Forwarded-For': '203.0.113.9' },
@@ -332,11 +332,11 @@ describe('details of health and readiness', () => {
       { 'CF-Connecting-IP': '203.0.113.9' },
       { Via: '1.1 varnish' },
     ]) {
-      expect(await told(house, '/healthz', headers as Record<string, string>)).toEqual(degraded);
+      expect(await told(app, '/healthz', headers as Record<string, string>)).toEqual(degraded);
     }
     const from = async (remoteAddress: string, localAddress: string, host: string, socket = {}) => {
       const env = { incoming: { socket: { remoteAddress, localAddress, ...socket } } };
-      return (await house.running.fetch(new Request(`http://${host}/healthz`), env)).json();
+      return (await app.running.fetch(new Request(`http://${host}/healthz`), env)).json();
     };
     const own: [string, string, string, object?][] = [
       ['127.0.0.1', '127.0.0.1', '127.0.0.1:8080'],
@@ -357,20 +357,20 @@ describe('details of health and readiness', () => {
     ];
     for (const way of strange) expect([way, await from(...way)]).toEqual([way, degraded]);
     // nginx asks so when its configuration sets no header.
-    const asked = `GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:${house.port}\r\nConnection: close\r\n\r\n`;
-    const socket = connect(house.port, '127.0.0.1', () => socket.write(asked));
+    const asked = `GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:${app.port}\r\nConnection: close\r\n\r\n`;
+    const socket = connect(app.port, '127.0.0.1', () => socket.write(asked));
     const heard = await text(socket);
     expect(JSON.parse(heard.slice(heard.indexOf('\r\n\r\n')))).toEqual(degraded);
-    expect(
-      await (await house.running.fetch(new Request('http://localhost/healthz'))).json(),
-    ).toEqual(degraded);
+    expect(await (await app.running.fetch(new Request('http://localhost/healthz'))).json()).toEqual(
+      degraded,
+    );
   });
 
   test('also of what is not ready', async () => {
-    const house = await openReady({ config: trusted });
+    const app = await openReady({ config: trusted });
     const far = { 'X-Forwarded-For': '203.0.113.9' };
-    expect(await told(house, '/readyz', far)).toEqual({ ready: true });
-    expect(await told(house, '/readyz', {})).toEqual({ ready: true, reasons: [] });
+    expect(await told(app, '/readyz', far)).toEqual({ ready: true });
+    expect(await told(app, '/readyz', {})).toEqual({ ready: true, reasons: [] });
   });
 });
 
@@ -388,8 +388,8 @@ describe('a request that a proxy may read in another way is refused', () => {
     });
 
   test('S-30 with two hosts, on every listener', async () => {
-    const house = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
-    for (const port of [house.port, house.metricsPort ?? 0]) {
+    const app = await openReady({ config: { metricsListen: { host: '127.0.0.1', port: 0 } } });
+    for (const port of [app.port, app.metricsPort ?? 0]) {
       for (const second of ['localhost', 'evil.example']) {
         const answer = await heard(
           port,
@@ -408,24 +408,24 @@ describe('a request that a proxy may read in another way is refused', () => {
     ...['/api/../dashboard', '/api/%2e%2e/dashboard', '/api/.%2E/dashboard', '/api/./tx'],
     ...['/..', '/api/%2e', 'http://localhost/api/..', '/api/..?x=1'],
   ])('with dots in its path: %s', async (path) => {
-    const house = await openReady();
-    const answer = await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost');
+    const app = await openReady();
+    const answer = await heard(app.port, `GET ${path} HTTP/1.1`, 'Host: localhost');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer.toLowerCase()).toContain('x-content-type-options: nosniff');
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe(400);
   });
 
   test('with dots between backslashes', async () => {
-    const house = await openReady();
-    const answer = await heard(house.port, 'GET /api\\..\\dashboard HTTP/1.1', 'Host: localhost');
+    const app = await openReady();
+    const answer = await heard(app.port, 'GET /api\\..\\dashboard HTTP/1.1', 'Host: localhost');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test.each(['/api/...', '/docs?x=/../', '/.well-known/x', '/a..b/', '/api/price?currency=..'])(
     'and %s is not',
     async (path) => {
-      const house = await openReady();
-      expect(await heard(house.port, `GET ${path} HTTP/1.1`, 'Host: localhost')).not.toMatch(
+      const app = await openReady();
+      expect(await heard(app.port, `GET ${path} HTTP/1.1`, 'Host: localhost')).not.toMatch(
         /segment/,
       );
     },
@@ -433,14 +433,14 @@ describe('a request that a proxy may read in another way is refused', () => {
 });
 
 test('P-07 S-32 every answer is what it says it is, and no other method is known', async () => {
-  const house = await openReady();
+  const app = await openReady();
   for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
-    const { headers } = await fetch(`http://127.0.0.1:${house.port}${path}`);
+    const { headers } = await fetch(`http://127.0.0.1:${app.port}${path}`);
     expect([path, headers.get('X-Content-Type-Options')]).toEqual([path, 'nosniff']);
     expect([path, headers.get('Access-Control-Allow-Origin')]).toEqual([path, null]);
   }
   const status = await new Promise((resolve) => {
-    request({ host: '127.0.0.1', port: house.port, method: 'TRACE' }, (response) => {
+    request({ host: '127.0.0.1', port: app.port, method: 'TRACE' }, (response) => {
       response.resume().once('end', () => resolve(response.statusCode));
     }).end();
   });
@@ -448,19 +448,18 @@ test('P-07 S-32 every answer is what it says it is, and no other method is known
 });
 
 test('a request of one byte at a time delays no other client', async () => {
-  const house = await openReady();
-  const slow = connect(house.port, '127.0.0.1');
+  const app = await openReady();
+  const slow = connect(app.port, '127.0.0.1');
   slow.write('GET /api/new_address HTTP/1.1\r\nHost');
-  expect((await house.ask('/api/new_address')).status).toBe(200);
+  expect((await app.ask('/api/new_address')).status).toBe(200);
   slow.destroy();
 });
 
 test('S-51 the log holds no key, no callback query, no extended key', async () => {
-  const house = await openReady();
-  house.pay(await house.newAddress(), 1_000);
-  await house.settle();
-  const log = JSON.stringify(house.world.logs);
-  for (const secret of [house.apiKey, 's3cr3t', 'tpub', 'whsec_'])
-    expect(log).not.toContain(secret);
+  const app = await openReady();
+  app.pay(await app.newAddress(), 1_000);
+  await app.settle();
+  const log = JSON.stringify(app.world.logs);
+  for (const secret of [app.apiKey, 's3cr3t', 'tpub', 'whsec_']) expect(log).not.toContain(secret);
   expect(log).toContain('callback attempted');
 });

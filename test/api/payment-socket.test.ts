@@ -17,12 +17,12 @@ interface Page {
 }
 
 async function openPage(
-  house: TestApp,
+  app: TestApp,
   path: string,
   headers: Record<string, string> = {},
 ): Promise<Page> {
   const origin = 'https://shop.example';
-  const url = `ws://127.0.0.1:${house.port}/payment/${path}`;
+  const url = `ws://127.0.0.1:${app.port}/payment/${path}`;
   const socket = new WebSocket(url, { origin, headers });
   const messages: Page['messages'] = [];
   socket.on('message', (data) => messages.push(JSON.parse(String(data))));
@@ -32,9 +32,9 @@ async function openPage(
   return { messages, socket };
 }
 
-const refusal = (house: TestApp, path: string, headers = {}): Promise<number> =>
+const refusal = (app: TestApp, path: string, headers = {}): Promise<number> =>
   new Promise((resolve) => {
-    const url = `ws://127.0.0.1:${house.port}/payment/${path}`;
+    const url = `ws://127.0.0.1:${app.port}/payment/${path}`;
     const socket = new WebSocket(url, { headers });
     socket.on('error', () => {});
     socket.on('open', () => {
@@ -48,16 +48,16 @@ const refusal = (house: TestApp, path: string, headers = {}): Promise<number> =>
   });
 
 test('P-43 a page is notified of each change, once it is committed', async () => {
-  const house = await openReady();
-  const address = await house.newAddress();
-  const page = await openPage(house, address);
-  const txid = house.pay(address, 12_000);
-  await house.world.until(() => page.messages.length === 1, 'status 0');
-  house.chain.mine();
-  await house.world.until(() => page.messages.length === 2, 'status 1');
-  house.chain.mine();
-  await house.world.until(() => page.messages.length === 3, 'status 2');
-  const timestamp = Math.floor(house.world.now() / 1000);
+  const app = await openReady();
+  const address = await app.newAddress();
+  const page = await openPage(app, address);
+  const txid = app.pay(address, 12_000);
+  await app.world.until(() => page.messages.length === 1, 'status 0');
+  app.chain.mine();
+  await app.world.until(() => page.messages.length === 2, 'status 1');
+  app.chain.mine();
+  await app.world.until(() => page.messages.length === 3, 'status 2');
+  const timestamp = Math.floor(app.world.now() / 1000);
   expect(page.messages).toEqual(
     [0, 1, 2].map((status) => ({ status, timestamp, value: 12_000, txid })),
   );
@@ -65,71 +65,68 @@ test('P-43 a page is notified of each change, once it is committed', async () =>
 });
 
 test('P-43 a page that connects late gets the latest state at once', async () => {
-  const house = await openReady();
-  const address = await house.newAddress();
-  house.pay(address, 12_000);
-  house.chain.mine();
-  await house.settle();
-  const page = await openPage(house, address);
-  await house.world.until(() => page.messages.length === 1, 'the latest state');
+  const app = await openReady();
+  const address = await app.newAddress();
+  app.pay(address, 12_000);
+  app.chain.mine();
+  await app.settle();
+  const page = await openPage(app, address);
+  await app.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 1, value: 12_000 });
   page.socket.close();
 });
 
 test('P-43 a page that connects late gets the payment that stands, not one that is gone', async () => {
-  const house = await openReady();
-  const address = await house.newAddress();
-  house.pay(address, 12_000);
-  await house.settle();
-  const gone = house.pay(address, 13_000) as Txid;
-  await house.settle();
-  house.chain.evict(gone);
-  await house.outlastAbsence();
-  const page = await openPage(house, address);
-  await house.world.until(() => page.messages.length === 1, 'the latest state');
+  const app = await openReady();
+  const address = await app.newAddress();
+  app.pay(address, 12_000);
+  await app.settle();
+  const gone = app.pay(address, 13_000) as Txid;
+  await app.settle();
+  app.chain.evict(gone);
+  await app.outlastAbsence();
+  const page = await openPage(app, address);
+  await app.world.until(() => page.messages.length === 1, 'the latest state');
   expect(page.messages[0]).toMatchObject({ status: 0, value: 12_000 });
   page.socket.close();
 });
 
 test('P-43 with a timestamp, payments from before it are those of another order', async () => {
-  const house = await openReady();
-  const address = await house.newAddress();
-  house.pay(address, 1_000);
-  await house.settle();
-  await house.world.advance(5_000);
-  const page = await openPage(
-    house,
-    `${address}?timestamp=${Math.floor(house.world.now() / 1000)}`,
-  );
-  house.pay(address, 2_000);
-  await house.world.until(() => page.messages.length === 1, 'the new payment');
+  const app = await openReady();
+  const address = await app.newAddress();
+  app.pay(address, 1_000);
+  await app.settle();
+  await app.world.advance(5_000);
+  const page = await openPage(app, `${address}?timestamp=${Math.floor(app.world.now() / 1000)}`);
+  app.pay(address, 2_000);
+  await app.world.until(() => page.messages.length === 1, 'the new payment');
   expect(page.messages[0]?.value).toBe(2_000);
   page.socket.close();
 });
 
 test('P-03 P-43 only addresses that were issued are answered for', async () => {
-  const house = await openReady();
-  expect(await refusal(house, 'nonsense')).toBe(400);
+  const app = await openReady();
+  expect(await refusal(app, 'nonsense')).toBe(400);
   const [stranger = ''] = firstAddresses(merchantKey(2), 1);
-  expect(await refusal(house, stranger)).toBe(404);
+  expect(await refusal(app, stranger)).toBe(404);
   // Watched ahead, and never issued.
   const [, next = ''] = firstAddresses(merchantKey(), 2);
-  expect(await refusal(house, next)).toBe(404);
-  expect(await refusal(house, `${await house.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
-  expect((await house.ask(`/payment/${await house.newAddress()}`)).status).toBe(400);
+  expect(await refusal(app, next)).toBe(404);
+  expect(await refusal(app, `${await app.newAddress()}?timestamp=1&timestamp=2`)).toBe(400);
+  expect((await app.ask(`/payment/${await app.newAddress()}`)).status).toBe(400);
 });
 
 test('P-43 S-25 one client has a bounded number of sockets, and gets them back', async () => {
-  const house = await openReady();
-  const address = await house.newAddress();
+  const app = await openReady();
+  const address = await app.newAddress();
   const pages: Page[] = [];
-  for (let count = 0; count < 20; count += 1) pages.push(await openPage(house, address));
-  expect(await refusal(house, address)).toBe(429);
+  for (let count = 0; count < 20; count += 1) pages.push(await openPage(app, address));
+  expect(await refusal(app, address)).toBe(429);
   const closed = new Promise((resolve) => pages[0]?.socket.once('close', resolve));
   pages[0]?.socket.close();
   await closed;
-  await house.world.turn();
-  pages.push(await openPage(house, address));
+  await app.world.turn();
+  pages.push(await openPage(app, address));
   for (const { socket } of pages) socket.close();
 });
 
@@ -142,36 +139,36 @@ describe('where all sockets are taken', () => {
     ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
     ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
   ])('P-43 S-26 by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
-    const house = await openReady({ config: behindProxy });
-    const address = await house.newAddress();
+    const app = await openReady({ config: behindProxy });
+    const address = await app.newAddress();
     const greedy: Page[] = [];
     for (let index = 0; index < 15; index += 1) {
       const headers = from(client(index));
-      const pages = Array.from({ length: 20 }, () => openPage(house, address, headers));
+      const pages = Array.from({ length: 20 }, () => openPage(app, address, headers));
       greedy.push(...(await Promise.all(pages)));
     }
     let closed = 0;
     for (const { socket } of greedy) socket.once('close', () => (closed += 1));
     const customers: Page[] = [];
     for (const customer of ['203.0.113.9', '198.51.100.7', '2001:db8:8888:1::1']) {
-      customers.push(await openPage(house, address, from(customer)));
+      customers.push(await openPage(app, address, from(customer)));
     }
-    await house.world.until(() => closed === 3, 'the newest to give way');
-    house.pay(address, 1_000);
-    await house.settle();
-    await house.world.until(() => customers.every(({ messages }) => messages.length === 1), 'news');
-    expect(await refusal(house, address, from(client(0)))).toBe(429);
+    await app.world.until(() => closed === 3, 'the newest to give way');
+    app.pay(address, 1_000);
+    await app.settle();
+    await app.world.until(() => customers.every(({ messages }) => messages.length === 1), 'news');
+    expect(await refusal(app, address, from(client(0)))).toBe(429);
     for (const { socket } of [...greedy, ...customers]) socket.terminate();
   });
 
   test('by as many customers, one more is asked to come back', async () => {
-    const house = await openReady({ config: behindProxy });
-    const address = await house.newAddress();
+    const app = await openReady({ config: behindProxy });
+    const address = await app.newAddress();
     const client = (index: number) => `198.18.${index >> 8}.${index & 255}`;
     const pages = await Promise.all(
-      Array.from({ length: 300 }, (_, index) => openPage(house, address, from(client(index)))),
+      Array.from({ length: 300 }, (_, index) => openPage(app, address, from(client(index)))),
     );
-    expect(await refusal(house, address, from(client(300)))).toBe(429);
+    expect(await refusal(app, address, from(client(300)))).toBe(429);
     for (const { socket } of pages) socket.terminate();
   });
 });
@@ -179,52 +176,52 @@ describe('where all sockets are taken', () => {
 describe('who asks about addresses that are not ours', () => {
   const strangers = firstAddresses(merchantKey(2), 12);
   const limited = { ...behindProxy, limitUnknownKey: { perMinute: 10, burst: 10 } };
-  const receiptOf = async (house: TestApp, addr: string, txid: string, client: string) => {
-    const url = `http://127.0.0.1:${house.port}/api/tx?addr=${addr}&txid=${txid}`;
+  const receiptOf = async (app: TestApp, addr: string, txid: string, client: string) => {
+    const url = `http://127.0.0.1:${app.port}/api/tx?addr=${addr}&txid=${txid}`;
     const { status, headers } = await fetch(url, { headers: from(client) });
     return [status, headers.get('Retry-After')];
   };
 
   test('P-13 S-27 is answered nothing after ten, about ours neither, and all others are', async () => {
-    const house = await openReady({ config: limited });
-    const address = await house.newAddress();
-    const txid = house.pay(address, 1_000);
-    await house.settle();
+    const app = await openReady({ config: limited });
+    const address = await app.newAddress();
+    const txid = app.pay(address, 1_000);
+    await app.settle();
     const statuses: number[] = [];
     // All addresses of a /48 count as one client.
     for (const [index, stranger] of strangers.entries()) {
-      statuses.push(await refusal(house, stranger, from(`2001:db8:7:${index}::1`)));
+      statuses.push(await refusal(app, stranger, from(`2001:db8:7:${index}::1`)));
     }
     expect(statuses).toEqual([...Array(10).fill(404), 429, 429]);
     const again = '2001:db8:7:99::1';
-    expect(await refusal(house, address, from(again))).toBe(429);
-    expect(await receiptOf(house, address, txid, again)).toEqual([429, '6']);
+    expect(await refusal(app, address, from(again))).toBe(429);
+    expect(await receiptOf(app, address, txid, again)).toEqual([429, '6']);
     for (const customer of ['203.0.113.9', '2001:db8:8::1']) {
-      const page = await openPage(house, address, from(customer));
-      expect(await receiptOf(house, address, txid, customer)).toEqual([200, null]);
+      const page = await openPage(app, address, from(customer));
+      expect(await receiptOf(app, address, txid, customer)).toEqual([200, null]);
       page.socket.terminate();
     }
-    await house.world.advance(60_000);
-    (await openPage(house, address, from(again))).socket.terminate();
+    await app.world.advance(60_000);
+    (await openPage(app, address, from(again))).socket.terminate();
   });
 
   test('S-28 on the page of a receipt as well, also about an address of ours with another payment', async () => {
-    const house = await openReady({ config: limited });
-    const address = await house.newAddress();
-    const txid = house.pay(address, 1_000);
-    await house.settle();
+    const app = await openReady({ config: limited });
+    const address = await app.newAddress();
+    const txid = app.pay(address, 1_000);
+    await app.settle();
     const client = '203.0.113.9';
     for (const stranger of strangers.slice(0, 5)) {
-      expect(await receiptOf(house, stranger, txid, client)).toEqual([404, null]);
+      expect(await receiptOf(app, stranger, txid, client)).toEqual([404, null]);
     }
     for (let count = 0; count < 5; count += 1) {
-      expect(await receiptOf(house, address, '00'.repeat(32), client)).toEqual([404, null]);
+      expect(await receiptOf(app, address, '00'.repeat(32), client)).toEqual([404, null]);
     }
     for (const each of [address, ...strangers]) {
-      expect(await receiptOf(house, each, txid, client)).toEqual([429, '6']);
+      expect(await receiptOf(app, each, txid, client)).toEqual([429, '6']);
     }
-    expect(await refusal(house, address, from(client))).toBe(429);
-    const lines = house.world.logs.filter(({ message }) => message === 'a request was refused');
+    expect(await refusal(app, address, from(client))).toBe(429);
+    const lines = app.world.logs.filter(({ message }) => message === 'a request was refused');
     expect(lines.length).toBeGreaterThan(5);
     expect(lines[0]?.fields).toEqual({
       ...{ client, path: '/tx', reason: 'an address or a payment that is not ours' },
@@ -233,34 +230,34 @@ describe('who asks about addresses that are not ours', () => {
   });
 
   test('and a customer who asks about their own is never limited', async () => {
-    const house = await openReady({ config: limited });
-    const address = await house.newAddress();
-    const txid = house.pay(address, 1_000);
-    await house.settle();
+    const app = await openReady({ config: limited });
+    const address = await app.newAddress();
+    const txid = app.pay(address, 1_000);
+    await app.settle();
     for (let count = 0; count < 30; count += 1) {
-      const page = await openPage(house, address, from('203.0.113.9'));
+      const page = await openPage(app, address, from('203.0.113.9'));
       page.socket.terminate();
-      expect(await receiptOf(house, address, txid, '203.0.113.9')).toEqual([200, null]);
-      await house.world.turn();
+      expect(await receiptOf(app, address, txid, '203.0.113.9')).toEqual([200, null]);
+      await app.world.turn();
     }
   });
 });
 
 test('a stop ends the sockets', async () => {
-  const house = await openReady();
-  const page = await openPage(house, await house.newAddress());
+  const app = await openReady();
+  const page = await openPage(app, await app.newAddress());
   const code = new Promise((resolve) => page.socket.once('close', resolve));
-  await house.stop();
+  await app.stop();
   expect(await code).toBe(1001);
 });
 
 test('a client that does not answer is dropped after two beats', async () => {
-  const house = await openReady();
-  const page = await openPage(house, await house.newAddress());
+  const app = await openReady();
+  const page = await openPage(app, await app.newAddress());
   page.socket.pause();
   const gone = new Promise((resolve) => page.socket.once('close', resolve));
-  await house.world.advance(60_000);
-  await house.world.advance(60_000);
+  await app.world.advance(60_000);
+  await app.world.advance(60_000);
   page.socket.resume();
   expect(await gone).toBe(1006);
 });
@@ -269,9 +266,9 @@ test.each([
   ['http://localhost/payment/', 101],
   ['/p%61yment/', 400],
 ])('the way to it by %s is answered with %i', async (path, status) => {
-  const house = await openReady();
-  const address = await house.newAddress();
-  const socket = connect(house.port, '127.0.0.1');
+  const app = await openReady();
+  const address = await app.newAddress();
+  const socket = connect(app.port, '127.0.0.1');
   const headers = ['Host: localhost', 'Connection: Upgrade', 'Upgrade: websocket'];
   const key = ['Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
   socket.write([`GET ${path}${address} HTTP/1.1`, ...headers, ...key, '', ''].join('\r\n'));

@@ -21,16 +21,16 @@ async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
   return openApp({ config: { price: 'own', priceSource, ...config } });
 }
 
-/** Without the key that `house.ask` sends by default. */
+/** Without the key that `app.ask` sends by default. */
 const withoutKey = { headers: { Authorization: '' } };
 const rates = { status: 200, body: JSON.stringify({ USD: 67866.85, CHF: '60000.125' }) };
 
 test('P-44 the shapes of the wire, without a key', async () => {
-  const house = await openShop(() => rates);
-  await house.world.advance(3_600_000);
+  const app = await openShop(() => rates);
+  await app.world.advance(3_600_000);
   expect(sources.map(({ requests }) => requests.length)).toEqual([0, 0, 0]);
   const ask = async (path: string) => {
-    const { status, body } = await house.ask(path, withoutKey);
+    const { status, body } = await app.ask(path, withoutKey);
     return { status, body };
   };
   expect(await ask('/api/price?currency=USD')).toEqual({ status: 200, body: { price: 67866.85 } });
@@ -53,13 +53,13 @@ test('P-44 the shapes of the wire, without a key', async () => {
 });
 
 test('P-13 one address may ask so often, for both together; others, and keys, are not held up', async () => {
-  const house = await openShop(() => rates, {
+  const app = await openShop(() => rates, {
     limitPrice: { perMinute: 60, burst: 2 },
     trustedProxy: [parseProxyNetwork('127.0.0.1')],
   });
   const from = async (client: string, path = '/api/price?currency=USD', key = '') => {
     const headers = { Authorization: key, 'X-Forwarded-For': client };
-    const { status, headers: answered, body } = await house.ask(path, { headers });
+    const { status, headers: answered, body } = await app.ask(path, { headers });
     return { status, wait: answered.get('retry-after'), code: body.error?.code };
   };
   expect((await from('198.51.100.7')).status).toBe(200);
@@ -71,16 +71,16 @@ test('P-13 one address may ask so often, for both together; others, and keys, ar
   expect((await from('2001:db8::1')).status).toBe(200);
   expect((await from('2001:db8::2')).status).toBe(200);
   expect((await from('2001:db8::3')).status).toBe(429);
-  const withKey = await from('198.51.100.7', '/api/v2/stores', `Bearer ${house.apiKey}`);
+  const withKey = await from('198.51.100.7', '/api/v2/stores', `Bearer ${app.apiKey}`);
   expect(withKey.status).toBe(200);
-  await house.world.advance(1_000);
+  await app.world.advance(1_000);
   expect((await from('198.51.100.7')).status).toBe(200);
 });
 
 test('P-10 P-44 503 with Retry-After while there is no fresh price', async () => {
-  const house = await openShop(() => ({ status: 500 }));
+  const app = await openShop(() => ({ status: 500 }));
   for (const path of ['/api/price?currency=USD', '/api/currencies']) {
-    const { status, headers, body } = await house.ask(path, withoutKey);
+    const { status, headers, body } = await app.ask(path, withoutKey);
     expect(status).toBe(503);
     expect(headers.get('retry-after')).toBe('60');
     expect(body).toMatchObject({ status: 503, error: { code: 503, message: body.message } });
@@ -93,10 +93,10 @@ test('switched off: 404, and paygate ends at once while a source hangs', async (
   for (const path of ['/api/price?currency=USD', '/api/currencies']) {
     expect((await off.ask(path, withoutKey)).status).toBe(404);
   }
-  const house = await openShop(() => 'hang');
-  const asked = house.ask('/api/price?currency=USD', withoutKey);
+  const app = await openShop(() => 'hang');
+  const asked = app.ask('/api/price?currency=USD', withoutKey);
   await Promise.all(sources.map((source) => source.waitFor(1)));
-  await house.stop();
+  await app.stop();
   expect((await asked).status).toBe(503);
 });
 

@@ -67,23 +67,23 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   afterEach(cleanUp);
 
   async function open(config: Parameters<typeof openApp>[0] = {}) {
-    const house = await openApp(config);
-    await untilReady(house);
-    return house;
+    const app = await openApp(config);
+    await untilReady(app);
+    return app;
   }
 
-  const originOf = (house: TestApp): string => `http://127.0.0.1:${house.port}`;
+  const originOf = (app: TestApp): string => `http://127.0.0.1:${app.port}`;
 
   /** A page with the session of a signed-in operator. */
-  async function enter(house: TestApp, options?: BrowserContextOptions) {
+  async function enter(app: TestApp, options?: BrowserContextOptions) {
     const watched = await openPage(browser, options);
-    const [name = '', value = ''] = (await signedIn(house)).cookie.split('=');
-    await watched.page.context().addCookies([{ name, value, url: originOf(house) }]);
+    const [name = '', value = ''] = (await signedIn(app)).cookie.split('=');
+    await watched.page.context().addCookies([{ name, value, url: originOf(app) }]);
     return watched;
   }
 
-  async function end({ page, origins, faults }: Watched, house: TestApp): Promise<void> {
-    expect([...origins].filter((origin) => origin !== 'null')).toEqual([originOf(house)]);
+  async function end({ page, origins, faults }: Watched, app: TestApp): Promise<void> {
+    expect([...origins].filter((origin) => origin !== 'null')).toEqual([originOf(app)]);
     // Failed requests of another origin are no fault of the page.
     expect(faults.filter((fault) => !/status of 40[04]/.test(fault))).toEqual([]);
     await page.context().close();
@@ -95,9 +95,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     expect([name, await accessibilityFaults(page)]).toEqual([name, []]);
   }
 
-  async function pay(house: TestApp, address: string): Promise<void> {
-    house.pay(address, 20_000);
-    await house.settle();
+  async function pay(app: TestApp, address: string): Promise<void> {
+    app.pay(address, 20_000);
+    await app.settle();
   }
 
   test.each([
@@ -113,49 +113,49 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       });
       whenOver(() => source.close());
       const priceSource = [parsePriceSource(`${source.origin}/#{CODE}`)];
-      const house = await open({ config: { price: 'own', priceSource } });
-      await pay(house, await house.newAddress());
-      const watched = await enter(house, { colorScheme, viewport: { width, height: 800 } });
+      const app = await open({ config: { price: 'own', priceSource } });
+      await pay(app, await app.newAddress());
+      const watched = await enter(app, { colorScheme, viewport: { width, height: 800 } });
       const { page } = watched;
       for (const path of [...paths, ...openPaths]) {
-        await examine(page, path, () => page.goto(originOf(house) + path));
+        await examine(page, path, () => page.goto(originOf(app) + path));
       }
       for (const [path, button, heading] of answers) {
         await examine(page, `${path}: ${button}`, async () => {
-          await page.goto(originOf(house) + home + path);
+          await page.goto(originOf(app) + home + path);
           await page.getByRole('button', { name: button, exact: true }).click();
           await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
         });
       }
       await examine(page, 'the addresses of a key', async () => {
-        await page.goto(`${originOf(house)}${home}/stores/new`);
+        await page.goto(`${originOf(app)}${home}/stores/new`);
         await page.getByLabel('Public key of the wallet').fill(merchantKey(2).account);
         await page.getByRole('button', { name: 'Show addresses' }).click();
         await page.getByLabel('The last 6 characters').waitFor();
       });
-      await end(watched, house);
+      await end(watched, app);
     },
   );
 
   test('every page has margins at every width, and no word in a table is broken', async () => {
-    const house = await open({ config: { price: 'off' } });
-    await pay(house, await house.newAddress());
-    const watched = await enter(house, { viewport: { width: 1280, height: 800 } });
+    const app = await open({ config: { price: 'off' } });
+    await pay(app, await app.newAddress());
+    const watched = await enter(app, { viewport: { width: 1280, height: 800 } });
     const { page } = watched;
     for (const path of [...paths, ...openPaths]) {
-      await page.goto(originOf(house) + path);
+      await page.goto(originOf(app) + path);
       for (const width of widths) {
         const seen = [await crampedAt(page, width), await brokenCode(page)];
         expect([path, width, ...seen]).toEqual([path, width, [], []]);
       }
     }
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test('a list on a phone shows its main columns without scrolling, in rows of at most three lines', async () => {
-    const house = await open({ config: { price: 'off' } });
-    await pay(house, await house.newAddress());
-    const watched = await enter(house, { viewport: { width: 360, height: 800 } });
+    const app = await open({ config: { price: 'off' } });
+    await pay(app, await app.newAddress());
+    const watched = await enter(app, { viewport: { width: 360, height: 800 } });
     const { page } = watched;
     const lists = [
       ['/payments', ['Seen', 'Amount', 'State']],
@@ -163,7 +163,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       ['/addresses', ['Address', 'Paid']],
     ] as const;
     for (const [path, heads] of lists) {
-      await page.goto(originOf(house) + home + path);
+      await page.goto(originOf(app) + home + path);
       const seen = await page.evaluate(`({
         heads: [...document.querySelectorAll('th')]
           .filter((each) => each.checkVisibility() && each.getBoundingClientRect().left < innerWidth)
@@ -176,32 +176,32 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       expect(rows.length).toBeGreaterThan(0);
       expect([path, Math.max(...rows) < 90]).toEqual([path, true]);
     }
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test.each(['light', 'dark'] as const)(
     'the focused element has a visible outline of 2 px (%s)',
     async (colorScheme) => {
-      const house = await open({ config: { price: 'off' } });
-      const watched = await enter(house, { colorScheme, viewport: { width: 1024, height: 800 } });
+      const app = await open({ config: { price: 'off' } });
+      const watched = await enter(app, { colorScheme, viewport: { width: 1024, height: 800 } });
       const { page } = watched;
       for (const path of [home, `${home}/stores/1`, `${home}/settings`, '/docs']) {
-        await page.goto(originOf(house) + path);
+        await page.goto(originOf(app) + path);
         const stops = await outlines(page, 80);
         expect(stops.length).toBeGreaterThan(1);
         const faint = stops.filter(({ width, contrast }) => width < 2 || contrast < 3);
         expect([path, faint]).toEqual([path, []]);
       }
-      await end(watched, house);
+      await end(watched, app);
     },
   );
 
   test('the docs follow the dark mode, link back, and have an icon', async () => {
-    const house = await open();
+    const app = await open();
     const watched = await openPage(browser, { colorScheme: 'dark' });
     const { page } = watched;
     for (const path of openPaths) {
-      await page.goto(originOf(house) + path);
+      await page.goto(originOf(app) + path);
       expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toMatch(
         /^rgb\((\d|[1-3]\d), /,
       );
@@ -210,15 +210,15 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         .evaluateAll((all) => all.map((each) => each.getAttribute('href')));
       expect(links).toEqual([home, '/docs', '/docs/quickstart']);
       const icon = await page.locator('link[rel=icon]').getAttribute('href');
-      expect((await fetch(originOf(house) + icon)).status).toBe(200);
+      expect((await fetch(originOf(app) + icon)).status).toBe(200);
     }
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test('nothing shifts when the script loads long after the page', async () => {
-    const house = await open();
-    const { page } = await enter(house, { viewport: { width: 360, height: 800 } });
-    await page.goto(`${originOf(house)}${home}/stores`);
+    const app = await open();
+    const { page } = await enter(app, { viewport: { width: 360, height: 800 } });
+    await page.goto(`${originOf(app)}${home}/stores`);
     const held = Promise.withResolvers<void>();
     await page.route('**/*.js', async (route) => {
       await held.promise;
@@ -236,9 +236,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   });
 
   test('the checks notice a violation of the policy and a layout shift', async () => {
-    const house = await open();
-    const { page, faults } = await enter(house);
-    await page.goto(originOf(house) + home);
+    const app = await open();
+    const { page, faults } = await enter(app);
+    await page.goto(originOf(app) + home);
     await page.evaluate("document.body.setAttribute('style', 'color: red')");
     await page.evaluate(
       "document.body.append(Object.assign(new Image(), { src: '//127.1.1.1/x' }))",
@@ -250,91 +250,91 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   });
 
   test('selected failed callbacks are resent', async () => {
-    const house = await open();
+    const app = await open();
     const answer = { status: 500, body: 'the database is away' };
-    house.receiver.script(answer, answer);
-    await pay(house, await house.newAddress());
-    await pay(house, await house.newAddress());
-    const watched = await enter(house);
+    app.receiver.script(answer, answer);
+    await pay(app, await app.newAddress());
+    await pay(app, await app.newAddress());
+    const watched = await enter(app);
     const { page } = watched;
-    await page.goto(`${originOf(house)}${home}/callbacks`);
+    await page.goto(`${originOf(app)}${home}/callbacks`);
     expect(await page.getByRole('cell', { name: 'answered 500' }).count()).toBe(2);
     await page.getByLabel('Select delivery 2').check();
     await page.getByRole('button', { name: 'Resend selected' }).click();
     await page.getByRole('status').filter({ hasText: 'Sending again now' }).waitFor();
-    await house.settle();
+    await app.settle();
     await page.reload();
     const row = page.getByRole('row').filter({ has: page.getByLabel('Select delivery 2') });
     await row.getByText('Delivered').first().waitFor();
     expect(await page.getByRole('row').filter({ hasText: 'Delivered' }).count()).toBe(1);
-    expect(house.receiver.requests).toHaveLength(3);
-    await end(watched, house);
+    expect(app.receiver.requests).toHaveLength(3);
+    await end(watched, app);
   });
 
   test('a payment is seen from 0 to 2 without a reload', async () => {
-    const house = await open();
-    const watched = await enter(house);
+    const app = await open();
+    const watched = await enter(app);
     const { page } = watched;
     const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
-    await page.goto(`${originOf(house)}${home}/payments`);
+    await page.goto(`${originOf(app)}${home}/payments`);
     await opened;
     await page.evaluate('globalThis.stillTheSame = true');
-    await pay(house, await house.newAddress());
+    await pay(app, await app.newAddress());
     await page.getByRole('cell', { name: 'Unconfirmed' }).waitFor();
-    house.chain.mine(1);
-    await house.settle();
+    app.chain.mine(1);
+    await app.settle();
     await page.getByRole('cell', { name: 'Confirming' }).waitFor();
-    house.chain.mine(1);
-    await house.settle();
+    app.chain.mine(1);
+    await app.settle();
     await page.getByRole('cell', { name: 'Confirmed', exact: true }).waitFor();
     expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test('the keyboard focus stays at its row when the list changes', async () => {
-    const house = await open();
-    const watched = await enter(house);
+    const app = await open();
+    const watched = await enter(app);
     const { page } = watched;
-    await pay(house, await house.newAddress());
+    await pay(app, await app.newAddress());
     const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
-    await page.goto(`${originOf(house)}${home}/payments`);
+    await page.goto(`${originOf(app)}${home}/payments`);
     await opened;
     const link = page.locator(`a[href="${home}/payments/1"]`);
     await link.focus();
-    await pay(house, await house.newAddress());
+    await pay(app, await app.newAddress());
     await page.locator(`a[href="${home}/payments/2"]`).waitFor();
     expect(await link.evaluate((each) => each === each.ownerDocument.activeElement)).toBe(true);
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test('a wide table keeps its scroll position and the focus when it changes', async () => {
-    const house = await open();
-    const watched = await enter(house, { viewport: { width: 600, height: 800 } });
+    const app = await open();
+    const watched = await enter(app, { viewport: { width: 600, height: 800 } });
     const { page } = watched;
-    await pay(house, await house.newAddress());
+    await pay(app, await app.newAddress());
     const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
-    await page.goto(`${originOf(house)}${home}/payments`);
+    await page.goto(`${originOf(app)}${home}/payments`);
     await opened;
     const table = page.getByRole('region', { name: 'Payments' });
     await table.focus();
     await table.evaluate((each) => each.scrollBy(150, 0));
-    await pay(house, await house.newAddress());
+    await pay(app, await app.newAddress());
     await page.locator(`a[href="${home}/payments/2"]`).waitFor();
     expect(
       await table.evaluate((each) => [each.scrollLeft, each === each.ownerDocument.activeElement]),
     ).toEqual([150, true]);
-    await end(watched, house);
+    await end(watched, app);
   });
 
   test('a page whose session has ended goes to the sign-in by itself, and back', async () => {
-    const house = await open();
-    const watched = await enter(house);
+    const app = await open();
+    const watched = await enter(app);
     const { page } = watched;
     const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
-    await page.goto(`${originOf(house)}${home}/payments`);
+    await page.goto(`${originOf(app)}${home}/payments`);
     await opened;
-    house.world.jumpWallClock(31 * 60_000);
-    await pay(house, await house.newAddress());
+    app.world.jumpWallClock(31 * 60_000);
+    await pay(app, await app.newAddress());
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -345,11 +345,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   test.each([true, false])(
     'from the first link to a test callback, JavaScript %s',
     async (javaScriptEnabled) => {
-      const house = await open();
+      const app = await open();
       const watched = await openPage(browser, { javaScriptEnabled });
       const { page } = watched;
       await page.goto(
-        await house.withStore((store) => createSignInLink(store, house.world, originOf(house))),
+        await app.withStore((store) => createSignInLink(store, app.world, originOf(app))),
       );
       await page.getByLabel('New password').fill(password);
       await page.getByLabel('Repeat the password').fill(password);
@@ -378,7 +378,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page
         .getByLabel('Callback URL', { exact: false })
         .first()
-        .fill(`${house.receiver.origin}/paid`);
+        .fill(`${app.receiver.origin}/paid`);
       await page.getByText('More confirmations for large amounts').click();
       await page.getByLabel('may lead to a private').check();
       await page.getByRole('button', { name: 'Add the store' }).click();
@@ -397,21 +397,21 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.getByRole('button', { name: 'Add the store' }).click();
       await page.getByRole('button', { name: 'Send test callback' }).click();
       await page.getByText('the callback is delivered').waitFor();
-      expect(house.receiver.requests.at(-1)?.url).toContain('/paid?status=0');
-      await end(watched, house);
+      expect(app.receiver.requests.at(-1)?.url).toContain('/paid?status=0');
+      await end(watched, app);
     },
   );
 
   test('a link from another site ends no session', async () => {
-    const house = await open();
-    await signedIn(house);
+    const app = await open();
+    await signedIn(app);
     const { page } = await openPage(browser);
-    await page.goto(`${originOf(house)}${home}/sign-in`);
+    await page.goto(`${originOf(app)}${home}/sign-in`);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     const elsewhere = await page.context().newPage();
-    await elsewhere.goto(`data:text/html,<a href="${originOf(house)}${home}">my shop</a>`);
+    await elsewhere.goto(`data:text/html,<a href="${originOf(app)}${home}">my shop</a>`);
     await elsewhere.getByRole('link').click();
     // Browsers omit the session cookie for a link from another site.
     await elsewhere.getByRole('heading', { name: 'Sign in' }).waitFor();

@@ -48,15 +48,15 @@ test('says where no paygate answers, and prints the link all the same', async ()
   // The local address behind a public URL is unknown without --listen.
   const named = await runCli([...args, '--public-url', 'https://pay.example.com']);
   expect(named).toMatchObject({ code: 0, stderr: '' });
-  const house = await openApp();
-  const beside = ['admin', 'link', '--db', house.path, '--listen', `127.0.0.1:${house.port}`];
+  const app = await openApp();
+  const beside = ['admin', 'link', '--db', app.path, '--listen', `127.0.0.1:${app.port}`];
   expect(await runCli(beside)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('is refused where a paygate with another database answers', async () => {
   const path = await freshFile();
-  const house = await openApp();
-  const listen = `127.0.0.1:${house.port}`;
+  const app = await openApp();
+  const listen = `127.0.0.1:${app.port}`;
   const refused = await runCli(['admin', 'link', '--db', path, '--listen', listen]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toBe(

@@ -20,12 +20,12 @@ afterEach(async () => {
 const minuteMs = 60_000;
 
 it('a backup beside a running server, restored elsewhere, and checked', async () => {
-  const house = await openApp({ store: { startIndex: 0 } });
-  await untilReady(house);
-  for (let count = 0; count < 3; count += 1) await house.newAddress();
+  const app = await openApp({ store: { startIndex: 0 } });
+  await untilReady(app);
+  for (let count = 0; count < 3; count += 1) await app.newAddress();
   const file = join(tempFolder(), 'copy.db');
 
-  const written = await runCli(['backup', file, '--db', house.path, '--json']);
+  const written = await runCli(['backup', file, '--db', app.path, '--json']);
   expect(written).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(written.stdout)).toMatchObject({
     file,
@@ -34,7 +34,7 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
     counts: { addresses: 3 },
     wallets: [{ id: 1, last_index: 2, next_index: 3 }],
   });
-  const again = await runCli(['backup', file, '--db', house.path]);
+  const again = await runCli(['backup', file, '--db', app.path]);
   expect(again).toMatchObject({
     code: 1,
     stderr: `paygate: ${file}: exists already; name a new file\n`,
@@ -49,7 +49,7 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
   const inPlace = await runCli(['restore', file, '--db', db]);
   expect(inPlace.stdout).toContain('The former database is now');
   expect(inPlace.stdout).not.toContain('Never serve both');
-  const busy = await runCli(['restore', file, '--db', house.path]);
+  const busy = await runCli(['restore', file, '--db', app.path]);
   expect(busy).toMatchObject({ code: 1, stdout: '' });
   expect(busy.stderr).toContain('another `paygate serve` uses this database');
 
@@ -60,9 +60,9 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
 });
 
 it('a file of another network than the one that is named is neither called whole nor put in place', async () => {
-  const house = await openApp();
+  const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
-  await runCli(['backup', file, '--db', house.path]);
+  await runCli(['backup', file, '--db', app.path]);
   const db = join(tempFolder(), 'paygate.db');
   for (const args of [
     ['check', file],
@@ -82,11 +82,11 @@ it('a file of another network than the one that is named is neither called whole
 });
 
 it('a backup without a name goes to the folder of backups', async () => {
-  const house = await openApp();
-  const { code, stdout } = await runCli(['backup', '--db', house.path, '--json']);
+  const app = await openApp();
+  const { code, stdout } = await runCli(['backup', '--db', app.path, '--json']);
   expect(code).toBe(0);
   const { file } = JSON.parse(stdout);
-  expect(dirname(file)).toBe(join(dirname(house.path), 'backups'));
+  expect(dirname(file)).toBe(join(dirname(app.path), 'backups'));
   expect(file).toMatch(/\/\d{4}-\d\d-\d\dT\d{6}Z\.db$/);
   expect(checkFile(file).ok).toBe(true);
 });
@@ -109,10 +109,10 @@ it('a backup to where this user may not look ends with a sentence', async () => 
 });
 
 it('a backup is not written where the log of another file lies, which would be played into it', async () => {
-  const house = await openApp();
+  const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
   writeFileSync(`${file}-wal`, 'of another file');
-  const refused = await runCli(['backup', file, '--db', house.path]);
+  const refused = await runCli(['backup', file, '--db', app.path]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toBe(
     `paygate: ${file}: ${file}-wal lies there, and would be played into it; name a new file\n`,
@@ -121,9 +121,9 @@ it('a backup is not written where the log of another file lies, which would be p
 });
 
 it('a check says what is damaged, and ends with 1', async () => {
-  const house = await openApp();
+  const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
-  await runCli(['backup', file, '--db', house.path]);
+  await runCli(['backup', file, '--db', app.path]);
   writeFileSync(file, readFileSync(file).fill(0xa5, 4096 * 3, 4096 * 12));
   const { code, stdout, stderr } = await runCli(['check', file]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -175,19 +175,17 @@ it('restore says one thing at a time', async () => {
 });
 
 it('the word that the machine was set back is heard at the next start', async () => {
-  const house = await openApp({ store: { startIndex: 0 } });
-  await untilReady(house);
-  await house.newAddress();
-  await house.stop();
-  const said = await runCli(['restore', '--in-place', '--db', house.path, '--json']);
-  expect(JSON.parse(said.stdout)).toEqual({ file: house.path, noted: 'set_back' });
-  await house.start();
-  await untilReady(house);
-  expect(house.running.health().warnings.join()).toContain(
-    'this machine was set back to a snapshot',
-  );
-  await house.stop();
-  const moved = await runCli(['restore', '--moved', '--db', house.path]);
+  const app = await openApp({ store: { startIndex: 0 } });
+  await untilReady(app);
+  await app.newAddress();
+  await app.stop();
+  const said = await runCli(['restore', '--in-place', '--db', app.path, '--json']);
+  expect(JSON.parse(said.stdout)).toEqual({ file: app.path, noted: 'set_back' });
+  await app.start();
+  await untilReady(app);
+  expect(app.running.health().warnings.join()).toContain('this machine was set back to a snapshot');
+  await app.stop();
+  const moved = await runCli(['restore', '--moved', '--db', app.path]);
   expect(moved).toMatchObject({
     code: 0,
     stdout: 'Recorded: the database continues where it stopped.\n',
@@ -195,24 +193,24 @@ it('the word that the machine was set back is heard at the next start', async ()
 });
 
 it('the server takes a snapshot each quarter of an hour in which something changed', async () => {
-  const house = await openApp({ store: { startIndex: 0 } });
-  await untilReady(house);
-  const latest = join(dirname(house.path), 'backups/latest.db');
+  const app = await openApp({ store: { startIndex: 0 } });
+  await untilReady(app);
+  const latest = join(dirname(app.path), 'backups/latest.db');
   expect(existsSync(latest)).toBe(false);
-  await house.newAddress();
-  await house.world.advance(15 * minuteMs);
-  await house.world.until(() => existsSync(latest), 'the snapshot');
+  await app.newAddress();
+  await app.world.advance(15 * minuteMs);
+  await app.world.until(() => existsSync(latest), 'the snapshot');
   expect(checkFile(latest)).toMatchObject({ ok: true, counts: { addresses: 1 } });
   expect(readdirSync(dirname(latest))).toHaveLength(2);
-  expect(house.running.health().warnings).toEqual([]);
+  expect(app.running.health().warnings).toEqual([]);
 });
 
 it('the server says when a snapshot fails, and goes on', async () => {
-  const house = await openApp({ store: { startIndex: 0 } });
-  await untilReady(house);
-  writeFileSync(join(dirname(house.path), 'backups'), 'in the way');
-  await house.world.advance(15 * minuteMs);
-  await house.world.until(() => house.running.health().warnings.length > 0, 'the warning');
-  expect(house.running.health().warnings.join()).toMatch(/^the last snapshot failed: /);
-  await house.newAddress();
+  const app = await openApp({ store: { startIndex: 0 } });
+  await untilReady(app);
+  writeFileSync(join(dirname(app.path), 'backups'), 'in the way');
+  await app.world.advance(15 * minuteMs);
+  await app.world.until(() => app.running.health().warnings.length > 0, 'the warning');
+  expect(app.running.health().warnings.join()).toMatch(/^the last snapshot failed: /);
+  await app.newAddress();
 });

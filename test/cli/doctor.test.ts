@@ -25,9 +25,9 @@ async function receiver(options: ReceiverOptions = {}) {
   return started;
 }
 
-async function doctor(house: TestApp, ...more: string[]) {
-  const args = ['doctor', '--db', house.path, '--electrum', ...house.labels, '--json'];
-  const listen = ['--listen', `127.0.0.1:${house.port}`];
+async function doctor(app: TestApp, ...more: string[]) {
+  const args = ['doctor', '--db', app.path, '--electrum', ...app.labels, '--json'];
+  const listen = ['--listen', `127.0.0.1:${app.port}`];
   const { code, stdout, stderr } = await runCli([...args, ...listen, ...more]);
   expect(stderr).toBe('');
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Finding[] };
@@ -44,15 +44,15 @@ function makePrivate(path: string): void {
 
 describe('a paygate that is well', () => {
   it('passes beside a running serve; the shop is asked no callback', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    await house.newAddress();
-    await house.world.advance(15 * 60_000);
-    await house.world.until(() => existsSync(join(dirname(house.path), 'backups/latest.db')));
-    makePrivate(house.path);
+    const app = await openApp();
+    await untilReady(app);
+    await app.newAddress();
+    await app.world.advance(15 * 60_000);
+    await app.world.until(() => existsSync(join(dirname(app.path), 'backups/latest.db')));
+    makePrivate(app.path);
     const { code, ok, checks, of } = await doctor(
-      house,
-      ...['--public-url', `http://127.0.0.1:${house.port}`],
+      app,
+      ...['--public-url', `http://127.0.0.1:${app.port}`],
     );
     expect(checks.filter(({ state }) => state === 'fail')).toEqual([]);
     expect([code, ok]).toEqual([0, true]);
@@ -68,23 +68,23 @@ describe('a paygate that is well', () => {
     expect(of('public URL')?.text).toContain('without TLS');
     expect(of('callback')).toMatchObject({
       state: 'ok',
-      text: `store 1: HEAD ${house.receiver.origin}/ was answered with 200 by 127.0.0.1`,
+      text: `store 1: HEAD ${app.receiver.origin}/ was answered with 200 by 127.0.0.1`,
     });
-    expect(house.receiver.requests).toMatchObject([{ method: 'HEAD', url: '/' }]);
-    expect(house.receiver.requests[0]?.headers['webhook-signature']).toBeUndefined();
+    expect(app.receiver.requests).toMatchObject([{ method: 'HEAD', url: '/' }]);
+    expect(app.receiver.requests[0]?.headers['webhook-signature']).toBeUndefined();
     expect(JSON.stringify(checks)).not.toMatch(/s3cr3t|tpub|pgk_|whsec/);
   });
 
   it('asks the Electrum servers of the serve that runs on its file, where none is named', async () => {
-    const house = await openApp({ servers: 2 });
-    await untilReady(house);
-    const listen = ['--listen', `127.0.0.1:${house.port}`, '--json'];
-    const { stdout } = await runCli(['doctor', '--db', house.path, ...listen]);
+    const app = await openApp({ servers: 2 });
+    await untilReady(app);
+    const listen = ['--listen', `127.0.0.1:${app.port}`, '--json'];
+    const { stdout } = await runCli(['doctor', '--db', app.path, ...listen]);
     const found = (JSON.parse(stdout).checks as Finding[]).filter(
       ({ check }) => check === 'electrum',
     );
     expect(found.map(({ state, text }) => [state, text.split(': ')[0]])).toEqual(
-      house.labels.map((label) => ['ok', label]),
+      app.labels.map((label) => ['ok', label]),
     );
     // What runs there on another file is not asked for its servers: regtest has no built-in list.
     const other = await openTestStore();
@@ -93,12 +93,12 @@ describe('a paygate that is well', () => {
   });
 
   it('is looked at without a serve too, in lines for a person; a fault ends with 1', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    await house.stop();
-    makePrivate(house.path);
-    const args = ['doctor', '--db', house.path, '--listen', `127.0.0.1:${house.port}`];
-    const well = await runCli([...args, '--electrum', house.labels[0] ?? '']);
+    const app = await openApp();
+    await untilReady(app);
+    await app.stop();
+    makePrivate(app.path);
+    const args = ['doctor', '--db', app.path, '--listen', `127.0.0.1:${app.port}`];
+    const well = await runCli([...args, '--electrum', app.labels[0] ?? '']);
     expect(well).toMatchObject({ code: 0, stderr: '' });
     expect(well.stdout).toMatch(/^skip +serve +no paygate runs at /m);
     expect(well.stdout).toMatch(/^ok +mark +/m);

@@ -29,9 +29,9 @@ const home = '/dashboard';
 const minuteMs = 60_000;
 
 async function open(options: Parameters<typeof openApp>[0] = {}) {
-  const house = await openApp(options);
-  await untilReady(house);
-  return { house, visitor: await signedIn(house) };
+  const app = await openApp(options);
+  await untilReady(app);
+  return { app, visitor: await signedIn(app) };
 }
 
 interface Banner {
@@ -65,15 +65,15 @@ async function expectLinked(visitor: Visitor, banner: Banner | undefined, path: 
 }
 
 test('a payment that may belong to several stores is listed without a store', async () => {
-  const { house } = await open();
-  await house.addStore({ name: 'Second', callbackUrl: `${house.receiver.origin}/second` });
-  const lost = await loseByRestore(house, () => house.newAddress('?match_callback=/second'));
-  await house.start();
-  await untilReady(house);
-  house.pay(lost, 3_000);
-  house.pay(await house.newAddress('?match_callback=/second'), 4_000);
-  await house.settle();
-  const visitor = await signedIn(house);
+  const { app } = await open();
+  await app.addStore({ name: 'Second', callbackUrl: `${app.receiver.origin}/second` });
+  const lost = await loseByRestore(app, () => app.newAddress('?match_callback=/second'));
+  await app.start();
+  await untilReady(app);
+  app.pay(lost, 3_000);
+  app.pay(await app.newAddress('?match_callback=/second'), 4_000);
+  await app.settle();
+  const visitor = await signedIn(app);
   await expectLinked(visitor, await alarm(visitor, 'unclaimed-payment'), '/payments?store=none');
   const found = async (list: string): Promise<string[]> => {
     const { text } = await visitor.get(`${home}/${list}?store=none`);
@@ -90,116 +90,116 @@ test('a payment that may belong to several stores is listed without a store', as
 });
 
 test('a wide gap: its start survives reloads and a restart, and it ends when a payment closes it', async () => {
-  const { house, visitor } = await open();
+  const { app, visitor } = await open();
   expect((await visitor.get(home)).text).toContain('No alarms.');
   const issued: string[] = [];
-  while (issued.length < 15) issued.push(await house.newAddress());
+  while (issued.length < 15) issued.push(await app.newAddress());
   const first = await alarm(visitor, 'wallet-gap');
   expect(first?.text).toContain('has given out 15 addresses since the last paid one');
-  expect(first?.since).toBe(iso(house.world.now()));
+  expect(first?.since).toBe(iso(app.world.now()));
   await expectLinked(visitor, first, '/addresses');
-  await house.world.advance(7 * minuteMs);
+  await app.world.advance(7 * minuteMs);
   expect((await alarm(visitor, 'wallet-gap'))?.since).toBe(first?.since);
-  await house.stop();
-  await house.world.advance(3 * minuteMs);
-  await house.start();
-  await untilReady(house);
-  const again = await signedIn(house);
+  await app.stop();
+  await app.world.advance(3 * minuteMs);
+  await app.start();
+  await untilReady(app);
+  const again = await signedIn(app);
   expect((await alarm(again, 'wallet-gap'))?.since).toBe(first?.since);
-  house.pay(issued[14] ?? '', 5_000);
-  await house.settle();
-  await house.world.advance(10 * minuteMs);
+  app.pay(issued[14] ?? '', 5_000);
+  await app.settle();
+  await app.world.advance(10 * minuteMs);
   expect(await banners(again)).toEqual([]);
 });
 
 describe('a restored database', () => {
   /** As from a backup that is older than the last address. */
   async function restored() {
-    const house = await openApp();
-    await untilReady(house);
-    await loseByRestore(house, () => house.newAddress());
-    await house.start();
-    const restoredAt = house.world.now();
-    await untilReady(house);
-    return { house, restoredAt };
+    const app = await openApp();
+    await untilReady(app);
+    await loseByRestore(app, () => app.newAddress());
+    await app.start();
+    const restoredAt = app.world.now();
+    await untilReady(app);
+    return { app, restoredAt };
   }
 
-  async function startAgain({ world, ...house }: TestApp): Promise<void> {
-    await house.stop();
+  async function startAgain({ world, ...app }: TestApp): Promise<void> {
+    await app.stop();
     await world.advance(minuteMs);
-    await house.start();
+    await app.start();
   }
 
   const isTold = ({ running: app }: TestApp): boolean =>
     app.health().warnings.some((each) => each.includes('this database is a copy'));
 
   test('is an alarm since the restore, over restarts, until the merchant dismisses it', async () => {
-    const { house, restoredAt } = await restored();
-    await startAgain(house);
-    await startAgain(house);
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const { app, restoredAt } = await restored();
+    await startAgain(app);
+    await startAgain(app);
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const banner = await alarm(visitor, 'restored-database');
     expect(banner?.text).toContain('1 addresses were skipped');
     expect(banner?.text).toContain('Set the gap limit');
     expect(banner?.since).toBe(iso(restoredAt));
     await expectLinked(visitor, banner, '/addresses');
-    expect(isTold(house)).toBe(true);
+    expect(isTold(app)).toBe(true);
     const done = await visitor.submit(home, 'dismiss-restored');
     expect(done).toMatchObject({ status: 303, to: home });
     expect(await alarm(visitor, 'restored-database')).toBeUndefined();
     const { text } = await visitor.get(`${home}/settings/audit`);
     expect(text).toContain('alarm.dismiss');
-    await startAgain(house);
-    expect(isTold(house)).toBe(false);
+    await startAgain(app);
+    expect(isTold(app)).toBe(false);
   });
 
   test('is no alarm after 30 days, without a visit to the dashboard', async () => {
-    const { house } = await restored();
-    house.world.jumpWallClock(30 * 24 * 60 * minuteMs);
-    expect(isTold(house)).toBe(true);
-    house.world.jumpWallClock(minuteMs);
-    expect(isTold(house)).toBe(false);
+    const { app } = await restored();
+    app.world.jumpWallClock(30 * 24 * 60 * minuteMs);
+    expect(isTold(app)).toBe(true);
+    app.world.jumpWallClock(minuteMs);
+    expect(isTold(app)).toBe(false);
   });
 
   test('that is restored again is a new alarm', async () => {
-    const { house } = await restored();
-    const visitor = await signedIn(house);
+    const { app } = await restored();
+    const visitor = await signedIn(app);
     await visitor.submit(home, 'dismiss-restored');
-    await house.stop();
-    copyFileSync(house.path, `${house.path}.bak`);
-    renameSync(`${house.path}.bak`, house.path);
-    await house.start();
-    expect(isTold(house)).toBe(true);
+    await app.stop();
+    copyFileSync(app.path, `${app.path}.bak`);
+    renameSync(`${app.path}.bak`, app.path);
+    await app.start();
+    expect(isTold(app)).toBe(true);
   });
 });
 
 test('payments to the next indexes: another program uses the key', async () => {
-  const { house, visitor } = await open();
+  const { app, visitor } = await open();
   const { address = '' } = deriveAddress(merchantKey(), 0, 3) ?? {};
-  house.pay(address, 5_000);
-  await house.settle();
+  app.pay(address, 5_000);
+  await app.settle();
   const banner = await alarm(visitor, 'foreign-use');
   expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
-  const [server = ''] = house.labels;
+  const [server = ''] = app.labels;
   expect(banner?.text).toContain(`1 of them by the word of ${server} alone`);
   expect(banner?.text).toContain('Another program uses this key');
   await expectLinked(visitor, banner, '/stores');
-  const warnings = () => house.running.health().warnings.join();
+  const warnings = () => app.running.health().warnings.join();
   expect(warnings()).toContain('Another program uses this key');
   expect(warnings()).toContain('`paygate store recheck-used ID`');
-  house.chain.mine();
-  await house.settle();
+  app.chain.mine();
+  await app.settle();
   expect(warnings()).not.toContain('by the word of');
 });
 
 test('a callback that failed for good: since that moment', async () => {
-  const { house, visitor } = await open({ receiver: { answer: () => ({ status: 500 }) } });
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  const settledAt = house.world.now() - 5 * minuteMs;
+  const { app, visitor } = await open({ receiver: { answer: () => ({ status: 500 }) } });
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  const settledAt = app.world.now() - 5 * minuteMs;
   // The state after three days of the retry schedule.
-  await house.withStore(({ database }) =>
+  await app.withStore(({ database }) =>
     database.write(() =>
       database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
     ),
@@ -208,130 +208,130 @@ test('a callback that failed for good: since that moment', async () => {
   expect(banner?.text).toContain('1 callback(s) were given up');
   expect(banner?.since).toBe(iso(settledAt));
   await expectLinked(visitor, banner, '/callbacks?state=exhausted');
-  expect(house.running.health().warnings).toEqual([
+  expect(app.running.health().warnings).toEqual([
     '1 callback(s) were given up; repair the shop, see it take a test callback, then send them again: ' +
       '`paygate callbacks resend-failed --store ID`',
   ]);
 });
 
 test('failed callbacks of a store whose callbacks were stopped are no alarm', async () => {
-  const { house, visitor } = await open();
-  await house.newAddress().then((address) => house.pay(address, 5_000));
-  await house.settle();
-  const settledAt = house.world.now();
-  await house.withStore(({ database }) =>
+  const { app, visitor } = await open();
+  await app.newAddress().then((address) => app.pay(address, 5_000));
+  await app.settle();
+  const settledAt = app.world.now();
+  await app.withStore(({ database }) =>
     database.write(() =>
       database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
     ),
   );
-  expect(house.running.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
+  expect(app.running.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
   await visitor.submit('/dashboard/stores/1/remove', 'remove', { 'stop-callbacks': 'on' });
-  await house.settle();
-  expect(house.running.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
-  expect(house.running.health().warnings.join()).not.toContain('given up');
+  await app.settle();
+  expect(app.running.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
+  expect(app.running.health().warnings.join()).not.toContain('given up');
 });
 
 describe('a shop that responds and accepts no callback', () => {
   const refuses = { receiver: { answer: () => ({ status: 404, body: 'no' }) } };
-  const text = (house: TestApp): string => house.running.health().warnings.join();
+  const text = (app: TestApp): string => app.running.health().warnings.join();
 
-  async function minutes(house: TestApp, count: number): Promise<void> {
+  async function minutes(app: TestApp, count: number): Promise<void> {
     for (let minute = 0; minute < count; minute += 1) {
-      await house.world.advance(minuteMs);
-      await house.settle();
+      await app.world.advance(minuteMs);
+      await app.settle();
     }
   }
 
   test('is an alarm after a quarter of an hour, over a restart, until it accepts a callback', async () => {
     let status = 404;
-    const { house, visitor } = await open({
+    const { app, visitor } = await open({
       receiver: { answer: () => ({ status, body: status === 200 ? 'ok' : 'no' }) },
     });
-    const since = house.world.now();
+    const since = app.world.now();
     for (let payment = 0; payment < 3; payment += 1) {
-      house.pay(await house.newAddress(), 20_000);
+      app.pay(await app.newAddress(), 20_000);
     }
-    await house.settle();
-    await minutes(house, 14);
-    expect(text(house)).toBe('');
-    await minutes(house, 2);
-    expect(text(house)).toMatch(
+    await app.settle();
+    await minutes(app, 14);
+    expect(text(app)).toBe('');
+    await minutes(app, 2);
+    expect(text(app)).toMatch(
       /^store 1 "Shop": its shop has received none of the last \d+ callback attempts since .* UTC \(answered 404\); repair/,
     );
-    expect(text(house)).not.toContain('s3cr3t');
+    expect(text(app)).not.toContain('s3cr3t');
     const banner = await alarm(visitor, 'shop-refuses');
     expect(banner?.since).toBe(iso(since));
     await expectLinked(visitor, banner, '/callbacks?state=owed&store=1');
 
-    await house.stop();
-    await house.start();
-    await untilReady(house);
-    expect(text(house)).toContain('its shop has received none');
+    await app.stop();
+    await app.start();
+    await untilReady(app);
+    expect(text(app)).toContain('its shop has received none');
     status = 200;
-    const [call] = await house.withStore(async ({ outbox }) => outbox.list({ limit: 1 }));
-    await house.withStore(({ outbox, database }) =>
-      database.write((tx) => outbox.resend(tx, house.world.now(), call?.id ?? 0)),
+    const [call] = await app.withStore(async ({ outbox }) => outbox.list({ limit: 1 }));
+    await app.withStore(({ outbox, database }) =>
+      database.write((tx) => outbox.resend(tx, app.world.now(), call?.id ?? 0)),
     );
-    await minutes(house, 1);
-    expect(house.running.health().callbacks.owed).toBe(2);
-    expect(text(house)).toBe('');
-    expect(await alarm(await signedIn(house), 'shop-refuses')).toBeUndefined();
+    await minutes(app, 1);
+    expect(app.running.health().callbacks.owed).toBe(2);
+    expect(text(app)).toBe('');
+    expect(await alarm(await signedIn(app), 'shop-refuses')).toBeUndefined();
     // Failures from here on are a new alarm.
     status = 500;
-    await minutes(house, 10);
-    expect(text(house)).toBe('');
+    await minutes(app, 10);
+    expect(text(app)).toBe('');
   });
 
   test.each([
     ['a redirect to its login', { status: 302, headers: { Location: '/login' } }, 'answered 302'],
     ['a fault of its own', { status: 500 }, 'answered 500'],
   ])('is an alarm with its response: %s', async (_, answer, words) => {
-    const { house } = await open({ receiver: { answer: () => answer } });
-    house.pay(await house.newAddress(), 20_000);
-    await house.settle();
-    await minutes(house, 16);
-    expect(text(house)).toContain(`(${words})`);
+    const { app } = await open({ receiver: { answer: () => answer } });
+    app.pay(await app.newAddress(), 20_000);
+    await app.settle();
+    await minutes(app, 16);
+    expect(text(app)).toContain(`(${words})`);
   });
 
   test('is no alarm if it refuses one callback and accepts others', async () => {
     let poison = '';
-    const { house } = await open({
+    const { app } = await open({
       receiver: { answer: ({ url }) => ({ status: url.includes(poison) ? 404 : 200 }) },
     });
-    poison = await house.newAddress();
+    poison = await app.newAddress();
     for (let quarter = 0; quarter < 4; quarter += 1) {
-      house.pay(quarter === 0 ? poison : await house.newAddress(), 20_000);
-      await house.settle();
-      await minutes(house, 10);
-      expect(text(house)).toBe('');
+      app.pay(quarter === 0 ? poison : await app.newAddress(), 20_000);
+      await app.settle();
+      await minutes(app, 10);
+      expect(text(app)).toBe('');
     }
-    expect(house.running.health().callbacks.owed).toBe(1);
+    expect(app.running.health().callbacks.owed).toBe(1);
   });
 
   test('is an alarm for each store, until its callbacks are stopped or none is pending', async () => {
-    const { house } = await open(refuses);
-    const second = { name: 'Second', callbackUrl: `${house.receiver.origin}/second` };
-    await house.addStore(second);
-    house.pay(await house.newAddress('?match_callback=s3cr3t'), 20_000);
-    house.pay(await house.newAddress('?match_callback=second'), 20_000);
-    await house.settle();
-    await minutes(house, 16);
-    expect(house.running.health().warnings).toMatchObject(
+    const { app } = await open(refuses);
+    const second = { name: 'Second', callbackUrl: `${app.receiver.origin}/second` };
+    await app.addStore(second);
+    app.pay(await app.newAddress('?match_callback=s3cr3t'), 20_000);
+    app.pay(await app.newAddress('?match_callback=second'), 20_000);
+    await app.settle();
+    await minutes(app, 16);
+    expect(app.running.health().warnings).toMatchObject(
       [/^store 1 /, /^store 2 "Second"/].map((each) => expect.stringMatching(each)),
     );
-    await house.withStore(({ catalog, database }) =>
-      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    await app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, app.world.now(), 1, true)),
     );
-    expect(house.running.health().warnings).toHaveLength(1);
-    await house.withStore(({ database }) =>
+    expect(app.running.health().warnings).toHaveLength(1);
+    await app.withStore(({ database }) =>
       database.write(() => database.orm.update(callbacks).set({ state: 'delivered' }).run()),
     );
-    expect(house.running.health().warnings).toEqual([]);
+    expect(app.running.health().warnings).toEqual([]);
   });
 });
 
 describe('a shop that responds 200 and accepts nothing', () => {
-  const text = (house: TestApp): string => house.running.health().warnings.join();
+  const text = (app: TestApp): string => app.running.health().warnings.join();
 
   test.each([
     [
@@ -355,45 +355,45 @@ describe('a shop that responds 200 and accepts nothing', () => {
     ['anything else', 'Module Not Activated', 'says "Module Not Activated"', 'see why'],
   ])('P-64 is an alarm at once: %s', async (_, body, words, advice) => {
     let answer = { status: 200, body };
-    const { house, visitor } = await open({ receiver: { answer: () => answer } });
-    const since = house.world.now();
-    house.pay(await house.newAddress(), 20_000);
-    await house.settle();
-    expect(text(house)).toContain(
+    const { app, visitor } = await open({ receiver: { answer: () => answer } });
+    const since = app.world.now();
+    app.pay(await app.newAddress(), 20_000);
+    await app.settle();
+    expect(text(app)).toContain(
       `store 1 "Shop": its shop answered 200, but the answer ${words} (1 doubtful answer(s) since `,
     );
-    expect(text(house)).toContain(`; ${advice}`);
-    expect(text(house)).toContain('`paygate callbacks resend-failed --store 1 --doubtful`');
+    expect(text(app)).toContain(`; ${advice}`);
+    expect(text(app)).toContain('`paygate callbacks resend-failed --store 1 --doubtful`');
     const banner = await alarm(visitor, 'shop-doubtful');
     expect(banner?.since).toBe(iso(since));
     await expectLinked(visitor, banner, '/callbacks?state=flagged&store=1');
 
-    await house.stop();
-    await house.start();
-    await untilReady(house);
-    expect(text(house)).toContain(words);
+    await app.stop();
+    await app.start();
+    await untilReady(app);
+    expect(text(app)).toContain(words);
     answer = { status: 200, body: 'ok' };
-    await house.world.advance(5 * minuteMs);
-    await house.settle();
-    expect(text(house)).toBe('');
-    expect(await alarm(await signedIn(house), 'shop-doubtful')).toBeUndefined();
+    await app.world.advance(5 * minuteMs);
+    await app.settle();
+    expect(text(app)).toBe('');
+    expect(await alarm(await signedIn(app), 'shop-doubtful')).toBeUndefined();
   });
 
   test('P-64 is an alarm until the doubtful callbacks are resent in bulk and accepted', async () => {
     let body = 'Error: secret does not match';
-    const { house, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
+    const { app, visitor } = await open({ receiver: { answer: () => ({ status: 200, body }) } });
     for (const _ of [1, 2]) {
-      house.pay(await house.newAddress(), 20_000);
-      await house.settle();
+      app.pay(await app.newAddress(), 20_000);
+      await app.settle();
     }
-    expect(text(house)).toContain('(2 doubtful answer(s) since ');
+    expect(text(app)).toContain('(2 doubtful answer(s) since ');
     body = 'ok';
     const list = '/dashboard/callbacks?state=flagged';
     expect((await visitor.get(list)).text).toContain('; retry <time');
     const sent = await visitor.submit(list, 'resend-doubtful', { store: '1' });
     expect(sent.to).toBe(`${list}&done=resent`);
-    await house.settle();
-    expect(text(house)).toBe('');
+    await app.settle();
+    expect(text(app)).toBe('');
     expect((await visitor.get(list)).text).toContain('No deliveries found.');
     const again = await visitor.submit(list, 'resend-doubtful', { store: '1' });
     expect(again.to).toBe(`${list}&done=none-doubtful`);
@@ -403,37 +403,37 @@ describe('a shop that responds 200 and accepts nothing', () => {
   });
 
   test('is no alarm once its callbacks are stopped', async () => {
-    const { house } = await open({ receiver: { answer: () => ({ status: 200, body: 'error' }) } });
-    house.pay(await house.newAddress(), 20_000);
-    await house.settle();
-    expect(text(house)).toContain('says "error"');
-    await house.withStore(({ catalog, database }) =>
-      database.write((tx) => catalog.archiveStore(tx, house.world.now(), 1, true)),
+    const { app } = await open({ receiver: { answer: () => ({ status: 200, body: 'error' }) } });
+    app.pay(await app.newAddress(), 20_000);
+    await app.settle();
+    expect(text(app)).toContain('says "error"');
+    await app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.archiveStore(tx, app.world.now(), 1, true)),
     );
-    expect(text(house)).toBe('');
+    expect(text(app)).toBe('');
   });
 });
 
 test('P-59 a reversed payment: since that moment, listed apart from replaced ones', async () => {
-  const { house, visitor } = await open({ servers: 2 });
-  const replaced = await house.newAddress();
-  const first = house.pay(replaced, 20_000) as Txid;
-  await house.settle();
-  house.chain.replace(first);
-  await house.settle();
-  const address = await house.newAddress();
-  const txid = house.pay(address, 5_000) as Txid;
-  house.chain.mine(1);
-  await house.settle();
-  house.chain.reorganise(1, { transactions: 'mempool' });
-  await house.settle();
-  house.chain.evict(txid);
-  await house.settle();
-  await house.world.advance(2 * minuteMs);
-  await house.settle();
+  const { app, visitor } = await open({ servers: 2 });
+  const replaced = await app.newAddress();
+  const first = app.pay(replaced, 20_000) as Txid;
+  await app.settle();
+  app.chain.replace(first);
+  await app.settle();
+  const address = await app.newAddress();
+  const txid = app.pay(address, 5_000) as Txid;
+  app.chain.mine(1);
+  await app.settle();
+  app.chain.reorganise(1, { transactions: 'mempool' });
+  await app.settle();
+  app.chain.evict(txid);
+  await app.settle();
+  await app.world.advance(2 * minuteMs);
+  await app.settle();
   const banner = await alarm(visitor, 'reversed-payment');
   expect(banner?.text).toMatch(/1 payment\(s\) were reversed.*Hold back the goods/);
-  const changedAt = await house.withStore(
+  const changedAt = await app.withStore(
     async ({ paymentView: paymentDesk }) => paymentDesk.list({ txid, limit: 1 })[0]?.changedAt ?? 0,
   );
   expect(banner?.since).toBe(iso(changedAt));
@@ -451,8 +451,8 @@ test('P-59 a reversed payment: since that moment, listed apart from replaced one
   const { text } = await visitor.get(`${home}/payments/export?state=reversed`);
   expect(text.trimEnd().split('\r\n').slice(1)).toEqual([expect.stringContaining(txid)]);
   // The filter has the same time limit as the alarm.
-  house.world.jumpWallClock(7 * 24 * 60 * minuteMs);
-  const later = await signedIn(house);
+  app.world.jumpWallClock(7 * 24 * 60 * minuteMs);
+  const later = await signedIn(app);
   expect(await alarm(later, 'reversed-payment')).toBeUndefined();
   expect((await later.get(`${home}/payments?state=reversed`)).text).toContain('No payments found.');
 });
@@ -460,75 +460,75 @@ test('P-59 a reversed payment: since that moment, listed apart from replaced one
 test.each([1, 2])(
   'P-116 a payment told as %i that fell back to the mempool: since then, until it is in a block',
   async (status) => {
-    const { house, visitor } = await open();
-    const mempoolOnly = await house.newAddress();
-    const address = await house.newAddress();
-    house.pay(address, 5_000);
-    await house.settle();
-    house.chain.mine(status);
-    await house.settle();
-    house.pay(mempoolOnly, 5_000);
-    await house.settle();
+    const { app, visitor } = await open();
+    const mempoolOnly = await app.newAddress();
+    const address = await app.newAddress();
+    app.pay(address, 5_000);
+    await app.settle();
+    app.chain.mine(status);
+    await app.settle();
+    app.pay(mempoolOnly, 5_000);
+    await app.settle();
     expect(await banners(visitor)).toEqual([]);
-    await house.world.advance(minuteMs);
-    house.chain.reorganise(status, { transactions: 'mempool' });
-    await house.settle();
-    expect(house.statuses(address).at(-1)).toBe('0');
+    await app.world.advance(minuteMs);
+    app.chain.reorganise(status, { transactions: 'mempool' });
+    await app.settle();
+    expect(app.statuses(address).at(-1)).toBe('0');
     const banner = await alarm(visitor, 'fallen-payment');
     expect(banner?.text).toContain(
       '1 payment(s) fell out of the chain after the shop received status 1 or 2',
     );
     expect(banner?.text).toContain('Hold back');
-    const { changedAt } = await house.withStore(async ({ paymentView: paymentDesk }) =>
+    const { changedAt } = await app.withStore(async ({ paymentView: paymentDesk }) =>
       paymentDesk.payment(1),
     );
     expect(banner?.since).toBe(iso(changedAt));
     await expectLinked(visitor, banner, '/payments?state=unconfirmed');
-    const [warning = ''] = house.running.health().warnings;
+    const [warning = ''] = app.running.health().warnings;
     expect(warning).toContain('fell out of the chain');
     expect(warning).toContain('until they have status 2 again');
-    house.chain.mine(1);
-    await house.settle();
-    expect(house.statuses(address).at(-1)).toBe('1');
+    app.chain.mine(1);
+    await app.settle();
+    expect(app.statuses(address).at(-1)).toBe('1');
     expect(await banners(visitor)).toEqual([]);
-    expect(house.running.health().warnings).toEqual([]);
+    expect(app.running.health().warnings).toEqual([]);
   },
 );
 
 test('one server of two, and none at all', async () => {
-  const { house, visitor } = await open({ servers: 2 });
-  await house.world.until(
-    () => house.running.health().electrum.servers.every(({ state }) => state === 'live'),
+  const { app, visitor } = await open({ servers: 2 });
+  await app.world.until(
+    () => app.running.health().electrum.servers.every(({ state }) => state === 'live'),
     'both servers',
   );
   expect(await banners(visitor)).toEqual([]);
-  const inUse = house.inUse();
-  const other = house.servers.find((server) => server !== inUse);
+  const inUse = app.inUse();
+  const other = app.servers.find((server) => server !== inUse);
   other?.pause();
-  await house.world.advance(2 * minuteMs);
+  await app.world.advance(2 * minuteMs);
   const reduced = await alarm(visitor, 'reduced-trust');
   expect(reduced?.text).toContain('only one Electrum server');
   await expectLinked(visitor, reduced, '/servers');
   inUse.pause();
-  await house.world.advance(2 * minuteMs);
+  await app.world.advance(2 * minuteMs);
   expect((await alarm(visitor, 'no-server'))?.text).toContain('no Electrum server is connected');
 });
 
 test('text of strangers in an alarm is escaped, and its start survives a restart', async () => {
-  const { house } = await open({ servers: 2 });
-  const [label = ''] = house.labels;
-  await house.stop();
-  const { now } = house.world;
+  const { app } = await open({ servers: 2 });
+  const [label = ''] = app.labels;
+  await app.stop();
+  const { now } = app.world;
   const ban = { until: now() + 60 * minuteMs, reason: '<img src=x>' };
-  await house.withStore(({ servers }) => servers.setBan(label, ban, now()));
-  await house.start();
-  const banner = await alarm(await signedIn(house), 'server-banned');
+  await app.withStore(({ servers }) => servers.setBan(label, ban, now()));
+  await app.start();
+  const banner = await alarm(await signedIn(app), 'server-banned');
   expect(banner?.text).toContain('&lt;img src=x&gt;');
-  await house.world.advance(minuteMs);
-  await house.stop();
-  await house.world.advance(5 * minuteMs);
-  await house.start();
-  expect((await alarm(await signedIn(house), 'server-banned'))?.since).toBe(banner?.since);
+  await app.world.advance(minuteMs);
+  await app.stop();
+  await app.world.advance(5 * minuteMs);
+  await app.start();
+  expect((await alarm(await signedIn(app), 'server-banned'))?.since).toBe(banner?.since);
 });
 
 /** A finding history whose findings a test supplies. */
@@ -584,15 +584,15 @@ test('alarms of one code are separate, and written only when they change', async
 });
 
 test('a request that the server refuses is an alarm with advice', async () => {
-  const { house, visitor } = await open();
+  const { app, visitor } = await open();
   const when = (method: string) => method === 'blockchain.transaction.get';
-  house.server.inject({ kind: 'error', code: 2, message: 'Use -txindex', when });
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  await house.world.advance(minuteMs);
-  await house.settle();
+  app.server.inject({ kind: 'error', code: 2, message: 'Use -txindex', when });
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  await app.world.advance(minuteMs);
+  await app.settle();
   const banner = await alarm(visitor, 'addresses-stuck');
-  expect(banner?.text).toContain(house.labels[0]);
+  expect(banner?.text).toContain(app.labels[0]);
   expect(banner?.text).toContain('the server refused blockchain.transaction.get: Use -txindex (2)');
   expect(banner?.text).toContain('Set txindex=1 at the node behind it, or name another server');
   await expectLinked(visitor, banner, '/servers');
@@ -602,21 +602,21 @@ test('an offline machine is one alarm, not one for each server', async () => {
   const electrum = ['one', 'two', 'three'].map((name) =>
     parseServerAddress(`ssl://no-such-${name}.invalid:50002`),
   );
-  const house = await openApp({ config: { electrum } });
-  const visitor = await signedIn(house);
+  const app = await openApp({ config: { electrum } });
+  const visitor = await signedIn(app);
   const said =
     'No Electrum server can be reached: names do not resolve. Is this machine online? (3 tried)';
-  const warnings = () => house.running.health().warnings.join('\n');
+  const warnings = () => app.running.health().warnings.join('\n');
   for (let second = 0; second < 20 && !warnings().includes(said); second += 1) {
-    await house.world.advance(1_000);
-    await house.world.until(() =>
-      house.running.health().electrum.servers.every(({ state }) => state !== 'connecting'),
+    await app.world.advance(1_000);
+    await app.world.until(() =>
+      app.running.health().electrum.servers.every(({ state }) => state !== 'connecting'),
     );
   }
   expect(warnings()).toContain(said);
   expect(warnings()).not.toContain('no-such');
   expect((await alarm(visitor, 'no-server'))?.text).toContain(said);
-  const lines = house.world.logs.filter(({ message }) => message === 'electrum server unreachable');
+  const lines = app.world.logs.filter(({ message }) => message === 'electrum server unreachable');
   expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   expect((await visitor.get(`${home}/servers`)).text).toContain('the name does not exist');
 });

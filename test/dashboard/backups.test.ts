@@ -11,17 +11,17 @@ afterEach(closeApps);
 
 const path = '/dashboard/settings/backups';
 
-async function withBackup(house: TestApp): Promise<string> {
-  const target = join(makeBackupFolder(house.path), 'latest.db');
-  await house.withStore(({ database }) => database.backup(target, allPages));
+async function withBackup(app: TestApp): Promise<string> {
+  const target = join(makeBackupFolder(app.path), 'latest.db');
+  await app.withStore(({ database }) => database.backup(target, allPages));
   return target;
 }
 
 test('a backup is sent whole, after the password, with an audit entry', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
-  const target = await withBackup(house);
-  house.world.jumpWallClock(6 * 60_000);
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const target = await withBackup(app);
+  app.world.jumpWallClock(6 * 60_000);
   const refused = await visitor.submit(path, 'download', { file: 'latest.db' });
   expect([refused.status, refused.text]).toEqual([
     403,
@@ -33,10 +33,10 @@ test('a backup is sent whole, after the password, with an audit entry', async ()
     file: 'latest.db',
     password,
   });
-  const response = await fetch(`http://127.0.0.1:${house.port}${path}`, {
+  const response = await fetch(`http://127.0.0.1:${app.port}${path}`, {
     method: 'POST',
     body: form,
-    headers: { Cookie: visitor.cookie, Origin: `http://127.0.0.1:${house.port}` },
+    headers: { Cookie: visitor.cookie, Origin: `http://127.0.0.1:${app.port}` },
   });
   expect(response.status).toBe(200);
   expect(response.headers.get('Content-Disposition')).toContain('attachment');
@@ -48,11 +48,11 @@ test('a backup is sent whole, after the password, with an audit entry', async ()
 test.each(['../paygate.db', '.latest.db-x', 'paygate.db', 'notes.txt', '', '..'])(
   '%j is no backup',
   async (file) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    await withBackup(house);
-    writeFileSync(join(makeBackupFolder(house.path), 'notes.txt'), 'x');
-    writeFileSync(join(makeBackupFolder(house.path), '.latest.db-x'), 'x');
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    await withBackup(app);
+    writeFileSync(join(makeBackupFolder(app.path), 'notes.txt'), 'x');
+    writeFileSync(join(makeBackupFolder(app.path), '.latest.db-x'), 'x');
     const seen = await visitor.submit(path, 'download', { file });
     expect([seen.status, seen.headers.get('Content-Disposition')]).toEqual([404, null]);
   },

@@ -20,7 +20,7 @@ const minuteMs = 60_000;
 const rates = { status: 200, body: JSON.stringify({ EUR: 50_000, JPY: '7500000.5' }) };
 
 interface Shop {
-  readonly house: TestApp;
+  readonly app: TestApp;
   readonly visitor: Visitor;
 }
 
@@ -32,36 +32,36 @@ async function openShop(
 ): Promise<Shop> {
   for (let count = 0; count < 2; count += 1) sources.push(await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openApp({ config: { price: 'own', priceSource, ...config } });
-  await house.withStore(({ database, catalog }) =>
+  const app = await openApp({ config: { price: 'own', priceSource, ...config } });
+  await app.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency })),
   );
-  await untilReady(house);
-  return { house, visitor: await signedIn(house) };
+  await untilReady(app);
+  return { app, visitor: await signedIn(app) };
 }
 
-async function pay({ house }: Shop, valueSat = 20_000): Promise<string> {
-  const address = await house.newAddress();
-  house.pay(address, valueSat);
-  await house.settle();
+async function pay({ app }: Shop, valueSat = 20_000): Promise<string> {
+  const address = await app.newAddress();
+  app.pay(address, valueSat);
+  await app.settle();
   return address;
 }
 
 /** The stored price of each payment, newest first. */
-const priced = ({ house }: Shop): Promise<(number | null)[]> =>
-  house.withStore(async ({ paymentView: paymentDesk }) =>
+const priced = ({ app }: Shop): Promise<(number | null)[]> =>
+  app.withStore(async ({ paymentView: paymentDesk }) =>
     paymentDesk.list({ limit: 100 }).map(({ priceCents }) => priceCents),
   );
 
 async function untilPriced(shop: Shop): Promise<void> {
-  while ((await priced(shop)).includes(null)) await shop.house.world.turn();
+  while ((await priced(shop)).includes(null)) await shop.app.world.turn();
 }
 
 const asked = (): number[] => sources.map(({ requests }) => requests.length);
 
 test('P-172 a payment is shown with its value when first seen, in the list, on its page and in the CSV', async () => {
   const shop = await openShop('EUR');
-  const { house, visitor } = shop;
+  const { app, visitor } = shop;
   await pay(shop, 20_000);
   await untilPriced(shop);
   await pay(shop, 123_456);
@@ -78,7 +78,7 @@ test('P-172 a payment is shown with its value when first seen, in the list, on i
   expect(table[1]).toMatch(/,123456,.*,EUR,61\.73,50000\.00$/);
   expect(table[2]).toMatch(/,20000,.*,EUR,10\.00,50000\.00$/);
   // The stored value stays when the store's currency changes.
-  await house.withStore(({ database, catalog }) =>
+  await app.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency: 'JPY' })),
   );
   await pay(shop, 1_000);
@@ -91,7 +91,7 @@ test('P-172 a payment is shown with its value when first seen, in the list, on i
 test('without a currency no source is asked, and no price is shown', async () => {
   const shop = await openShop(null);
   await pay(shop);
-  await shop.house.world.advance(3 * minuteMs);
+  await shop.app.world.advance(3 * minuteMs);
   expect(asked()).toEqual([0, 0]);
   const { text } = await shop.visitor.get(`${home}/payments`);
   expect(text).not.toContain('price');
@@ -104,10 +104,10 @@ describe('sources that give no price', () => {
   test('delay neither payment nor callback', async () => {
     const shop = await openShop('EUR', () => 'hang');
     const address = await pay(shop);
-    shop.house.chain.mine(2);
-    await shop.house.settle();
-    expect(shop.house.statuses(address)).toEqual(['0', '2']);
-    await shop.house.world.until(() => asked().every((count) => count > 0), 'the question');
+    shop.app.chain.mine(2);
+    await shop.app.settle();
+    expect(shop.app.statuses(address)).toEqual(['0', '2']);
+    await shop.app.world.until(() => asked().every((count) => count > 0), 'the question');
     expect(await priced(shop)).toEqual([null]);
     const { text } = await shop.visitor.get(`${home}/payments`);
     expect(text).toContain('requesting its price in EUR');
@@ -117,12 +117,12 @@ describe('sources that give no price', () => {
     let answer: Answer = { status: 500 };
     const shop = await openShop('EUR', () => answer);
     await pay(shop);
-    await shop.house.world.until(() => asked().every((count) => count === 1), 'the question');
-    await shop.house.world.advance(5 * minuteMs);
+    await shop.app.world.until(() => asked().every((count) => count === 1), 'the question');
+    await shop.app.world.advance(5 * minuteMs);
     expect(await priced(shop)).toEqual([null]);
     for (const count of asked()) expect(count).toBeLessThanOrEqual(6);
     answer = rates;
-    await shop.house.world.advance(2 * minuteMs);
+    await shop.app.world.advance(2 * minuteMs);
     await untilPriced(shop);
     expect(await priced(shop)).toEqual([5_000_000]);
   });
@@ -131,11 +131,11 @@ describe('sources that give no price', () => {
     let answer: Answer = { status: 500 };
     const shop = await openShop('EUR', () => answer);
     await pay(shop);
-    await shop.house.world.advance(10 * minuteMs);
+    await shop.app.world.advance(10 * minuteMs);
     answer = rates;
-    await shop.house.world.advance(5 * minuteMs);
+    await shop.app.world.advance(5 * minuteMs);
     await pay(shop);
-    while ((await priced(shop))[0] === null) await shop.house.world.turn();
+    while ((await priced(shop))[0] === null) await shop.app.world.turn();
     expect(await priced(shop)).toEqual([5_000_000, null]);
     const no = 'no price in EUR was available';
     expect((await shop.visitor.get(`${home}/payments`)).text).toContain(no);
@@ -147,7 +147,7 @@ describe('sources that give no price', () => {
   test('payments do not wait for prices that are switched off', async () => {
     const shop = await openShop('EUR', () => rates, { price: 'off' });
     const address = await pay(shop);
-    expect(shop.house.statuses(address)).toEqual(['0']);
+    expect(shop.app.statuses(address)).toEqual(['0']);
     expect(asked()).toEqual([0, 0]);
   });
 });
@@ -157,13 +157,13 @@ describe('a restart between a payment and its price', () => {
     let answer: Answer = { status: 500 };
     const shop = await openShop('EUR', () => answer);
     await pay(shop);
-    await shop.house.world.until(() => asked().every((count) => count === 1), 'the question');
-    await shop.house.stop();
+    await shop.app.world.until(() => asked().every((count) => count === 1), 'the question');
+    await shop.app.stop();
     answer = rates;
-    await shop.house.world.advance(downMs);
-    await shop.house.start();
-    await untilReady(shop.house);
-    await shop.house.world.advance(minuteMs);
+    await shop.app.world.advance(downMs);
+    await shop.app.start();
+    await untilReady(shop.app);
+    await shop.app.world.advance(minuteMs);
     return shop;
   }
 
@@ -176,16 +176,16 @@ describe('a restart between a payment and its price', () => {
   test('assigns no price of a later time', async () => {
     const shop = await restarted(10 * minuteMs);
     await pay(shop);
-    while ((await priced(shop))[0] === null) await shop.house.world.turn();
+    while ((await priced(shop))[0] === null) await shop.app.world.turn();
     expect(await priced(shop)).toEqual([5_000_000, null]);
   });
 });
 
 test('the currency is set and removed by command and in the dashboard', async () => {
-  const { house, visitor } = await openShop(null);
+  const { app, visitor } = await openShop(null);
   const set = async (...options: string[]): Promise<unknown> => {
     const { stdout } = await runCli([
-      ...['store', 'set', '1', '--db', house.path, '--json', ...options],
+      ...['store', 'set', '1', '--db', app.path, '--json', ...options],
     ]);
     return (JSON.parse(stdout) as { currency: unknown }).currency;
   };
@@ -194,7 +194,7 @@ test('the currency is set and removed by command and in the dashboard', async ()
   expect(await set('--no-currency')).toBeNull();
   const fields = {
     name: 'Shop',
-    'callback-url': `${house.receiver.origin}/cb`,
+    'callback-url': `${app.receiver.origin}/cb`,
     confirmations: '2',
     'allow-private': 'on',
     'allow-http': 'on',
@@ -203,7 +203,7 @@ test('the currency is set and removed by command and in the dashboard', async ()
     visitor.submit(`${home}/stores/1`, 'change', { ...fields, currency });
   const refused = await submit('=EU');
   expect([refused.status, refused.text.includes('ISO 4217')]).toEqual([400, true]);
-  const current = () => house.withStore(async ({ catalog }) => catalog.store(1).currency);
+  const current = () => app.withStore(async ({ catalog }) => catalog.store(1).currency);
   expect((await submit('chf')).status).toBe(303);
   expect(await current()).toBe('CHF');
   expect((await submit('')).status).toBe(303);

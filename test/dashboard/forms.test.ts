@@ -13,9 +13,9 @@ const one = `${stores}/1`;
 /** Long enough that the password is no longer recent. */
 const lateMs = 6 * 60_000;
 
-async function late(house: TestApp): Promise<Visitor> {
-  const visitor = await signedIn(house);
-  house.world.jumpWallClock(lateMs);
+async function late(app: TestApp): Promise<Visitor> {
+  const visitor = await signedIn(app);
+  app.world.jumpWallClock(lateMs);
   return visitor;
 }
 
@@ -45,7 +45,7 @@ function fieldsOf(form: string): URLSearchParams {
   return fields;
 }
 
-const storeOf = (house: TestApp) => house.withStore(async ({ catalog }) => catalog.store(1));
+const storeOf = (app: TestApp) => app.withStore(async ({ catalog }) => catalog.store(1));
 
 describe('a choice stays after a wrong password', () => {
   test.each([
@@ -55,18 +55,18 @@ describe('a choice stays after a wrong password', () => {
     [`${one}/wallet`, 'use-known', { wallet: '3' }],
     [one, 'allow-plugin', { key: '3' }],
   ])('at %s, %s', async (path, does, chosen) => {
-    const house = await openApp();
-    await house.addStore({ key: merchantKey(2) });
-    await house.addStore({ key: merchantKey(3) });
-    await house.withStore(async ({ keys, database }) => {
+    const app = await openApp();
+    await app.addStore({ key: merchantKey(2) });
+    await app.addStore({ key: merchantKey(3) });
+    await app.withStore(async ({ keys, database }) => {
       for (const byte of [7, 8]) {
         const secret = new Uint8Array(32).fill(byte);
         await database.write((tx) =>
-          keys.add(tx, house.world.now(), { storeId: 1, scope: 'payments', secret }),
+          keys.add(tx, app.world.now(), { storeId: 1, scope: 'payments', secret }),
         );
       }
     });
-    const visitor = await late(house);
+    const visitor = await late(app);
     const refused = await visitor.submit(path, does, { ...chosen, password: 'not the password' });
     expect(refused.status).toBe(403);
     const again = Object.fromEntries(fieldsOf(formOf(refused, does)));
@@ -74,25 +74,25 @@ describe('a choice stays after a wrong password', () => {
   });
 
   test('a refused form does not change other forms of the page', async () => {
-    const house = await openApp({ store: { callbackUrl: 'https://shop.example/paid' } });
-    await house.withStore(async ({ catalog, database }) => {
+    const app = await openApp({ store: { callbackUrl: 'https://shop.example/paid' } });
+    await app.withStore(async ({ catalog, database }) => {
       await database.write((tx) =>
         catalog.changeStore(tx, 1, { reversalCallback: true, omitRbf: true }),
       );
     });
-    const before = await storeOf(house);
-    const visitor = await late(house);
+    const before = await storeOf(app);
+    const visitor = await late(app);
     const refused = await visitor.submit(one, 'reveal-secret', { password: 'not the password' });
     const form = fieldsOf(formOf(refused, 'change'));
     form.set('confirmations', '4');
     form.set('password', 'correct horse battery');
     expect((await visitor.post(one, String(form))).to).toBe(`${one}?done=saved`);
-    expect(await storeOf(house)).toEqual({ ...before, requiredConfirmations: 4 });
+    expect(await storeOf(app)).toEqual({ ...before, requiredConfirmations: 4 });
   });
 
   test('the start index stays after a mistyped key', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const typed = { 'start-index': '5000', 'allow-depth': 'on' };
     const refused = await visitor.submit(`${stores}/new`, 'look', { ...typed, key: 'tpubWrong' });
     expect(refused.status).toBe(400);
@@ -104,8 +104,8 @@ describe('a choice stays after a wrong password', () => {
 });
 
 test('a Callback URL that needs a permission is refused, and the page shows the switch for it', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const letters = firstAddresses(merchantKey(2), 1)[0]?.slice(-6) ?? '';
   const typed = { key: merchantKey(2).account, letters, name: 'Shop', confirmations: '2' };
   for (const [url, field] of [
@@ -128,8 +128,8 @@ test.each([
 ])(
   'above %j BTC %j confirmations are refused by the name that the page has',
   async (above, depth, said) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('above-0', above);
     form.set('depth-0', depth);
@@ -142,8 +142,8 @@ test.each([
 );
 
 test('a form that changes nothing writes no audit entry', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const send = async (name: string) => {
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('name', name);
@@ -155,8 +155,8 @@ test('a form that changes nothing writes no audit entry', async () => {
 });
 
 test('a second click on the same wallet or a closed window writes no audit entry', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const logged = async (action: string) => {
     const { text } = await visitor.get('/dashboard/settings/audit');
     return text.split(`>${action}<`).length - 1;
@@ -172,30 +172,30 @@ test('a second click on the same wallet or a closed window writes no audit entry
 
 describe('an outdated page', () => {
   test('does not overwrite the Callback URL that a plugin has set', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const opened = await visitor.submit(one, 'allow-plugin', { key: '1' });
     const page = await visitor.get(opened.to ?? '');
-    const byPlugin = `${house.receiver.origin}/set-by-plugin`;
+    const byPlugin = `${app.receiver.origin}/set-by-plugin`;
     const body = JSON.stringify({ http_callback: byPlugin });
-    expect((await house.ask('/api/v2/stores/1', { method: 'POST', body })).status).toBe(200);
+    expect((await app.ask('/api/v2/stores/1', { method: 'POST', body })).status).toBe(200);
     const form = fieldsOf(formOf(page, 'change'));
     form.set('confirmations', '5');
     const refused = await visitor.post(one, String(form));
-    expect([refused.status, (await storeOf(house)).callbackUrl]).toEqual([409, byPlugin]);
+    expect([refused.status, (await storeOf(app)).callbackUrl]).toEqual([409, byPlugin]);
     expect(refused.text).toContain(byPlugin);
     // The page shows the current values, ready to be changed.
     const again = fieldsOf(formOf(refused, 'change'));
     expect([again.get('callback-url'), again.get('confirmations')]).toEqual([byPlugin, '2']);
     again.set('confirmations', '5');
     expect((await visitor.post(one, String(again))).status).toBe(303);
-    expect(await storeOf(house)).toMatchObject({ callbackUrl: byPlugin, requiredConfirmations: 5 });
+    expect(await storeOf(app)).toMatchObject({ callbackUrl: byPlugin, requiredConfirmations: 5 });
   });
 
   test('does not overwrite it after another refusal either', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('name', 'Renamed');
     const renamed = await visitor.post(one, String(form));
@@ -207,28 +207,28 @@ describe('an outdated page', () => {
     again.set('confirmations', '5');
     again.set('name', 'Again');
     expect((await visitor.post(one, String(again))).status).toBe(409);
-    expect((await storeOf(house)).name).toBe('Renamed');
+    expect((await storeOf(app)).name).toBe('Renamed');
   });
 
   test('is no error if the values are already as requested, as after a second click', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const form = fieldsOf(formOf(await visitor.get(one), 'change'));
     form.set('name', 'Renamed');
     const seen = [await visitor.post(one, String(form)), await visitor.post(one, String(form))];
     expect(seen.map(({ status }) => status)).toEqual([303, 303]);
-    expect((await storeOf(house)).name).toBe('Renamed');
+    expect((await storeOf(app)).name).toBe('Renamed');
   });
 });
 
 test('an outdated page of a removed store does not undo the removal', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const page = await visitor.get(one);
   const confirming = await visitor.get(`${one}/remove`);
   const stop = { 'stop-callbacks': 'on' };
   expect((await visitor.submit(`${one}/remove`, 'remove', stop)).status).toBe(303);
-  const removed = await storeOf(house);
+  const removed = await storeOf(app);
   const forms = [
     [`${one}/remove`, confirming, 'remove'],
     [one, page, 'change'],
@@ -239,9 +239,9 @@ test('an outdated page of a removed store does not undo the removal', async () =
     expect([does, seen.status]).toEqual([does, 409]);
     expect(seen.text).toContain('store 1 was removed');
   }
-  expect(await storeOf(house)).toEqual(removed);
-  await house.withStore(async ({ keys }) => {
-    expect(keys.list(house.world.now())).toHaveLength(1);
+  expect(await storeOf(app)).toEqual(removed);
+  await app.withStore(async ({ keys }) => {
+    expect(keys.list(app.world.now())).toHaveLength(1);
   });
 });
 
@@ -252,49 +252,49 @@ describe('a form that is sent twice', () => {
   ];
 
   test('creates one new secret, and the previous one continues to sign', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const { webhookSecret } = await storeOf(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const { webhookSecret } = await storeOf(app);
     const page = await visitor.get(one);
     const form = fieldsOf(formOf(page, 'rotate-secret'));
     const seen = await twice(visitor, one, form);
     expect(seen.map(({ status }) => status)).toEqual([200, 409]);
-    expect((await storeOf(house)).previousWebhookSecret).toBe(webhookSecret);
+    expect((await storeOf(app)).previousWebhookSecret).toBe(webhookSecret);
     // The form of the error page can replace the secret again.
     const again = fieldsOf(formOf(seen[1] ?? page, 'rotate-secret'));
     expect((await visitor.post(one, String(again))).status).toBe(200);
   });
 
   test('creates none if another page was faster, also after a mistyped password', async () => {
-    const house = await openApp();
-    const visitor = await late(house);
+    const app = await openApp();
+    const visitor = await late(app);
     const form = fieldsOf(formOf(await visitor.get(one), 'rotate-secret'));
-    expect((await (await signedIn(house)).submit(one, 'rotate-secret')).status).toBe(200);
-    const { webhookSecret } = await storeOf(house);
+    expect((await (await signedIn(app)).submit(one, 'rotate-secret')).status).toBe(200);
+    const { webhookSecret } = await storeOf(app);
     form.set('password', 'not the password');
     const refused = await visitor.post(one, String(form));
     expect(refused.status).toBe(403);
     const again = fieldsOf(formOf(refused, 'rotate-secret'));
     again.set('password', 'correct horse battery');
     expect((await visitor.post(one, String(again))).status).toBe(409);
-    expect((await storeOf(house)).webhookSecret).toBe(webhookSecret);
+    expect((await storeOf(app)).webhookSecret).toBe(webhookSecret);
   });
 
   test('adds one store, so that requests of its shop stay unambiguous', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const key = merchantKey(2);
     await visitor.get(`${stores}/new`);
     const form = new URLSearchParams({
       ...{ token: visitor.formToken, do: 'add', key: key.account },
       letters: firstAddresses(key, 1)[0]?.slice(-6) ?? '',
       ...{ name: 'New', confirmations: '2', 'allow-private': 'on' },
-      'callback-url': `${house.receiver.origin}/new`,
+      'callback-url': `${app.receiver.origin}/new`,
     });
     const seen = await twice(visitor, `${stores}/new`, form);
     expect(seen.map(({ status }) => status)).toEqual([303, 409]);
     expect(seen[1]?.text).toContain('&quot;New&quot;');
-    await house.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(2));
+    await app.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(2));
   });
 });

@@ -27,9 +27,9 @@ const shut = pages
   .filter(({ open }) => open === undefined)
   .map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
 
-const link = (house: TestApp): Promise<string> =>
-  house.withStore(async (store) => {
-    const url = await createSignInLink(store, house.world, '');
+const link = (app: TestApp): Promise<string> =>
+  app.withStore(async (store) => {
+    const url = await createSignInLink(store, app.world, '');
     return url;
   });
 
@@ -61,20 +61,20 @@ const contentTypes = [
 
 describe('every page', () => {
   test('shows nothing without a session', async () => {
-    const house = await openApp();
-    await setPassword(house);
+    const app = await openApp();
+    await setPassword(app);
     for (const path of [...shut, `${home}/nowhere`]) {
-      const seen = await visitorOf(house).get(path);
+      const seen = await visitorOf(app).get(path);
       expect([path, seen.status, seen.to?.split('?')[0]]).toEqual([path, 303, `${home}/sign-in`]);
       expect(seen.text).toBe('');
     }
   });
 
   test('shows nothing after the session has ended', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     expect((await visitor.get(home)).status).toBe(200);
-    house.world.jumpWallClock(31 * minuteMs);
+    app.world.jumpWallClock(31 * minuteMs);
     for (const path of shut) expect([path, (await visitor.get(path)).status]).toEqual([path, 303]);
     for (const path of shut) {
       const sent = await visitor.post(path, `token=${visitor.formToken}&do=sign-out`);
@@ -83,11 +83,11 @@ describe('every page', () => {
   });
 
   test('says that a form came after the session, and leads back to its page', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const list = `${home}/callbacks?state=owed&done=resent`;
     await visitor.get(list);
-    house.world.jumpWallClock(31 * minuteMs);
+    app.world.jumpWallClock(31 * minuteMs);
     const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
     expect((await visitor.get(`${home}/sign-in`)).text).not.toContain('Nothing was changed');
     const { text } = await visitor.get(sent.to ?? '');
@@ -97,21 +97,21 @@ describe('every page', () => {
   });
 
   test('redirects a sign-out without a session to the sign-in, and never from there to the sign-out', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     await visitor.get(`${home}/sign-out`);
-    house.world.jumpWallClock(31 * minuteMs);
+    app.world.jumpWallClock(31 * minuteMs);
     const out = await visitor.post(`${home}/sign-out`, `token=${visitor.formToken}&do=sign-out`);
     expect([out.status, out.to]).toEqual([303, `${home}/sign-in`]);
     expect((await visitor.get(`${home}/sign-out`)).to).toBe(`${home}/sign-in`);
   });
 
   test('accepts no other method, with or without a session', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (const path of paths) {
       for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-        const url = `http://127.0.0.1:${house.port}${path}`;
+        const url = `http://127.0.0.1:${app.port}${path}`;
         const headers = { Cookie: visitor.cookie };
         const { status } = await fetch(url, { method, headers, redirect: 'manual' });
         expect([path, method, status]).toEqual([path, method, 405]);
@@ -125,10 +125,10 @@ describe('every page', () => {
     'is of its host, also where a proxy writes that as %s',
     async (host) => {
       const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
-      const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-      await setPassword(house);
+      const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+      await setPassword(app);
       const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': host };
-      const visitor = visitorOf(house, { headers, origin: 'https://pay.example.com' });
+      const visitor = visitorOf(app, { headers, origin: 'https://pay.example.com' });
       const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
       expect([seen.status, seen.to]).toEqual([303, home]);
     },
@@ -144,8 +144,8 @@ describe('every page', () => {
   ])(
     'does nothing for a form that comes from %s, whatever its content type',
     async (_, headers) => {
-      const house = await openApp();
-      const visitor = await signedIn(house);
+      const app = await openApp();
+      const visitor = await signedIn(app);
       for (const path of paths) {
         await visitor.get(path);
         for (const type of contentTypes) {
@@ -159,15 +159,15 @@ describe('every page', () => {
   );
 
   test('S-34 does nothing for a form without an origin, without its token, or in another type', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const bare = { Cookie: visitor.cookie, 'Content-Type': 'application/x-www-form-urlencoded' };
     const withActions = pages.filter(({ actions }) => actions !== undefined);
     for (const { path, actions } of withActions) {
       const url = (home + path).replace(':id', '1').replace(/\/$/, '');
       for (const does of Object.keys(actions ?? {})) {
         const body = `token=${visitor.formToken}&do=${does}`;
-        const noOrigin = await fetch(`http://127.0.0.1:${house.port}${url}`, {
+        const noOrigin = await fetch(`http://127.0.0.1:${app.port}${url}`, {
           ...{ method: 'POST', body, headers: bare, redirect: 'manual' },
         });
         expect([url, does, noOrigin.status]).toEqual([url, does, 403]);
@@ -190,8 +190,8 @@ describe('every page', () => {
   });
 
   test('runs no action that its forms do not have', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (const { path, open } of pages.filter(({ actions }) => actions !== undefined)) {
       await visitor.get(open ? `${home}/sign-in` : `${home}/settings`);
       const url = (home + path).replace(':id', '1').replace(/\/$/, '');
@@ -204,8 +204,8 @@ describe('every page', () => {
   });
 
   test('S-11 is in no frame, runs no foreign script, is not cached and sends no referrer to other sites', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (const path of [...paths, `${home}/nowhere`]) {
       const { headers, text } = await visitor.get(path);
       const policy = headers.get('Content-Security-Policy') ?? '';
@@ -225,20 +225,20 @@ describe('every page', () => {
 
 describe('the first password', () => {
   test('is set by a one-time link, which signs in and becomes invalid', async () => {
-    const house = await openApp();
-    const visitor = visitorOf(house);
-    const path = await link(house);
+    const app = await openApp();
+    const visitor = visitorOf(app);
+    const path = await link(app);
     // The public page shows the names of the options, and not the path of the database.
     for (const page of ['sign-in', 'enter?token=old']) {
       const { text } = await visitor.get(`${home}/${page}`);
       expect(text).toContain('paygate admin link');
       expect(text).toContain('with the --db and --listen, --domain or --public-url of serve');
-      expect(text).not.toContain(house.path);
+      expect(text).not.toContain(app.path);
     }
     const tooShort = { 'password-new': 'fourteen chars', 'password-again': 'fourteen chars' };
     const refused = await visitor.submit(path, 'enter', tooShort);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('at least 15')]);
-    await house.addStore({ name: 'Kaffeerösterei' });
+    await app.addStore({ name: 'Kaffeerösterei' });
     const name = { 'password-new': 'Kaffeerösterei 1', 'password-again': 'Kaffeerösterei 1' };
     expect((await visitor.submit(path, 'enter', name)).text).toContain('easy to guess');
     const fields = { 'password-new': password, 'password-again': password };
@@ -247,10 +247,10 @@ describe('the first password', () => {
     const entered = await visitor.submit(path, 'enter', fields);
     expect([entered.status, entered.to]).toEqual([303, `${home}/welcome`]);
     expect((await visitor.get(home)).status).toBe(200);
-    const late = await visitorOf(house).get(path);
+    const late = await visitorOf(app).get(path);
     expect(late.text).toContain('no longer valid');
-    expect((await visitorOf(house).submit(path, 'enter', fields)).status).toBe(403);
-    const other = visitorOf(house);
+    expect((await visitorOf(app).submit(path, 'enter', fields)).status).toBe(403);
+    const other = visitorOf(app);
     const signed = await other.submit(`${home}/sign-in?next=/dashboard/settings`, 'sign-in', {
       password,
     });
@@ -258,55 +258,55 @@ describe('the first password', () => {
   });
 
   test('S-40 a link expires after 15 minutes, and with the next link', async () => {
-    const house = await openApp();
-    const [first, second] = [await link(house), await link(house)];
-    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
-    expect((await visitorOf(house).get(second)).text).toContain('Set a password');
-    house.world.jumpWallClock(15 * minuteMs);
-    expect((await visitorOf(house).get(second)).text).toContain('no longer valid');
+    const app = await openApp();
+    const [first, second] = [await link(app), await link(app)];
+    expect((await visitorOf(app).get(first)).text).toContain('no longer valid');
+    expect((await visitorOf(app).get(second)).text).toContain('Set a password');
+    app.world.jumpWallClock(15 * minuteMs);
+    expect((await visitorOf(app).get(second)).text).toContain('no longer valid');
   });
 });
 
 describe('a session', () => {
   test('S-43 begins with a new cookie, whatever cookie the browser sent', async () => {
-    const house = await openApp();
-    await setPassword(house);
-    const visitor = visitorOf(house);
-    const planted = `paygate-${house.port}=planted-by-somebody-else`;
+    const app = await openApp();
+    await setPassword(app);
+    const visitor = visitorOf(app);
+    const planted = `paygate-${app.port}=planted-by-somebody-else`;
     visitor.cookie = planted;
     const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
     expect(seen.status).toBe(303);
     expect(visitor.cookie).not.toBe(planted);
     expect(seen.headers.get('Set-Cookie')).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
-    const thief = visitorOf(house);
+    const thief = visitorOf(app);
     thief.cookie = planted;
     expect((await thief.get(home)).status).toBe(303);
   });
 
   test('S-08 lasts as long as it is used, and twelve hours at most', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (let passed = 0; passed < 12 * hourMs - 25 * minuteMs; passed += 25 * minuteMs) {
       expect((await visitor.get(home)).status).toBe(200);
-      house.world.jumpWallClock(25 * minuteMs);
+      app.world.jumpWallClock(25 * minuteMs);
     }
-    house.world.jumpWallClock(25 * minuteMs);
+    app.world.jumpWallClock(25 * minuteMs);
     expect((await visitor.get(home)).status).toBe(303);
   });
 
   test('is not prolonged by requests of the script', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (let passed = 0; passed < 30; passed += 5) {
       expect((await visitor.get(home, { 'X-Paygate-Live': '1' })).status).toBe(200);
-      house.world.jumpWallClock(5 * minuteMs);
+      app.world.jumpWallClock(5 * minuteMs);
     }
     expect((await visitor.get(home)).status).toBe(303);
   });
 
   test('ends at sign-out, and its cookie is invalid afterwards', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const { cookie } = visitor;
     const out = await visitor.submit(`${home}/sign-out`, 'sign-out');
     expect([out.status, visitor.cookie]).toEqual([303, '']);
@@ -315,8 +315,8 @@ describe('a session', () => {
   });
 
   test('S-09 ends for all clients when the password changes; the client that changed it gets a new one', async () => {
-    const house = await openApp();
-    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    const app = await openApp();
+    const [visitor, other] = [await signedIn(app), await signedIn(app)];
     const { cookie } = visitor;
     const changed = await visitor.submit(`${home}/settings`, 'change-password', {
       'password-new': 'another good password',
@@ -328,17 +328,17 @@ describe('a session', () => {
     expect((await other.get(home)).status).toBe(303);
     visitor.cookie = cookie;
     expect((await visitor.get(home)).status).toBe(303);
-    const late = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    const late = await visitorOf(app).submit(`${home}/sign-in`, 'sign-in', { password });
     expect(late.status).toBe(401);
   });
 
   test('the old password fails while it is being changed', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openApp({ world });
+    const app = await openApp({ world });
     // Session ids are reused: the thief's id is the owner's id after the new password.
-    const thief = await signedIn(house);
-    const owner = await signedIn(house);
-    const late = visitorOf(house);
+    const thief = await signedIn(app);
+    const owner = await signedIn(app);
+    const late = visitorOf(app);
     await late.get(`${home}/sign-in`);
     world.jumpWallClock(6 * minuteMs);
     const stolen = (visitor: typeof late, does: string) =>
@@ -356,17 +356,17 @@ describe('a session', () => {
     expect((await changed).status).toBe(303);
     expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
     const seen = await revealed;
-    expect([seen.status === 200, seen.text.includes(house.apiKey)]).toEqual([false, false]);
+    expect([seen.status === 200, seen.text.includes(app.apiKey)]).toEqual([false, false]);
   });
 
   test('that a new password has ended cannot set another password, even from an earlier request', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openApp({ world });
-    const thief = await signedIn(house);
+    const app = await openApp({ world });
+    const thief = await signedIn(app);
     await thief.get(`${home}/settings`);
     const chosen = (text: string) => ({ 'password-new': text, 'password-again': text });
-    const owner = visitorOf(house);
-    const entered = owner.submit(await link(house), 'enter', chosen('quite another one'));
+    const owner = visitorOf(app);
+    const entered = owner.submit(await link(app), 'enter', chosen('quite another one'));
     await world.until(isHashing, 'the new password to be on its way');
     const fields = {
       token: thief.formToken,
@@ -380,14 +380,14 @@ describe('a session', () => {
   });
 
   test('that ends while a form is being received does not run its action', async () => {
-    const house = await openApp();
-    const [owner, thief] = [await signedIn(house), await signedIn(house)];
+    const app = await openApp();
+    const [owner, thief] = [await signedIn(app), await signedIn(app)];
     await thief.get(`${home}/stores`);
     const form = String(new URLSearchParams({ token: thief.formToken, do: 'reveal-key' }));
     const sent = request({
-      ...{ host: '127.0.0.1', port: house.port, path: `${home}/stores`, method: 'POST' },
+      ...{ host: '127.0.0.1', port: app.port, path: `${home}/stores`, method: 'POST' },
       headers: {
-        ...{ Cookie: thief.cookie, Origin: `http://127.0.0.1:${house.port}` },
+        ...{ Cookie: thief.cookie, Origin: `http://127.0.0.1:${app.port}` },
         'Content-Type': 'application/x-www-form-urlencoded',
         'Content-Length': form.length,
         // The response to this request shows that the rest has been read.
@@ -403,17 +403,17 @@ describe('a session', () => {
   });
 
   test('S-44 can end all other sessions', async () => {
-    const house = await openApp();
-    const [visitor, other] = [await signedIn(house), await signedIn(house)];
+    const app = await openApp();
+    const [visitor, other] = [await signedIn(app), await signedIn(app)];
     expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
     expect((await visitor.get(home)).status).toBe(200);
     expect((await other.get(home)).status).toBe(303);
   });
 
   test('S-45 five minutes after the password was typed, harmful actions ask for it again', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.world.jumpWallClock(6 * minuteMs);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.world.jumpWallClock(6 * minuteMs);
     const page = await visitor.get(`${home}/settings`);
     expect(page.text).toContain('Your password again');
     const fields = {
@@ -434,9 +434,9 @@ describe('a session', () => {
   });
 
   test('S-14 asks for the password again in every form except the harmless ones', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.world.jumpWallClock(6 * minuteMs);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.world.jumpWallClock(6 * minuteMs);
     const wallet = merchantKey(2);
     const fields = {
       ...{ name: 'My shop', 'callback-url': 'https://shop.example/paid', confirmations: '2' },
@@ -464,19 +464,17 @@ describe('a session', () => {
     }
     expect(await refuses('Type your password again for this.', {})).toBeGreaterThan(15);
     const secret = newTotpSecret(new Uint8Array(20));
-    await house.withStore(({ admin, database }) =>
-      database.write((tx) => admin.setTotp(tx, secret)),
-    );
+    await app.withStore(({ admin, database }) => database.write((tx) => admin.setTotp(tx, secret)));
     const both = 'Type your password again, and a code from your authenticator app, for this.';
-    await refuses(both, { code: totpCode(secret, totpStep(house.world.now())) });
+    await refuses(both, { code: totpCode(secret, totpStep(app.world.now())) });
     await refuses(both, { password, code: '' });
   });
 
   test('S-05 the database file contains only hashes of tokens, so it cannot be used to sign in', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const url = await link(house);
-    const dump = await house.withStore(async ({ database }) =>
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const url = await link(app);
+    const dump = await app.withStore(async ({ database }) =>
       JSON.stringify([
         database.orm.select().from(sessions).all(),
         database.orm.select().from(adminLinks).all(),
@@ -496,51 +494,51 @@ describe('after a clock that was ahead is corrected', () => {
   const yearMs = 365 * 24 * hourMs;
 
   test('S-41 a session has ended, and harmful actions ask for the password again', async () => {
-    const house = await openApp();
-    house.world.jumpWallClock(yearMs);
-    const visitor = await signedIn(house);
-    house.world.jumpWallClock(-yearMs);
+    const app = await openApp();
+    app.world.jumpWallClock(yearMs);
+    const visitor = await signedIn(app);
+    app.world.jumpWallClock(-yearMs);
     expect((await visitor.get(home)).status).toBe(303);
   });
 
   test('S-42 a one-time link is no longer valid', async () => {
-    const house = await openApp();
-    house.world.jumpWallClock(yearMs);
-    const first = await link(house);
-    house.world.jumpWallClock(-yearMs);
-    expect((await visitorOf(house).get(first)).text).toContain('no longer valid');
+    const app = await openApp();
+    app.world.jumpWallClock(yearMs);
+    const first = await link(app);
+    app.world.jumpWallClock(-yearMs);
+    expect((await visitorOf(app).get(first)).text).toContain('no longer valid');
   });
 
   test('by some seconds, sessions and links stay valid', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.world.jumpWallClock(-30_000);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.world.jumpWallClock(-30_000);
     expect((await visitor.get(home)).status).toBe(200);
     expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).toBe(200);
   });
 });
 
 test('a hash of an earlier version, which takes more memory, is replaced at a sign-in', async () => {
-  const house = await openApp();
+  const app = await openApp();
   const salt = Buffer.alloc(16, 7);
   const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
   const before = ['scrypt', 16, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
-  await house.withStore(({ admin, database }) =>
-    database.write((tx) => admin.setPassword(tx, house.world.now(), before)),
+  await app.withStore(({ admin, database }) =>
+    database.write((tx) => admin.setPassword(tx, app.world.now(), before)),
   );
-  const first = await signedIn(house);
-  await house.withStore(async ({ admin }) =>
+  const first = await signedIn(app);
+  await app.withStore(async ({ admin }) =>
     expect(admin.operator()?.passwordHash).toMatch(/^scrypt:15:8:3:/),
   );
   expect((await first.get(home)).status).toBe(200);
-  await signedIn(house);
+  await signedIn(app);
 });
 
 describe('wrong passwords', () => {
   test('are limited for each client, while another client can sign in', async () => {
-    const house = await openApp({ config: { trustedProxy: [] } });
-    await setPassword(house);
-    const visitor = visitorOf(house);
+    const app = await openApp({ config: { trustedProxy: [] } });
+    await setPassword(app);
+    const visitor = visitorOf(app);
     for (let tries = 0; tries < 10; tries += 1) {
       const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password: 'wrong' });
       expect(seen.status).toBe(401);
@@ -548,54 +546,54 @@ describe('wrong passwords', () => {
     const seen = await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
     expect([seen.status, seen.headers.get('Retry-After')]).toEqual([429, '6']);
     // Attempts beyond the limit are not logged.
-    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    const refused = app.world.logs.filter(({ message }) => message === 'sign-in refused');
     expect(refused).toHaveLength(10);
-    await house.world.advance(minuteMs);
+    await app.world.advance(minuteMs);
     expect((await visitor.submit(`${home}/sign-in`, 'sign-in', { password })).status).toBe(303);
   });
 
   test('S-52 and right ones are logged with the client address, and never with the typed text', async () => {
-    const house = await openApp();
-    await setPassword(house);
-    const visitor = visitorOf(house);
+    const app = await openApp();
+    await setPassword(app);
+    const visitor = visitorOf(app);
     const typed = 'a wrong battery staple';
     await visitor.submit(`${home}/sign-in`, 'sign-in', { password: typed });
     await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
-    const found = house.world.logs.filter(({ message }) => /sign/.test(message));
+    const found = app.world.logs.filter(({ message }) => /sign/.test(message));
     expect(found).toMatchObject([
       { level: 'warn', message: 'sign-in refused', fields: { client: '127.0.0.1' } },
       { level: 'info', message: 'signed in', fields: { client: '127.0.0.1' } },
     ]);
-    expect(JSON.stringify(house.world.logs)).not.toContain(typed);
-    expect(JSON.stringify(house.world.logs)).not.toContain(password);
+    expect(JSON.stringify(app.world.logs)).not.toContain(typed);
+    expect(JSON.stringify(app.world.logs)).not.toContain(password);
   });
 
   test('S-53 before harmful actions are also logged with the client address', async () => {
-    const { house, from } = await behindProxy();
+    const { app, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
     await visitor.submit(`${home}/sign-in`, 'sign-in', { password });
-    house.world.jumpWallClock(6 * minuteMs);
+    app.world.jumpWallClock(6 * minuteMs);
     for (let tries = 0; tries < 12; tries += 1) {
       await visitor.submit(`${home}/stores`, 'reveal-key', { password: 'wrong battery' });
     }
-    const refused = house.world.logs.filter(({ message }) => message === 'sign-in refused');
+    const refused = app.world.logs.filter(({ message }) => message === 'sign-in refused');
     expect(refused.length).toBeGreaterThanOrEqual(9);
     const fields = { client, reason: 'Wrong password.' };
     for (const each of refused) expect(each).toMatchObject({ level: 'warn', fields });
-    expect(JSON.stringify(house.world.logs)).not.toContain('wrong battery');
+    expect(JSON.stringify(app.world.logs)).not.toContain('wrong battery');
   });
 
   test('S-54 a sign-in by a one-time link is logged, and changes are in the audit log with their client', async () => {
-    const { house, from } = await behindProxy();
+    const { app, from } = await behindProxy();
     const client = '203.0.113.5';
     const visitor = from(client);
     const fields = { 'password-new': password, 'password-again': password };
-    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
-    const found = house.world.logs.filter(({ message }) => message === 'signed in');
+    expect((await visitor.submit(await link(app), 'enter', fields)).status).toBe(303);
+    const found = app.world.logs.filter(({ message }) => message === 'signed in');
     expect(found).toMatchObject([{ level: 'info', fields: { client, by: 'link' } }]);
     await visitor.submit(`${home}/stores`, 'reveal-key');
-    const rows = await house.withStore(async ({ audit }) => audit.list(10));
+    const rows = await app.withStore(async ({ audit }) => audit.list(10));
     expect(rows.map(({ action, detail }) => [action, JSON.parse(detail)])).toEqual([
       ['key.reveal', { client }],
       ['password.set', { by: 'link', client }],
@@ -634,10 +632,10 @@ describe('wrong passwords', () => {
 
 /** With a password, and visitors from any address. */
 async function behindProxy() {
-  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-  await setPassword(house);
+  const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  await setPassword(app);
   const from = (address: string) =>
-    visitorOf(house, {
+    visitorOf(app, {
       headers: {
         'X-Forwarded-For': address,
         'X-Forwarded-Proto': 'https',
@@ -645,7 +643,7 @@ async function behindProxy() {
       },
       origin: 'https://pay.example.com',
     });
-  return { house, from };
+  return { app, from };
 }
 
 describe('private keys in a URL of the dashboard', () => {
@@ -653,15 +651,15 @@ describe('private keys in a URL of the dashboard', () => {
     'tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK';
 
   test('appear in no page, no redirect and no log', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    for (const each of [visitor, visitorOf(house)]) {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    for (const each of [visitor, visitorOf(app)]) {
       const seen = await each.get(`${home}/payments?q=${tprv}`);
       expect(seen.status).toBe(400);
       expect(seen.text).toContain('looks like a private key');
       expect(seen.text + [...seen.headers].join()).not.toContain(tprv);
     }
-    expect(JSON.stringify(house.world.logs)).not.toContain(tprv);
+    expect(JSON.stringify(app.world.logs)).not.toContain(tprv);
   });
 });
 
@@ -669,13 +667,11 @@ describe('an authenticator app', () => {
   const wrongCode = { password, code: '000001' };
 
   test('S-38 limits attempts with codes for clients that know the password, whatever their address', async () => {
-    const { house, from } = await behindProxy();
+    const { app, from } = await behindProxy();
     const secret = newTotpSecret(new Uint8Array(20));
-    await house.withStore(({ admin, database }) =>
-      database.write((tx) => admin.setTotp(tx, secret)),
-    );
+    await app.withStore(({ admin, database }) => database.write((tx) => admin.setTotp(tx, secret)));
     const owner = from('198.51.100.7');
-    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const code = () => totpCode(secret, totpStep(app.world.now()));
     const signIn = (fields: Record<string, string>) =>
       owner.submit(`${home}/sign-in`, 'sign-in', fields);
     expect((await signIn({ password, code: code() })).status).toBe(303);
@@ -687,9 +683,9 @@ describe('an authenticator app', () => {
     // The first sign-in also came from an unknown client.
     expect(statuses).toEqual([...Array(4).fill(401), 429, 429, 429]);
     // They used up the limit of unknown clients, not that of known clients.
-    house.world.jumpWallClock(30_000);
+    app.world.jumpWallClock(30_000);
     expect((await signIn({ password, code: code() })).status).toBe(303);
-    await house.world.advance(5 * minuteMs);
+    await app.world.advance(5 * minuteMs);
     const again = await from('203.0.113.1').submit(`${home}/sign-in`, 'sign-in', wrongCode);
     expect(again.status).toBe(401);
   });
@@ -698,12 +694,12 @@ describe('an authenticator app', () => {
     /name="secret" value="([A-Z2-7]+)"/.exec(text)?.[1] ?? '';
 
   test('S-39 is required after a first valid code, and each code is accepted once', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
     const secret = secretIn(begun.text);
     expect(begun.text).toContain('<svg class="qr"');
-    const code = () => totpCode(secret, totpStep(house.world.now()));
+    const code = () => totpCode(secret, totpStep(app.world.now()));
     const wrong = await visitor.submit(`${home}/settings`, 'finish-totp', {
       secret,
       code: '000000',
@@ -711,29 +707,29 @@ describe('an authenticator app', () => {
     expect(wrong.text).toContain('This code does not belong to that key');
     const done = await visitor.submit(`${home}/settings`, 'finish-totp', { secret, code: code() });
     expect(done.status).toBe(303);
-    const other = visitorOf(house);
+    const other = visitorOf(app);
     const signIn = (more: Record<string, string>) =>
       other.submit(`${home}/sign-in`, 'sign-in', { password, ...more });
     expect((await signIn({})).status).toBe(401);
     // The code that turned it on is used up.
     expect((await signIn({ code: code() })).status).toBe(401);
-    house.world.jumpWallClock(30_000);
-    const both = await Promise.all([signIn({ code: code() }), signedInWith(house, code())]);
+    app.world.jumpWallClock(30_000);
+    const both = await Promise.all([signIn({ code: code() }), signedInWith(app, code())]);
     expect(both.map(({ status }) => status).sort()).toEqual([303, 401]);
   });
 
   test('refuses a sign-in whose password was being checked when the app was turned on', async () => {
     const { world, isHashing } = hashingWorld();
-    const house = await openApp({ world });
-    const owner = await signedIn(house);
-    const late = visitorOf(house);
+    const app = await openApp({ world });
+    const owner = await signedIn(app);
+    const late = visitorOf(app);
     await late.get(`${home}/sign-in`);
     const begun = await owner.submit(`${home}/settings`, 'begin-totp');
     const secret = secretIn(begun.text);
     const code = totpCode(secret, totpStep(world.now()));
     // Passwords are checked one after the other, behind a hash in progress.
     const hindered = { 'password-new': 'quite another one', 'password-again': 'quite another one' };
-    const first = visitorOf(house).submit(await link(house), 'enter', hindered);
+    const first = visitorOf(app).submit(await link(app), 'enter', hindered);
     await world.until(isHashing, 'a hash to be made');
     const fields = { token: late.formToken, do: 'sign-in', password };
     const entered = late.post(`${home}/sign-in`, String(new URLSearchParams(fields)));
@@ -741,22 +737,19 @@ describe('an authenticator app', () => {
     const done = await owner.post(`${home}/settings`, String(new URLSearchParams(finish)));
     expect([done.status, done.to]).toEqual([303, `${home}/settings`]);
     // The link is no longer valid: the password stays.
-    await link(house);
+    await link(app);
     expect((await first).status).toBe(403);
     expect([(await entered).status, (await late.get(home)).status]).toEqual([401, 303]);
   });
 
   test('S-13 is required with the password before harmful actions, and each code is accepted once', async () => {
-    const house = await openApp();
-    const owner = await signedIn(house);
+    const app = await openApp();
+    const owner = await signedIn(app);
     const secret = newTotpSecret(new Uint8Array(20));
-    await house.withStore(({ admin, database }) =>
-      database.write((tx) => admin.setTotp(tx, secret)),
-    );
-    house.world.jumpWallClock(6 * minuteMs);
-    const code = () => totpCode(secret, totpStep(house.world.now()));
-    const isOn = () =>
-      house.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
+    await app.withStore(({ admin, database }) => database.write((tx) => admin.setTotp(tx, secret)));
+    app.world.jumpWallClock(6 * minuteMs);
+    const code = () => totpCode(secret, totpStep(app.world.now()));
+    const isOn = () => app.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
     const page = await owner.get(`${home}/settings`);
     expect(page.text).toContain('Code from your authenticator app');
     // Somebody who stole the session and knows the password.
@@ -777,46 +770,44 @@ describe('an authenticator app', () => {
     expect((await attach({ code: used })).status).toBe(303);
     expect(await isOn()).toBe(true);
     // The code is recent for five minutes, as is the password; then a used code is refused.
-    const back = house.world.now();
-    house.world.jumpWallClock(6 * minuteMs);
+    const back = app.world.now();
+    app.world.jumpWallClock(6 * minuteMs);
     expect((await end({ password, code: used })).status).toBe(401);
     expect(await isOn()).toBe(true);
-    expect(house.world.now()).toBeGreaterThan(back);
+    expect(app.world.now()).toBeGreaterThan(back);
     expect([(await end({ password, code: code() })).status, await isOn()]).toEqual([303, false]);
   });
 
   test('whose limit is used up by a stolen session does not block signing in', async () => {
-    const house = await openApp();
-    const thief = await signedIn(house);
+    const app = await openApp();
+    const thief = await signedIn(app);
     const secret = newTotpSecret(new Uint8Array(20));
-    await house.withStore(({ admin, database }) =>
-      database.write((tx) => admin.setTotp(tx, secret)),
-    );
-    house.world.jumpWallClock(6 * minuteMs);
+    await app.withStore(({ admin, database }) => database.write((tx) => admin.setTotp(tx, secret)));
+    app.world.jumpWallClock(6 * minuteMs);
     const statuses: number[] = [];
     for (let count = 0; count < 7; count += 1) {
       const seen = await thief.submit(`${home}/settings`, 'end-totp', wrongCode);
       statuses.push(seen.status);
     }
     expect(statuses).toEqual([...Array(5).fill(401), 429, 429]);
-    const owner = visitorOf(house);
-    const code = totpCode(secret, totpStep(house.world.now()));
+    const owner = visitorOf(app);
+    const code = totpCode(secret, totpStep(app.world.now()));
     expect((await owner.submit(`${home}/sign-in`, 'sign-in', { password, code })).status).toBe(303);
   });
 
-  const signedInWith = (house: TestApp, code: string) =>
-    visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password, code });
+  const signedInWith = (app: TestApp, code: string) =>
+    visitorOf(app).submit(`${home}/sign-in`, 'sign-in', { password, code });
 
   test('that is lost is turned off by a one-time link', async () => {
-    const house = await openApp();
-    await setPassword(house);
-    await house.withStore(({ admin, database }) =>
+    const app = await openApp();
+    await setPassword(app);
+    await app.withStore(({ admin, database }) =>
       database.write((tx) => admin.setTotp(tx, newTotpSecret(new Uint8Array(20)))),
     );
-    const visitor = visitorOf(house);
+    const visitor = visitorOf(app);
     const fields = { 'password-new': password, 'password-again': password, 'no-totp': 'on' };
-    expect((await visitor.submit(await link(house), 'enter', fields)).status).toBe(303);
-    const seen = await visitorOf(house).submit(`${home}/sign-in`, 'sign-in', { password });
+    expect((await visitor.submit(await link(app), 'enter', fields)).status).toBe(303);
+    const seen = await visitorOf(app).submit(`${home}/sign-in`, 'sign-in', { password });
     expect(seen.status).toBe(303);
   });
 });
@@ -829,11 +820,11 @@ describe('a connection that others can read', () => {
       { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' },
     ],
   ])('by %s shows how to make it private, and nothing else', async (_, headers) => {
-    const house = await openApp();
-    await setPassword(house);
+    const app = await openApp();
+    await setPassword(app);
     for (const path of paths) {
       const [status, text] = await new Promise<[number | undefined, string]>((resolve, reject) => {
-        const sent = request({ host: '127.0.0.1', port: house.port, path, headers }, (response) => {
+        const sent = request({ host: '127.0.0.1', port: app.port, path, headers }, (response) => {
           let body = '';
           response.setEncoding('utf8').on('data', (part: string) => {
             body += part;
@@ -851,8 +842,8 @@ describe('a connection that others can read', () => {
 
   test('a trusted proxy that reports http counts as such a connection', async () => {
     const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
-    const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-    const seen = await visitorOf(house).get(`${home}/sign-in`, {
+    const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+    const seen = await visitorOf(app).get(`${home}/sign-in`, {
       'X-Forwarded-For': '192.0.2.1',
       'X-Forwarded-Proto': 'http',
     });
@@ -861,15 +852,15 @@ describe('a connection that others can read', () => {
 });
 
 test('assets are small, come from our own origin, and may be cached without a time limit', async () => {
-  const house = await openApp();
-  const { text } = await visitorOf(house).get(`${home}/sign-in`);
+  const app = await openApp();
+  const { text } = await visitorOf(app).get(`${home}/sign-in`);
   const found = [...text.matchAll(/(?:href|src)="(\/dashboard\/assets\/[^"]+)"/g)].map(
     ([, path]) => path,
   );
   expect(found).toHaveLength(3);
   let bytes = text.length;
   for (const path of found) {
-    const seen = await visitorOf(house).get(path ?? '');
+    const seen = await visitorOf(app).get(path ?? '');
     expect(seen.status).toBe(200);
     expect(seen.headers.get('Content-Encoding')).toBe('gzip');
     expect(seen.headers.get('Cache-Control')).toContain('immutable');
@@ -877,5 +868,5 @@ test('assets are small, come from our own origin, and may be cached without a ti
   }
   expect(bytes).toBeLessThan(100_000);
   const ofAnotherVersion = `${home}/assets/style-000000000000.css`;
-  expect((await visitorOf(house).get(ofAnotherVersion)).status).toBe(404);
+  expect((await visitorOf(app).get(ofAnotherVersion)).status).toBe(404);
 });

@@ -11,15 +11,15 @@ const home = '/dashboard';
 const dayMs = 86_400_000;
 
 async function open(options: Parameters<typeof openApp>[0] = {}) {
-  const house = await openApp(options);
-  await untilReady(house);
-  return { house, visitor: await signedIn(house) };
+  const app = await openApp(options);
+  await untilReady(app);
+  return { app, visitor: await signedIn(app) };
 }
 
-async function payNew(house: TestApp, valueSat = 20_000) {
-  const address = await house.newAddress();
-  const txid = house.pay(address, valueSat);
-  await house.settle();
+async function payNew(app: TestApp, valueSat = 20_000) {
+  const address = await app.newAddress();
+  const txid = app.pay(address, valueSat);
+  await app.settle();
   return { address, txid };
 }
 
@@ -33,18 +33,18 @@ const links = (text: string, path: string): string[] =>
 
 describe('payments', () => {
   test('are found by address, transaction, store, state and day', async () => {
-    const { house, visitor } = await open();
-    const first = await payNew(house, 12_345);
-    house.chain.mine(1);
-    await house.settle();
-    const second = await payNew(house, 54_321);
+    const { app, visitor } = await open();
+    const first = await payNew(app, 12_345);
+    app.chain.mine(1);
+    await app.settle();
+    const second = await payNew(app, 54_321);
     const found = async (query: string): Promise<number> => {
       const { status, text } = await visitor.get(`${home}/payments${query}`);
       expect([query, status]).toEqual([query, 200]);
       return links(text, 'payments').length;
     };
-    const today = new Date(house.world.now()).toISOString().slice(0, 10);
-    const tomorrow = new Date(house.world.now() + dayMs).toISOString().slice(0, 10);
+    const today = new Date(app.world.now()).toISOString().slice(0, 10);
+    const tomorrow = new Date(app.world.now() + dayMs).toISOString().slice(0, 10);
     expect(await found('')).toBe(2);
     expect(await found(`?q=${first.address}`)).toBe(1);
     expect(await found(`?q=${second.txid.toUpperCase()}`)).toBe(1);
@@ -71,14 +71,14 @@ describe('payments', () => {
   });
 
   test('go page by page without duplicates, also when new ones arrive', async () => {
-    const { house, visitor } = await open();
-    await manyPayments(house, 120);
+    const { app, visitor } = await open();
+    await manyPayments(app, 120);
     const seen: string[] = [];
     let path: string | undefined = `${home}/payments`;
     while (path !== undefined) {
       const { text } = await visitor.get(path);
       seen.push(...links(text, 'payments'));
-      if (seen.length === 50) await payNew(house);
+      if (seen.length === 50) await payNew(app);
       path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
     }
     expect(seen).toHaveLength(120);
@@ -90,8 +90,8 @@ describe('payments', () => {
     [50, 0],
     [51, 1],
   ])('of %i there are %i on an older page, and that page is not empty', async (count, more) => {
-    const { house, visitor } = await open();
-    await manyPayments(house, count);
+    const { app, visitor } = await open();
+    await manyPayments(app, count);
     const { text } = await visitor.get(`${home}/payments?store=1&state=settled`);
     expect(links(text, 'payments')).toHaveLength(Math.min(count, 50));
     const older = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
@@ -101,13 +101,13 @@ describe('payments', () => {
   });
 
   test('one shows its proof, its timeline and its deliveries', async () => {
-    const { house, visitor } = await open();
-    const { address, txid } = await payNew(house);
+    const { app, visitor } = await open();
+    const { address, txid } = await payNew(app);
     const [path = ''] = links((await visitor.get(`${home}/payments`)).text, 'payments');
     expect((await visitor.get(path)).text).toContain('a server reported this payment');
     for (let blocks = 0; blocks < 2; blocks += 1) {
-      house.chain.mine(1);
-      await house.settle();
+      app.chain.mine(1);
+      await app.settle();
     }
     const { text } = await visitor.get(path);
     for (const words of [address, txid, 'in block', '2 confirmations', 'of 2 required']) {
@@ -118,12 +118,12 @@ describe('payments', () => {
   });
 
   test('a dropped one can no longer be replaced', async () => {
-    const { house, visitor } = await open();
-    const { address, txid } = await payNew(house);
+    const { app, visitor } = await open();
+    const { address, txid } = await payNew(app);
     const replaceable = 'may still replace it';
     expect((await visitor.get(`${home}/payments/1`)).text).toContain(replaceable);
-    house.chain.replace(txid as Txid, [{ address, valueSat: 15_000 }]);
-    await house.settle();
+    app.chain.replace(txid as Txid, [{ address, valueSat: 15_000 }]);
+    await app.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
     expect(text).toContain('Replaced by');
     expect(mainOf(text)).not.toContain(replaceable);
@@ -132,32 +132,32 @@ describe('payments', () => {
   });
 
   test('one without a callback says why', async () => {
-    const { house, visitor } = await open();
+    const { app, visitor } = await open();
     const setMinimum = (minimum: string) =>
       visitor.submit(`${home}/stores/1`, 'change', {
-        ...{ name: 'Shop', 'callback-url': `${house.receiver.origin}/cb`, confirmations: '2' },
+        ...{ name: 'Shop', 'callback-url': `${app.receiver.origin}/cb`, confirmations: '2' },
         ...{ 'allow-private': 'on', 'allow-http': 'on', minimum },
       });
     expect((await setMinimum('0.0005')).status).toBe(303);
-    await payNew(house, 49_999);
+    await payNew(app, 49_999);
     const shown = async () => mainOf((await visitor.get(`${home}/payments/1`)).text);
     expect(await shown()).toContain(
       'None: the store gets callbacks only for payments of at least 0.00050000 BTC.',
     );
     await setMinimum('');
     expect(await shown()).toContain('None yet.');
-    house.chain.mine(2);
-    await house.settle();
+    app.chain.mine(2);
+    await app.settle();
     expect(await shown()).toContain('status 2, Delivered');
   });
 
   test('one whose store sends no callbacks says so, as its delivery does', async () => {
-    const { house, visitor } = await open();
-    const address = await house.newAddress();
+    const { app, visitor } = await open();
+    const address = await app.newAddress();
     await visitor.submit(`${home}/stores/1/remove`, 'remove', { 'stop-callbacks': 'on' });
-    house.pay(address, 5_000);
-    await house.settle();
-    expect(house.receiver.requests).toEqual([]);
+    app.pay(address, 5_000);
+    await app.settle();
+    expect(app.receiver.requests).toEqual([]);
     const one = mainOf((await visitor.get(`${home}/payments/1`)).text);
     expect(one).toContain('status 0, Stopped: its store sends no callbacks</a>');
     const { text } = await visitor.get(`${home}/callbacks/1`);
@@ -166,55 +166,55 @@ describe('payments', () => {
   });
 
   test('the first sighting precedes the block, whatever time the block claims', async () => {
-    const { house, visitor } = await open();
+    const { app, visitor } = await open();
     // Times of blocks are whole seconds.
-    house.world.jumpWallClock(60_500);
-    await payNew(house);
-    house.chain.mine(2);
-    await house.settle();
+    app.world.jumpWallClock(60_500);
+    await payNew(app);
+    app.chain.mine(2);
+    await app.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
     const course = /first seen|1 confirmation\b|2 confirmations/g;
     expect(text.match(course)).toEqual(['first seen', '1 confirmation', '2 confirmations']);
   });
 
   test('a reorganised one says so', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
-    house.chain.mine(1);
-    await house.settle();
-    house.chain.reorganise(1, { transactions: 'mempool' });
-    await house.settle();
+    const { app, visitor } = await open();
+    await payNew(app);
+    app.chain.mine(1);
+    await app.settle();
+    app.chain.reorganise(1, { transactions: 'mempool' });
+    await app.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
     expect(text).toContain('reversed: its block left the best chain');
     expect(text).toContain('Unconfirmed');
   });
 
   test('one whose block left the best chain is confirmed on no page while it is checked', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
-    house.chain.mine(2);
-    await house.settle();
+    const { app, visitor } = await open();
+    await payNew(app);
+    app.chain.mine(2);
+    await app.settle();
     const cells = async (path: string) =>
       [...(await visitor.get(path)).text.matchAll(/<(?:td|dd)[^>]*>([^<]*)</g)].map(
         ([, text]) => text,
       );
     const lists = [home, `${home}/payments`, `${home}/addresses/1`];
     for (const path of lists) expect(await cells(path)).toContain('Confirmed');
-    house.chain.reorganise(2, { transactions: 'drop' });
-    await house.settle();
+    app.chain.reorganise(2, { transactions: 'drop' });
+    await app.settle();
     for (const path of [...lists, `${home}/payments/1`]) {
       const shown = await cells(path);
       expect([path, shown.includes('Confirmed')]).toEqual([path, false]);
       expect(shown).toContain('Its block left the best chain: checking again');
     }
-    await house.outlastAbsence();
+    await app.outlastAbsence();
     expect(await cells(`${home}/payments`)).toContain('Reversed after status 1 or 2');
   });
 
   test('are exported without formulas for a spreadsheet', async () => {
-    const { house, visitor } = await open({ store: { name: '=HYPERLINK("http://evil","x")' } });
-    await payNew(house);
-    await manyPayments(house, 1200);
+    const { app, visitor } = await open({ store: { name: '=HYPERLINK("http://evil","x")' } });
+    await payNew(app);
+    await manyPayments(app, 1200);
     const { headers, text } = await visitor.get(`${home}/payments/export`);
     expect(headers.get('Content-Type')).toContain('text/csv');
     expect(headers.get('Content-Disposition')).toContain('attachment');
@@ -238,17 +238,17 @@ describe('payments', () => {
   ])(
     'leave as a table that no spreadsheet runs, by whatever it divides cells: %s',
     async (name, cell) => {
-      const { house, visitor } = await open({ store: { name } });
-      await payNew(house);
+      const { app, visitor } = await open({ store: { name } });
+      await payNew(app);
       const { text } = await visitor.get(`${home}/payments/export`);
       expect(text.split('\r\n')[1]).toContain(`,${cell},`);
     },
   );
 
   test('are exported in UTF-8 that a spreadsheet recognises', async () => {
-    const { house, visitor } = await open({ store: { name: 'Käserei 花' } });
-    await payNew(house);
-    const table = await fetch(`http://127.0.0.1:${house.port}${home}/payments/export`, {
+    const { app, visitor } = await open({ store: { name: 'Käserei 花' } });
+    await payNew(app);
+    const table = await fetch(`http://127.0.0.1:${app.port}${home}/payments/export`, {
       headers: { Cookie: visitor.cookie },
     });
     const bytes = Buffer.from(await table.arrayBuffer());
@@ -257,8 +257,8 @@ describe('payments', () => {
   });
 
   test('the first page has a chart of the last 30 days, with a text for screen readers', async () => {
-    const { house, visitor } = await open();
-    await payNew(house, 150_000_000);
+    const { app, visitor } = await open();
+    await payNew(app, 150_000_000);
     const { text } = await visitor.get(home);
     expect(text).toContain('Last 30 days: 1.50000000 BTC received');
     expect(mainOf(text).match(/<rect /g)).toHaveLength(30);
@@ -266,8 +266,8 @@ describe('payments', () => {
 });
 
 /** Writes payments to the tables directly, because these tests only read them. */
-const manyPayments = (house: TestApp, count: number): Promise<void> =>
-  house.withStore(async ({ database, addressView: addressDesk }) => {
+const manyPayments = (app: TestApp, count: number): Promise<void> =>
+  app.withStore(async ({ database, addressView: addressDesk }) => {
     const { addresses, payments } = await import('../../src/store/db/schema.ts');
     expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);
     await database.write(() => {
@@ -290,7 +290,7 @@ const manyPayments = (house: TestApp, count: number): Promise<void> =>
           .insert(payments)
           .values({
             ...{ addressId: id, txid: hash as never, valueSat: 1000, state: 'settled', height: 1 },
-            ...{ firstSeenAt: house.world.now(), changedAt: house.world.now() },
+            ...{ firstSeenAt: app.world.now(), changedAt: app.world.now() },
           })
           .run();
       }
@@ -301,8 +301,8 @@ describe('callbacks', () => {
   const failing = { receiver: { answer: () => ({ status: 500, body: '<b onclick=x>no</b>' }) } };
 
   test('show every attempt, and the response of the shop as escaped text', async () => {
-    const { house, visitor } = await open(failing);
-    await payNew(house);
+    const { app, visitor } = await open(failing);
+    await payNew(app);
     const { text } = await visitor.get(`${home}/callbacks?state=owed`);
     expect(links(text, 'callbacks')).toHaveLength(1);
     const one = await visitor.get(`${home}/callbacks/1`);
@@ -314,25 +314,25 @@ describe('callbacks', () => {
   });
 
   test('are resent: one, some, all that failed of a store', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
-    await payNew(house);
-    expect(house.receiver.requests).toHaveLength(2);
+    const { app, visitor } = await open();
+    await payNew(app);
+    await payNew(app);
+    expect(app.receiver.requests).toHaveLength(2);
     expect((await visitor.submit(`${home}/callbacks/1`, 'resend')).status).toBe(303);
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(3);
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(3);
     await visitor.get(`${home}/callbacks`);
     const body = `token=${visitor.formToken}&do=resend&id=1&id=2`;
     const some = await visitor.post(`${home}/callbacks`, body);
     expect(some.to).toBe(`${home}/callbacks?done=resent`);
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(5);
-    house.receiver.script({ status: 503 });
-    await payNew(house);
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(5);
+    app.receiver.script({ status: 503 });
+    await payNew(app);
     const all = await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
     expect(all.status).toBe(303);
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(7);
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(7);
     const none = await visitor.submit(`${home}/callbacks`, 'resend');
     expect([none.status, none.text]).toEqual([
       400,
@@ -343,20 +343,20 @@ describe('callbacks', () => {
   });
 
   test('that are resent leave the filters of the list, which says so once', async () => {
-    const { house, visitor } = await open();
+    const { app, visitor } = await open();
     const outputs: { address: string; valueSat: number }[] = [];
     while (outputs.length < 60) {
-      outputs.push({ address: await house.newAddress(), valueSat: 2_000 });
+      outputs.push({ address: await app.newAddress(), valueSat: 2_000 });
     }
     // Addresses that are issued in a burst are watched within a second.
-    await house.world.advance(2_000);
-    house.chain.pay(outputs);
-    await house.settle();
+    await app.world.advance(2_000);
+    app.chain.pay(outputs);
+    await app.settle();
     const list = `${home}/callbacks?state=delivered&store=1`;
     await visitor.get(list);
     const sent = await visitor.post(list, `token=${visitor.formToken}&do=resend&id=1`);
     expect(sent.to).toBe(`${list}&done=resent`);
-    await house.settle();
+    await app.settle();
     const { text } = await visitor.get(sent.to ?? '');
     expect(mainOf(text)).toContain('Sending again now');
     const older = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
@@ -368,20 +368,20 @@ describe('callbacks', () => {
   });
 
   test('are not reported as resent if none has failed', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
+    const { app, visitor } = await open();
+    await payNew(app);
     const sent = await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
     const { text } = await visitor.get(sent.to ?? '');
     expect(mainOf(text)).not.toContain('Sending again now');
     expect(mainOf(text)).toContain('This store has no failed delivery');
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(1);
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(1);
   });
 
   test('that failed of a removed store which still sends callbacks are resent', async () => {
-    const { house, visitor } = await open();
-    house.receiver.script({ status: 503 });
-    await payNew(house);
+    const { app, visitor } = await open();
+    app.receiver.script({ status: 503 });
+    await payNew(app);
     await visitor.submit(`${home}/stores/1/remove`, 'remove');
     const offered = async (): Promise<string[]> => {
       const [, select = ''] =
@@ -392,17 +392,17 @@ describe('callbacks', () => {
     };
     expect(await offered()).toEqual(['1']);
     await visitor.submit(`${home}/callbacks`, 'resend-failed', { store: '1' });
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(2);
-    await house.addStore({ name: 'Silent' });
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(2);
+    await app.addStore({ name: 'Silent' });
     expect(await offered()).toEqual(['2', '1']);
     await visitor.submit(`${home}/stores/2/remove`, 'remove', { 'stop-callbacks': 'on' });
     expect(await offered()).toEqual(['1']);
   });
 
   test('the store of the filter is preselected for resending failed ones', async () => {
-    const { house, visitor } = await open();
-    await house.addStore({ name: 'Second', callbackUrl: 'https://second.example/paid' });
+    const { app, visitor } = await open();
+    await app.addStore({ name: 'Second', callbackUrl: 'https://second.example/paid' });
     const chosen = async (query: string): Promise<string[]> => {
       const { text } = await visitor.get(`${home}/callbacks${query}`);
       const [, form = ''] = /value="resend-failed"(.*?)<\/form>/s.exec(text) ?? [];
@@ -413,25 +413,25 @@ describe('callbacks', () => {
   });
 
   test('a superseded one is not resent, and nothing else of the selection is', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
-    house.chain.mine(1);
-    await house.settle();
-    const sent = house.receiver.requests.length;
+    const { app, visitor } = await open();
+    await payNew(app);
+    app.chain.mine(1);
+    await app.settle();
+    const sent = app.receiver.requests.length;
     await visitor.get(`${home}/callbacks`);
     const seen = await visitor.post(
       `${home}/callbacks`,
       `token=${visitor.formToken}&do=resend&id=2&id=1`,
     );
     expect([seen.status, seen.text]).toEqual([409, expect.stringContaining('overtaken')]);
-    await house.settle();
-    expect(house.receiver.requests).toHaveLength(sent);
+    await app.settle();
+    expect(app.receiver.requests).toHaveLength(sent);
   });
 
   test('with a 200 that reads like a refusal are found', async () => {
     const answer = { status: 200, body: '{"error":"order not found"}' };
-    const { house, visitor } = await open({ receiver: { answer: () => answer } });
-    await payNew(house);
+    const { app, visitor } = await open({ receiver: { answer: () => answer } });
+    await payNew(app);
     const { text } = await visitor.get(`${home}/callbacks?state=flagged`);
     expect(links(text, 'callbacks')).toHaveLength(1);
     expect(text).toContain('delivered, but the response says');
@@ -440,14 +440,14 @@ describe('callbacks', () => {
 
 describe('addresses', () => {
   test('of several wallets are in the order in which they were issued, page by page', async () => {
-    const { house, visitor } = await open();
+    const { app, visitor } = await open();
     const second = { startIndex: 0, callbackUrl: 'https://second.example/paid' };
-    await house.addStore({ key: merchantKey(2), ...second });
+    await app.addStore({ key: merchantKey(2), ...second });
     const given: string[] = [];
     for (let count = 0; count < 60; count += 1) {
       const store = count % 3 === 0 ? 'second.example' : 's3cr3t';
-      given.unshift(await house.newAddress(`?match_callback=${store}`));
-      house.world.jumpWallClock(1);
+      given.unshift(await app.newAddress(`?match_callback=${store}`));
+      app.world.jumpWallClock(1);
     }
     const seen: string[] = [];
     let path: string | undefined = `${home}/addresses`;
@@ -460,9 +460,9 @@ describe('addresses', () => {
   });
 
   test('an unpaid one is found', async () => {
-    const { house, visitor } = await open();
-    const asked = await house.newAddress();
-    await house.newAddress();
+    const { app, visitor } = await open();
+    const asked = await app.newAddress();
+    await app.newAddress();
     const found = async (query: string): Promise<string[]> => {
       const { status, text } = await visitor.get(`${home}/addresses${query}`);
       expect([query, status]).toEqual([query, 200]);
@@ -480,18 +480,18 @@ describe('addresses', () => {
   });
 
   test('of one state are searched up to a limit, and then among the older ones', async () => {
-    const { house, visitor } = await open();
-    const oldest = await house.newAddress();
-    await manyPayments(house, 5_050);
-    await house.withStore(async ({ database }) => {
+    const { app, visitor } = await open();
+    const oldest = await app.newAddress();
+    await manyPayments(app, 5_050);
+    await app.withStore(async ({ database }) => {
       await database.write(() =>
         database.orm.$client
           .prepare('UPDATE addresses SET issued_at = ? WHERE derivation_index >= 1000000')
-          .run(house.world.now() + 1),
+          .run(app.world.now() + 1),
       );
     });
-    await house.world.advance(60_000);
-    const newest = await house.newAddress();
+    await app.world.advance(60_000);
+    const newest = await app.newAddress();
     const found = async (query: string) => {
       const main = mainOf((await visitor.get(`${home}/addresses${query}`)).text);
       const [, older = ''] = /href="[^"]*\/addresses(\?[^"]*)" rel="next"/.exec(main) ?? [];
@@ -512,9 +512,9 @@ describe('addresses', () => {
   });
 
   test('are paid or unpaid; one has its QR code and its payments', async () => {
-    const { house, visitor } = await open();
-    const { address } = await payNew(house);
-    await house.newAddress();
+    const { app, visitor } = await open();
+    const { address } = await payNew(app);
+    await app.newAddress();
     const count = async (query: string): Promise<number> =>
       links((await visitor.get(`${home}/addresses${query}`)).text, 'addresses').length;
     expect([await count(''), await count('?state=paid'), await count('?state=unpaid')]).toEqual([
@@ -530,12 +530,12 @@ describe('addresses', () => {
   });
 
   test('a wide gap names the gap limit for the merchant’s own wallet', async () => {
-    const { house, visitor } = await open();
-    await payNew(house);
+    const { app, visitor } = await open();
+    await payNew(app);
     const gap = async (): Promise<string> =>
       mainOf((await visitor.get(`${home}/addresses`)).text).replaceAll(/<[^>]+>/g, '');
     expect(await gap()).toContain('the last 0 addresses are unpaid');
-    for (let count = 0; count < 15; count += 1) await house.newAddress();
+    for (let count = 0; count < 15; count += 1) await app.newAddress();
     expect(await gap()).toContain(
       'the last 15 addresses are unpaid. Your own wallet may not show the next payment: set its gap limit to 40',
     );
@@ -548,9 +548,9 @@ describe('addresses', () => {
 describe('servers', () => {
   test('are shown in their current state; their names are escaped text', async () => {
     const banner = '<img src=x onerror=alert(1)>';
-    const { house, visitor } = await open({ servers: 2, server: { software: banner } });
+    const { app, visitor } = await open({ servers: 2, server: { software: banner } });
     const { text } = await visitor.get(`${home}/servers`);
-    for (const label of house.labels) expect(text).toContain(label);
+    for (const label of app.labels) expect(text).toContain(label);
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(text).not.toContain('<img');
     // There is no form while there is nothing to accept.
@@ -561,21 +561,21 @@ describe('servers', () => {
       return (await visitor.post(`${home}/servers`, String(form))).status;
     };
     expect(await post('accept', 'ssl://nobody:1')).toBe(404);
-    expect(await post('follow', house.labels[0] ?? '')).toBe(404);
+    expect(await post('follow', app.labels[0] ?? '')).toBe(404);
   });
 
   test('a deep branch is followed once the operator decides so', async () => {
-    const { house, visitor } = await open();
-    const [label = ''] = house.labels;
+    const { app, visitor } = await open();
+    const [label = ''] = app.labels;
     const { writeHold } = await import('../../src/store/records/hold-record.ts');
     const deepTip = 'ab'.repeat(32) as never;
-    await house.withStore(({ database, catalog }) =>
+    await app.withStore(({ database, catalog }) =>
       database.write((tx) =>
         writeHold(tx, catalog, [{ kind: 'branch', server: label, text: 'it forks deep', deepTip }]),
       ),
     );
     expect((await visitor.submit(`${home}/servers`, 'follow', { server: label })).status).toBe(303);
-    await house.withStore(async ({ catalog }) => {
+    await app.withStore(async ({ catalog }) => {
       const { acceptedBranch } = await import('../../src/store/records/hold-record.ts');
       expect(acceptedBranch(catalog)).toBe(deepTip);
     });
@@ -583,8 +583,8 @@ describe('servers', () => {
 });
 
 test('every linked page exists', async () => {
-  const { house, visitor } = await open();
-  await payNew(house);
+  const { app, visitor } = await open();
+  await payNew(app);
   const wanted = [home];
   const known = new Set(wanted);
   for (let path = wanted.shift(); path !== undefined; path = wanted.shift()) {

@@ -10,8 +10,8 @@ afterEach(closeApps);
 
 const path = '/dashboard/live';
 
-async function listen(house: TestApp, { cookie }: Visitor) {
-  const response = await fetch(`http://127.0.0.1:${house.port}${path}`, {
+async function listen(app: TestApp, { cookie }: Visitor) {
+  const response = await fetch(`http://127.0.0.1:${app.port}${path}`, {
     headers: { Cookie: cookie },
   });
   const reader = response.body?.getReader();
@@ -32,94 +32,94 @@ async function listen(house: TestApp, { cookie }: Visitor) {
 }
 
 test('tells of each payment that a commit changed, and nothing of what changed', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { response, heard, close } = await listen(house, await signedIn(house));
+  const app = await openApp();
+  await untilReady(app);
+  const { response, heard, close } = await listen(app, await signedIn(app));
   expect(response.headers.get('Content-Type')).toBe('text/event-stream');
-  house.pay(await house.newAddress(), 20_000);
-  await house.settle();
-  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  app.pay(await app.newAddress(), 20_000);
+  await app.settle();
+  await app.world.until(() => heard.text.includes('changed'), 'the news');
   expect(heard.text).toBe(': beat\n\ndata: changed\n\n');
   await close();
 });
 
 test('tells of a block that pays nobody: what is there is one deeper', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { heard, close } = await listen(house, await signedIn(house));
-  house.chain.mine();
-  await house.settle();
-  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  const app = await openApp();
+  await untilReady(app);
+  const { heard, close } = await listen(app, await signedIn(app));
+  app.chain.mine();
+  await app.settle();
+  await app.world.until(() => heard.text.includes('changed'), 'the news');
   expect(heard.text).toBe(': beat\n\ndata: changed\n\n');
   await close();
 });
 
 test('ends with its session, and when paygate stops', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const visitor = await signedIn(house);
-  const { heard } = await listen(house, visitor);
+  const app = await openApp();
+  await untilReady(app);
+  const visitor = await signedIn(app);
+  const { heard } = await listen(app, visitor);
   await visitor.submit('/dashboard/sign-out', 'sign-out');
-  house.pay(await house.newAddress(), 20_000);
-  await house.settle();
-  await house.world.until(() => heard.over, 'its end');
+  app.pay(await app.newAddress(), 20_000);
+  await app.settle();
+  await app.world.until(() => heard.over, 'its end');
   expect(heard.text).not.toContain('changed');
-  const other = await listen(house, await signedIn(house));
-  await house.stop();
-  await house.world.until(() => other.heard.over, 'its end');
+  const other = await listen(app, await signedIn(app));
+  await app.stop();
+  await app.world.until(() => other.heard.over, 'its end');
 });
 
 test('is given to thirty pages at once, and to the next one when one is closed', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const open = [];
-  for (let count = 0; count < 30; count += 1) open.push(await listen(house, visitor));
+  for (let count = 0; count < 30; count += 1) open.push(await listen(app, visitor));
   expect((await visitor.get(path)).status).toBe(429);
   await open[0]?.close();
-  await house.world.turn();
-  const next = await listen(house, visitor);
+  await app.world.turn();
+  const next = await listen(app, visitor);
   expect(next.response.status).toBe(200);
 });
 
 test('keeps no session alive, however often it is opened anew', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   for (let passed = 0; passed < 30; passed += 5) {
-    const { response, close } = await listen(house, visitor);
+    const { response, close } = await listen(app, visitor);
     expect(response.status).toBe(200);
     await close();
-    house.world.jumpWallClock(5 * 60_000);
+    app.world.jumpWallClock(5 * 60_000);
   }
   expect((await visitor.get('/dashboard')).status).toBe(303);
 });
 
 test('tells a crowd of payments in a line or two, and goes on', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { heard, close } = await listen(house, await signedIn(house));
+  const app = await openApp();
+  await untilReady(app);
+  const { heard, close } = await listen(app, await signedIn(app));
   const scripts = [];
   for (let count = 0; count < 40; count += 1) {
-    scripts.push(addressToScript(await house.newAddress(), networks.regtest));
+    scripts.push(addressToScript(await app.newAddress(), networks.regtest));
   }
   for (let count = 0; count < 8; count += 1) {
-    house.chain.pay(scripts.map((script) => ({ script, valueSat: 20_000 })));
+    app.chain.pay(scripts.map((script) => ({ script, valueSat: 20_000 })));
   }
-  await house.settle();
-  house.chain.mine();
-  await house.settle();
-  await house.world.until(() => heard.text.includes('changed'), 'the news');
+  await app.settle();
+  app.chain.mine();
+  await app.settle();
+  await app.world.until(() => heard.text.includes('changed'), 'the news');
   expect(heard.over).toBe(false);
   expect(heard.text.match(/changed/g)?.length).toBeLessThan(40);
   await close();
 });
 
 /** Without a socket in between, whose buffers would read for it. */
-async function openUnread(house: TestApp) {
-  const { cookie } = await signedIn(house);
-  const host = `127.0.0.1:${house.port}`;
+async function openUnread(app: TestApp) {
+  const { cookie } = await signedIn(app);
+  const host = `127.0.0.1:${app.port}`;
   const request = new Request(`http://${host}${path}`, { headers: { Cookie: cookie, Host: host } });
   const incoming = { socket: { remoteAddress: '127.0.0.1' } };
-  const { body } = await house.running.fetch(request, { incoming });
+  const { body } = await app.running.fetch(request, { incoming });
   if (body === null) throw new Error('there is no stream');
   const reader = body.getReader();
   const next = async () => {
@@ -130,25 +130,25 @@ async function openUnread(house: TestApp) {
 }
 
 test('tells what changed while nobody read in one line, as soon as somebody does', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { next, close } = await openUnread(house);
+  const app = await openApp();
+  await untilReady(app);
+  const { next, close } = await openUnread(app);
   for (let count = 0; count < 3; count += 1) {
-    house.chain.mine();
-    await house.settle();
+    app.chain.mine();
+    await app.settle();
   }
   expect([await next(), await next()]).toEqual([': beat\n\n', 'data: changed\n\n']);
   // Nothing is left of it: the next line is the beat.
   const line = next();
-  await house.world.advance(25_000);
+  await app.world.advance(25_000);
   expect(await line).toBe(': beat\n\n');
   await close();
 });
 
 test('ends at the second line that nobody has come to read', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { next } = await openUnread(house);
-  await house.world.advance(25_000);
+  const app = await openApp();
+  await untilReady(app);
+  const { next } = await openUnread(app);
+  await app.world.advance(25_000);
   expect([await next(), await next()]).toEqual([': beat\n\n', undefined]);
 });

@@ -68,7 +68,7 @@ class Front {
 }
 
 interface Stage {
-  readonly house: TestApp;
+  readonly app: TestApp;
   readonly front: Front;
   readonly label: string;
   /** Pinned at the first connection. */
@@ -84,44 +84,44 @@ async function withChangedCertificate(): Promise<Stage> {
   const [first, fresh] = [makeCertificate(), makeCertificate()];
   const front = new Front(first);
   const label = await front.listen();
-  const house = await openApp({ config: { electrum: [parseServerAddress(label)] } });
-  front.tellPort(Number(house.labels[0]?.split(':').at(-1)));
-  await untilReady(house);
-  expect(server(house)).toMatchObject({ certificate: 'pinned', pin: first.sha256 });
+  const app = await openApp({ config: { electrum: [parseServerAddress(label)] } });
+  front.tellPort(Number(app.labels[0]?.split(':').at(-1)));
+  await untilReady(app);
+  expect(server(app)).toMatchObject({ certificate: 'pinned', pin: first.sha256 });
   front.show(fresh);
-  await house.world.until(() => house.running.health().electrum.server === null, 'the cut');
-  await house.world.advance(2 * minuteMs);
-  await house.world.until(() => server(house)?.certificate_shown === fresh.sha256, 'the refusal');
-  expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
-  return { house, front, label, first, fresh };
+  await app.world.until(() => app.running.health().electrum.server === null, 'the cut');
+  await app.world.advance(2 * minuteMs);
+  await app.world.until(() => server(app)?.certificate_shown === fresh.sha256, 'the refusal');
+  expect(server(app)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
+  return { app, front, label, first, fresh };
 }
 
-const server = (house: TestApp) => house.running.health().electrum.servers[0];
+const server = (app: TestApp) => app.running.health().electrum.servers[0];
 
 /** A connection attempt in progress may still fail under the previous decision. */
-async function retriedUntil(house: TestApp, condition: () => boolean): Promise<void> {
+async function retriedUntil(app: TestApp, condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 10 && !condition(); tries += 1) {
-    await house.world.advance(minuteMs);
-    const isDone = () => condition() || server(house)?.state === 'waiting';
-    await house.world.until(isDone, 'the try');
+    await app.world.advance(minuteMs);
+    const isDone = () => condition() || server(app)?.state === 'waiting';
+    await app.world.until(isDone, 'the try');
   }
   expect(condition()).toBe(true);
 }
 
-async function expectPaid({ house, fresh }: Stage): Promise<void> {
-  expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
-  expect(server(house)).not.toHaveProperty('certificate_refused');
-  const address = await house.newAddress();
-  house.pay(address, 20_000);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
+async function expectPaid({ app, fresh }: Stage): Promise<void> {
+  expect(server(app)).toMatchObject({ state: 'live', pin: fresh.sha256 });
+  expect(server(app)).not.toHaveProperty('certificate_refused');
+  const address = await app.newAddress();
+  app.pay(address, 20_000);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
 }
 
 describe('a changed certificate', () => {
   test('that is accepted in the dashboard makes the next connection succeed, at once', async () => {
     const stage = await withChangedCertificate();
-    const { house, label, first, fresh } = stage;
-    const visitor = await signedIn(house);
+    const { app, label, first, fresh } = stage;
+    const visitor = await signedIn(app);
     for (const path of [page, '/dashboard']) {
       const { text } = await visitor.get(path);
       for (const { sha256 } of [first, fresh]) expect(text).toContain(sha256);
@@ -132,7 +132,7 @@ describe('a changed certificate', () => {
     const { sha256 } = fresh;
     expect((await visitor.submit(page, 'accept', { server: label, sha256 })).status).toBe(303);
     // The clock does not move.
-    await untilReady(house);
+    await untilReady(app);
     await expectPaid(stage);
     expect((await visitor.get(page)).text).not.toContain('Accept the certificate');
     const audit = (await visitor.get('/dashboard/settings/audit')).text;
@@ -143,50 +143,50 @@ describe('a changed certificate', () => {
   test.each(['dashboard', 'command'])(
     'P-171 that was accepted by %s is the only one: a third one is refused',
     async (by) => {
-      const { house, front, label, fresh } = await withChangedCertificate();
-      const visitor = await signedIn(house);
+      const { app, front, label, fresh } = await withChangedCertificate();
+      const visitor = await signedIn(app);
       const third = makeCertificate();
       // Between loading the page and deciding.
       front.show(third);
       const { sha256 } = fresh;
       if (by === 'command') {
-        await runCli(['servers', 'accept', label, sha256, '--db', house.path]);
+        await runCli(['servers', 'accept', label, sha256, '--db', app.path]);
       } else {
         expect((await visitor.submit(page, 'accept', { server: label, sha256 })).status).toBe(303);
       }
-      await retriedUntil(house, () => server(house)?.certificate_shown === third.sha256);
-      expect(server(house)).toMatchObject({ certificate_refused: true, pin: fresh.sha256 });
-      expect(house.running.health().electrum.server).toBeNull();
+      await retriedUntil(app, () => server(app)?.certificate_shown === third.sha256);
+      expect(server(app)).toMatchObject({ certificate_refused: true, pin: fresh.sha256 });
+      expect(app.running.health().electrum.server).toBeNull();
       const { text } = await visitor.get(page);
       expect(text).toContain(`name="sha256" value="${third.sha256}"`);
       // The accepted certificate needs no further decision.
       front.show(fresh);
-      await retriedUntil(house, () => server(house)?.state === 'live');
-      expect(server(house)).toMatchObject({ state: 'live', pin: fresh.sha256 });
+      await retriedUntil(app, () => server(app)?.state === 'live');
+      expect(server(app)).toMatchObject({ state: 'live', pin: fresh.sha256 });
     },
   );
 
   test('that is accepted by command needs no restart', async () => {
     const stage = await withChangedCertificate();
-    const { house, label, fresh } = stage;
+    const { app, label, fresh } = stage;
     const told = `paygate servers accept ${label} ${fresh.sha256}`;
-    expect(house.running.health().warnings.join()).toContain(told);
-    const { stdout } = await runCli(['servers', 'accept', label, fresh.sha256, '--db', house.path]);
+    expect(app.running.health().warnings.join()).toContain(told);
+    const { stdout } = await runCli(['servers', 'accept', label, fresh.sha256, '--db', app.path]);
     expect(stdout).toContain(
       `${label} must now present the certificate with the SHA-256 ${fresh.sha256}`,
     );
-    await house.world.advance(1_000);
-    await untilReady(house);
+    await app.world.advance(1_000);
+    await untilReady(app);
     await expectPaid(stage);
   });
 
   test('that was removed by command is pinned again', async () => {
     const stage = await withChangedCertificate();
-    const { house, label } = stage;
-    const { stdout } = await runCli(['servers', 'forget', label, '--db', house.path]);
+    const { app, label } = stage;
+    const { stdout } = await runCli(['servers', 'forget', label, '--db', app.path]);
     expect(stdout).toContain('a running paygate treats it as a new server');
-    await house.world.advance(1_000);
-    await untilReady(house);
+    await app.world.advance(1_000);
+    await untilReady(app);
     await expectPaid(stage);
   });
 
@@ -194,73 +194,73 @@ describe('a changed certificate', () => {
     ['no fingerprint', { sha256: 'none' }, 400],
     ['a server that nothing is known of', { server: 'ssl://other.example:1' }, 404],
   ])('is not accepted with %s', async (_, wrong, status) => {
-    const { house, label, first, fresh } = await withChangedCertificate();
-    const visitor = await signedIn(house);
+    const { app, label, first, fresh } = await withChangedCertificate();
+    const visitor = await signedIn(app);
     const fields = { server: label, sha256: fresh.sha256, ...wrong };
     expect((await visitor.submit(page, 'accept', fields)).status).toBe(status);
-    const args = [fields.server, fields.sha256, '--db', house.path];
+    const args = [fields.server, fields.sha256, '--db', app.path];
     expect((await runCli(['servers', 'accept', ...args])).code).not.toBe(0);
-    expect(server(house)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
+    expect(server(app)).toMatchObject({ certificate_refused: true, pin: first.sha256 });
   });
 
   test('of a server whose pin is an option is accepted only there', async () => {
     const [named, shown] = [makeCertificate(), makeCertificate()];
     const front = new Front(shown);
     const label = await front.listen();
-    const house = await openApp({
+    const app = await openApp({
       config: { electrum: [parseServerAddress(`${label}?pin=${named.sha256}`)] },
     });
-    await house.world.until(() => server(house)?.certificate_refused === true, 'the refusal');
-    expect(server(house)).not.toHaveProperty('certificate_shown');
-    const visitor = await signedIn(house);
+    await app.world.until(() => server(app)?.certificate_refused === true, 'the refusal');
+    expect(server(app)).not.toHaveProperty('certificate_shown');
+    const visitor = await signedIn(app);
     const { text } = await visitor.get(page);
     expect(text).toContain('another certificate');
     expect(text).not.toContain('Accept the certificate');
-    expect(house.running.health().warnings.join()).toContain('name the new one in --electrum');
+    expect(app.running.health().warnings.join()).toContain('name the new one in --electrum');
   });
 
   test('is not accepted while the clock of the machine is wrong', async () => {
-    const { house, label, fresh } = await withChangedCertificate();
-    house.world.jumpWallClock(-3 * 60 * minuteMs);
-    const visitor = await signedIn(house);
+    const { app, label, fresh } = await withChangedCertificate();
+    app.world.jumpWallClock(-3 * 60 * minuteMs);
+    const visitor = await signedIn(app);
     const { sha256 } = fresh;
     const { status, text } = await visitor.submit(page, 'accept', { server: label, sha256 });
     expect(status).toBe(409);
     expect(text).toContain('No certificate is accepted: the clock of this machine is wrong');
     expect((await visitor.get('/dashboard')).text).toContain('data-alarm="clock-wrong"');
-    expect(server(house)).toMatchObject({ certificate_refused: true });
+    expect(server(app)).toMatchObject({ certificate_refused: true });
   });
 
   test('that is not accepted stays refused', async () => {
-    const { house } = await withChangedCertificate();
-    await house.world.advance(10 * minuteMs);
-    expect(server(house)).toMatchObject({ certificate_refused: true });
-    expect(house.running.health().electrum.server).toBeNull();
+    const { app } = await withChangedCertificate();
+    await app.world.advance(10 * minuteMs);
+    expect(server(app)).toMatchObject({ certificate_refused: true });
+    expect(app.running.health().electrum.server).toBeNull();
   });
 });
 
 describe('a ban', () => {
   /** Two servers; the first was banned shortly before a restart. */
   async function withBan() {
-    const house = await openApp({ servers: 2 });
-    await untilReady(house);
-    await house.stop();
-    const [label = ''] = house.labels;
-    const ban = { until: house.world.now() + 3_600_000, reason: 'its branch was false' };
-    await house.withStore(({ servers }) => servers.setBan(label, ban, house.world.now()));
-    await house.start();
-    await untilReady(house);
-    expect(server(house)).toMatchObject({ state: 'banned', ban_reason: 'its branch was false' });
-    return { house, label, isLive: () => server(house)?.state === 'live' };
+    const app = await openApp({ servers: 2 });
+    await untilReady(app);
+    await app.stop();
+    const [label = ''] = app.labels;
+    const ban = { until: app.world.now() + 3_600_000, reason: 'its branch was false' };
+    await app.withStore(({ servers }) => servers.setBan(label, ban, app.world.now()));
+    await app.start();
+    await untilReady(app);
+    expect(server(app)).toMatchObject({ state: 'banned', ban_reason: 'its branch was false' });
+    return { app, label, isLive: () => server(app)?.state === 'live' };
   }
 
   test('is lifted in the dashboard, at once and once', async () => {
-    const { house, label, isLive } = await withBan();
-    const visitor = await signedIn(house);
+    const { app, label, isLive } = await withBan();
+    const visitor = await signedIn(app);
     expect((await visitor.get(page)).text).toContain('Lift the ban');
     expect((await visitor.submit(page, 'lift-ban', { server: label })).status).toBe(303);
-    await house.world.until(isLive, 'the connection');
-    expect(server(house)).not.toHaveProperty('banned_until');
+    await app.world.until(isLive, 'the connection');
+    expect(server(app)).not.toHaveProperty('banned_until');
     expect((await visitor.get(page)).text).not.toContain('Lift the ban');
     const form = new URLSearchParams({
       ...{ token: visitor.formToken, do: 'lift-ban', server: label },
@@ -271,9 +271,9 @@ describe('a ban', () => {
   });
 
   test('is lifted by command without a restart', async () => {
-    const { house, label, isLive } = await withBan();
-    await runCli(['servers', 'forget', label, '--db', house.path]);
-    await house.world.advance(1_000);
-    await house.world.until(isLive, 'the connection');
+    const { app, label, isLive } = await withBan();
+    await runCli(['servers', 'forget', label, '--db', app.path]);
+    await app.world.advance(1_000);
+    await app.world.until(isLive, 'the connection');
   });
 });

@@ -35,8 +35,8 @@ test('the last response of each source, and why it was left out; showing the pag
   ];
   for (const answer of answers) sources.push(await startReceiver({ answer: () => answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openApp({ config: { price: 'own', priceSource } });
-  const visitor = await signedIn(house);
+  const app = await openApp({ config: { price: 'own', priceSource } });
+  const visitor = await signedIn(app);
   const before = await visitor.get(rates);
   expect(before.text.match(/not requested yet/g)).toHaveLength(answers.length);
   expect(sources.map(({ requests }) => requests.length)).toEqual(answers.map(() => 0));
@@ -60,8 +60,8 @@ test('the last response of each source, and why it was left out; showing the pag
 });
 
 test('the page says that prices are switched off', async () => {
-  const house = await openApp({ config: { price: 'off' } });
-  const visitor = await signedIn(house);
+  const app = await openApp({ config: { price: 'off' } });
+  const visitor = await signedIn(app);
   expect((await visitor.get(rates)).text).toContain('Prices are switched off');
   await visitor.get('/dashboard/settings');
   const form = new URLSearchParams({ token: visitor.formToken, do: 'ask', currency: 'EUR' });
@@ -69,16 +69,16 @@ test('the page says that prices are switched off', async () => {
 });
 
 test('the audit log goes page by page, to its first entry', async () => {
-  const house = await openApp();
-  await house.withStore(({ database, audit: log }) =>
+  const app = await openApp();
+  await app.withStore(({ database, audit: log }) =>
     database.write((tx) => {
       for (let number = 1; number <= 120; number += 1) {
         const entry = { keyId: null, storeId: null, action: `test.${number}.`, detail: {} };
-        log.note(tx, house.world.now(), entry);
+        log.note(tx, app.world.now(), entry);
       }
     }),
   );
-  const visitor = await signedIn(house);
+  const visitor = await signedIn(app);
   const seen: string[] = [];
   let path: string | undefined = audit;
   while (path !== undefined) {
@@ -92,8 +92,8 @@ test('the audit log goes page by page, to its first entry', async () => {
 });
 
 test('the audit log has new keys, shown secrets, and changes of the password', async () => {
-  const house = await openApp();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  const visitor = await signedIn(app);
   const [settings, stores, store] = ['settings', 'stores', 'stores/1'];
   const send = async (page: string, does: string, fields: Record<string, string> = {}) => {
     const seen = await visitor.submit(`/dashboard/${page}`, does, fields);
@@ -105,22 +105,22 @@ test('the audit log has new keys, shown secrets, and changes of the password', a
   await send(store, 'reveal-secret');
   await send(store, 'rotate-secret');
   await send(store, 'add-key', { scope: 'payments' });
-  const [key = 0] = await house.withStore(async ({ keys }) =>
-    keys.list(house.world.now()).flatMap(({ id, storeId }) => (storeId === null ? [] : [id])),
+  const [key = 0] = await app.withStore(async ({ keys }) =>
+    keys.list(app.world.now()).flatMap(({ id, storeId }) => (storeId === null ? [] : [id])),
   );
   await send(store, 'allow-plugin', { key: `${key}` });
   await send(store, 'shut-plugin', { key: `${key}` });
   await send(store, 'revoke-key', { key: `${key}` });
   const begun = await send(settings, 'begin-totp');
   const [, secret = ''] = /name="secret" value="([A-Z2-7]+)"/.exec(begun) ?? [];
-  const code = totpCode(secret, totpStep(house.world.now()));
+  const code = totpCode(secret, totpStep(app.world.now()));
   await send(settings, 'finish-totp', { secret, code });
   await send(settings, 'end-totp');
   const fresh = 'another good password';
   await send(settings, 'change-password', { 'password-new': fresh, 'password-again': fresh });
   await send(`${store}/remove`, 'remove');
   await send(store, 'restore');
-  const noted = await house.withStore(async ({ audit: log }) => log.list(20));
+  const noted = await app.withStore(async ({ audit: log }) => log.list(20));
   const actions = [
     ...['key.reveal', 'key.rotate', 'secret.reveal', 'secret.rotate', 'key.add', 'plugin.allow'],
     ...['plugin.shut', 'key.revoke', 'totp.on', 'totp.off', 'password.set', 'store.remove'],

@@ -18,9 +18,9 @@ const stores = '/dashboard/stores';
 const minuteMs = 60_000;
 
 /** The fields of the store form. */
-const shop = (house: TestApp, more: Record<string, string> = {}) => ({
+const shop = (app: TestApp, more: Record<string, string> = {}) => ({
   name: 'My shop',
-  'callback-url': `${house.receiver.origin}/paid?secret=tulip`,
+  'callback-url': `${app.receiver.origin}/paid?secret=tulip`,
   confirmations: '3',
   'allow-private': 'on',
   ...more,
@@ -42,35 +42,35 @@ const add = (visitor: Visitor, fields: Record<string, string>) =>
 
 describe('the API key', () => {
   test('is masked, shown on request, and the old one stays valid for a day if that is chosen', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const page = await visitor.get(stores);
-    expect(page.text).not.toContain(house.apiKey);
-    expect(page.text).toContain(`pgk_…${house.apiKey.slice(-4)}`);
-    expect((await visitor.submit(stores, 'reveal-key')).text).toContain(house.apiKey);
+    expect(page.text).not.toContain(app.apiKey);
+    expect(page.text).toContain(`pgk_…${app.apiKey.slice(-4)}`);
+    expect((await visitor.submit(stores, 'reveal-key')).text).toContain(app.apiKey);
     const rotated = await visitor.submit(stores, 'rotate-key', { overlap: '24-hours' });
     const [fresh = ''] = /pgk_\w{43,}/.exec(rotated.text) ?? [];
     const ask = async (key: string) =>
-      (await house.ask('/api/v2/stores', { headers: { Authorization: `Bearer ${key}` } })).status;
-    expect([await ask(house.apiKey), await ask(fresh)]).toEqual([200, 200]);
-    house.world.jumpWallClock(24 * 60 * minuteMs);
-    expect([await ask(house.apiKey), await ask(fresh)]).toEqual([401, 200]);
-    const again = await signedIn(house);
+      (await app.ask('/api/v2/stores', { headers: { Authorization: `Bearer ${key}` } })).status;
+    expect([await ask(app.apiKey), await ask(fresh)]).toEqual([200, 200]);
+    app.world.jumpWallClock(24 * 60 * minuteMs);
+    expect([await ask(app.apiKey), await ask(fresh)]).toEqual([401, 200]);
+    const again = await signedIn(app);
     await again.submit(stores, 'rotate-key', { overlap: 'at-once' });
     expect(await ask(fresh)).toBe(401);
   });
 
   test('S-07 and every other harmful action ask for the password again after five minutes', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.world.jumpWallClock(6 * minuteMs);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.world.jumpWallClock(6 * minuteMs);
     const one = `${stores}/1`;
     const grave: [string, string, Record<string, string>][] = [
       [stores, 'reveal-key', {}],
       [stores, 'rotate-key', { overlap: 'at-once' }],
-      [`${stores}/new`, 'add', { ...shop(house), ...chosen(2) }],
-      [one, 'change', shop(house)],
+      [`${stores}/new`, 'add', { ...shop(app), ...chosen(2) }],
+      [one, 'change', shop(app)],
       [`${one}/remove`, 'remove', {}],
       [one, 'reveal-secret', {}],
       [one, 'rotate-secret', {}],
@@ -79,20 +79,20 @@ describe('the API key', () => {
       [`${one}/wallet`, 'use-new', chosen(2)],
       [`${one}/wallet`, 'use-known', { wallet: '1' }],
     ];
-    const before = await house.withStore(async ({ catalog }) => JSON.stringify(catalog.stores()));
+    const before = await app.withStore(async ({ catalog }) => JSON.stringify(catalog.stores()));
     for (const [path, does, fields] of grave) {
       const seen = await visitor.submit(path, does, fields);
       expect([does, seen.status]).toEqual([does, 403]);
-      expect(seen.text).not.toContain(house.apiKey);
+      expect(seen.text).not.toContain(app.apiKey);
       expect(seen.text).not.toContain('whsec_');
     }
-    await house.withStore(async ({ catalog, keys }) => {
+    await app.withStore(async ({ catalog, keys }) => {
       expect(JSON.stringify(catalog.stores())).toBe(before);
-      expect(keys.list(house.world.now())).toHaveLength(1);
-      expect(keys.merchantKey()).toBe(house.apiKey);
+      expect(keys.list(app.world.now())).toHaveLength(1);
+      expect(keys.merchantKey()).toBe(app.apiKey);
     });
     const { text } = await visitor.submit(stores, 'reveal-key', { password });
-    expect(text).toContain(house.apiKey);
+    expect(text).toContain(app.apiKey);
   });
 });
 
@@ -100,11 +100,11 @@ describe('a copied Callback URL', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
   test('is saved without surrounding characters, in both forms', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const urls = async () =>
-      house.withStore(async ({ catalog }) => catalog.stores().map((row) => row.callbackUrl));
-    const copied = (text: string) => shop(house, { 'callback-url': text });
+      app.withStore(async ({ catalog }) => catalog.stores().map((row) => row.callbackUrl));
+    const copied = (text: string) => shop(app, { 'callback-url': text });
     await add(visitor, { ...copied(`\u200b"${url}"\n`), ...chosen(2) });
     expect((await urls())[1]).toBe(url);
     await visitor.submit(`${stores}/1`, 'change', copied(`<${url}&two>\ufeff `));
@@ -115,9 +115,9 @@ describe('a copied Callback URL', () => {
     ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
     [url.replace('&', '&amp;'), 'at character 37, which is an escape'],
   ])('is refused with such characters inside: %j', async (copied, said) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const fields = shop(house, { 'callback-url': copied });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const fields = shop(app, { 'callback-url': copied });
     const seen = await visitor.submit(`${stores}/1`, 'change', fields);
     expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(said)]);
     expect(seen.text).not.toMatch(/%C2|%AD/);
@@ -126,8 +126,8 @@ describe('a copied Callback URL', () => {
 
 describe('adding a store', () => {
   test('shows the possible wallets of the key, and accepts an address of the merchant’s own wallet', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
     for (const type of ['p2wpkh', 'p2tr', 'p2pkh'] as const) {
       const [start = '', second = ''] = firstAddresses(merchantKey(2, type), 2);
@@ -137,7 +137,7 @@ describe('adding a store', () => {
       expect(looked.text).toContain(`${second.slice(0, -6)}••••••`);
       expect(looked.text).not.toContain(second);
     }
-    const added = await add(visitor, { ...shop(house), ...chosen(2, 'p2tr') });
+    const added = await add(visitor, { ...shop(app), ...chosen(2, 'p2tr') });
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside`]);
     const { text } = await visitor.get(added.to ?? '');
     expect(text).toContain('Store added');
@@ -148,16 +148,16 @@ describe('adding a store', () => {
       const { text } = await visitor.get(`${stores}/2?done=${done}`);
       expect([done, text.includes('role="status"')]).toEqual([done, false]);
     }
-    await house.withStore(async ({ catalog, audit }) => {
+    await app.withStore(async ({ catalog, audit }) => {
       const row = catalog.store(2);
       expect(row).toMatchObject({ name: 'My shop', requiredConfirmations: 3 });
       expect(catalog.wallet(row.walletId ?? 0).scriptType).toBe('p2tr');
       expect(audit.list(1)).toMatchObject([{ action: 'store.add', keyId: null, storeId: 2 }]);
     });
     // The running watcher starts to use the new wallet without a restart.
-    await house.settle();
-    await house.world.until(() => house.running.health().wallets.scanning === 0, 'its scan');
-    const { body } = await house.ask('/api/new_address?match_callback=tulip');
+    await app.settle();
+    await app.world.until(() => app.running.health().wallets.scanning === 0, 'its scan');
+    const { body } = await app.ask('/api/new_address?match_callback=tulip');
     expect(body.address).toBe(first(2, 'p2tr'));
   });
 
@@ -183,12 +183,12 @@ describe('adding a store', () => {
     ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
     ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'depth-0'],
   ])('refuses %s, and keeps the other fields', async (_, fault, words) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const seen = await add(visitor, { ...shop(house), ...chosen(2), ...fault });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const seen = await add(visitor, { ...shop(app), ...chosen(2), ...fault });
     expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(words)]);
     expect(seen.text).toContain('The last 6 characters');
-    await house.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(1));
+    await app.withStore(async ({ catalog }) => expect(catalog.stores()).toHaveLength(1));
   });
 
   test.each([
@@ -202,12 +202,12 @@ describe('adding a store', () => {
     ],
     ['a WIF', 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn'],
   ])('refuses %s in any field, and never echoes it', async (_, secret) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     for (const name of ['key', 'name', 'callback-url', 'letters']) {
       for (const does of ['look', 'add']) {
         const seen = await visitor.submit(`${stores}/new`, does, {
-          ...{ ...shop(house), ...chosen(2) },
+          ...{ ...shop(app), ...chosen(2) },
           [name]: secret,
         });
         expect(seen.status).toBe(400);
@@ -215,7 +215,7 @@ describe('adding a store', () => {
         expect(seen.text).not.toContain(secret.slice(0, 20));
       }
     }
-    const logged = JSON.stringify(house.world.logs);
+    const logged = JSON.stringify(app.world.logs);
     expect(logged).not.toContain(secret.slice(0, 20));
   });
 
@@ -235,23 +235,23 @@ describe('adding a store', () => {
     ['Base58', legacy, 0],
     ['the end of Base58', legacy.slice(-6), 0],
   ])('the wallet by %s', async (_, letters, index) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const looked = await visitor.submit(`${stores}/new`, 'look', { key: merchantKey(2).account });
     expect(looked.text).not.toContain('maxlength="6"');
-    const added = await add(visitor, { ...shop(house), ...chosen(2), letters });
+    const added = await add(visitor, { ...shop(app), ...chosen(2), letters });
     const found = index === 0 ? '' : `&index=${index}`;
     expect([added.status, added.to]).toEqual([303, `${stores}/2?done=added-beside${found}`]);
     const { text } = await visitor.get(added.to ?? '');
     expect(text.includes(`has index ${index} in this wallet`)).toBe(index > 0);
-    await house.withStore(async ({ catalog }) => {
+    await app.withStore(async ({ catalog }) => {
       expect(catalog.store(2).walletId).toBe(2);
     });
   });
 
   test('the wallets of an exported file, and the one of the entered address', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const accounts = [44, 84].map((purpose, at) => ({
       path: `m/${purpose}'/1'/0'`,
       xpub: merchantKey(at + 5).account,
@@ -260,9 +260,9 @@ describe('adding a store', () => {
     const looked = await visitor.submit(`${stores}/new`, 'look', { key });
     expect(looked.text.match(/<h2>(Legacy|Native SegWit)</g)).toHaveLength(2);
     const letters = at(6, 4);
-    const added = await add(visitor, { ...shop(house), key, letters });
+    const added = await add(visitor, { ...shop(app), key, letters });
     expect(added.to).toBe(`${stores}/2?done=added-beside&index=4`);
-    await house.withStore(async ({ catalog }) => {
+    await app.withStore(async ({ catalog }) => {
       expect(catalog.wallet(2)).toMatchObject({
         account: merchantKey(6).account,
         scriptType: 'p2wpkh',
@@ -271,36 +271,36 @@ describe('adding a store', () => {
   });
 
   test('the same key again is the same wallet, with one counter', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const { to } = await add(visitor, { ...shop(house), ...chosen(1) });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const { to } = await add(visitor, { ...shop(app), ...chosen(1) });
     expect(to).toBe(`${stores}/2?done=added-beside`);
-    await house.withStore(async ({ catalog }) => {
+    await app.withStore(async ({ catalog }) => {
       expect(catalog.stores().map(({ walletId }) => walletId)).toEqual([1, 1]);
     });
-    const other = shop(house, { 'callback-url': `${house.receiver.origin}/other` });
+    const other = shop(app, { 'callback-url': `${app.receiver.origin}/other` });
     const late = await add(visitor, { ...other, ...chosen(1), 'start-index': '50' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('wallet 1 already')]);
   });
 });
 
 test('no other store can get the Callback URL of an active store', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const visitor = await signedIn(house);
-  const whole = `${house.receiver.origin}/cb?secret=s3cr3t`;
-  const taken = shop(house, { name: 'New wallet', 'callback-url': whole });
-  const ask = () => house.ask(`/api/new_address?match_callback=${encodeURIComponent(whole)}`);
+  const app = await openApp();
+  await untilReady(app);
+  const visitor = await signedIn(app);
+  const whole = `${app.receiver.origin}/cb?secret=s3cr3t`;
+  const taken = shop(app, { name: 'New wallet', 'callback-url': whole });
+  const ask = () => app.ask(`/api/new_address?match_callback=${encodeURIComponent(whole)}`);
   const refused = await add(visitor, { ...taken, ...chosen(2) });
   expect(refused.status).toBe(409);
   expect(refused.text).toContain('store 1 &quot;Shop&quot; has this Callback URL already');
   expect(refused.text).toContain('Use another wallet');
-  await house.withStore(async ({ catalog }) => {
+  await app.withStore(async ({ catalog }) => {
     expect([catalog.stores(), catalog.wallets()].map(({ length }) => length)).toEqual([1, 1]);
   });
   expect((await ask()).status).toBe(200);
 
-  expect((await add(visitor, { ...shop(house), ...chosen(2) })).status).toBe(303);
+  expect((await add(visitor, { ...shop(app), ...chosen(2) })).status).toBe(303);
   const moved = await visitor.submit(`${stores}/2`, 'change', taken);
   expect([moved.status, moved.text]).toEqual([
     409,
@@ -312,33 +312,33 @@ test('no other store can get the Callback URL of an active store', async () => {
 });
 
 /** The status that a plugin gets for renaming the first store. */
-async function renamedByPlugin(house: TestApp): Promise<number> {
+async function renamedByPlugin(app: TestApp): Promise<number> {
   const init = { method: 'POST', body: '{"name":"By a plugin"}' };
-  return (await house.ask('/api/v2/stores/1', init)).status;
+  return (await app.ask('/api/v2/stores/1', init)).status;
 }
 
 describe('removing a store', () => {
   test('asks on a separate page, which lists the consequences and links back', async () => {
-    const house = await openReady();
-    const visitor = await signedIn(house);
+    const app = await openReady();
+    const visitor = await signedIn(app);
     const page = await visitor.get(`${stores}/1`);
     expect(page.text).toContain(`href="${stores}/1/remove"`);
     expect(page.text).not.toContain('value="remove"');
     const asked = await visitor.get(`${stores}/1/remove`);
     expect(asked.text).toContain('It issues no more addresses');
     expect(asked.text).toContain(`<a href="${stores}/1">Cancel</a>`);
-    expect((await house.ask('/api/new_address')).status).toBe(200);
+    expect((await app.ask('/api/new_address')).status).toBe(200);
   });
 
   test('can be undone: addresses, settings and pending callbacks continue', async () => {
-    const house = await openReady();
-    const visitor = await signedIn(house);
-    const address = await house.newAddress();
+    const app = await openReady();
+    const visitor = await signedIn(app);
+    const address = await app.newAddress();
     await visitor.submit(`${stores}/1/remove`, 'remove', { 'stop-callbacks': 'on' });
-    expect((await house.ask('/api/new_address')).status).not.toBe(200);
-    house.pay(address, 20_000);
-    await house.settle();
-    expect(house.callbacks()).toEqual([]);
+    expect((await app.ask('/api/new_address')).status).not.toBe(200);
+    app.pay(address, 20_000);
+    await app.settle();
+    expect(app.callbacks()).toEqual([]);
     const list = await visitor.get(stores);
     expect(list.text).toContain('Removed stores');
     expect(list.text).toContain(`href="${stores}/1#again"`);
@@ -346,17 +346,17 @@ describe('removing a store', () => {
     expect(back.to).toBe(`${stores}/1?done=restored`);
     expect((await visitor.get(back.to ?? '')).text).toContain('The store is active again.');
     expect((await visitor.get(stores)).text).not.toContain('Removed stores');
-    expect((await house.ask('/api/new_address')).status).toBe(200);
-    await house.settle();
-    expect(house.callbacks()).toMatchObject([{ status: '0', addr: address }]);
+    expect((await app.ask('/api/new_address')).status).toBe(200);
+    await app.settle();
+    expect(app.callbacks()).toMatchObject([{ status: '0', addr: address }]);
   });
 
   test('cannot be undone while another store has its Callback URL', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const { callbackUrl } = await house.withStore(async ({ catalog }) => catalog.store(1));
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const { callbackUrl } = await app.withStore(async ({ catalog }) => catalog.store(1));
     await visitor.submit(`${stores}/1/remove`, 'remove');
-    await house.addStore({ key: merchantKey(2), callbackUrl });
+    await app.addStore({ key: merchantKey(2), callbackUrl });
     const refused = await visitor.submit(`${stores}/1`, 'restore');
     expect(refused.status).toBe(409);
     expect(refused.text).toContain('has this Callback URL already');
@@ -365,15 +365,15 @@ describe('removing a store', () => {
 
 describe('a store', () => {
   test('is changed: bands, switches, Callback URL; typed values stay after a refusal', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const saved = await visitor.submit(`${stores}/1`, 'change', {
-      ...shop(house, { name: 'Renamed', 'reversal-callback': 'on' }),
+      ...shop(app, { name: 'Renamed', 'reversal-callback': 'on' }),
       ...{ minimum: '0.00001', 'omit-rbf': 'on' },
       ...{ 'above-0': '0,05', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
     });
     expect(saved.to).toBe(`${stores}/1?done=saved`);
-    await house.withStore(async ({ catalog, audit }) => {
+    await app.withStore(async ({ catalog, audit }) => {
       expect(catalog.store(1)).toMatchObject({
         name: 'Renamed',
         reversalCallback: true,
@@ -386,22 +386,22 @@ describe('a store', () => {
       expect(audit.list(1)).toMatchObject([{ action: 'store.change', storeId: 1 }]);
     });
     const refused = await visitor.submit(`${stores}/1`, 'change', {
-      ...shop(house, { name: 'Kept while wrong', confirmations: '101' }),
+      ...shop(app, { name: 'Kept while wrong', confirmations: '101' }),
     });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('value="Kept while wrong"');
   });
 
   test('S-24 a test callback shows the exchange, and the response of the shop as escaped text', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.receiver.script({ status: 500, body: '<img src=x onerror=alert(1)>' });
     const seen = await visitor.submit(`${stores}/1`, 'send-test');
     expect(seen.text).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(seen.text).not.toContain('<img');
     expect(seen.text).toContain('webhook-signature: v1,');
-    expect(house.receiver.requests).toHaveLength(1);
-    const [request] = house.receiver.requests;
+    expect(app.receiver.requests).toHaveLength(1);
+    const [request] = app.receiver.requests;
     expect(seen.text).toContain(`${request?.url}`.replaceAll('&', '&amp;'));
     const well = await visitor.submit(`${stores}/1`, 'send-test');
     expect(well.text).toContain('the callback is delivered');
@@ -421,32 +421,32 @@ describe('a store', () => {
     ],
     ['', 'empty', 'did the URL lose its secret?'],
   ])('P-66 a test callback explains the response: %j is %s', async (body, verdict, words) => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.receiver.script({ status: 200, body });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.receiver.script({ status: 200, body });
     const { text } = await visitor.submit(`${stores}/1`, 'send-test');
     expect(text).toContain(`data-verdict="${verdict}"`);
     expect(text).toContain(words);
   });
 
   test('a test callback explains the response of WordPress without the plugin', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    house.receiver.script({ status: 400, body: '-1' });
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    app.receiver.script({ status: 400, body: '-1' });
     const { text } = await visitor.submit(`${stores}/1`, 'send-test');
     expect(text).toContain('answered 400');
     expect(text).toContain('is the plugin on?');
   });
 
   test('its secret is shown only on request, and a new one has an overlap', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
-    const before = await house.withStore(async ({ catalog }) => catalog.store(1).webhookSecret);
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const before = await app.withStore(async ({ catalog }) => catalog.store(1).webhookSecret);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain(before);
     expect((await visitor.submit(`${stores}/1`, 'reveal-secret')).text).toContain(before);
     const { text } = await visitor.submit(`${stores}/1`, 'rotate-secret');
     expect(text).not.toContain(before);
-    await house.withStore(async ({ catalog }) => {
+    await app.withStore(async ({ catalog }) => {
       const row = catalog.store(1);
       expect(text).toContain(row.webhookSecret);
       expect(row.previousWebhookSecret).toBe(before);
@@ -454,13 +454,13 @@ describe('a store', () => {
   });
 
   test('its keys are shown once, limited to their scope, and revoked', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const { text } = await visitor.submit(`${stores}/1`, 'add-key', { scope: 'read' });
     const [key = ''] = /pgk_\w{43,}/.exec(text) ?? [];
     const ask = async (path: string) =>
-      (await house.ask(path, { headers: { Authorization: `Bearer ${key}` } })).status;
+      (await app.ask(path, { headers: { Authorization: `Bearer ${key}` } })).status;
     expect([await ask('/api/v2/stores'), await ask('/api/new_address')]).toEqual([200, 403]);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain(key);
     expect((await visitor.submit(`${stores}/1`, 'revoke-key', { key: '2' })).status).toBe(303);
@@ -469,44 +469,44 @@ describe('a store', () => {
   });
 
   test('Connect a plugin allows one key for 15 minutes', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
-    const rename = () => renamedByPlugin(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
+    const rename = () => renamedByPlugin(app);
     expect(await rename()).toBe(403);
     const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
     const page = await visitor.get(opened.to ?? '');
     expect(page.text).toMatch(/data-until="\d+">15 minutes left/);
     expect(await rename()).toBe(200);
-    house.world.jumpWallClock(15 * minuteMs);
+    app.world.jumpWallClock(15 * minuteMs);
     expect(await rename()).toBe(403);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('minutes left');
   });
 
   test('P-06 Connect a plugin shows the last refused change, without secrets', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const page = async (id = 1) => (await visitor.get(`${stores}/${id}`)).text;
     await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
     expect(await page()).not.toContain('Last refused change');
     const body = JSON.stringify({ http_callback: 'https://10.0.0.5/?secret=t0ps3cret' });
-    await house.ask('/api/v2/stores', { method: 'POST', body });
+    await app.ask('/api/v2/stores', { method: 'POST', body });
     expect(await page()).toMatch(
       /Last refused change: .*for the API key of all stores, <code>\/api\/v2\/stores<\/code>: 10\.0\.0\.5 is a private address/s,
     );
     expect(await page()).not.toContain('t0ps3cret');
-    house.world.jumpWallClock(24 * 60 * minuteMs + 1);
-    expect((await (await signedIn(house)).get(`${stores}/1`)).text).not.toContain(
+    app.world.jumpWallClock(24 * 60 * minuteMs + 1);
+    expect((await (await signedIn(app)).get(`${stores}/1`)).text).not.toContain(
       'Last refused change',
     );
   });
 
   test('Connect a plugin can be closed early', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
-    const rename = () => renamedByPlugin(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
+    const rename = () => renamedByPlugin(app);
     expect((await visitor.get(`${stores}/1`)).text).not.toContain('Close now');
     const opened = await visitor.submit(`${stores}/1`, 'allow-plugin', { key: '1' });
     expect((await visitor.get(opened.to ?? '')).text).toContain('Close now');
@@ -517,16 +517,16 @@ describe('a store', () => {
     expect(await rename()).toBe(403);
     expect((await visitor.get('/dashboard/settings/audit')).text).toContain('plugin.shut');
     // The window stays closed when the clock is set back.
-    house.world.jumpWallClock(-60_000);
+    app.world.jumpWallClock(-60_000);
     expect(await rename()).toBe(403);
   });
 
   test('can use another wallet, an existing or a new one', async () => {
-    const house = await openApp();
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    const visitor = await signedIn(app);
     const path = `${stores}/1/wallet`;
     expect((await visitor.submit(path, 'use-new', chosen(3))).status).toBe(303);
-    const walletOf = () => house.withStore(async ({ catalog }) => catalog.store(1).walletId);
+    const walletOf = () => app.withStore(async ({ catalog }) => catalog.store(1).walletId);
     expect(await walletOf()).toBe(2);
     expect((await visitor.submit(path, 'use-known', { wallet: '1' })).status).toBe(303);
     expect(await walletOf()).toBe(1);
@@ -534,14 +534,14 @@ describe('a store', () => {
   });
 
   test('is removed: no more addresses, and its page says so', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const visitor = await signedIn(house);
+    const app = await openApp();
+    await untilReady(app);
+    const visitor = await signedIn(app);
     const removed = await visitor.submit(`${stores}/1/remove`, 'remove', {
       'stop-callbacks': 'on',
     });
     expect(removed.to).toBe(`${stores}?done=removed`);
-    expect((await house.ask('/api/new_address')).status).toBe(400);
+    expect((await app.ask('/api/new_address')).status).toBe(400);
     const page = await visitor.get(`${stores}/1`);
     expect(page.text).toContain('This store was removed');
     expect(page.text.match(/<form/g)).toHaveLength(1);
@@ -551,8 +551,8 @@ describe('a store', () => {
   test.each([`${stores}/2`, `${stores}/0`, `${stores}/x`, `${stores}/2/wallet`])(
     '%s is none',
     async (path) => {
-      const house = await openApp();
-      const visitor = await signedIn(house);
+      const app = await openApp();
+      const visitor = await signedIn(app);
       expect((await visitor.get(path)).status).toBe(404);
     },
   );
@@ -560,13 +560,13 @@ describe('a store', () => {
 
 test('S-12 names and URLs are escaped everywhere', async () => {
   const name = '</title><script>alert(1)</script>"onfocus="x';
-  const house = await openApp({
+  const app = await openApp({
     store: {
       name,
       callbackUrl: 'https://shop.example/cb?a=%22%3E%3Cscript%3E&b=\'"x'.slice(0, 44),
     },
   });
-  const visitor = await signedIn(house);
+  const visitor = await signedIn(app);
   for (const path of ['/dashboard', stores, `${stores}/1`, `${stores}/1/wallet`]) {
     const { status, text } = await visitor.get(path);
     expect([path, status]).toEqual([path, 200]);

@@ -15,35 +15,35 @@ const home = '/dashboard';
 const stepsDone = (text: string): number => text.match(/✓ done/g)?.length ?? 0;
 
 test('shows finished and next steps, and disappears once a shop has responded', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const visitor = visitorOf(house);
-  const path = await house.withStore((store) => createSignInLink(store, house.world, ''));
+  const app = await openApp();
+  await untilReady(app);
+  const visitor = visitorOf(app);
+  const path = await app.withStore((store) => createSignInLink(store, app.world, ''));
   const fields = { 'password-new': password, 'password-again': password };
   const entered = await visitor.submit(path, 'enter', fields);
   expect(entered.to).toBe(`${home}/welcome`);
   const before = await visitor.get(`${home}/welcome`);
   expect(stepsDone(before.text)).toBe(2);
-  expect(before.text).toContain(`${house.labels[0]}: <span class="good">live</span>`);
-  expect(before.text).toContain(`http://127.0.0.1:${house.port}/api/new_address`);
-  house.receiver.script({ status: 404 });
+  expect(before.text).toContain(`${app.labels[0]}: <span class="good">live</span>`);
+  expect(before.text).toContain(`http://127.0.0.1:${app.port}/api/new_address`);
+  app.receiver.script({ status: 404 });
   await visitor.submit(`${home}/stores/1`, 'send-test');
   expect((await visitor.get(home)).text).toContain('Continue the setup');
   await visitor.submit(`${home}/stores/1`, 'send-test');
   expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
   expect((await visitor.get(home)).text).not.toContain('Continue the setup');
-  expect(before.text).not.toContain(house.apiKey);
+  expect(before.text).not.toContain(app.apiKey);
   const { text } = await visitor.submit(`${home}/welcome`, 'reveal-key');
-  expect(text).toContain(`curl -H &quot;Authorization: Bearer ${house.apiKey}&quot;`);
+  expect(text).toContain(`curl -H &quot;Authorization: Bearer ${app.apiKey}&quot;`);
 });
 
 test('begins without a store', async () => {
-  const house = await openApp();
-  await house.stop();
-  rmSync(house.path);
-  rmSync(join(dirname(house.path), '.paygate-mark'), { recursive: true });
-  await house.start();
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  await app.stop();
+  rmSync(app.path);
+  rmSync(join(dirname(app.path), '.paygate-mark'), { recursive: true });
+  await app.start();
+  const visitor = await signedIn(app);
   const { text } = await visitor.get(`${home}/welcome`);
   expect(text).toContain('Add your store');
   expect(text).toContain('Add a store first.');
@@ -57,14 +57,14 @@ test('begins without a store', async () => {
 });
 
 test('a delivered test callback of the command line also completes the step', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const visitor = await signedIn(house);
+  const app = await openApp();
+  await untilReady(app);
+  const visitor = await signedIn(app);
   const isUnfinished = async () =>
     (await visitor.get('/dashboard')).text.includes('Continue the setup');
   const send = async () =>
-    (await runCli(['callbacks', 'test', '--store', '1', '--db', house.path])).code;
-  house.receiver.script({ status: 500 });
+    (await runCli(['callbacks', 'test', '--store', '1', '--db', app.path])).code;
+  app.receiver.script({ status: 500 });
   expect([await send(), await isUnfinished()]).toEqual([1, true]);
   expect([await send(), await isUnfinished()]).toEqual([0, false]);
 });

@@ -21,18 +21,18 @@ const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
 /** The values of the examples, by their names in the text. */
 type Names = Map<string, string>;
 
-const steps: Readonly<Record<string, (house: TestApp, names: Names) => Promise<void>>> = {
-  async 'the customer pays'(house, names) {
-    names.set('TXID', house.pay(names.get('ADDRESS') ?? '', 25_000));
-    await house.settle();
+const steps: Readonly<Record<string, (app: TestApp, names: Names) => Promise<void>>> = {
+  async 'the customer pays'(app, names) {
+    names.set('TXID', app.pay(names.get('ADDRESS') ?? '', 25_000));
+    await app.settle();
   },
-  async 'two blocks follow'(house) {
-    house.chain.mine(2);
-    await house.settle();
+  async 'two blocks follow'(app) {
+    app.chain.mine(2);
+    await app.settle();
   },
-  async 'the window is open'(house) {
-    await house.withStore(({ keys, database }) =>
-      database.write((tx) => keys.allowPlugin(tx, house.world.now(), 1, house.world.now() + 9e5)),
+  async 'the window is open'(app) {
+    await app.withStore(({ keys, database }) =>
+      database.write((tx) => keys.allowPlugin(tx, app.world.now(), 1, app.world.now() + 9e5)),
     );
   },
 };
@@ -40,12 +40,12 @@ const steps: Readonly<Record<string, (house: TestApp, names: Names) => Promise<v
 const command =
   /^\$ curl (?:-X (\w+) )?(-H "Authorization: Bearer \$KEY" )?(?:-H "([^"]+)" )?(?:-d '([^']*)' )?"\$PAYGATE([^"]+)"$/;
 
-async function run(house: TestApp, line: string, names: Names): Promise<string> {
+async function run(app: TestApp, line: string, names: Names): Promise<string> {
   const [, method, withKey, header, body, path] = command.exec(line) ?? [];
   if (path === undefined) throw new Error(`not a command of this page: ${line}`);
   const target = path.replaceAll(/\$([A-Z]+)/g, (_all, name: string) => names.get(name) ?? name);
   const [name = '', value = ''] = header?.split(': ') ?? [];
-  const { body: answer } = await house.ask(target, {
+  const { body: answer } = await app.ask(target, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     ...(body !== undefined && { body }),
     headers: {
@@ -63,9 +63,9 @@ test('P-54 what docs/api.md prints is what paygate answers', async () => {
     sources.push(await startReceiver({ answer: () => ({ status: 200, body: rates }) }));
   }
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const house = await openApp({ config: { price: 'own', priceSource } });
-  await untilReady(house);
-  await house.withStore(({ catalog, database }) =>
+  const app = await openApp({ config: { price: 'own', priceSource } });
+  await untilReady(app);
+  await app.withStore(({ catalog, database }) =>
     database.write((tx) =>
       catalog.changeStore(tx, 1, { callbackUrl: 'https://shop.example/paid?secret=tulip' }),
     ),
@@ -76,9 +76,9 @@ test('P-54 what docs/api.md prints is what paygate answers', async () => {
   let after = 0;
   let count = 0;
   for (const { 0: all, 1: step, 2: block = '', index } of text.matchAll(example)) {
-    if (step !== undefined) await steps[step]?.(house, names);
+    if (step !== undefined) await steps[step]?.(app, names);
     const [line = ''] = block.split('\n');
-    const answer = await run(house, line, names);
+    const answer = await run(app, line, names);
     written += text.slice(after, index) + all.replace(block, () => `${line}\n${answer}\n`);
     after = index + all.length;
     count += 1;

@@ -9,9 +9,9 @@ afterEach(closeApps);
 
 // A generator makes a float of a number, and an unusable type of an id that may be text, too.
 test('what is whole is documented as an integer, an id as nothing else, up to the longest that is read', async () => {
-  const house = await openApp({});
-  const headers = { Authorization: `Bearer ${house.apiKey}` };
-  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const app = await openApp({});
+  const headers = { Authorization: `Bearer ${app.apiKey}` };
+  const { paths } = (await app.ask('/api/openapi.json')).body;
   const numbers = schemasIn(paths).filter(({ type }) => [type].flat().includes('number'));
   // Only the price, because a 32-bit float does not represent its cents.
   expect(numbers).toEqual([{ type: ['number', 'null'], format: 'double' }]);
@@ -19,13 +19,13 @@ test('what is whole is documented as an integer, an id as nothing else, up to th
   expect(paths['/v2/stores/{id}'].get.parameters[0]).toMatchObject({ name: 'id', schema: whole });
   const { content } = paths['/v2/stores/{id}/wallets'].post.requestBody;
   expect(content['application/json'].schema.properties.wallet_id).toEqual(whole);
-  const largest = await house.ask(`/api/v2/stores/${whole.maximum}`, { headers });
+  const largest = await app.ask(`/api/v2/stores/${whole.maximum}`, { headers });
   expect(largest.status).toBe(404);
-  await house.withStore(({ keys, database }) =>
-    database.write((tx) => keys.allowPlugin(tx, house.world.now(), 1, house.world.now() + 60_000)),
+  await app.withStore(({ keys, database }) =>
+    database.write((tx) => keys.allowPlugin(tx, app.world.now(), 1, app.world.now() + 60_000)),
   );
   const add = (id: unknown) =>
-    house.ask('/api/v2/stores/1/wallets', {
+    app.ask('/api/v2/stores/1/wallets', {
       method: 'POST',
       headers,
       body: JSON.stringify({ wallet_id: id }),
@@ -43,15 +43,15 @@ test('what is whole is documented as an integer, an id as nothing else, up to th
 
 // A client of a closed schema refuses an answer as soon as a later version adds a field.
 test('no answer is documented as closed', async () => {
-  const house = await openApp({});
-  const schemas = schemasIn((await house.ask('/api/openapi.json')).body);
+  const app = await openApp({});
+  const schemas = schemasIn((await app.ask('/api/openapi.json')).body);
   expect(schemas.filter(({ type }) => type === 'object').length).toBeGreaterThan(20);
   expect(schemas.filter((each) => 'additionalProperties' in each)).toEqual([]);
 });
 
 test('each operation has a name of its own, and what is to be waited for is documented', async () => {
-  const house = await openApp({});
-  const { paths, info } = (await house.ask('/api/openapi.json')).body;
+  const app = await openApp({});
+  const { paths, info } = (await app.ask('/api/openapi.json')).body;
   const operations = Object.values<Document>(paths).flatMap((each) =>
     Object.values<Document>(each),
   );

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const source of sources.splice(0)) await source.close();
 });
 
-let house: TestApp;
+let app: TestApp;
 /** An address of store 1 that is paid. */
 let address: string;
 let txid: string;
@@ -28,12 +28,12 @@ beforeEach(async () => {
   const answer = () => ({ status: 200, body: JSON.stringify({ USD: 67_000 }) });
   sources.push(await startReceiver({ answer }), await startReceiver({ answer }));
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  house = await openApp({ config: { price: 'own', priceSource } });
-  await untilReady(house);
-  address = await house.newAddress();
-  txid = house.pay(address, 9_000);
-  await house.settle();
-  await house.addStore({
+  app = await openApp({ config: { price: 'own', priceSource } });
+  await untilReady(app);
+  address = await app.newAddress();
+  txid = app.pay(address, 9_000);
+  await app.settle();
+  await app.addStore({
     name: 'Second',
     key: merchantKey(2),
     startIndex: 0,
@@ -104,32 +104,32 @@ const call = (
   key: string | undefined,
   headers: Record<string, string> = {},
 ) =>
-  house.ask(`/api${path}`, {
+  app.ask(`/api${path}`, {
     method: name.split(' ')[0] ?? '',
     ...(body !== undefined && { body: JSON.stringify(body) }),
     headers: { Authorization: key === undefined ? '' : `Bearer ${key}`, ...headers },
   });
 
 const addKey = (storeId: number, scope: KeyScope): Promise<string> =>
-  house.withStore(({ keys, database }) =>
+  app.withStore(({ keys, database }) =>
     database.write((tx) =>
-      keys.add(tx, house.world.now(), { storeId, scope, secret: house.world.randomBytes(32) }),
+      keys.add(tx, app.world.now(), { storeId, scope, secret: app.world.randomBytes(32) }),
     ),
   );
 
 const openWindow = (keyId: number): Promise<void> =>
-  house.withStore(({ keys, database }) =>
-    database.write((tx) => keys.allowPlugin(tx, house.world.now(), keyId, house.world.now() + 9e5)),
+  app.withStore(({ keys, database }) =>
+    database.write((tx) => keys.allowPlugin(tx, app.world.now(), keyId, app.world.now() + 9e5)),
   );
 
 test('P-07 P-53 every documented operation answers as documented, and none is undocumented here', async () => {
-  const document = (await house.ask('/api/openapi.json')).body;
+  const document = (await app.ask('/api/openapi.json')).body;
   expect(document.openapi).toBe('3.1.1');
   const calls = samples();
   expect(documented(document).sort()).toEqual(Object.keys(calls).sort());
   await openWindow(1);
   for (const [name, sample] of Object.entries(calls)) {
-    const { status, body, headers } = await call(name, sample, house.apiKey);
+    const { status, body, headers } = await call(name, sample, app.apiKey);
     expect([name, status]).toEqual([name, 200]);
     expect([name, headers.get('Cache-Control')]).toEqual([name, 'no-store']);
     expect([name, headers.get('X-Content-Type-Options')]).toEqual([name, 'nosniff']);
@@ -141,13 +141,13 @@ test('P-07 P-53 every documented operation answers as documented, and none is un
 });
 
 test('P-08 a parameter that is documented as required is required, and each error has the documented shape', async () => {
-  const document = (await house.ask('/api/openapi.json')).body;
+  const document = (await app.ask('/api/openapi.json')).body;
   const shape = z.fromJSONSchema(closed(document.components.schemas.Error));
   let refused = 0;
   for (const [path, methods] of Object.entries<Document>(document.paths)) {
     for (const { name, in: place, required } of methods.get?.parameters ?? []) {
       if (place !== 'query' || !required) continue;
-      const { status, body } = await house.ask(`/api${path}`);
+      const { status, body } = await app.ask(`/api${path}`);
       expect([name, status]).toEqual([name, 400]);
       expect(shape.safeParse(body).success).toBe(true);
       refused += 1;
@@ -157,7 +157,7 @@ test('P-08 a parameter that is documented as required is required, and each erro
 });
 
 test('the header that makes a request one with the one before is documented, and the page names all that can be sent', async () => {
-  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const { paths } = (await app.ask('/api/openapi.json')).body;
   for (const method of ['get', 'post']) {
     const header = paths['/new_address'][method].parameters.find(
       (each: Document) => each.in === 'header',
@@ -183,7 +183,7 @@ test('the header that makes a request one with the one before is documented, and
 });
 
 test('what is too long, and a bug, are documented; a key is refused only where one is asked for', async () => {
-  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const { paths } = (await app.ask('/api/openapi.json')).body;
   const statuses = (path: string, method: string) => Object.keys(paths[path][method].responses);
   expect(statuses('/balance', 'post')).toEqual([
     '200',
@@ -202,18 +202,18 @@ test('what is too long, and a bug, are documented; a key is refused only where o
   // Another store has the callback URL.
   expect(statuses('/update_callback', 'post')).toContain('409');
   expect(statuses('/price', 'get')).toEqual(['200', '400', '404', '414', '429', '500', '503']);
-  const long = await house.ask(`/api/balance?addr=${'a'.repeat(9_000)}`);
+  const long = await app.ask(`/api/balance?addr=${'a'.repeat(9_000)}`);
   expect(long.status).toBe(414);
-  const large = await house.ask('/api/balance', { method: 'POST', body: 'a'.repeat(17_000) });
+  const large = await app.ask('/api/balance', { method: 'POST', body: 'a'.repeat(17_000) });
   expect(large.status).toBe(413);
   const removal = { method: 'DELETE', body: 'a'.repeat(17_000) };
-  expect((await house.ask('/api/v2/stores/1', removal)).status).toBe(413);
+  expect((await app.ask('/api/v2/stores/1', removal)).status).toBe(413);
   expect(statuses('/v2/stores/{id}', 'delete')).toContain('413');
   expect(statuses('/v2/stores/{id}', 'get')).not.toContain('413');
 });
 
 test('what a body has to hold is documented as required', async () => {
-  const { paths } = (await house.ask('/api/openapi.json')).body;
+  const { paths } = (await app.ask('/api/openapi.json')).body;
   const calls = samples();
   await openWindow(1);
   for (const [path, methods] of Object.entries<Document>(paths)) {
@@ -225,7 +225,7 @@ test('what a body has to hold is documented as required', async () => {
     const names = Object.keys(sample.body as object).filter((name) => !elsewhere.includes(name));
     for (const name of names) {
       const { [name]: _left, ...body } = sample.body as Record<string, unknown>;
-      const { status } = await call(`POST ${path}`, { ...sample, body }, house.apiKey);
+      const { status } = await call(`POST ${path}`, { ...sample, body }, app.apiKey);
       const isRequired = (schema.required ?? []).includes(name);
       expect([path, name, isRequired]).toEqual([path, name, status === 400]);
     }
@@ -257,7 +257,7 @@ describe('P-01 P-52 each operation', () => {
     ],
     [
       'the merchant key, its plugin window shut',
-      async () => house.apiKey,
+      async () => app.apiKey,
       (name: string) => (writes.test(name) ? 403 : 200),
     ],
   ])('with %s', async (_who, keyOf, expected) => {
@@ -272,10 +272,10 @@ describe('P-01 P-52 each operation', () => {
 
 test('P-01 a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
   await openWindow(1);
-  const operator = await signedIn(house);
+  const operator = await signedIn(app);
   expect((await operator.get('/dashboard/stores')).status).toBe(200);
   const cookies = ['__Host-session', '__Host-paygate', 'session', 'Authorization', 'key'].flatMap(
-    (name) => [`${name}=${house.apiKey}`, `${name}=Bearer ${house.apiKey}`],
+    (name) => [`${name}=${app.apiKey}`, `${name}=Bearer ${app.apiKey}`],
   );
   for (const [name, sample] of Object.entries(samples())) {
     const { status } = await call(name, sample, undefined, {
@@ -299,7 +299,7 @@ test("P-32 P-51 another store's key learns nothing of the first store", async ()
 });
 
 async function pageOf(path: string): Promise<{ status: number; text: string; policy: string }> {
-  const response = await fetch(`http://127.0.0.1:${house.port}${path}`);
+  const response = await fetch(`http://127.0.0.1:${app.port}${path}`);
   const policy = response.headers.get('Content-Security-Policy') ?? '';
   return { status: response.status, text: await response.text(), policy };
 }

@@ -45,32 +45,32 @@ test('it says what to send where there are several stores', async () => {
 });
 
 test('what it asks for with curl is answered by this very paygate', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const { status, text, headers } = await pageOf(house);
+  const app = await openApp();
+  await untilReady(app);
+  const { status, text, headers } = await pageOf(app);
   expect(status).toBe(200);
   expect(headers['cache-control']).toBe('no-store');
   expect(headers['content-security-policy']).toContain("default-src 'none'");
   expect(text).not.toMatch(/<script|src=/);
-  const origin = `http://127.0.0.1:${house.port}`;
+  const origin = `http://127.0.0.1:${app.port}`;
   const [, path = ''] =
     plain(text).match(`Idempotency-Key: order-1001" ${origin}(\\S+)</code>`) ?? [];
   const again = { headers: { 'Idempotency-Key': 'order-1001' } };
-  const { body } = await house.ask(path, again);
+  const { body } = await app.ask(path, again);
   expect(body.address).toMatch(/^bcrt1/);
-  expect((await house.ask(path, again)).body).toEqual(body);
-  house.pay(body.address, 25_000);
-  await house.settle();
-  const known = await house.ask(`/api/merchant/tx?addr=${body.address}`);
+  expect((await app.ask(path, again)).body).toEqual(body);
+  app.pay(body.address, 25_000);
+  await app.settle();
+  const known = await app.ask(`/api/merchant/tx?addr=${body.address}`);
   expect(known.status).toBe(200);
 });
 
 test('names the URL that the operator has said, and writes no name that it is called by as markup', async () => {
   const named = await openApp({ config: { publicUrl: 'https://pay.example.com' } });
   expect((await pageOf(named)).text).toContain(' https://pay.example.com/api/new_address');
-  const house = await openApp();
+  const app = await openApp();
   for (const host of ['"><script>alert(1)</script>', "a'onclick='x", '<b>.example']) {
-    expect((await pageOf(house, { Host: host })).text).not.toMatch(/<script|<b>\.|'onclick/);
+    expect((await pageOf(app, { Host: host })).text).not.toMatch(/<script|<b>\.|'onclick/);
   }
 });
 
@@ -80,9 +80,9 @@ test('asks by HTTPS behind a listed proxy that has it: a key in plain text would
     'X-Forwarded-Proto': 'https',
     Host: 'pay.example',
   };
-  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-  expect((await pageOf(house, said)).text).toContain(' https://pay.example/api/new_address');
+  const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  expect((await pageOf(app, said)).text).toContain(' https://pay.example/api/new_address');
   const host = { ...said, Host: '127.0.0.1:8080', 'X-Forwarded-Host': 'pay.example' };
-  expect((await pageOf(house, host)).text).toContain(' https://pay.example/api/new_address');
+  expect((await pageOf(app, host)).text).toContain(' https://pay.example/api/new_address');
   expect((await pageOf(await openApp(), said)).text).not.toContain('https://pay.example');
 });

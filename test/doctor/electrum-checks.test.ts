@@ -104,19 +104,19 @@ describe('a server', () => {
   });
 
   it('that gives no coinbase by its place shows and proves a payment of ours instead', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    house.pay(await house.newAddress(), 5_000);
-    house.chain.mine();
-    await house.settle();
-    const store = await openTestStore({ path: house.path });
-    const [label = ''] = house.labels;
+    const app = await openApp();
+    await untilReady(app);
+    app.pay(await app.newAddress(), 5_000);
+    app.chain.mine();
+    await app.settle();
+    const store = await openTestStore({ path: app.path });
+    const [label = ''] = app.labels;
     const places = 'blockchain.transaction.id_from_pos';
     const refusal = { kind: 'error', code: 1, message: 'no' } as const;
-    house.server.inject({ ...refusal, when: (method) => method === places });
-    expect(await findingOf(label, store, house.world)).toMatchObject({ state: 'warn' });
-    house.server.inject({ ...refusal, when: (method) => method === 'blockchain.transaction.get' });
-    const found = await findingOf(label, store, house.world);
+    app.server.inject({ ...refusal, when: (method) => method === places });
+    expect(await findingOf(label, store, app.world)).toMatchObject({ state: 'warn' });
+    app.server.inject({ ...refusal, when: (method) => method === 'blockchain.transaction.get' });
+    const found = await findingOf(label, store, app.world);
     expect(found).toMatchObject({ state: 'fail', text: expect.stringContaining('txindex=1') });
   });
 
@@ -192,13 +192,13 @@ describe('a server', () => {
   });
 
   it('of another chain than the verified one is told', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const store = await openTestStore({ path: house.path });
-    const [own = ''] = house.labels;
-    expect(await findingOf(own, store, house.world)).toMatchObject({ state: 'ok' });
-    const other = await serverOf('another', house.world);
-    expect(await findingOf(other, store, house.world)).toMatchObject({
+    const app = await openApp();
+    await untilReady(app);
+    const store = await openTestStore({ path: app.path });
+    const [own = ''] = app.labels;
+    expect(await findingOf(own, store, app.world)).toMatchObject({ state: 'ok' });
+    const other = await serverOf('another', app.world);
+    expect(await findingOf(other, store, app.world)).toMatchObject({
       state: 'warn',
       text: `${other}: its block 110 is not the one that paygate has verified, no TLS`,
     });

@@ -197,12 +197,12 @@ describe('the file', () => {
   });
 
   it('of a machine whose clock is behind the newest block', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const store = await openTestStore({ path: house.path });
+    const app = await openApp();
+    await untilReady(app);
+    const store = await openTestStore({ path: app.path });
     const told = async (hours: number) => {
-      house.world.jumpWallClock(hours * hourMs);
-      return (await findings(store, house.world)).clock;
+      app.world.jumpWallClock(hours * hourMs);
+      return (await findings(store, app.world)).clock;
     };
     expect(await told(0)).toMatchObject({
       state: 'ok',
@@ -210,7 +210,7 @@ describe('the file', () => {
     });
     // A block may claim to be two hours ahead.
     const { time = 0 } = store.headers.tip()?.header ?? {};
-    expect((await told((time * 1000 - house.world.now()) / hourMs - 2))?.state).toBe('ok');
+    expect((await told((time * 1000 - app.world.now()) / hourMs - 2))?.state).toBe('ok');
     expect(await told(-3)).toMatchObject({
       state: 'fail',
       text: expect.stringContaining(', 5 hours before block 110: set the clock'),

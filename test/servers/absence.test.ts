@@ -47,19 +47,19 @@ async function withFault(
   servers: number,
   start: Start,
   fault: Fault,
-): Promise<{ house: TestApp; address: string; faulty: SimulatedServer; label: string }> {
-  const house = await openApp({ servers });
-  await untilReady(house);
-  const faulty = house.inUse();
-  const label = house.labels[house.servers.indexOf(faulty)] ?? '';
+): Promise<{ app: TestApp; address: string; faulty: SimulatedServer; label: string }> {
+  const app = await openApp({ servers });
+  await untilReady(app);
+  const faulty = app.inUse();
+  const label = app.labels[app.servers.indexOf(faulty)] ?? '';
   if (start === 'while it runs') faulty.inject(fault);
-  const address = await house.newAddress();
-  await house.world.advance(1_000);
+  const address = await app.newAddress();
+  await app.world.advance(1_000);
   if (start === 'from a start on') {
-    await house.stop();
+    await app.stop();
     faulty.inject(fault);
   }
-  return { house, address, faulty, label };
+  return { app, address, faulty, label };
 }
 
 /** Moves the clock in seconds, with time for real sockets. */
@@ -67,15 +67,15 @@ async function pass({ world }: TestApp, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 1_000) await world.advance(Math.min(left, 1_000));
 }
 
-async function doctorOf(house: TestApp, label: string): Promise<NamedResult[]> {
-  const { world } = house;
+async function doctorOf(app: TestApp, label: string): Promise<NamedResult[]> {
+  const { world } = app;
   const servers = [parseServerAddress(label)];
   const parts = { world, network: networks.regtest, servers, proxy: undefined, store: undefined };
   let done: NamedResult[] | undefined;
   runChecks(world, electrumChecks(parts)).then((checked) => {
     done = checked;
   });
-  for (let second = 0; done === undefined && second < 60; second += 1) await pass(house, 1_000);
+  for (let second = 0; done === undefined && second < 60; second += 1) await pass(app, 1_000);
   return done ?? [];
 }
 
@@ -88,63 +88,63 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
       const fault: Fault = { ...kind, when: (method) => method === request };
 
       test('P-167 by the only server: told, or named', async () => {
-        const { house, address, label } = await withFault(1, start, fault);
-        if (start === 'while it runs') await pass(house, 40_000);
-        house.pay(address, largeSat + 1);
-        await pass(house, 2_000);
-        house.chain.mine(3);
-        if (start === 'from a start on') await house.start();
-        await pass(house, withinMs);
-        const { status, warnings } = house.running.health();
-        const isDelivered = house.statuses(address).includes('2');
+        const { app, address, label } = await withFault(1, start, fault);
+        if (start === 'while it runs') await pass(app, 40_000);
+        app.pay(address, largeSat + 1);
+        await pass(app, 2_000);
+        app.chain.mine(3);
+        if (start === 'from a start on') await app.start();
+        await pass(app, withinMs);
+        const { status, warnings } = app.running.health();
+        const isDelivered = app.statuses(address).includes('2');
         if (isDelivered) return;
         expect(status).toBe('degraded');
         expect(names(warnings, label, request), warnings.join('\n')).toBe(true);
-        const checked = (await doctorOf(house, label)).map(({ state, text }) => `${state} ${text}`);
+        const checked = (await doctorOf(app, label)).map(({ state, text }) => `${state} ${text}`);
         expect(names(checked, label, request), checked.join('\n')).toBe(true);
       });
 
       test('P-167 beside an honest server: told', async () => {
-        const { house, address } = await withFault(2, start, fault);
-        if (start === 'while it runs') await pass(house, 40_000);
-        house.pay(address, largeSat + 1);
-        await pass(house, 2_000);
-        house.chain.mine(3);
-        if (start === 'from a start on') await house.start();
-        await pass(house, withinMs);
-        expect(house.statuses(address), house.running.health().warnings.join('\n')).toContain('2');
+        const { app, address } = await withFault(2, start, fault);
+        if (start === 'while it runs') await pass(app, 40_000);
+        app.pay(address, largeSat + 1);
+        await pass(app, 2_000);
+        app.chain.mine(3);
+        if (start === 'from a start on') await app.start();
+        await pass(app, withinMs);
+        expect(app.statuses(address), app.running.health().warnings.join('\n')).toContain('2');
       });
     });
   });
 });
 
 test('what both connected servers refuse is asked of one of the list that is not connected', async () => {
-  const house = await openApp({ servers: 3 });
-  await untilReady(house);
-  const address = await house.newAddress();
-  const states = () => house.running.health().electrum.servers.map(({ state }) => state);
-  await house.world.until(() => states().filter((state) => state === 'live').length === 2);
+  const app = await openApp({ servers: 3 });
+  await untilReady(app);
+  const address = await app.newAddress();
+  const states = () => app.running.health().electrum.servers.map(({ state }) => state);
+  await app.world.until(() => states().filter((state) => state === 'live').length === 2);
   const when = (method: string) => method === 'blockchain.transaction.get';
-  for (const [at, server] of house.servers.entries()) {
+  for (const [at, server] of app.servers.entries()) {
     if (states()[at] === 'live') server.inject({ ...(faults.refused as Fault), when });
   }
-  house.pay(address, 5_000);
-  await pass(house, 10_000);
-  expect(house.statuses(address)).toEqual(['0']);
-  expect(house.running.health().warnings).toEqual([]);
+  app.pay(address, 5_000);
+  await pass(app, 10_000);
+  expect(app.statuses(address)).toEqual(['0']);
+  expect(app.running.health().warnings).toEqual([]);
 });
 
 test('addresses that are not subscribed are looked at by the minute, however long, and told of', async () => {
   const when = (method: string) => method === 'blockchain.scripthash.subscribe';
-  const { house, address, label } = await withFault(1, 'from a start on', {
+  const { app, address, label } = await withFault(1, 'from a start on', {
     ...(faults.refused as Fault),
     when,
   });
-  await house.start();
-  for (let minute = 0; minute < 30; minute += 1) await house.world.advance(60_000);
-  house.pay(address, 5_000);
-  await pass(house, withinMs);
-  expect(house.statuses(address)).toEqual(['0']);
-  const { warnings } = house.running.health();
+  await app.start();
+  for (let minute = 0; minute < 30; minute += 1) await app.world.advance(60_000);
+  app.pay(address, 5_000);
+  await pass(app, withinMs);
+  expect(app.statuses(address)).toEqual(['0']);
+  const { warnings } = app.running.health();
   expect(names(warnings, label, 'blockchain.scripthash.subscribe'), warnings.join()).toBe(true);
 });

@@ -30,34 +30,34 @@ const halves = (bytes: number): number[] => (bytes < 2 ? [1] : [bytes, ...halves
 
 describe('transactions that a server made up', () => {
   test('P-149 cost little memory, however large they are once read', async () => {
-    const house = await prepareLying();
-    await house.start();
-    const issued = await house.issue();
+    const app = await prepareLying();
+    await app.start();
+    const issued = await app.issue();
     const raws = Array.from({ length: 12 }, (_, number) => emptyOutputs(number, 110_000));
-    tellOf(house.inUse(), issued, raws);
+    tellOf(app.inUse(), issued, raws);
     const bytes = () => {
       collectGarbage();
       const { heapUsed, arrayBuffers } = process.memoryUsage();
       return heapUsed + arrayBuffers;
     };
     const before = bytes();
-    house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
-    await house.watcher.idle();
-    expect(house.payments(issued)).toHaveLength(1);
+    app.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+    await app.watcher.idle();
+    expect(app.payments(issued)).toHaveLength(1);
     // In parsed form, each of them takes 28.7 MiB.
     expect(bytes() - before).toBeLessThan(100 * 2 ** 20);
   });
 
   test('P-145 are no payments where no node relays what weighs so much', async () => {
-    const house = await prepareLying();
-    await house.start();
-    const issued = await house.issue();
-    const script = house.store.addresses.scriptOf(issued.id);
+    const app = await prepareLying();
+    await app.start();
+    const issued = await app.issue();
+    const script = app.store.addresses.scriptOf(issued.id);
     const heavy = [1, 2, 3].map((number) => payingTo(script, number, 100_000));
-    tellOf(house.inUse(), issued, [...heavy, payingTo(script, 4, 99_000)]);
-    const txid = house.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
-    await house.watcher.idle();
-    expect(house.payments(issued)).toMatchObject([{ txid }, { valueSat: 1 }]);
+    tellOf(app.inUse(), issued, [...heavy, payingTo(script, 4, 99_000)]);
+    const txid = app.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+    await app.watcher.idle();
+    expect(app.payments(issued)).toMatchObject([{ txid }, { valueSat: 1 }]);
   });
 });
 
@@ -70,8 +70,8 @@ describe('payments that a server made up', () => {
   };
 
   test('P-149 keep no true one waiting, however slowly what follows them is shown', async () => {
-    const house = await prepareLying();
-    const { world, store, chain } = house;
+    const app = await prepareLying();
+    const { world, store, chain } = app;
     const pass = async (seconds: number) => {
       for (let gone = 0; gone < seconds; gone += 1) {
         await world.advance(1_000);
@@ -79,9 +79,9 @@ describe('payments that a server made up', () => {
       }
     };
     const pay = (address: string) => chain.pay([{ address, valueSat: 7_000 }]);
-    await house.start();
-    const [flooded, other] = [await house.issue(), await house.issue()];
-    const liar = house.inUse();
+    await app.start();
+    const [flooded, other] = [await app.issue(), await app.issue()];
+    const liar = app.inUse();
     tellOf(liar, flooded, madeUp(store.addresses.scriptOf(flooded.id)));
     const slow = Array.from({ length: 500 }, () => {
       return { tx_hash: pay(chain.faucet.address), height: 0, fee: 1 };
@@ -100,73 +100,71 @@ describe('payments that a server made up', () => {
     pay(other.address);
     // It is checked again in a minute.
     await pass(90);
-    expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(app.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
   });
 
   test('P-150 fill no disk by their bytes', async () => {
-    const house = await prepareLying();
-    const { world, store } = house;
-    await house.start();
-    const flooded = await house.issue();
+    const app = await prepareLying();
+    const { world, store } = app;
+    await app.start();
+    const flooded = await app.issue();
     const script = store.addresses.scriptOf(flooded.id);
     // The largest size that nodes relay.
     const raws = (from: number) =>
       Array.from({ length: 170 }, (_, at) => payingTo(script, from + at, 98_000));
     const recordedMb = () => {
-      const sizes = house
-        .payments(flooded)
-        .map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
+      const sizes = app.payments(flooded).map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
       return sizes.reduce((sum, bytes) => sum + bytes, 0) / 1e6;
     };
     const tell = async (shown: readonly Buffer[]) => {
-      tellOf(house.inUse(), flooded, shown);
-      house.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
-      await house.watcher.idle();
+      tellOf(app.inUse(), flooded, shown);
+      app.chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
+      await app.watcher.idle();
     };
     await tell(raws(0));
     expect(recordedMb()).toBeCloseTo(16.7, 1);
     const all = [...raws(0), ...raws(170)];
     await tell(all);
-    expect(house.payments(flooded)).toHaveLength(342);
+    expect(app.payments(flooded)).toHaveLength(342);
     expect(recordedMb()).toBeCloseTo(32, 0);
     expect(recordedMb()).toBeLessThanOrEqual(32);
 
     await world.advance(3_600_000);
     await tell([...all, ...raws(340)]);
-    expect(house.payments(flooded)).toHaveLength(513);
+    expect(app.payments(flooded)).toHaveLength(513);
     expect(recordedMb()).toBeCloseTo(44, 0);
     expect(recordedMb()).toBeLessThanOrEqual(44);
   });
 
   test('P-150 keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
-    const house = await prepareLying();
-    const { chain, store } = house;
-    await house.start();
-    const [flooded, issued] = [await house.issue(), await house.issue()];
+    const app = await prepareLying();
+    const { chain, store } = app;
+    await app.start();
+    const [flooded, issued] = [await app.issue(), await app.issue()];
     const large = Array.from({ length: 170 }, () => 98_000);
     const all: Buffer[] = [];
     const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
-    await house.watcher.idle();
+    await app.watcher.idle();
     const script = store.addresses.scriptOf(flooded.id);
     // Up to the last hundred bytes of the memory limit.
     for (const sizes of [large, large, halves(98_000), halves(98_000)]) {
       all.push(...sizes.map((bytes, at) => payingTo(script, all.length + at, bytes)));
-      tellOf(house.inUse(), flooded, all);
+      tellOf(app.inUse(), flooded, all);
       chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
-      await house.watcher.idle();
+      await app.watcher.idle();
     }
     const fresh = chain.replace(txid, [{ address: issued.address, valueSat: 8_000 }]);
-    await house.watcher.idle();
+    await app.watcher.idle();
     expect(store.ledger.rawOf(fresh)).toBeUndefined();
-    expect(house.payments(issued)).toMatchObject([
+    expect(app.payments(issued)).toMatchObject([
       { txid, state: 'dropped', replacedBy: fresh },
       { txid: fresh, state: 'unconfirmed' },
     ]);
   });
 
   test('P-157 do not use up, when they are broadcast, what another server forgives', async () => {
-    const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
-    const { world, store, chain, watcher, labels, servers } = house;
+    const app = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
+    const { world, store, chain, watcher, labels, servers } = app;
     const pass = async (minutes: number) => {
       for (let gone = 0; gone < 12 * minutes; gone += 1) {
         await world.advance(5_000);
@@ -175,11 +173,11 @@ describe('payments that a server made up', () => {
     };
     watcher.start();
     await pass(1);
-    const hidden = await house.issue();
-    for (let count = 0; count < 10; count += 1) await house.issue();
-    const flooded = await house.issue();
+    const hidden = await app.issue();
+    for (let count = 0; count < 10; count += 1) await app.issue();
+    const flooded = await app.issue();
     const script = store.addresses.scriptOf(flooded.id);
-    const liar = house.inUse();
+    const liar = app.inUse();
     const honest = servers[1 - labels.indexOf(watcher.status().server ?? '')];
     tellOf(
       liar,
@@ -188,7 +186,7 @@ describe('payments that a server made up', () => {
     );
     chain.pay([{ address: flooded.address, valueSat: 7_000 }]);
     await pass(10);
-    expect(house.payments(flooded)).toHaveLength(151);
+    expect(app.payments(flooded)).toHaveLength(151);
     world.jumpWallClock(6 * 3_600_000);
     await pass(20);
 
@@ -202,31 +200,31 @@ describe('payments that a server made up', () => {
         : lie?.(asked, message);
     chain.pay([{ address: hidden.address, valueSat: 7_000 }]);
     await pass(12);
-    expect(house.payments(hidden)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(app.payments(hidden)).toMatchObject([{ state: 'unconfirmed' }]);
     // One of them is true.
     expect(honest?.count('blockchain.transaction.broadcast')).toBeLessThanOrEqual(11);
   });
 });
 
 test('P-149 what is shown after its look has failed keeps no true payment waiting', async () => {
-  const house = await prepareLying({ servers: 1 });
-  const { world, chain, store } = house;
-  await house.start();
-  const liar = house.inUse();
-  const other = await house.issue();
+  const app = await prepareLying({ servers: 1 });
+  const { world, chain, store } = app;
+  await app.start();
+  const liar = app.inUse();
+  const other = await app.issue();
   // A little more than fits in memory, the smallest last: nothing else fits then.
   const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
   for (const each of chunks(sizes, 23)) {
-    const issued = await house.issue();
+    const issued = await app.issue();
     const script = store.addresses.scriptOf(issued.id);
     const raws = each.map((bytes, at) => payingTo(script, at, bytes));
-    await tellLate(house, liar, issued, raws);
-    expect(house.payments(issued)).toHaveLength(1);
+    await tellLate(app, liar, issued, raws);
+    expect(app.payments(issued)).toHaveLength(1);
   }
   chain.pay([{ address: other.address, valueSat: 7_000 }]);
   await world.turn();
-  await house.watcher.idle();
-  expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
+  await app.watcher.idle();
+  expect(app.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
 /**
@@ -287,19 +285,19 @@ describe('the scan of a new wallet', () => {
   test.each([1, 2])(
     'P-146 is not drawn out by histories of nothing, %i server(s)',
     async (servers) => {
-      const house = await prepareLying({ wallet: false, servers });
-      await house.start();
-      await bothLive(house);
-      house.inUse().lie = ({ method, params: [of] }, message) =>
+      const app = await prepareLying({ wallet: false, servers });
+      await app.start();
+      await bothLive(app);
+      app.inUse().lie = ({ method, params: [of] }, message) =>
         method === getHistory ? { ...message, result: [{ tx_hash: of, height: 5 }] } : message;
-      expect(await scanned(house)).toBe(0);
+      expect(await scanned(app)).toBe(0);
     },
   );
 
   test('P-146 is not drawn out by payments that a second server has not heard of', async () => {
-    const house = await prepareLying({ wallet: false });
-    await house.start();
-    await bothLive(house);
+    const app = await prepareLying({ wallet: false });
+    await app.start();
+    await bothLive(app);
     const scripts = Array.from({ length: 60 }, (_, at) => deriveAddress(merchantKey(), 0, at));
     const made = new Map(
       scripts.flatMap((each) =>
@@ -307,7 +305,7 @@ describe('the scan of a new wallet', () => {
       ),
     );
     const raws = new Map([...made.values()].map((raw) => [displayHex<Txid>(sha256x2(raw)), raw]));
-    house.inUse().lie = ({ method, params: [of = ''] }, message) => {
+    app.inUse().lie = ({ method, params: [of = ''] }, message) => {
       const raw = made.get(of as Scripthash);
       if (method === getHistory && raw !== undefined) {
         const tx_hash = displayHex<Txid>(sha256x2(raw));
@@ -316,31 +314,31 @@ describe('the scan of a new wallet', () => {
       const shown = method === getTransaction ? raws.get(of as Txid) : undefined;
       return shown === undefined ? message : { id: message.id ?? 0, result: shown.toString('hex') };
     };
-    await house.store.addWallet({ key: merchantKey(), startIndex: undefined });
-    house.watcher.catalogChanged();
-    const wallet = () => house.store.catalog.wallet(1);
-    await house.world.until(() => wallet().scannedAt !== null, 'the scan');
+    await app.store.addWallet({ key: merchantKey(), startIndex: undefined });
+    app.watcher.catalogChanged();
+    const wallet = () => app.store.catalog.wallet(1);
+    await app.world.until(() => wallet().scannedAt !== null, 'the scan');
     expect(wallet().nextIndex).toBe(0);
   });
 
   test.each([1, 2])('P-146 finds what was spent long ago, %i server(s)', async (servers) => {
-    const house = await prepareLying({ wallet: false, servers });
-    useAndSpend(house);
-    await house.start();
-    await bothLive(house);
-    expect(await scanned(house)).toBe(4);
+    const app = await prepareLying({ wallet: false, servers });
+    useAndSpend(app);
+    await app.start();
+    await bothLive(app);
+    expect(await scanned(app)).toBe(4);
   });
 
   test('P-146 finds what is proven, whatever a second server leaves out', async () => {
-    const house = await prepareLying({ wallet: false });
-    useAndSpend(house);
-    await house.start();
-    await bothLive(house);
-    for (const proxy of house.liars.filter((each) => each !== house.inUse())) {
+    const app = await prepareLying({ wallet: false });
+    useAndSpend(app);
+    await app.start();
+    await bothLive(app);
+    for (const proxy of app.liars.filter((each) => each !== app.inUse())) {
       proxy.lie = ({ method }, message) =>
         method === getHistory ? { ...message, result: [] } : message;
     }
-    expect(await scanned(house)).toBe(4);
+    expect(await scanned(app)).toBe(4);
   });
 });
 
@@ -355,41 +353,41 @@ describe('histories of nothing', () => {
   };
 
   test('P-148 do not silence the warning of unpaid addresses, told by a second server', async () => {
-    const house = await prepareLying();
-    const { world, watcher, store } = house;
-    await house.start();
+    const app = await prepareLying();
+    const { world, watcher, store } = app;
+    await app.start();
     await world.until(
       () => watcher.status().servers.every(({ state }) => state === 'live'),
       'both',
     );
-    const issued = await Promise.all(Array.from({ length: 30 }, () => house.issue()));
-    await house.minutes(2);
+    const issued = await Promise.all(Array.from({ length: 30 }, () => app.issue()));
+    await app.minutes(2);
     const gaps = () => ({
       unpaid: store.addresses.unpaidRun(1),
       widest: store.addresses.widestStep(1),
     });
     expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
-    for (const proxy of house.liars) if (proxy !== house.inUse()) proxy.lie = everywhere;
-    await house.minutes(12);
+    for (const proxy of app.liars) if (proxy !== app.inUse()) proxy.lie = everywhere;
+    await app.minutes(12);
     expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
     const [, , third] = issued;
-    house.chain.pay([{ address: third?.address ?? '', valueSat: 7_000 }]);
+    app.chain.pay([{ address: third?.address ?? '', valueSat: 7_000 }]);
     await watcher.idle();
     expect(gaps()).toEqual({ unpaid: 27, widest: 3 });
   });
 
   test('P-148 do not hide how far a server has driven the addresses on', async () => {
-    const house = await prepareLying({ servers: 1 });
-    const { store } = house;
-    await house.start();
-    await house.issue();
-    house.inUse().lie = everywhere;
-    house.inUse().disconnectAll();
-    await house.world.until(() => !house.watcher.status().caughtUp, 'the end of a session');
-    await house.world.advance(5_000 - (house.world.now() % 1_000));
-    await house.world.until(() => house.watcher.status().caughtUp, 'to catch up');
-    await house.watcher.idle();
-    const { derivationIndex } = await house.issue();
+    const app = await prepareLying({ servers: 1 });
+    const { store } = app;
+    await app.start();
+    await app.issue();
+    app.inUse().lie = everywhere;
+    app.inUse().disconnectAll();
+    await app.world.until(() => !app.watcher.status().caughtUp, 'the end of a session');
+    await app.world.advance(5_000 - (app.world.now() % 1_000));
+    await app.world.until(() => app.watcher.status().caughtUp, 'to catch up');
+    await app.watcher.idle();
+    const { derivationIndex } = await app.issue();
     expect(derivationIndex).toBe(6);
     expect(store.addresses.unpaidRun(1)).toBe(derivationIndex + 1);
   });

@@ -14,17 +14,17 @@ afterEach(cleanUp);
  * Our block lacks the payment; the server moved to another block of the same work, which has it.
  */
 async function openRace() {
-  const house = await openApp();
-  const { chain } = house;
-  await untilReady(house);
-  const address = await house.newAddress();
-  house.pay(address, 50_000);
+  const app = await openApp();
+  const { chain } = app;
+  await untilReady(app);
+  const address = await app.newAddress();
+  app.pay(address, 50_000);
   chain.mine(1, { include: 'none' });
-  await house.settle();
+  await app.settle();
   chain.reorganise(1, { blocks: 0, transactions: 'mempool' });
   chain.mine();
-  await house.settle();
-  return { house, address };
+  await app.settle();
+  return { app, address };
 }
 
 test('P-133 what a second server alone shows is recorded also while it follows another block of our height', async () => {
@@ -69,19 +69,19 @@ test('P-133 what the watched server leaves out is not gone by the word of one th
 });
 
 test('P-134 a payment in a block that wins a long race late is told with the block that decides it', async () => {
-  const { house, address } = await openRace();
-  const { chain, world } = house;
+  const { app, address } = await openRace();
+  const { chain, world } = app;
   // For longer than an unproven item is checked each minute.
   await world.advance(15 * 60_000);
-  expect(house.statuses(address)).toEqual(['0']);
+  expect(app.statuses(address)).toEqual(['0']);
   chain.mine();
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0', '2']);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0', '2']);
 });
 
 test('P-134 a server whose branch wins while it still shows that is not taken for a liar', async () => {
-  const { house, address } = await openRace();
-  const { chain, world, server } = house;
+  const { app, address } = await openRace();
+  const { chain, world, server } = app;
   // A slow server: it announces its next block between an inclusion proof in the block before and
   // the headers of both.
   const when = (wanted: string) => (method: string) => method === `blockchain.${wanted}`;
@@ -92,10 +92,10 @@ test('P-134 a server whose branch wins while it still shows that is not taken fo
   expect(server.count('blockchain.transaction.get_merkle')).toBe(asked + 1);
   chain.mine();
   await world.advance(10_000);
-  await house.settle();
-  expect(house.running.health().electrum.servers).toMatchObject([{ state: 'live' }]);
+  await app.settle();
+  expect(app.running.health().electrum.servers).toMatchObject([{ state: 'live' }]);
   expect(world.logs.map(({ message }) => message)).not.toContain('electrum server banned');
   await world.advance(10_000);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0', '2']);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0', '2']);
 });

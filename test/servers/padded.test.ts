@@ -45,46 +45,46 @@ const recordedBytes = ({ store }: Lying, txid: Txid): Buffer =>
   Buffer.from(store.ledger.rawOf(txid) ?? []);
 
 async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar: Liar }> {
-  const house = await prepareLying({ servers });
-  await house.start();
-  const { world, watcher } = house;
+  const app = await prepareLying({ servers });
+  await app.start();
+  const { world, watcher } = app;
   await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
-  const liar = house.inUse();
+  const liar = app.inUse();
   liar.lie = lie;
-  return { ...house, liar };
+  return { ...app, liar };
 }
 
 describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
   test('P-144 beside an honest one: the payment is told at once, and the honest bytes are kept', async () => {
-    const house = await lying(2, lie);
-    const issued = await house.issue();
-    const txid = pay(house, issued.address);
-    await house.watcher.idle();
-    expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
-    expect(recordedBytes(house, txid)).toEqual(trueBytes(house, txid));
-    house.chain.mine();
-    await house.watcher.idle();
-    expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
+    const app = await lying(2, lie);
+    const issued = await app.issue();
+    const txid = pay(app, issued.address);
+    await app.watcher.idle();
+    expect(app.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+    expect(recordedBytes(app, txid)).toEqual(trueBytes(app, txid));
+    app.chain.mine();
+    await app.watcher.idle();
+    expect(app.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
   });
 
   test('P-144 alone: the payment is told at once, its bytes are kept without a witness, and whole once it is honest', async () => {
-    const house = await lying(1, lie);
-    const { world, chain, server, liar } = { ...house, server: house.servers[0] };
-    const issued = await house.issue();
-    const txid = pay(house, issued.address);
-    await house.watcher.idle();
-    expect(house.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
-    expect(recordedBytes(house, txid).length).toBeLessThan(trueBytes(house, txid).length);
+    const app = await lying(1, lie);
+    const { world, chain, server, liar } = { ...app, server: app.servers[0] };
+    const issued = await app.issue();
+    const txid = pay(app, issued.address);
+    await app.watcher.idle();
+    expect(app.payments(issued)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+    expect(recordedBytes(app, txid).length).toBeLessThan(trueBytes(app, txid).length);
     world.jumpWallClock(6 * 3_600_000);
-    await house.minutes(2);
+    await app.minutes(2);
     liar.lie = undefined;
     world.jumpWallClock(6 * 3_600_000);
-    await house.minutes(2);
+    await app.minutes(2);
     // Our bytes, once and again, and then the server's.
     expect(server?.count('blockchain.transaction.broadcast')).toBe(3);
-    expect(recordedBytes(house, txid)).toEqual(trueBytes(house, txid));
+    expect(recordedBytes(app, txid)).toEqual(trueBytes(app, txid));
     chain.mine(3);
-    await house.watcher.idle();
-    expect(house.payments(issued)).toMatchObject([{ txid, state: 'confirmed' }]);
+    await app.watcher.idle();
+    expect(app.payments(issued)).toMatchObject([{ txid, state: 'confirmed' }]);
   });
 });

@@ -39,8 +39,8 @@ function invent(from: number, { height = 0, shows = true, count = 150 } = {}): L
 }
 
 /** Requests addresses as a shop does, some seconds apart. */
-async function indexesOf(house: Lying, count: number): Promise<number[]> {
-  const { store, watcher, world } = house;
+async function indexesOf(app: Lying, count: number): Promise<number[]> {
+  const { store, watcher, world } = app;
   const indexes: number[] = [];
   for (let asked = 0; asked < count; asked += 1) {
     const issued = await store.write((tx) =>
@@ -67,126 +67,126 @@ describe('S-17 a server that invents a transaction for each address', () => {
     ['in a block, beside an honest server', 2, { height: 50 }],
     ['that it does not show, beside an honest server', 2, { shows: false }],
   ])('P-147 drives no counter further than five of a hundred: %s', async (_, servers, lie) => {
-    const house = await prepareLying({ servers });
-    for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, lie);
-    await house.start();
-    if (servers > 1) await bothLive(house);
+    const app = await prepareLying({ servers });
+    for (const liar of app.liars.slice(0, 1)) liar.lie = invent(0, lie);
+    await app.start();
+    if (servers > 1) await bothLive(app);
     // Later it may be left, because it names unshown payments to issued addresses.
-    expect(house.inUse()).toBe(house.liars[0]);
-    const indexes = await indexesOf(house, 30);
+    expect(app.inUse()).toBe(app.liars[0]);
+    const indexes = await indexesOf(app, 30);
     expect(indexes.at(-1)).toBeLessThanOrEqual(34);
-    expect(house.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
-    const marked = house.store.addressView.foreignUses().filter(({ count }) => count > 0);
+    expect(app.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
+    const marked = app.store.addressView.foreignUses().filter(({ count }) => count > 0);
     expect(marked).toEqual([]);
-    expect(house.watcher.status().soleReporters.get(1)).toBe(house.labels[0]);
+    expect(app.watcher.status().soleReporters.get(1)).toBe(app.labels[0]);
   });
 
   test('P-147 does so together with a second server: none of these is given out', async () => {
-    const house = await prepareLying();
-    for (const liar of house.liars) liar.lie = invent(0);
-    await house.start();
-    await bothLive(house);
-    await house.watcher.idle();
-    expect(house.store.addressView.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
-    expect(await indexesOf(house, 1)).toEqual([40]);
+    const app = await prepareLying();
+    for (const liar of app.liars) liar.lie = invent(0);
+    await app.start();
+    await bothLive(app);
+    await app.watcher.idle();
+    expect(app.store.addressView.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
+    expect(await indexesOf(app, 1)).toEqual([40]);
   });
 
   test('P-146 ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {
-    const house = await prepareLying({ wallet: false, servers: 1 });
-    const { store, watcher, world } = house;
-    for (const liar of house.liars) liar.lie = invent(0, { count: 1_100 });
-    await house.start();
+    const app = await prepareLying({ wallet: false, servers: 1 });
+    const { store, watcher, world } = app;
+    for (const liar of app.liars) liar.lie = invent(0, { count: 1_100 });
+    await app.start();
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
     await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
     expect(watcher.status().walletFault).toContain(
-      `${house.labels[0]} alone names more than 1000 used addresses of wallet 1`,
+      `${app.labels[0]} alone names more than 1000 used addresses of wallet 1`,
     );
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
   });
 
   test('ends no scan for ever: a second server that comes later is asked about what it showed alone', async () => {
-    const house = await prepareLying({ wallet: false });
-    const { store, watcher, world } = house;
-    for (const liar of house.liars.slice(0, 1)) liar.lie = invent(0, { count: 1_200 });
-    const comesBack = house.servers[1]?.inject({
+    const app = await prepareLying({ wallet: false });
+    const { store, watcher, world } = app;
+    for (const liar of app.liars.slice(0, 1)) liar.lie = invent(0, { count: 1_200 });
+    const comesBack = app.servers[1]?.inject({
       ...{ kind: 'error', code: 1, message: 'busy', when: (method) => method === 'server.version' },
     });
-    await house.start();
+    await app.start();
     await store.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
     await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
     comesBack?.();
     for (let minute = 0; minute < 3; minute += 1) await world.advance(60_000);
-    await bothLive(house);
+    await bothLive(app);
     await world.advance(60_000);
     await world.until(() => store.catalog.wallet(1).scannedAt !== null, 'the scan');
     expect(store.catalog.wallet(1).nextIndex).toBe(0);
   });
 
   test('leaves an address that it alone names with what is paid to it', async () => {
-    const house = await prepareLying({ servers: 1 });
-    for (const liar of house.liars) liar.lie = invent(0, { shows: false });
-    await house.start();
-    const [index = 0] = await indexesOf(house, 1);
-    for (const liar of house.liars) liar.lie = undefined;
-    house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
-    await house.minutes(2);
+    const app = await prepareLying({ servers: 1 });
+    for (const liar of app.liars) liar.lie = invent(0, { shows: false });
+    await app.start();
+    const [index = 0] = await indexesOf(app, 1);
+    for (const liar of app.liars) liar.lie = undefined;
+    app.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+    await app.minutes(2);
     const issued = deriveAddress(merchantKey(), 0, index);
-    expect(issued && house.payments(issued)).toMatchObject([{ valueSat: 7_000 }]);
+    expect(issued && app.payments(issued)).toMatchObject([{ valueSat: 7_000 }]);
   });
 });
 
 describe('an address that another program has used', () => {
   test('P-147 in a block is never given out, shown by the only server', async () => {
-    const house = await prepareLying({ servers: 1 });
-    await house.start();
+    const app = await prepareLying({ servers: 1 });
+    await app.start();
     for (let index = 0; index < 12; index += 1) {
-      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+      app.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
     }
-    house.chain.mine();
-    await house.watcher.idle();
-    expect(await indexesOf(house, 2)).toEqual([12, 13]);
-    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
+    app.chain.mine();
+    await app.watcher.idle();
+    expect(await indexesOf(app, 2)).toEqual([12, 13]);
+    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
   });
 
   test('in the mempools of two servers is never given out', async () => {
-    const house = await prepareLying();
-    await house.start();
-    await bothLive(house);
+    const app = await prepareLying();
+    await app.start();
+    await bothLive(app);
     for (let index = 0; index < 12; index += 1) {
-      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+      app.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
     }
-    await house.watcher.idle();
-    expect(await indexesOf(house, 1)).toEqual([12]);
+    await app.watcher.idle();
+    expect(await indexesOf(app, 1)).toEqual([12]);
   });
 
   test('P-147 in the mempool of the only server is left out, and is proven by the next block', async () => {
-    const house = await prepareLying({ servers: 1 });
-    await house.start();
-    house.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
-    await house.watcher.idle();
-    expect(await indexesOf(house, 1)).toEqual([1]);
-    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
-    house.chain.mine();
-    await house.watcher.idle();
-    expect(house.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
+    const app = await prepareLying({ servers: 1 });
+    await app.start();
+    app.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
+    await app.watcher.idle();
+    expect(await indexesOf(app, 1)).toEqual([1]);
+    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
+    app.chain.mine();
+    await app.watcher.idle();
+    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
   });
 });
 
 describe('addresses that are asked about again', () => {
   /** A block marks so many indexes as used, and no server reports them later. */
   async function marked(count: number): Promise<Lying> {
-    const house = await prepareLying();
-    await house.start();
-    await bothLive(house);
+    const app = await prepareLying();
+    await app.start();
+    await bothLive(app);
     for (let index = 0; index < count; index += 1) {
-      house.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
+      app.chain.pay([{ address: addressAt(index), valueSat: 7_000 }]);
     }
-    house.chain.mine();
-    await house.watcher.idle();
-    expect(await indexesOf(house, 1)).toEqual([count]);
-    return house;
+    app.chain.mine();
+    await app.watcher.idle();
+    expect(await indexesOf(app, 1)).toEqual([count]);
+    return app;
   }
 
   async function recheck({ store, watcher, world }: Lying): Promise<void> {
@@ -197,27 +197,27 @@ describe('addresses that are asked about again', () => {
   }
 
   test('stay marked where a second server names what the one in use hides', async () => {
-    const house = await marked(3);
-    house.inUse().lie = ({ method }, message) =>
+    const app = await marked(3);
+    app.inUse().lie = ({ method }, message) =>
       method === getHistory ? { ...message, result: [] } : message;
-    await recheck(house);
-    expect(await indexesOf(house, 1)).toEqual([4]);
-    expect(asksForRecheck(house.store.catalog, 1)).toBe(false);
+    await recheck(app);
+    expect(await indexesOf(app, 1)).toEqual([4]);
+    expect(asksForRecheck(app.store.catalog, 1)).toBe(false);
   });
 
   test('do not wait for one of which no server tells, nor does what is to be watched', async () => {
-    const house = await marked(3);
+    const app = await marked(3);
     const script = (index: number) => deriveAddress(merchantKey(), 0, index)?.scripthash;
-    for (const liar of house.liars) {
+    for (const liar of app.liars) {
       liar.lie = ({ method, params: [of] }, message) => {
         if (method !== getHistory) return message;
         if (of === script(1)) return undefined;
         return [script(0), script(2)].includes(of) ? { ...message, result: [] } : message;
       };
     }
-    await recheck(house);
-    expect(asksForRecheck(house.store.catalog, 1)).toBe(false);
-    expect(house.watcher.status().walletFault).toBeUndefined();
-    expect(await indexesOf(house, 3)).toEqual([0, 2, 4]);
+    await recheck(app);
+    expect(asksForRecheck(app.store.catalog, 1)).toBe(false);
+    expect(app.watcher.status().walletFault).toBeUndefined();
+    expect(await indexesOf(app, 3)).toEqual([0, 2, 4]);
   });
 });

@@ -8,15 +8,15 @@ import { prepareWatching } from '../support/watching.ts';
 afterEach(cleanUp);
 
 test('a lost mempool is asked about over one fresh connection, which is closed after it', async () => {
-  const house = await prepareLying({ servers: 1 });
-  const { world, chain, watcher, liars } = house;
-  await house.start();
-  const issued = await Promise.all(Array.from({ length: 100 }, () => house.issue()));
+  const app = await prepareLying({ servers: 1 });
+  const { world, chain, watcher, liars } = app;
+  await app.start();
+  const issued = await Promise.all(Array.from({ length: 100 }, () => app.issue()));
   await world.advance(2_000);
   await watcher.idle();
   const txid = chain.pay(issued.map(({ address }) => ({ address, valueSat: 7_000 })));
   await watcher.idle();
-  const states = () => new Set(issued.flatMap(house.payments).map(({ state }) => state));
+  const states = () => new Set(issued.flatMap(app.payments).map(({ state }) => state));
   expect(states()).toEqual(new Set(['unconfirmed']));
 
   const accepted = () => liars[0]?.accepted ?? 0;

@@ -113,23 +113,23 @@ describe('P-162 a server that lags', () => {
   });
 
   test('P-164 is used where it is the only one, and that is said', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    house.chain.mine(5);
-    await house.settle();
-    house.server.inject({ kind: 'lag', blocks: 3 });
-    house.server.notifyAll();
-    await house.settle();
-    await house.world.advance(2 * minuteMs);
-    const { electrum, warnings, status } = house.running.health();
-    expect(electrum.server).toBe(house.labels[0]);
+    const app = await openApp();
+    await untilReady(app);
+    app.chain.mine(5);
+    await app.settle();
+    app.server.inject({ kind: 'lag', blocks: 3 });
+    app.server.notifyAll();
+    await app.settle();
+    await app.world.advance(2 * minuteMs);
+    const { electrum, warnings, status } = app.running.health();
+    expect(electrum.server).toBe(app.labels[0]);
     expect([status, ...warnings].join()).toContain(
       'though it is 3 blocks behind: trust is reduced',
     );
-    const address = await house.newAddress();
-    house.pay(address, 5_000);
-    await house.settle();
-    expect(house.statuses(address)).toEqual(['0']);
+    const address = await app.newAddress();
+    app.pay(address, 5_000);
+    await app.settle();
+    expect(app.statuses(address)).toEqual(['0']);
   });
 });
 
@@ -292,64 +292,64 @@ describe('P-165 a server on another branch', () => {
 
 describe('P-122 a heavier branch that forks deeper than 144', () => {
   async function deep(
-    house: TestApp,
+    app: TestApp,
     depth = 150,
   ): Promise<{ address: string; late: string; height: unknown }> {
-    const [address, late] = [await house.newAddress(), await house.newAddress()];
-    house.pay(address, 50_000);
-    await house.settle();
-    house.chain.mine(depth - 1);
-    await house.settle();
-    house.pay(late, 20_000);
-    house.chain.mine(1);
-    await house.settle();
-    const { height } = house.running.health().electrum;
-    house.chain.reorganise(depth, { transactions: 'mempool' });
-    await house.world.until(() => house.running.health().electrum.server === null, 'the halt');
+    const [address, late] = [await app.newAddress(), await app.newAddress()];
+    app.pay(address, 50_000);
+    await app.settle();
+    app.chain.mine(depth - 1);
+    await app.settle();
+    app.pay(late, 20_000);
+    app.chain.mine(1);
+    await app.settle();
+    const { height } = app.running.health().electrum;
+    app.chain.reorganise(depth, { transactions: 'mempool' });
+    await app.world.until(() => app.running.health().electrum.server === null, 'the halt');
     return { address, late, height };
   }
 
   test.each([150, 400])(
     '(%i) is not followed and no lie: nothing is promoted or taken back, and the operator is told',
     async (depth) => {
-      const house = await openApp();
-      await untilReady(house);
-      const { address, late, height } = await deep(house, depth);
-      await house.world.advance(5 * minuteMs);
-      const { electrum, warnings } = house.running.health();
+      const app = await openApp();
+      await untilReady(app);
+      const { address, late, height } = await deep(app, depth);
+      await app.world.advance(5 * minuteMs);
+      const { electrum, warnings } = app.running.health();
       expect(electrum.height).toBe(height);
       expect(electrum.servers[0]).not.toHaveProperty('banned_until');
       expect(warnings.join('\n')).toContain('deeper than 144');
       expect(warnings.join('\n')).toContain('see which chain is right');
-      expect(house.statuses(address)).toEqual(['0', '2']);
-      expect(house.statuses(late)).toEqual(['1']);
+      expect(app.statuses(address)).toEqual(['0', '2']);
+      expect(app.statuses(late)).toEqual(['1']);
       // The same after a restart.
-      await house.stop();
-      await house.start();
-      await house.world.advance(5 * minuteMs);
-      expect(house.running.health().electrum.server).toBeNull();
-      expect(house.running.health().warnings.join('\n')).toContain('deeper than 144');
-      expect(house.callbacks().map(({ status }) => status)).toEqual(['0', '2', '1']);
+      await app.stop();
+      await app.start();
+      await app.world.advance(5 * minuteMs);
+      expect(app.running.health().electrum.server).toBeNull();
+      expect(app.running.health().warnings.join('\n')).toContain('deeper than 144');
+      expect(app.callbacks().map(({ status }) => status)).toEqual(['0', '2', '1']);
     },
   );
 
   test('is followed from its next block on when the operator says so', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const { late, height } = await deep(house);
-    await house.world.turn();
-    const label = house.labels[0] ?? '';
-    const { stdout } = await runCli(['servers', 'follow', label, '--db', house.path]);
+    const app = await openApp();
+    await untilReady(app);
+    const { late, height } = await deep(app);
+    await app.world.turn();
+    const label = app.labels[0] ?? '';
+    const { stdout } = await runCli(['servers', 'follow', label, '--db', app.path]);
     expect(stdout).toContain('paygate follows the chain of block');
-    await house.world.advance(2 * minuteMs);
-    expect(house.running.health().electrum.height).toBe(height);
-    house.chain.mine(2);
-    await house.world.advance(3 * minuteMs);
-    await untilReady(house);
-    const { electrum, warnings } = house.running.health();
-    expect(electrum.height).toBe(house.chain.tipHeight);
+    await app.world.advance(2 * minuteMs);
+    expect(app.running.health().electrum.height).toBe(height);
+    app.chain.mine(2);
+    await app.world.advance(3 * minuteMs);
+    await untilReady(app);
+    const { electrum, warnings } = app.running.health();
+    expect(electrum.height).toBe(app.chain.tipHeight);
     expect(warnings).toEqual([]);
-    expect(house.statuses(late)).toEqual(['1', '2']);
+    expect(app.statuses(late)).toEqual(['1', '2']);
   });
 
   test('goes on with another server on our chain, which ends the alarm once it leads', async () => {
@@ -391,74 +391,74 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
 });
 
 test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
-  const house = await openApp({ store: { confirmations: 4 } });
-  await untilReady(house);
-  const [early, late] = [await house.newAddress(), await house.newAddress()];
-  house.pay(early, 10_000);
-  house.chain.mine(1);
-  await house.settle();
-  expect(house.statuses(early)).toEqual(['1']);
-  house.pay(late, 20_000);
-  await house.settle();
-  const truth = house.server.inject({ kind: 'lie', about: 'merkle' });
-  house.chain.mine(1);
-  await house.world.until(() => house.running.health().electrum.server === null, 'the ban');
+  const app = await openApp({ store: { confirmations: 4 } });
+  await untilReady(app);
+  const [early, late] = [await app.newAddress(), await app.newAddress()];
+  app.pay(early, 10_000);
+  app.chain.mine(1);
+  await app.settle();
+  expect(app.statuses(early)).toEqual(['1']);
+  app.pay(late, 20_000);
+  await app.settle();
+  const truth = app.server.inject({ kind: 'lie', about: 'merkle' });
+  app.chain.mine(1);
+  await app.world.until(() => app.running.health().electrum.server === null, 'the ban');
   // The headers alone would make the first payment final.
-  house.chain.mine(4);
-  const before = house.server.count('server.version');
-  for (let minute = 0; minute < 5; minute += 1) await house.world.advance(minuteMs);
-  expect(house.server.count('server.version')).toBeGreaterThanOrEqual(before + 4);
-  expect(house.statuses(early)).toEqual(['1']);
-  expect(house.statuses(late)).toEqual(['0']);
-  expect(house.running.health().warnings.join('\n')).toContain('has lied');
+  app.chain.mine(4);
+  const before = app.server.count('server.version');
+  for (let minute = 0; minute < 5; minute += 1) await app.world.advance(minuteMs);
+  expect(app.server.count('server.version')).toBeGreaterThanOrEqual(before + 4);
+  expect(app.statuses(early)).toEqual(['1']);
+  expect(app.statuses(late)).toEqual(['0']);
+  expect(app.running.health().warnings.join('\n')).toContain('has lied');
   truth();
-  await house.world.advance(3 * minuteMs);
-  await house.settle();
-  expect(house.statuses(early)).toEqual(['1', '2']);
-  expect(house.statuses(late)).toEqual(['0', '1', '2']);
+  await app.world.advance(3 * minuteMs);
+  await app.settle();
+  expect(app.statuses(early)).toEqual(['1', '2']);
+  expect(app.statuses(late)).toEqual(['0', '1', '2']);
   // The payments waited until the proofs were true, then promoted at once. The ban remains.
-  expect(house.running.health().warnings.join('\n')).not.toContain('has lied');
-  expect(house.running.health().warnings.join('\n')).toContain('is banned until');
+  expect(app.running.health().warnings.join('\n')).not.toContain('has lied');
+  expect(app.running.health().warnings.join('\n')).toContain('is banned until');
 });
 
 test('P-166 a node that is dead behind its server is told of', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const address = await house.newAddress();
-  const alive = house.server.inject({
+  const app = await openApp();
+  await untilReady(app);
+  const address = await app.newAddress();
+  const alive = app.server.inject({
     kind: 'hang',
     when: (method) => method === 'blockchain.transaction.get',
   });
-  house.pay(address, 5_000);
-  await house.world.turn();
-  await house.world.advance(15_000);
-  expect(house.running.health().warnings.join('\n')).toContain(
+  app.pay(address, 5_000);
+  await app.world.turn();
+  await app.world.advance(15_000);
+  expect(app.running.health().warnings.join('\n')).toContain(
     '1 address(es) could not be worked up',
   );
   alive();
-  await house.world.advance(2 * minuteMs);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
-  expect(house.running.health().warnings).toEqual([]);
+  await app.world.advance(2 * minuteMs);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
+  expect(app.running.health().warnings).toEqual([]);
 });
 
 test('P-166 a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
-  const house = await openApp({ servers: 2 });
-  await untilReady(house);
-  const first = house.running.health().electrum.server;
-  const address = await house.newAddress();
-  house.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
-  house.pay(address, 5_000);
-  await house.world.turn();
-  await house.world.advance(10_000);
-  await house.world.until(() => house.statuses(address).length > 0, 'the other server');
-  expect(house.statuses(address)).toEqual(['0']);
-  expect(house.running.health().electrum.server).toBe(first);
-  house.pay(address, 6_000);
-  await house.world.turn();
-  await house.world.advance(10_000);
-  await house.world.until(() => house.statuses(address).length > 1, 'the other server again');
-  expect(house.running.health().electrum.server).not.toBe(first);
+  const app = await openApp({ servers: 2 });
+  await untilReady(app);
+  const first = app.running.health().electrum.server;
+  const address = await app.newAddress();
+  app.inUse().inject({ kind: 'hang', when: (method) => method === 'blockchain.transaction.get' });
+  app.pay(address, 5_000);
+  await app.world.turn();
+  await app.world.advance(10_000);
+  await app.world.until(() => app.statuses(address).length > 0, 'the other server');
+  expect(app.statuses(address)).toEqual(['0']);
+  expect(app.running.health().electrum.server).toBe(first);
+  app.pay(address, 6_000);
+  await app.world.turn();
+  await app.world.advance(10_000);
+  await app.world.until(() => app.statuses(address).length > 1, 'the other server again');
+  expect(app.running.health().electrum.server).not.toBe(first);
 });
 
 test('P-171 a changed certificate is told of, with the command that accepts it', async () => {
@@ -526,38 +526,38 @@ test('a block that the disk refuses to keep is no fault of its server, and is ke
 });
 
 describe('paygate servers list', () => {
-  const list = async (house: TestApp, ...more: string[]): Promise<string> => {
-    const { stdout } = await runCli(['servers', 'list', '--db', house.path, ...more]);
+  const list = async (app: TestApp, ...more: string[]): Promise<string> => {
+    const { stdout } = await runCli(['servers', 'list', '--db', app.path, ...more]);
     return stdout;
   };
 
   test('shows height, latency, protocol and ban of each while serve runs', async () => {
-    const house = await openApp({ servers: 2 });
-    await untilReady(house);
-    const [used, liar] = [house.running.health().electrum.server, house.inUse()];
+    const app = await openApp({ servers: 2 });
+    await untilReady(app);
+    const [used, liar] = [app.running.health().electrum.server, app.inUse()];
     liar.inject({ kind: 'lie', about: 'header-work' });
-    house.chain.mine(1);
-    await house.world.until(() => house.running.health().electrum.server !== used, 'the ban');
-    await untilReady(house);
-    const listen = `127.0.0.1:${house.port}`;
-    const lines = (await list(house, '--listen', listen)).split('\n');
+    app.chain.mine(1);
+    await app.world.until(() => app.running.health().electrum.server !== used, 'the ban');
+    await untilReady(app);
+    const listen = `127.0.0.1:${app.port}`;
+    const lines = (await list(app, '--listen', listen)).split('\n');
     expect(lines[0]).toMatch(/server +state +height +latency +protocol +certificate +problem/);
     const lineOf = (label: string) => lines.find((line) => line.startsWith(`${label} `));
     expect(lineOf(used ?? '')).toMatch(/banned .*banned until .*meet its target/);
-    const other = house.labels.find((label) => label !== used) ?? '';
+    const other = app.labels.find((label) => label !== used) ?? '';
     expect(lineOf(other)).toMatch(/live +111 +\d+ ms +1\.6/);
   });
 
   test('shows what the file remembers where no serve runs', async () => {
-    const house = await openApp();
+    const app = await openApp();
     const sha256 = 'cd'.repeat(32);
-    await house.withStore(async ({ servers }) => {
+    await app.withStore(async ({ servers }) => {
       await servers.learn('ssl://one.example:50002', { kind: 'pinned', sha256 }, 0);
       const until = Date.now() + hourMs;
       await servers.setBan('ssl://two.example:50002', { until, reason: 'it lied' }, 0);
     });
-    await house.stop();
-    const { servers } = JSON.parse(await list(house, '--json', '--listen', '127.0.0.1:1'));
+    await app.stop();
+    const { servers } = JSON.parse(await list(app, '--json', '--listen', '127.0.0.1:1'));
     expect(servers).toMatchObject([
       { server: 'ssl://one.example:50002', state: 'remembered', pin: sha256 },
       { server: 'ssl://two.example:50002', ban_reason: 'it lied' },
@@ -566,18 +566,18 @@ describe('paygate servers list', () => {
 });
 
 test('a clean stop is no loss of servers: nothing is warned of', async () => {
-  const house = await openApp({ servers: 2 });
-  await untilReady(house);
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  house.pay(await house.newAddress(), 5_000);
-  await house.stop();
+  const app = await openApp({ servers: 2 });
+  await untilReady(app);
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  app.pay(await app.newAddress(), 5_000);
+  await app.stop();
   // The same in the middle of connecting, following the chain and subscribing.
   for (let turns = 0; turns < 8; turns += 1) {
-    await house.start();
-    for (let turn = 0; turn < turns; turn += 1) await house.world.turn();
-    await house.stop();
+    await app.start();
+    for (let turn = 0; turn < turns; turn += 1) await app.world.turn();
+    await app.stop();
   }
-  const troubles = house.world.logs.filter(({ level }) => level === 'warn' || level === 'error');
+  const troubles = app.world.logs.filter(({ level }) => level === 'warn' || level === 'error');
   expect(troubles).toEqual([]);
 });

@@ -15,8 +15,8 @@ test.each([
   ['servers that are left in turns', 2, 15],
   ['one that is spent while another has nothing to do', 1, 2],
 ])('P-143 payments to other addresses do not wait for %s', async (_, count, soonMinutes) => {
-  const house = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
-  const { world, watcher, chain, liars } = house;
+  const app = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
+  const { world, watcher, chain, liars } = app;
   const pass = async (seconds: number) => {
     for (let gone = 0; gone < seconds; gone += 1) {
       await world.advance(1_000);
@@ -28,10 +28,10 @@ test.each([
   await world.until(() => watcher.status().caughtUp, 'the watcher to catch up');
   const pay = (...to: readonly IssuedAddress[]) =>
     chain.pay(to.map(({ address }) => ({ address, valueSat: 7_000 })));
-  const long = await Promise.all(Array.from({ length: 3 }, () => house.issue()));
-  const others = await Promise.all(Array.from({ length: 10 }, () => house.issue()));
+  const long = await Promise.all(Array.from({ length: 3 }, () => app.issue()));
+  const others = await Promise.all(Array.from({ length: 10 }, () => app.issue()));
   await pass(10);
-  for (const liar of count === 1 ? [house.inUse()] : liars) {
+  for (const liar of count === 1 ? [app.inUse()] : liars) {
     liar.lie = ({ method, params: [of] }, answer) => {
       const isLong = long.some(({ scripthash }) => scripthash === of);
       return method === 'blockchain.scripthash.get_history' && isLong
@@ -52,7 +52,7 @@ test.each([
       await pass(20);
     }
     for (const [each, paidAt] of owed) {
-      if (house.payments(each).length === 0) continue;
+      if (app.payments(each).length === 0) continue;
       lateness.push(minute - paidAt);
       owed.delete(each);
     }

@@ -25,8 +25,8 @@ test.each([
   // The first time, the other request may have ended the connection.
   { name: 'that names its request last', servers: 2, tell: idLast, losses: 4 },
 ])('P-154 a history too long, $name, $servers server(s)', async ({ servers, tell, losses }) => {
-  const house = await prepareLying({ servers });
-  const { world, watcher, liars } = house;
+  const app = await prepareLying({ servers });
+  const { world, watcher, liars } = app;
   const lost = () =>
     world.logs.filter(
       ({ message, fields }) =>
@@ -34,16 +34,16 @@ test.each([
     ).length;
   const asked = () => [...scripts].filter((each) => each === flooded.scripthash).length;
   const scripts: unknown[] = [];
-  await house.start();
+  await app.start();
   await world.until(() => watcher.status().servers.every(({ state }) => state === 'live'), 'all');
-  const [flooded, other] = [await house.issue(), await house.issue()];
+  const [flooded, other] = [await app.issue(), await app.issue()];
   const flood: Lie = ({ method, params: [of] }, message) => {
     if (method !== getHistory) return message;
     scripts.push(of);
     return of === flooded.scripthash ? tell(message) : message;
   };
   for (const liar of liars) liar.lie = flood;
-  house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 1_000 })));
+  app.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 1_000 })));
   for (let count = 1; count <= losses; count += 1) {
     await world.until(() => lost() >= count, `loss ${count}`);
     // At a whole second of the clock.
@@ -51,12 +51,12 @@ test.each([
   }
   await world.until(() => watcher.status().caughtUp, 'a session anew');
   await watcher.idle();
-  expect(house.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
+  expect(app.payments(other)).toMatchObject([{ state: 'unconfirmed' }]);
 
-  house.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 2_000 })));
+  app.chain.pay([flooded, other].map(({ address }) => ({ address, valueSat: 2_000 })));
   await watcher.idle();
-  expect(house.payments(other)).toHaveLength(2);
-  await house.minutes(30);
+  expect(app.payments(other)).toHaveLength(2);
+  await app.minutes(30);
   expect(lost()).toBe(losses);
   expect(asked()).toBe(losses);
   const reason = expect.stringContaining('a history of more than 9 MB');
@@ -64,7 +64,7 @@ test.each([
   // A day later the history may fit: at another server, or with longer responses.
   for (const liar of liars) liar.lie = undefined;
   for (let hour = 0; hour < 24; hour += 1) await world.advance(3_600_000);
-  await house.minutes(11);
-  expect(house.payments(flooded)).toHaveLength(2);
+  await app.minutes(11);
+  expect(app.payments(flooded)).toHaveLength(2);
   expect(watcher.status().failures).toEqual([]);
 });

@@ -12,74 +12,74 @@ afterEach(closeApps);
 const minuteMs = 60_000;
 const warnings = ({ running: app }: TestApp): readonly string[] => app.health().warnings;
 
-async function issue(house: TestApp, count: number): Promise<string[]> {
+async function issue(app: TestApp, count: number): Promise<string[]> {
   const issued = [];
-  while (issued.length < count) issued.push(await house.newAddress());
+  while (issued.length < count) issued.push(await app.newAddress());
   return issued;
 }
 
 /** Pays an address and waits until it is known. */
-async function pay(house: TestApp, address = ''): Promise<void> {
-  house.pay(address, 5_000);
-  await house.settle();
+async function pay(app: TestApp, address = ''): Promise<void> {
+  app.pay(address, 5_000);
+  await app.settle();
   // The lookup of all addresses is cached for ten minutes.
-  await house.world.advance(10 * minuteMs);
-  await house.settle();
+  await app.world.advance(10 * minuteMs);
+  await app.settle();
 }
 
 test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const issued = await issue(house, 14);
-  expect(warnings(house)).toEqual([]);
-  issued.push(await house.newAddress());
-  expect(house.running.health().status).toBe('degraded');
-  expect(warnings(house)).toEqual([
+  const app = await openApp();
+  await untilReady(app);
+  const issued = await issue(app, 14);
+  expect(warnings(app)).toEqual([]);
+  issued.push(await app.newAddress());
+  expect(app.running.health().status).toBe('degraded');
+  expect(warnings(app)).toEqual([
     "wallet 1 has given out 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
   ]);
   // It warns, and goes on issuing.
-  issued.push(...(await issue(house, 6)));
-  expect(warnings(house).join()).toContain('21 addresses since the last paid one');
-  expect(warnings(house).join()).toContain('--wallet-gap 60');
-  await pay(house, issued[10]);
-  expect(warnings(house)).toEqual([]);
+  issued.push(...(await issue(app, 6)));
+  expect(warnings(app).join()).toContain('21 addresses since the last paid one');
+  expect(warnings(app).join()).toContain('--wallet-gap 60');
+  await pay(app, issued[10]);
+  expect(warnings(app)).toEqual([]);
 });
 
 test('the unpaid addresses of a wallet are counted at most every 5 seconds, and after each issued one', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const [paid = ''] = await issue(house, 15);
+  const app = await openApp();
+  await untilReady(app);
+  const [paid = ''] = await issue(app, 15);
   const told = '15 addresses since the last paid one';
-  expect(warnings(house).join()).toContain(told);
-  house.pay(paid, 5_000);
-  await house.settle();
-  expect(warnings(house).join()).toContain(told);
-  await house.world.advance(5_000);
-  expect(warnings(house)).toEqual([]);
+  expect(warnings(app).join()).toContain(told);
+  app.pay(paid, 5_000);
+  await app.settle();
+  expect(warnings(app).join()).toContain(told);
+  await app.world.advance(5_000);
+  expect(warnings(app)).toEqual([]);
 
-  await issue(house, 1);
-  expect(warnings(house).join()).toContain(told);
+  await issue(app, 1);
+  expect(warnings(app).join()).toContain(told);
 });
 
 test('P-27 P-108 money beyond the gap limit stays worth a warning after it has come', async () => {
-  const house = await openApp();
-  await untilReady(house);
-  const issued = await issue(house, 21);
-  await pay(house, issued[20]);
-  expect(warnings(house).join()).toContain('has 20 unpaid addresses before a paid one');
-  expect(warnings(house).join()).toContain('--wallet-gap 60');
-  await pay(house, issued[5]);
-  expect(warnings(house)).toEqual([]);
+  const app = await openApp();
+  await untilReady(app);
+  const issued = await issue(app, 21);
+  await pay(app, issued[20]);
+  expect(warnings(app).join()).toContain('has 20 unpaid addresses before a paid one');
+  expect(warnings(app).join()).toContain('--wallet-gap 60');
+  await pay(app, issued[5]);
+  expect(warnings(app)).toEqual([]);
 });
 
 test('a larger --wallet-gap warns later, and plugins see it', async () => {
-  const house = await openApp({ config: { walletGap: 60 } });
-  await untilReady(house);
-  const issued = await issue(house, 54);
-  expect(warnings(house)).toEqual([]);
-  await pay(house, issued[53]);
-  expect(warnings(house)).toEqual([]);
-  const { body } = await house.ask('/api/v2/wallets/1');
+  const app = await openApp({ config: { walletGap: 60 } });
+  await untilReady(app);
+  const issued = await issue(app, 54);
+  expect(warnings(app)).toEqual([]);
+  await pay(app, issued[53]);
+  expect(warnings(app)).toEqual([]);
+  const { body } = await app.ask('/api/v2/wallets/1');
   expect(body.data.gap_limit).toBe(60);
 });
 
@@ -104,69 +104,69 @@ test('what was used before paygate, and where the operator begins, is no gap', a
 
 test('a shop that cannot be reached is named by its host, with what waits, until it is back', async () => {
   const shop = await startReceiver();
-  const house = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
-  await untilReady(house);
+  const app = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  await untilReady(app);
   const host = new URL(shop.origin).host;
   await shop.close();
-  for (const address of await issue(house, 6)) house.pay(address, 5_000);
-  await house.settle();
+  for (const address of await issue(app, 6)) app.pay(address, 5_000);
+  await app.settle();
   for (let failures = 1; failures < 6; failures += 1) {
-    await house.world.advance(minuteMs);
-    await house.settle();
+    await app.world.advance(minuteMs);
+    await app.settle();
   }
-  const [warning = ''] = warnings(house);
+  const [warning = ''] = warnings(app);
   expect(warning).toBe(
     `${host} cannot be reached: 6 callback(s) wait for it, and one a minute goes out to see`,
   );
-  await house.withStore(({ catalog, database }) =>
+  await app.withStore(({ catalog, database }) =>
     database.write((tx) =>
-      catalog.changeStore(tx, 1, { callbackUrl: `${house.receiver.origin}/cb` }),
+      catalog.changeStore(tx, 1, { callbackUrl: `${app.receiver.origin}/cb` }),
     ),
   );
-  expect(warnings(house)).toEqual([]);
+  expect(warnings(app)).toEqual([]);
 });
 
 test('P-14 an unlisted proxy is reported once for all its clients, without the values of its headers', async () => {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const from = (client: string) =>
-    house.ask('/api/new_address', { headers: { 'X-Forwarded-For': client } });
+    app.ask('/api/new_address', { headers: { 'X-Forwarded-For': client } });
   await from('198.51.100.7');
   await from('</script>, 198.51.100.8');
-  expect(warnings(house)).toEqual([
+  expect(warnings(app)).toEqual([
     '127.0.0.1 sends X-Forwarded-For and is not in --trusted-proxy: all clients behind it count as one. ' +
       'If it is your proxy, start serve with --trusted-proxy 127.0.0.1',
   ]);
-  const said = house.world.logs.filter(({ message }) => message.startsWith('X-Forwarded-For'));
+  const said = app.world.logs.filter(({ message }) => message.startsWith('X-Forwarded-For'));
   expect(said).toMatchObject([{ fields: { peer: '127.0.0.1' } }]);
-  await house.world.advance(60 * minuteMs);
-  expect(warnings(house)).toEqual([]);
+  await app.world.advance(60 * minuteMs);
+  expect(warnings(app)).toEqual([]);
 });
 
 test('a peer from the internet counts as a proxy when it brings a valid key', async () => {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const come = async (remoteAddress: string, key: string) => {
     const headers = { 'X-Forwarded-For': '127.0.0.1', Authorization: `Bearer ${key}` };
     const request = new Request('http://localhost/api/new_address', { headers });
-    const { status } = await house.running.fetch(request, {
+    const { status } = await app.running.fetch(request, {
       incoming: { socket: { remoteAddress } },
     });
     return status;
   };
   expect(await come('203.0.113.5', 'guessed')).toBe(401);
-  expect(warnings(house)).toEqual([]);
-  expect(await come('203.0.113.5', house.apiKey)).toBe(200);
-  expect(warnings(house)).toEqual([
+  expect(warnings(app)).toEqual([]);
+  expect(await come('203.0.113.5', app.apiKey)).toBe(200);
+  expect(warnings(app)).toEqual([
     expect.stringMatching(/^203\.0\.113\.5 sends X-Forwarded-For and is not in --trusted-proxy/),
   ]);
   expect(await come('172.18.0.1', 'guessed')).toBe(401);
-  expect(warnings(house)).toHaveLength(2);
+  expect(warnings(app)).toHaveLength(2);
 });
 
 test('a listed proxy is none to warn of', async () => {
-  const house = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
-  await untilReady(house);
-  await house.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
-  expect(warnings(house)).toEqual([]);
+  const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+  await untilReady(app);
+  await app.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
+  expect(warnings(app)).toEqual([]);
 });

@@ -10,8 +10,8 @@ afterEach(closeApps);
 
 const config = { metricsListen: { host: '127.0.0.1', port: 0 } };
 
-async function scrape(house: TestApp): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${house.metricsPort}/metrics`);
+async function scrape(app: TestApp): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${app.metricsPort}/metrics`);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4');
   return response.text();
@@ -24,11 +24,11 @@ function value(text: string, name: string): number | undefined {
 }
 
 test('payments and callbacks by state, latency, servers, the loop and the memory', async () => {
-  const house = await openApp({ config });
-  await untilReady(house);
-  const [label = ''] = house.labels;
+  const app = await openApp({ config });
+  await untilReady(app);
+  const [label = ''] = app.labels;
   const server = label.replace('tcp://', '');
-  const before = await scrape(house);
+  const before = await scrape(app);
   expect(value(before, 'paygate_payments{state="unconfirmed"}')).toBeUndefined();
   expect(value(before, `paygate_electrum_height_blocks{server="${server}"}`)).toBe(110);
   expect(value(before, `paygate_electrum_up{server="${server}"}`)).toBe(1);
@@ -38,19 +38,19 @@ test('payments and callbacks by state, latency, servers, the loop and the memory
   expect(value(before, 'process_resident_memory_bytes')).toBeGreaterThan(1e6);
   expect(value(before, 'nodejs_eventloop_lag_p99_seconds')).toBeDefined();
 
-  house.pay(await house.newAddress(), 5_000);
-  house.receiver.script({ status: 500 });
-  await house.settle();
-  const unconfirmed = await scrape(house);
+  app.pay(await app.newAddress(), 5_000);
+  app.receiver.script({ status: 500 });
+  await app.settle();
+  const unconfirmed = await scrape(app);
   expect(value(unconfirmed, 'paygate_payments{state="unconfirmed"}')).toBe(1);
   expect(value(unconfirmed, 'paygate_callbacks{state="owed"}')).toBe(1);
   expect(value(unconfirmed, 'paygate_callback_attempt_seconds_count{outcome="status"}')).toBe(1);
   expect(value(unconfirmed, 'paygate_callback_delivery_seconds_count')).toBe(0);
 
-  await house.world.advance(10_000);
-  house.chain.mine();
-  await house.settle();
-  const mined = await scrape(house);
+  await app.world.advance(10_000);
+  app.chain.mine();
+  await app.settle();
+  const mined = await scrape(app);
   expect(value(mined, 'paygate_payments{state="unconfirmed"}')).toBe(0);
   expect(value(mined, 'paygate_payments{state="confirming"}')).toBe(1);
   expect(value(mined, 'paygate_callbacks{state="owed"}')).toBe(0);
@@ -60,38 +60,28 @@ test('payments and callbacks by state, latency, servers, the loop and the memory
   expect(value(mined, 'paygate_callback_delivery_seconds_bucket{le="10"}')).toBe(2);
 
   // A start counts the same as the commits did.
-  await house.stop();
-  await house.start();
-  const again = await scrape(house);
+  await app.stop();
+  await app.start();
+  const again = await scrape(app);
   expect(value(again, 'paygate_payments{state="confirming"}')).toBe(1);
   expect(value(again, 'paygate_callbacks{state="done"}')).toBe(2);
 });
 
 test('no label holds an address, a transaction, a URL or a secret', async () => {
-  const house = await openApp({ config });
-  await untilReady(house);
-  const address = await house.newAddress();
-  const txid = house.pay(address, 5_000);
-  await house.settle();
-  const text = await scrape(house);
-  const secrets = [
-    address,
-    txid,
-    house.apiKey,
-    's3cr3t',
-    '://',
-    'bcrt1',
-    'tpub',
-    'whsec',
-    house.path,
-  ];
+  const app = await openApp({ config });
+  await untilReady(app);
+  const address = await app.newAddress();
+  const txid = app.pay(address, 5_000);
+  await app.settle();
+  const text = await scrape(app);
+  const secrets = [address, txid, app.apiKey, 's3cr3t', '://', 'bcrt1', 'tpub', 'whsec', app.path];
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
 test('S-33 it answers on its own listener only, and only if that is set', async () => {
-  const house = await openApp({ config });
-  expect((await house.ask('/metrics')).status).toBe(404);
-  const door = `http://127.0.0.1:${house.metricsPort}`;
+  const app = await openApp({ config });
+  expect((await app.ask('/metrics')).status).toBe(404);
+  const door = `http://127.0.0.1:${app.metricsPort}`;
   for (const path of ['/api/new_address', '/dashboard', '/healthz', '/']) {
     expect((await fetch(`${door}${path}`)).status).toBe(404);
   }
@@ -104,11 +94,11 @@ test('S-33 it answers on its own listener only, and only if that is set', async 
 });
 
 test('the dashboard of packaging/grafana asks for nothing that is not there', async () => {
-  const house = await openApp({ config });
-  await untilReady(house);
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  const text = await scrape(house);
+  const app = await openApp({ config });
+  await untilReady(app);
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  const text = await scrape(app);
   const dashboard = readFileSync('packaging/grafana/paygate.json', 'utf8');
   const asked = new Set(dashboard.match(/\b(?:paygate|process|nodejs)_[a-z0-9_]+(?=\{)/g));
   expect(asked.size).toBeGreaterThan(15);
@@ -116,8 +106,8 @@ test('the dashboard of packaging/grafana asks for nothing that is not there', as
 });
 
 test('a scrape reads indexes and never a table', async () => {
-  const house = await openApp({ config });
-  const plans = await house.withStore(async ({ outbox, database }) => {
+  const app = await openApp({ config });
+  const plans = await app.withStore(async ({ outbox, database }) => {
     expect(outbox.depths(10)).toEqual({ owed: 0, exhausted: 0, done: 0 });
     const statements = [
       "select 1 from callbacks c where c.state = 'owed' limit 10",
@@ -134,14 +124,14 @@ test('a scrape reads indexes and never a table', async () => {
 
 test('their listener belongs to paygate: no callback goes there', async () => {
   const port = await freePort();
-  const house = await openApp({
+  const app = await openApp({
     config: { metricsListen: { host: '127.0.0.1', port } },
     store: { callbackUrl: `http://127.0.0.1:${port}/metrics` },
   });
-  await untilReady(house);
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
-  const row = await house.withStore(async ({ outbox }) => outbox.callback(1));
+  await untilReady(app);
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  const row = await app.withStore(async ({ outbox }) => outbox.callback(1));
   expect(row).toMatchObject({
     state: 'owed',
     outcome: 'refused',

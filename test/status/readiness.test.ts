@@ -11,8 +11,8 @@ afterEach(closeApps);
 const minuteMs = 60_000;
 const ready = { status: 200, ready: true, reasons: [] };
 
-async function readiness(house: TestApp) {
-  const { status, body, headers } = await house.ask('/readyz');
+async function readiness(app: TestApp) {
+  const { status, body, headers } = await app.ask('/readyz');
   expect(headers.get('cache-control')).toBe('no-store');
   return { status, ...body };
 }
@@ -20,69 +20,69 @@ async function readiness(house: TestApp) {
 test('not before a wallet is scanned; one that waits does not hold up another', async () => {
   // No server listens there.
   const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
-  const house = await openApp({ config: { electrum } });
-  expect(await readiness(house)).toEqual({
+  const app = await openApp({ config: { electrum } });
+  expect(await readiness(app)).toEqual({
     status: 503,
     ready: false,
     reasons: ['no address is issued: every wallet waits for a scan of the chain'],
   });
-  await house.addStore({ key: merchantKey(2), startIndex: 0 });
-  expect(await readiness(house)).toEqual(ready);
-  expect((await house.ask('/healthz')).body.status).toBe('degraded');
+  await app.addStore({ key: merchantKey(2), startIndex: 0 });
+  expect(await readiness(app)).toEqual(ready);
+  expect((await app.ask('/healthz')).body.status).toBe('degraded');
 });
 
 test('not while none of the shops that wait for a callback can be reached', async () => {
   const shop = await startReceiver();
-  const house = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
-  await untilReady(house);
-  expect(await readiness(house)).toEqual(ready);
+  const app = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
+  await untilReady(app);
+  expect(await readiness(app)).toEqual(ready);
   const { port } = shop;
   await shop.close();
-  house.pay(await house.newAddress(), 5_000);
-  await house.settle();
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
   for (let failures = 1; failures < 6; failures += 1) {
-    await house.world.advance(minuteMs);
-    await house.settle();
+    await app.world.advance(minuteMs);
+    await app.settle();
   }
   const reasons = [
     'callbacks do not leave: none of the shops with pending callbacks can be reached',
   ];
-  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
+  expect(await readiness(app)).toEqual({ status: 503, ready: false, reasons });
 
   const back = await startReceiver({ port });
-  await house.world.advance(10 * minuteMs);
-  await house.settle();
+  await app.world.advance(10 * minuteMs);
+  await app.settle();
   expect(back.requests).toHaveLength(1);
-  expect(await readiness(house)).toEqual(ready);
+  expect(await readiness(app)).toEqual(ready);
   await back.close();
 });
 
 test('not while a server does not show the transaction that a history names', async () => {
-  const house = await openApp();
-  await untilReady(house);
+  const app = await openApp();
+  await untilReady(app);
   const when = (method: string) => method === 'blockchain.transaction.get';
-  const end = house.server.inject({ kind: 'error', code: 2, message: 'no txindex', when });
-  const address = await house.newAddress();
-  house.pay(address, 5_000);
-  await house.settle();
+  const end = app.server.inject({ kind: 'error', code: 2, message: 'no txindex', when });
+  const address = await app.newAddress();
+  app.pay(address, 5_000);
+  await app.settle();
   // It may appear a moment later.
-  expect(await readiness(house)).toEqual(ready);
-  await house.world.advance(minuteMs);
-  await house.settle();
+  expect(await readiness(app)).toEqual(ready);
+  await app.world.advance(minuteMs);
+  await app.settle();
   const fault = 'the server refused blockchain.transaction.get: no txindex (2)';
-  const reasons = [`payments are not reported to shops: ${house.labels[0]}: ${fault}`];
-  expect(await readiness(house)).toEqual({ status: 503, ready: false, reasons });
-  expect(house.world.logs).toContainEqual({
+  const reasons = [`payments are not reported to shops: ${app.labels[0]}: ${fault}`];
+  expect(await readiness(app)).toEqual({ status: 503, ready: false, reasons });
+  expect(app.world.logs).toContainEqual({
     level: 'warn',
     message: 'a transaction that a history names is not shown',
-    fields: expect.objectContaining({ server: house.labels[0], reason: fault }),
+    fields: expect.objectContaining({ server: app.labels[0], reason: fault }),
   });
   end();
-  await house.world.advance(minuteMs);
-  await house.settle();
-  expect(house.statuses(address)).toEqual(['0']);
-  expect(await readiness(house)).toEqual(ready);
-  expect((await house.ask('/healthz')).body.warnings).toEqual([]);
+  await app.world.advance(minuteMs);
+  await app.settle();
+  expect(app.statuses(address)).toEqual(['0']);
+  expect(await readiness(app)).toEqual(ready);
+  expect((await app.ask('/healthz')).body.warnings).toEqual([]);
 });
 
 test('not on a full disk, nor while the queue fails', () => {

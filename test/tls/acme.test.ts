@@ -50,19 +50,19 @@ const openWith = ({ httpPort, directory, ca }: Given, startAt = Date.now()): Pro
 
 const logged = ({ world }: TestApp, words: string) =>
   world.logs.filter(({ message }) => message.includes(words));
-const fetched = (house: TestApp) => logged(house, 'a new certificate is in use');
-const failed = (house: TestApp) => logged(house, 'no certificate from the authority');
+const fetched = (app: TestApp) => logged(app, 'a new certificate is in use');
+const failed = (app: TestApp) => logged(app, 'no certificate from the authority');
 const warnings = ({ running: app }: TestApp) =>
   app.health().warnings.filter((each) => each.includes('certificate'));
 /** Up to the very tick: the clock does not go on while what it starts is on its way. */
 const untilTick = ({ world }: TestApp) => world.advance(minuteMs - (world.now() % minuteMs));
-async function untilFetched(house: TestApp, count = 1): Promise<void> {
-  const isOver = () => fetched(house).length === count || failed(house).length > 0;
-  await house.world.until(isOver, 'a certificate');
-  expect(failed(house)).toEqual([]);
+async function untilFetched(app: TestApp, count = 1): Promise<void> {
+  const isOver = () => fetched(app).length === count || failed(app).length > 0;
+  await app.world.until(isOver, 'a certificate');
+  expect(failed(app)).toEqual([]);
 }
-const untilFailed = (house: TestApp, count: number) =>
-  house.world.until(() => failed(house).length === count, 'a failure');
+const untilFailed = (app: TestApp, count: number) =>
+  app.world.until(() => failed(app).length === count, 'a failure');
 const kept = ({ path }: TestApp) => join(dirname(path), 'acme');
 
 /** Validated by the authority's root alone. */
@@ -79,66 +79,66 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
   async function openBoth(options: { readonly lifetimeSeconds?: number } = {}) {
     const httpPort = await freePort();
     const authority = await startPebble(path, { httpPort, ...options });
-    const house = await openWith({ httpPort, ...authority });
-    return { house, authority, httpPort };
+    const app = await openWith({ httpPort, ...authority });
+    return { app, authority, httpPort };
   }
 
   test('a certificate is ordered, used, and readable by paygate only', async () => {
-    const { house, authority } = await openBoth();
-    expect(warnings(house)).toEqual(['there is no HTTPS certificate yet']);
-    await expect(shown(house, authority)).rejects.toThrow();
-    await untilFetched(house);
-    expect((await shown(house, authority)).status).toBe(200);
-    expect(warnings(house)).toEqual([]);
-    const folder = kept(house);
+    const { app, authority } = await openBoth();
+    expect(warnings(app)).toEqual(['there is no HTTPS certificate yet']);
+    await expect(shown(app, authority)).rejects.toThrow();
+    await untilFetched(app);
+    expect((await shown(app, authority)).status).toBe(200);
+    expect(warnings(app)).toEqual([]);
+    const folder = kept(app);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     const files = readdirSync(folder).sort();
     expect(files).toEqual(['account.pem', 'certificate.json', 'last-try']);
     for (const name of files) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-    expect(JSON.stringify(house.world.logs)).not.toContain('PRIVATE');
+    expect(JSON.stringify(app.world.logs)).not.toContain('PRIVATE');
   });
 
   test('the next start orders nothing', async () => {
-    const { house, authority } = await openBoth();
-    await untilFetched(house);
-    const { sha256 } = await shown(house, authority);
+    const { app, authority } = await openBoth();
+    await untilFetched(app);
+    const { sha256 } = await shown(app, authority);
     const root = await authority.root();
-    await house.stop();
+    await app.stop();
     await authority.stop();
-    await house.start();
-    await house.world.advance(5 * minuteMs);
-    const { port } = house;
+    await app.start();
+    await app.world.advance(5 * minuteMs);
+    const { port } = app;
     const again = await askByTls({ port, path: '/healthz', ca: root, servername: domain });
     expect(again.sha256).toBe(sha256);
-    expect([failed(house), warnings(house)]).toEqual([[], []]);
+    expect([failed(app), warnings(app)]).toEqual([[], []]);
   });
 
   test('it is renewed when a third of its life is left, by the same account', async () => {
-    const { house, authority } = await openBoth();
-    await untilFetched(house);
-    const before = await shown(house, authority);
-    const account = readFileSync(join(kept(house), 'account.pem'), 'utf8');
-    house.world.jumpWallClock(59 * dayMs);
-    await house.world.advance(2 * minuteMs);
-    expect(fetched(house)).toHaveLength(1);
-    house.world.jumpWallClock(1.1 * dayMs);
-    await untilTick(house);
-    await untilFetched(house, 2);
-    expect((await shown(house, authority)).sha256).not.toBe(before.sha256);
-    expect(readFileSync(join(kept(house), 'account.pem'), 'utf8')).toBe(account);
+    const { app, authority } = await openBoth();
+    await untilFetched(app);
+    const before = await shown(app, authority);
+    const account = readFileSync(join(kept(app), 'account.pem'), 'utf8');
+    app.world.jumpWallClock(59 * dayMs);
+    await app.world.advance(2 * minuteMs);
+    expect(fetched(app)).toHaveLength(1);
+    app.world.jumpWallClock(1.1 * dayMs);
+    await untilTick(app);
+    await untilFetched(app, 2);
+    expect((await shown(app, authority)).sha256).not.toBe(before.sha256);
+    expect(readFileSync(join(kept(app), 'account.pem'), 'utf8')).toBe(account);
   });
 
   test('S-21 while renewal fails the old one stays, and /healthz warns', async () => {
-    const { house, authority } = await openBoth();
-    await untilFetched(house);
-    const before = await shown(house, authority);
+    const { app, authority } = await openBoth();
+    await untilFetched(app);
+    const before = await shown(app, authority);
     const root = await authority.root();
     await authority.stop();
-    house.world.jumpWallClock(61 * dayMs);
-    await untilTick(house);
-    await untilFailed(house, 1);
+    app.world.jumpWallClock(61 * dayMs);
+    await untilTick(app);
+    await untilFailed(app, 1);
     const again = await askByTls({
-      port: house.port,
+      port: app.port,
       path: '/healthz',
       ca: root,
       servername: domain,
@@ -147,36 +147,36 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     const refused = expect.stringMatching(
       /^no certificate for pay.example.com from the authority: it refuses connections/,
     );
-    expect(warnings(house)).toEqual([refused]);
-    house.world.jumpWallClock(16.5 * dayMs);
+    expect(warnings(app)).toEqual([refused]);
+    app.world.jumpWallClock(16.5 * dayMs);
     const ends = expect.stringMatching(/^the HTTPS certificate expires on .*, in 12 day\(s\)$/);
-    expect(warnings(house)).toEqual([ends, refused]);
+    expect(warnings(app)).toEqual([ends, refused]);
   });
 
   test('a name of another server gets none, with the reason of the authority', async () => {
     const [httpPort, elsewhere] = [await freePort(), await freePort()];
     const authority = await startPebble(path, { httpPort: elsewhere });
-    const house = await openWith({ httpPort, ...authority });
-    await untilFailed(house, 1);
-    expect(warnings(house)).toEqual([
+    const app = await openWith({ httpPort, ...authority });
+    await untilFailed(app, 1);
+    expect(warnings(app)).toEqual([
       'there is no HTTPS certificate yet',
       expect.stringContaining('no certificate for pay.example.com from the authority: '),
     ]);
-    expect(String(failed(house)[0]?.fields.reason)).toMatch(/connect|refused|unauthorized/i);
+    expect(String(failed(app)[0]?.fields.reason)).toMatch(/connect|refused|unauthorized/i);
   });
 
   test('another authority gets a new order', async () => {
-    const { house, authority } = await openBoth();
-    await untilFetched(house);
-    const file = join(kept(house), 'certificate.json');
+    const { app, authority } = await openBoth();
+    await untilFetched(app);
+    const file = join(kept(app), 'certificate.json');
     const other = JSON.parse(readFileSync(file, 'utf8'));
-    await house.stop();
+    await app.stop();
     writeFileSync(file, JSON.stringify({ ...other, directory: 'https://ca.example/dir' }));
-    rmSync(join(kept(house), 'last-try'));
-    await house.start();
-    expect(warnings(house)).toEqual(['there is no HTTPS certificate yet']);
-    await untilFetched(house, 2);
-    expect((await shown(house, authority)).status).toBe(200);
+    rmSync(join(kept(app), 'last-try'));
+    await app.start();
+    expect(warnings(app)).toEqual(['there is no HTTPS certificate yet']);
+    await untilFetched(app, 2);
+    expect((await shown(app, authority)).status).toBe(200);
   });
 });
 
@@ -188,32 +188,32 @@ describe('an authority that is down', () => {
     });
 
   test('gets an order after 1, 10, 60 and then every 360 minutes', async () => {
-    const house = await nowhere();
-    await untilFailed(house, 1);
+    const app = await nowhere();
+    await untilFailed(app, 1);
     for (const [count, waitMinutes] of [1, 10, 60, 360].entries()) {
-      expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(waitMinutes);
+      expect(failed(app).at(-1)?.fields.nextTryInMinutes).toBe(waitMinutes);
       // An attempt begins at a full minute and takes some time.
-      await house.world.advance((waitMinutes / 2) * minuteMs);
-      expect(failed(house)).toHaveLength(count + 1);
-      await house.world.advance((waitMinutes / 2 + 2) * minuteMs);
-      await untilFailed(house, count + 2);
+      await app.world.advance((waitMinutes / 2) * minuteMs);
+      expect(failed(app)).toHaveLength(count + 1);
+      await app.world.advance((waitMinutes / 2 + 2) * minuteMs);
+      await untilFailed(app, count + 2);
     }
-    expect(failed(house).at(-1)?.fields.nextTryInMinutes).toBe(360);
+    expect(failed(app).at(-1)?.fields.nextTryInMinutes).toBe(360);
   });
 
   test('gets no order at each start of a service that restarts in a loop', async () => {
-    const house = await nowhere();
-    await untilFailed(house, 1);
+    const app = await nowhere();
+    await untilFailed(app, 1);
     for (let start = 0; start < 3; start += 1) {
-      await house.stop();
-      await house.start();
-      await house.world.advance(2 * minuteMs);
+      await app.stop();
+      await app.start();
+      await app.world.advance(2 * minuteMs);
     }
-    expect(failed(house)).toHaveLength(1);
-    await house.world.advance(8 * minuteMs);
-    expect(failed(house)).toHaveLength(1);
-    await house.world.advance(2 * minuteMs);
-    await house.world.until(() => failed(house).length > 1, 'the next try');
+    expect(failed(app)).toHaveLength(1);
+    await app.world.advance(8 * minuteMs);
+    expect(failed(app)).toHaveLength(1);
+    await app.world.advance(2 * minuteMs);
+    await app.world.until(() => failed(app).length > 1, 'the next try');
   });
 
   test('gets none at each such start with a certificate to renew', async () => {
@@ -222,43 +222,43 @@ describe('an authority that is down', () => {
     const { cert, key } = ours.issue(domain, '20200101000000Z', '20400101000000Z');
     const httpPort = await freePort();
     const directory = `https://127.0.0.1:${await freePort()}/dir`;
-    const house = await openWith({ httpPort, directory }, Date.UTC(2039, 0, 1));
-    await untilFailed(house, 1);
-    await house.stop();
-    const file = join(kept(house), 'certificate.json');
+    const app = await openWith({ httpPort, directory }, Date.UTC(2039, 0, 1));
+    await untilFailed(app, 1);
+    await app.stop();
+    const file = join(kept(app), 'certificate.json');
     writeFileSync(file, JSON.stringify({ domain, directory, cert, key }));
     for (let start = 0; start < 3; start += 1) {
-      await house.start();
-      expect(warnings(house)).toEqual([]);
-      await house.world.advance(2 * minuteMs);
-      await house.stop();
+      await app.start();
+      expect(warnings(app)).toEqual([]);
+      await app.world.advance(2 * minuteMs);
+      await app.stop();
     }
-    expect(failed(house)).toHaveLength(1);
-    await house.start();
-    await house.world.advance(10 * minuteMs);
-    await house.world.until(() => failed(house).length > 1, 'the next try');
+    expect(failed(app)).toHaveLength(1);
+    await app.start();
+    await app.world.advance(10 * minuteMs);
+    await app.world.until(() => failed(app).length > 1, 'the next try');
   });
 
   test('a damaged state file does not prevent an order', async () => {
-    const house = await nowhere();
-    await untilFailed(house, 1);
-    await house.stop();
+    const app = await nowhere();
+    await untilFailed(app, 1);
+    await app.stop();
     for (const text of ['', '{', '{"domain":"pay.example.com"}', 'null', '[]']) {
-      writeFileSync(join(kept(house), 'certificate.json'), text);
-      writeFileSync(join(kept(house), 'last-try'), text);
-      await house.start();
-      expect(warnings(house)[0]).toBe('there is no HTTPS certificate yet');
-      await house.stop();
+      writeFileSync(join(kept(app), 'certificate.json'), text);
+      writeFileSync(join(kept(app), 'last-try'), text);
+      await app.start();
+      expect(warnings(app)[0]).toBe('there is no HTTPS certificate yet');
+      await app.stop();
     }
-    expect(existsSync(join(kept(house), 'account.pem'))).toBe(true);
+    expect(existsSync(join(kept(app), 'account.pem'))).toBe(true);
   });
 
   test('this machine gets /healthz at port 80, also before the first certificate', async () => {
     const httpPort = await freePort();
     const directory = `https://127.0.0.1:${await freePort()}/dir`;
-    const house = await openWith({ httpPort, directory });
+    const app = await openWith({ httpPort, directory });
     const env = { PAYGATE_LISTEN_HTTP: `127.0.0.1:${httpPort}`, PAYGATE_DOMAIN: domain };
-    const asked = await runCli(['health', '--listen', `127.0.0.1:${house.port}`], env);
+    const asked = await runCli(['health', '--listen', `127.0.0.1:${app.port}`], env);
     expect(asked).toMatchObject({ code: 0, stderr: '' });
     expect(asked.stdout).toContain('there is no HTTPS certificate yet');
     const answered = await fetch(`http://127.0.0.1:${httpPort}/healthz`);

@@ -67,24 +67,24 @@ const ask = ({ port, apiKey }: TestApp, path: string, options: object = {}) =>
     ...options,
   });
 
-const shown = async (house: TestApp): Promise<string> => (await ask(house, '/healthz')).sha256;
-const logged = (house: TestApp, words: string) =>
-  house.world.logs.filter(({ message }) => message.includes(words));
+const shown = async (app: TestApp): Promise<string> => (await ask(app, '/healthz')).sha256;
+const logged = (app: TestApp, words: string) =>
+  app.world.logs.filter(({ message }) => message.includes(words));
 
 describe('the API', () => {
   test('answers HTTPS only at its port', async () => {
-    const house = await openSecure(pairFiles().files);
-    await untilReady(house);
-    const { status, text } = await ask(house, '/api/new_address');
+    const app = await openSecure(pairFiles().files);
+    await untilReady(app);
+    const { status, text } = await ask(app, '/api/new_address');
     expect(status).toBe(200);
     expect(JSON.parse(text).address).toMatch(/^bcrt1q/);
-    await expect(fetch(`http://127.0.0.1:${house.port}/healthz`)).rejects.toThrow();
+    await expect(fetch(`http://127.0.0.1:${app.port}/healthz`)).rejects.toThrow();
   });
 
   test('S-19 speaks TLS 1.2 and 1.3, and nothing older', async () => {
-    const house = await openSecure(pairFiles().files);
+    const app = await openSecure(pairFiles().files);
     const by = (version: string) =>
-      ask(house, '/healthz', {
+      ask(app, '/healthz', {
         minVersion: version,
         maxVersion: version,
         // OpenSSL would refuse this by itself otherwise.
@@ -99,44 +99,44 @@ describe('the API', () => {
   test('S-46 has forward secrecy and authenticated encryption only, also after a renewal', async () => {
     for (const kind of ['ec', 'rsa'] as const) {
       const { files, put } = pairFiles(authority.issue(host, from, until, kind));
-      const house = await openSecure(files);
+      const app = await openSecure(files);
       const by = kind === 'ec' ? 'ECDSA' : 'RSA';
       const best = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'];
       const wanted = best.map((each) => `ECDHE-${by}-${each}`);
-      expect((await suitesOf(house.port)).sort()).toEqual(wanted);
-      const before = await shown(house);
+      expect((await suitesOf(app.port)).sort()).toEqual(wanted);
+      const before = await shown(app);
       put(authority.issue(host, from, until, kind));
-      await house.world.advance(10_000);
-      expect(await shown(house)).not.toBe(before);
-      expect((await suitesOf(house.port)).sort()).toEqual(wanted);
+      await app.world.advance(10_000);
+      expect(await shown(app)).not.toBe(before);
+      expect((await suitesOf(app.port)).sort()).toEqual(wanted);
     }
   });
 
   test('sends a payment to the live socket', async () => {
-    const house = await openSecure(pairFiles().files);
-    await untilReady(house);
-    const address = JSON.parse((await ask(house, '/api/new_address')).text).address;
-    const socket = new WebSocket(`wss://127.0.0.1:${house.port}/payment/${address}`, [], {
+    const app = await openSecure(pairFiles().files);
+    await untilReady(app);
+    const address = JSON.parse((await ask(app, '/api/new_address')).text).address;
+    const socket = new WebSocket(`wss://127.0.0.1:${app.port}/payment/${address}`, [], {
       ca: authority.certificate,
       servername: host,
     } as object);
     const said: string[] = [];
     socket.on('message', (text) => said.push(String(text)));
     await new Promise((resolve) => socket.once('open', resolve));
-    house.pay(address, 20_000);
-    await house.settle();
-    await house.world.until(() => said.length > 0, 'the news');
+    app.pay(address, 20_000);
+    await app.settle();
+    await app.world.until(() => said.length > 0, 'the news');
     expect(said[0]).toContain('20000');
     socket.terminate();
   });
 });
 
 test('S-10 the dashboard has its strict cookie, and accepts forms of its own origin only', async () => {
-  const house = await openSecure(pairFiles().files);
-  await house.withStore(({ admin, database }) =>
-    database.write((tx) => admin.setPassword(tx, house.world.now(), cheapHash(password))),
+  const app = await openSecure(pairFiles().files);
+  await app.withStore(({ admin, database }) =>
+    database.write((tx) => admin.setPassword(tx, app.world.now(), cheapHash(password))),
   );
-  const page = await ask(house, '/dashboard/sign-in');
+  const page = await ask(app, '/dashboard/sign-in');
   expect(page.status).toBe(200);
   expect(page.headers['strict-transport-security']).toBe('max-age=31536000');
   const [given = ''] = page.headers['set-cookie'] ?? [];
@@ -147,7 +147,7 @@ test('S-10 the dashboard has its strict cookie, and accepts forms of its own ori
   const signIn = (origin: string) =>
     askByTls(
       {
-        port: house.port,
+        port: app.port,
         path: '/dashboard/sign-in',
         method: 'POST',
         ca: authority.certificate,
@@ -173,8 +173,8 @@ test.each([
   { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
   { 'X-Forwarded-Proto': 'http' },
 ])('the dashboard is shut to a proxy that was not named, by HTTPS as well: %j', async (headers) => {
-  const house = await openSecure(pairFiles().files);
-  const seen = await ask(house, '/dashboard/sign-in', { headers: { Host: host, ...headers } });
+  const app = await openSecure(pairFiles().files);
+  const seen = await ask(app, '/dashboard/sign-in', { headers: { Host: host, ...headers } });
   expect(seen.status).toBe(403);
   expect(seen.text).not.toContain('<form');
 });
@@ -184,16 +184,16 @@ describe('files that change', () => {
 
   test('are loaded without a restart', async () => {
     const { files, put } = pairFiles();
-    const house = await openSecure(files);
-    const before = await shown(house);
+    const app = await openSecure(files);
+    const before = await shown(app);
     put(authority.issue(host, from, until));
-    await house.world.advance(lookMs);
-    const after = await shown(house);
+    await app.world.advance(lookMs);
+    const after = await shown(app);
     expect(after).not.toBe(before);
-    expect(logged(house, 'new certificate files are in use')).toHaveLength(1);
-    await house.world.advance(10 * lookMs);
-    expect(await shown(house)).toBe(after);
-    expect(logged(house, 'new certificate files are in use')).toHaveLength(1);
+    expect(logged(app, 'new certificate files are in use')).toHaveLength(1);
+    await app.world.advance(10 * lookMs);
+    expect(await shown(app)).toBe(after);
+    expect(logged(app, 'new certificate files are in use')).toHaveLength(1);
   });
 
   test('are loaded from links, as certbot makes them', async () => {
@@ -215,17 +215,17 @@ describe('files that change', () => {
       }
     };
     point(one);
-    const house = await openSecure(files);
-    const before = await shown(house);
+    const app = await openSecure(files);
+    const before = await shown(app);
     point(two);
-    await house.world.advance(lookMs);
-    expect(await shown(house)).not.toBe(before);
+    await app.world.advance(lookMs);
+    expect(await shown(app)).not.toBe(before);
   });
 
   test('S-22 are refused while invalid, and loaded once they are repaired', async () => {
     const { files, put } = pairFiles();
-    const house = await openSecure(files);
-    const before = await shown(house);
+    const app = await openSecure(files);
+    const before = await shown(app);
     const other = authority.issue(host, from, until);
     const good = authority.issue(host, from, until);
     const cases: [string, Pair | undefined, RegExp][] = [
@@ -248,37 +248,37 @@ describe('files that change', () => {
     for (const [what, pair, reason] of cases) {
       if (pair === undefined) rmSync(files.tlsKey);
       else put(pair);
-      await house.world.advance(lookMs);
-      expect([what, await shown(house)]).toEqual([what, before]);
-      const entry = logged(house, 'refused').at(-1);
+      await app.world.advance(lookMs);
+      expect([what, await shown(app)]).toEqual([what, before]);
+      const entry = logged(app, 'refused').at(-1);
       expect([what, entry?.level, String(entry?.fields.reason)]).toEqual([
         what,
         'error',
         expect.stringMatching(reason),
       ]);
-      expect(house.running.health().warnings.join()).toMatch(/refused and the old one in use/);
+      expect(app.running.health().warnings.join()).toMatch(/refused and the old one in use/);
     }
-    expect(logged(house, 'refused')).toHaveLength(cases.length);
+    expect(logged(app, 'refused')).toHaveLength(cases.length);
     put(good);
-    await house.world.advance(lookMs);
-    expect(await shown(house)).not.toBe(before);
-    expect(house.running.health().warnings.join()).not.toContain('certificate');
+    await app.world.advance(lookMs);
+    expect(await shown(app)).not.toBe(before);
+    expect(app.running.health().warnings.join()).not.toContain('certificate');
   });
 
   test('are not loaded while unreadable, and paygate continues', async () => {
     const { files, put } = pairFiles();
-    const house = await openSecure(files);
-    const before = await shown(house);
+    const app = await openSecure(files);
+    const before = await shown(app);
     rmSync(files.tlsKey);
     symlinkSync(files.tlsKey, files.tlsKey);
-    await house.world.advance(10 * lookMs);
-    expect(await shown(house)).toBe(before);
-    expect(house.running.health().warnings.join()).toMatch(/old one in use: --tls-key: .*: ELOOP$/);
-    expect(logged(house, 'refused')).toHaveLength(1);
+    await app.world.advance(10 * lookMs);
+    expect(await shown(app)).toBe(before);
+    expect(app.running.health().warnings.join()).toMatch(/old one in use: --tls-key: .*: ELOOP$/);
+    expect(logged(app, 'refused')).toHaveLength(1);
     rmSync(files.tlsKey);
     put(authority.issue(host, from, until));
-    await house.world.advance(lookMs);
-    expect(await shown(house)).not.toBe(before);
+    await app.world.advance(lookMs);
+    expect(await shown(app)).not.toBe(before);
   });
 
   test('are loaded once paygate may read them, without another change', async () => {
@@ -309,11 +309,11 @@ describe('files that change', () => {
 
   test('never show the key in a log entry or a warning', async () => {
     const { files, put } = pairFiles();
-    const house = await openSecure(files);
+    const app = await openSecure(files);
     const { key, cert } = authority.issue(host, from, until);
     put({ cert: key, key: cert });
-    await house.world.advance(lookMs);
-    const said = JSON.stringify([house.world.logs, house.running.health()]);
+    await app.world.advance(lookMs);
+    const said = JSON.stringify([app.world.logs, app.running.health()]);
     expect(said).toContain('refused');
     expect(said).not.toContain(key.split('\n')[1]);
   });
@@ -321,8 +321,8 @@ describe('files that change', () => {
 
 test('/healthz warns 14 days before the end, and after it', async () => {
   const world = createTestWorld({ startAt: Date.UTC(2039, 11, 10) });
-  const house = await openSecure(pairFiles().files, { world });
-  const told = () => house.running.health().warnings.filter((each) => each.includes('certificate'));
+  const app = await openSecure(pairFiles().files, { world });
+  const told = () => app.running.health().warnings.filter((each) => each.includes('certificate'));
   expect(told()).toEqual([]);
   world.jumpWallClock(9 * dayMs);
   expect(told()).toEqual(['the HTTPS certificate expires on 2040-01-01, in 13 day(s)']);
@@ -335,9 +335,9 @@ describe('paygate health', () => {
     ['HTTPS', () => pairFiles().files],
     ['HTTP', () => ({})],
   ])('asks by %s', async (_, files) => {
-    const house = await openSecure(files());
-    await untilReady(house);
-    const asked = await runCli(['health', '--listen', `127.0.0.1:${house.port}`]);
+    const app = await openSecure(files());
+    await untilReady(app);
+    const asked = await runCli(['health', '--listen', `127.0.0.1:${app.port}`]);
     expect(asked).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
   });
 

@@ -27,7 +27,7 @@ const [, documented = ''] =
   /```nginx\n([\s\S]*?)```/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
 
 /** @returns its port and who vouches for its certificate */
-async function startNginx(house: TestApp): Promise<{ port: number; ca: string }> {
+async function startNginx(app: TestApp): Promise<{ port: number; ca: string }> {
   const folder = tempFolder();
   const authority = makeAuthority();
   const { cert, key } = authority.issue(host, '20200101000000Z', '20400101000000Z');
@@ -39,7 +39,7 @@ async function startNginx(house: TestApp): Promise<{ port: number; ca: string }>
     .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
     .replace(/ssl_certificate \S+;/, `ssl_certificate ${folder}/cert;`)
     .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${folder}/key;`)
-    .replace('127.0.0.1:8080', `127.0.0.1:${house.port}`);
+    .replace('127.0.0.1:8080', `127.0.0.1:${app.port}`);
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
@@ -56,7 +56,7 @@ events {} http { access_log off; ${temps.join(' ')} ${site} }`;
     child.kill('SIGKILL');
     await ended;
   });
-  await house.world.until(() => child.pid !== undefined, 'nginx');
+  await app.world.until(() => child.pid !== undefined, 'nginx');
   await answering(port, () => {
     if (child.exitCode !== null) throw new Error(`nginx ended: ${said}`);
   });
@@ -80,23 +80,23 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
   const open = () => openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
 
   test('the dashboard detects HTTPS, in its cookie and its origin', async () => {
-    const house = await open();
-    await setPassword(house);
-    const { port, ca } = await startNginx(house);
+    const app = await open();
+    await setPassword(app);
+    const { port, ca } = await startNginx(app);
     const path = '/dashboard/sign-in';
     const headers = { Host: host, 'X-Forwarded-Proto': 'http' };
     const seen = await askByTls({ port, path, ca, servername: host, headers });
     expect(seen.status).toBe(200);
     expect(seen.headers['set-cookie']?.[0]).toMatch(/^__Host-paygate-visitor=.*Secure/);
     // It is known as a proxy of ours.
-    expect(house.running.health().warnings.join()).not.toContain('trusted-proxy');
+    expect(app.running.health().warnings.join()).not.toContain('trusted-proxy');
   });
 
   test('the live socket works', async () => {
-    const house = await open();
-    await untilReady(house);
-    const { port, ca } = await startNginx(house);
-    const address = await house.newAddress();
+    const app = await open();
+    await untilReady(app);
+    const { port, ca } = await startNginx(app);
+    const address = await app.newAddress();
     const url = `wss://127.0.0.1:${port}/payment/${address}`;
     const socket = new WebSocket(url, [], { ca, servername: host } as object);
     whenOver(() => socket.terminate());
@@ -105,9 +105,9 @@ describe.skipIf(!hasNginx)('nginx as documented', () => {
     await new Promise((resolve, reject) => {
       socket.once('open', resolve).once('error', reject);
     });
-    house.pay(address, 20_000);
-    await house.settle();
-    await house.world.until(() => said.length > 0, 'the news');
+    app.pay(address, 20_000);
+    await app.settle();
+    await app.world.until(() => said.length > 0, 'the news');
     expect(said[0]).toContain('20000');
   });
 });

@@ -138,37 +138,37 @@ describe('P-136 the depth of the tree', () => {
 describe('P-136 in the house', () => {
   const method = 'blockchain.transaction.id_from_pos';
 
-  async function paidTwice(house: TestApp) {
-    const [large, small] = [await house.newAddress(), await house.newAddress()];
-    house.pay(large, largeSat + 1);
-    house.pay(small, largeSat);
-    await house.settle();
-    house.chain.mine();
-    await house.settle();
-    return () => [house.statuses(large), house.statuses(small)];
+  async function paidTwice(app: TestApp) {
+    const [large, small] = [await app.newAddress(), await app.newAddress()];
+    app.pay(large, largeSat + 1);
+    app.pay(small, largeSat);
+    await app.settle();
+    app.chain.mine();
+    await app.settle();
+    return () => [app.statuses(large), app.statuses(small)];
   }
 
   it('the coinbase is asked for where a payment is large', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const statuses = await paidTwice(house);
+    const app = await openApp();
+    await untilReady(app);
+    const statuses = await paidTwice(app);
     expect(statuses()).toEqual([
       ['0', '1'],
       ['0', '1'],
     ]);
-    expect(house.server.count(method)).toBe(1);
+    expect(app.server.count(method)).toBe(1);
   });
 
   it('a server that will not show it promotes nothing large until it does', async () => {
-    const house = await openApp();
-    await untilReady(house);
+    const app = await openApp();
+    await untilReady(app);
     const when = (asked: string) => asked === method;
-    house.server.inject({ kind: 'error', code: -32601, message: 'unknown method', when });
-    const statuses = await paidTwice(house);
+    app.server.inject({ kind: 'error', code: -32601, message: 'unknown method', when });
+    const statuses = await paidTwice(app);
     expect(statuses()).toEqual([['0'], ['0', '1']]);
-    house.server.heal();
-    await house.world.advance(120_000);
-    await house.settle();
+    app.server.heal();
+    await app.world.advance(120_000);
+    await app.settle();
     expect(statuses()).toEqual([
       ['0', '1'],
       ['0', '1'],

@@ -86,12 +86,12 @@ describe('an offer to speak', () => {
   });
 
   it.each(['HEAD', 'DELETE', 'GET'])('WebSocket issues no address with %s', async (method) => {
-    const house = await openApp();
-    await untilReady(house);
+    const app = await openApp();
+    await untilReady(app);
     const line = `${method} /api/new_address HTTP/1.1`;
-    const key = `Authorization: Bearer ${house.apiKey}`;
-    const answer = await heard(await visit(house.port, line, key, ...offer('websocket')));
-    const issued = await house.withStore(async ({ database }) => countIssued(database));
+    const key = `Authorization: Bearer ${app.apiKey}`;
+    const answer = await heard(await visit(app.port, line, key, ...offer('websocket')));
+    const issued = await app.withStore(async ({ database }) => countIssued(database));
     expect([issued, answer.includes('bcrt1')]).toEqual(method === 'GET' ? [1, true] : [0, false]);
   });
 });
@@ -99,17 +99,17 @@ describe('an offer to speak', () => {
 describe('a client that names no host', () => {
   // Health checks of load balancers ask so. HTTP/1.1 requires a host (RFC 9112 section 3.2).
   it('is answered in HTTP/1.0', async () => {
-    const house = await openApp();
-    await untilReady(house);
-    const socket = connect(house.port, '127.0.0.1');
+    const app = await openApp();
+    await untilReady(app);
+    const socket = connect(app.port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET /readyz HTTP/1.0\r\n\r\n');
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
   it('sees no dashboard over plain HTTP', async () => {
-    const house = await openApp();
-    const socket = connect(house.port, '127.0.0.1');
+    const app = await openApp();
+    const socket = connect(app.port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET /dashboard/sign-in HTTP/1.0\r\n\r\n');
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/);
@@ -142,30 +142,30 @@ describe('a client that breaks off what it says fills no log', () => {
     ['/nowhere', 'Transfer-Encoding: chunked'],
     ['/dashboard/sign-in', 'Content-Length: 9'],
   ])('to %s (%s)', async (path, length) => {
-    const house = await openApp();
-    await untilReady(house);
-    const host = `localhost:${house.port}`;
+    const app = await openApp();
+    await untilReady(app);
+    const host = `localhost:${app.port}`;
     const type = 'Content-Type: application/x-www-form-urlencoded';
     const headers = [`Host: ${host}`, `Origin: http://${host}`, type, length];
-    const socket = connect(house.port, '127.0.0.1');
+    const socket = connect(app.port, '127.0.0.1');
     socket.end([`POST ${path} HTTP/1.1`, ...headers, '', '5\r\nhell'].join('\r\n'));
     expect(await heard(socket)).toMatch(/^HTTP\/1\.1 400 /);
     await once(socket, 'close');
-    await house.world.turn();
-    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    await app.world.turn();
+    expect(app.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
 
 describe('a user in the whole URL of a request', () => {
   it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and fills no log', async (method) => {
-    const house = await openApp();
-    await untilReady(house);
+    const app = await openApp();
+    await untilReady(app);
     const line = `${method} http://user:s3cr3t@localhost/api/new_address HTTP/1.1`;
-    const key = `Authorization: Bearer ${house.apiKey}`;
-    const answer = await heard(await visit(house.port, line, key, 'Content-Length: 0'));
+    const key = `Authorization: Bearer ${app.apiKey}`;
+    const answer = await heard(await visit(app.port, line, key, 'Content-Length: 0'));
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(house.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
-    expect(JSON.stringify(house.world.logs)).not.toContain('s3cr3t');
+    expect(app.world.logs.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(JSON.stringify(app.world.logs)).not.toContain('s3cr3t');
   });
 });
 
