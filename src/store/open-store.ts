@@ -1,4 +1,4 @@
-// Opens the file with every room of it, and claims it for one network.
+// Opens the database with all its records and views, and binds a new file to one network.
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './db/database.ts';
@@ -48,11 +48,11 @@ export interface Store {
 export interface OpenOptions extends DatabaseOptions {
   /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
   readonly network: NetworkName | undefined;
-  /** A payment is another than before; after the commit. */
+  /** Called after the commit for each payment that changed. */
   readonly onPayment?: (paymentId: number, move: PaymentMove) => void;
-  /** The best chain has another end; after the commit. */
+  /** Called after the commit if the best chain has another tip. */
   readonly onTip?: () => void;
-  /** How far the mark says that a wallet issued which the file did not know at the start, by its name. */
+  /** See `Addresses.floor`; takes the name of the wallet in the high-water mark. */
   readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */
   readonly newInstance: () => string;
@@ -105,11 +105,11 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
   }
 }
 
-/** The network is fixed when a file is made, its mark made with it; another network later is an error. */
+/** Binds a new file to its network and makes its mark file; another network later is an error. */
 async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
   if (catalog.setting('network') === undefined) {
     await database.write((tx) => {
-      // Another process may have been first.
+      // Another process can have been first.
       if (catalog.setting('network') !== undefined) return;
       catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
       const instance = options.newInstance();

@@ -10,7 +10,7 @@ import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Observation } from '../store/records/ledger.ts';
+import type { Observation } from '../store/records/observation.ts';
 import type { Subject } from './evidence.ts';
 import type { Fallback } from './other-servers.ts';
 import { type Proofs, ServerLie } from './proofs.ts';

@@ -11,7 +11,7 @@ import type { Status } from '../electrum/wire.ts';
 import { chunks } from '../lib/chunk.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-row.ts';
-import type { Observation, SeenPayment } from '../store/records/ledger.ts';
+import type { Observation, SeenPayment } from '../store/records/observation.ts';
 import type { PaymentRow } from '../store/records/payment-records.ts';
 import type { Fallback, OnFault } from './other-servers.ts';
 import type { Inclusion, Proofs } from './proofs.ts';

@@ -22,7 +22,7 @@ import type { Session, TransactionOptions } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Headers } from '../store/records/headers.ts';
-import type { Output } from '../store/records/ledger.ts';
+import type { Output } from '../store/records/observation.ts';
 
 /** An answer that contradicts a proof. */
 export class ServerLie extends Error {

@@ -19,7 +19,7 @@ import { nextTurn } from '../lib/next-turn.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { SeenPayment } from '../store/records/ledger.ts';
+import type { SeenPayment } from '../store/records/observation.ts';
 import type { World } from '../world/world.ts';
 import type { Fallback } from './other-servers.ts';
 

@@ -10,7 +10,7 @@ import type { Pool } from '../electrum/pool.ts';
 import { isUnknownTransaction, ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Store } from '../store/open-store.ts';
-import type { GonePayment, SeenPayment } from '../store/records/ledger.ts';
+import type { GonePayment, SeenPayment } from '../store/records/observation.ts';
 import type { World } from '../world/world.ts';
 import {
   collectEvidence,

@@ -58,7 +58,9 @@ it('the name of a file is given once', async () => {
 });
 
 describe('several processes at once', () => {
-  /** Opens a fresh path in all processes at the same moment; answers what each of them says, twice. */
+  /**
+   * Opens a fresh path in all processes at the same moment; answers what each of them says, twice.
+   */
   async function openTogether(path: string, children: readonly Child[]) {
     for (const child of children) expect(await child.line()).toBe('ready');
     for (const child of children) child.say(path);

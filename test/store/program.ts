@@ -1,4 +1,5 @@
-// What a second process does in the tests of the store: `open`, `visit`, `lock`, `place`, `read` or `issue` files.
+// What a second process does in the tests of the store: `open`, `visit`, `lock`, `place`, `read` or
+// `issue` files.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -21,7 +22,10 @@ const print = (text: string): void => void writeSync(1, `${text}\n`);
 const said = createInterface(process.stdin)[Symbol.asyncIterator]();
 const told = async (): Promise<string> => (await said.next()).value ?? '';
 
-/** From now on permissions apply to this process, as they don't to root, who alone may read the driver's addon perhaps. */
+/**
+ * From now on permissions apply to this process, as they don't to root, who alone may read the
+ * driver's addon perhaps.
+ */
 function becomeOrdinary(): void {
   openSqlite(':memory:').close();
   if (process.getuid?.() === 0) process.setuid?.(nobody);
@@ -111,9 +115,9 @@ function createRandom(seed: number): () => number {
 }
 
 /**
- * Issues addresses of wallet 1 as fast as it can, in groups, with a mark and with checkpoints, until
- * it kills itself somewhere. Prints each index after its commit. With each index goes a row of the
- * settings that names it, so that half a job could be told.
+ * Issues addresses of wallet 1 as fast as it can, in groups, with a mark file and with checkpoints,
+ * until it kills itself somewhere. Prints each index after its commit. With each index goes a row
+ * of the settings that names it, so that half a job could be told.
  */
 async function issue(): Promise<void> {
   const random = createRandom(Number(extra));

@@ -1,6 +1,6 @@
-// Snapshots that a running server takes by itself: `latest.db`, replaced whole, and the first of each UTC
-// day, of which the newest seven are kept. Before a day's is kept it is looked through: nothing good is replaced by, or goes
-// for, what is damaged. It never fills the disk: addresses need that room.
+// Snapshots of a running server: `latest.db`, which is replaced, and the first of each UTC day, of
+// which the newest seven stay. A daily one is checked first, so that a damaged one never replaces a
+// good one. Snapshots never fill the disk, because issuing addresses needs that space.
 
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -53,7 +53,8 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
 
   async function takeNow(now: number, pace: Pace): Promise<void> {
     const changes = database.changes();
-    // First, for with the file the folder around it may be gone, and it is asked how much room there is.
+    // First, because the folder can be gone together with the file, and the free space is asked of
+    // it.
     const folder = makeBackupFolder(path);
     if (changes === seen && existsSync(join(folder, latestName))) return;
     // A file that is not in its place issues no addresses, and this may be all that stays of it.
@@ -62,7 +63,7 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
     if (freeBytesAt(folder) < database.bytes() + database.walBytes() + floor) {
       throw new PaygateError('unavailable', 'there is no room for one on the disk');
     }
-    // Of a process that was killed.
+    // A killed process leaves such files.
     for (const name of readdirSync(folder)) {
       if (unfinished.test(name)) rmSync(join(folder, name));
     }
@@ -136,8 +137,8 @@ function keepDay(folder: string, now: number): void {
 }
 
 /**
- * All but the newest. Days after today are of a clock that was ahead, or today is of one that is behind: they go when there is
- * a week of others, for then those were taken last, whichever clock was wrong.
+ * All but the newest. A day after today means that the clock was ahead then, or is behind now. Such
+ * days go once there is a week of others, because the others are the latest in any case.
  */
 function superseded(days: readonly string[], today: string): string[] {
   const past = days.filter((name) => name <= today).sort();

@@ -1,5 +1,6 @@
-// A copy of an open database: complete, consistent, one file that is there whole or not at all. Written
-// by SQLite's backup API under another name, synced, and renamed. https://www.sqlite.org/backup.html
+// A copy of an open database: complete, consistent, one file that is there whole or not at all.
+// Written by SQLite's backup API under another name, synced, and renamed.
+// https://www.sqlite.org/backup.html
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -30,13 +31,16 @@ export const allPages: Pace = () => 0x7fffffff;
 export const latestName = 'latest.db';
 /** What takes its place as long as the daily check finds the copies damaged. */
 export const damagedName = 'latest-damaged.db';
-/** Of the database that commands mean where none is named. */
+/** Name of the database that commands use by default. */
 const usualName = 'paygate.db';
-/** A copy under way in the folder of backups, under the names that paygate gives there; and its journal. */
+/**
+ * A copy under way in the folder of backups, under the names that paygate gives there; and its
+ * journal.
+ */
 const unfinished =
   /^\.(\d{4}-\d\d-\d\dT\d{6}Z|before-[\w.+-]+)\.db-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(-journal)?$/;
 
-/** Where a database's snapshots lie: beside it, in a folder of their own. */
+/** Folder of a database's snapshots, beside it. */
 export function backupFolder(databasePath: string): string {
   const folder = join(dirname(databasePath), 'backups');
   const name = basename(databasePath);
@@ -44,8 +48,8 @@ export function backupFolder(databasePath: string): string {
 }
 
 /**
- * What a person types to put the newest snapshot in the place of a database. Not the snapshot's name alone: a copy by `cp`
- * would have the old log played into it.
+ * What a person types to put the newest snapshot in the place of a database. Not the snapshot's
+ * name alone: a copy by `cp` would have the old log played into it.
  */
 export function restoreHint(databasePath: string): string {
   const latest = join(backupFolder(databasePath), latestName);
@@ -92,7 +96,10 @@ export function readBackup(databasePath: string, name: string) {
   return { ...found, stream: createReadStream('', { fd }) };
 }
 
-/** Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind then */
+/**
+ * Replaces what stands under the name. @throws PaygateError unavailable; nothing is left behind
+ * then
+ */
 export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): Promise<void> {
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
@@ -111,12 +118,16 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
 
 /** Replaces what stands under the name. @param fresh in the same folder, whole */
 export function replaceCopy(fresh: string, target: string): void {
-  // Of a tool that has the one before open still: it would be played into this one.
+  // A tool that still has the previous file open leaves these. SQLite would replay them into this
+  // one.
   for (const end of besideEnds) rmSync(`${target}${end}`, { force: true });
   replaceFile(fresh, target);
 }
 
-/** The same as `writeBackup` of a file that is not open, whatever version it is of: it is not updated by that. */
+/**
+ * The same as `writeBackup` of a file that is not open, whatever version it is of: it is not
+ * updated by that.
+ */
 export async function backupAsItIs(path: string, target: string): Promise<void> {
   const leaveLog = logAsFound(path);
   const sqlite = openSqlite(path);
@@ -128,10 +139,13 @@ export async function backupAsItIs(path: string, target: string): Promise<void> 
   }
 }
 
-/** @throws PaygateError conflict where something stands already, unavailable where this user may not look */
+/**
+ * @throws PaygateError conflict where something stands already, unavailable where this user may not
+ * look
+ */
 export function refuseExisting(target: string): void {
   const there = found(target, statSync);
-  // Also of a link that leads nowhere, which a new file would replace.
+  // Also refuses a dangling link, which a new file would replace.
   if (there === undefined) truePath(target);
   const log = logEnds.map((end) => `${target}${end}`).find(isLog);
   const taken = there === undefined ? log : target;
@@ -145,13 +159,14 @@ export function refuseExisting(target: string): void {
   throw new PaygateError('conflict', `${target}: ${what}; name a new file`);
 }
 
-/** Where a file with so many migrations is kept before it gets more. */
+/** Path of the copy from before an update: of a file with `count` migrations. */
 export const keptBeforeUpdate = (path: string, count: number): string =>
   join(backupFolder(path), `before-update-${count}.db`);
 
 /**
- * Keeps a file as it is before its schema is changed, as `before-update-N.db` with the number of its
- * migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then it stays as it is
+ * Keeps a file as it is before its schema is changed, as `before-update-N.db` with the number of
+ * its migrations. In one go, for nothing may come between. @throws PaygateError unavailable: then
+ * it stays as it is
  */
 export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
   const before = userVersion(sqlite);
@@ -162,7 +177,7 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
     closeSync(openSync(fresh, 'wx', 0o600));
     sqlite.prepare('VACUUM INTO ?').run(fresh);
     if (userVersion(sqlite) !== before) {
-      // Another process was first, and has kept it.
+      // Another process was first, and its copy serves as well.
       rmSync(fresh);
       return;
     }

@@ -1,5 +1,5 @@
-// The look through a snapshot, once a day: what is damaged is kept beside what was good and never replaces it, for a damage in a
-// page that nobody reads goes into every copy, and after a week there would be no other.
+// Checks one snapshot a day. A damaged one is stored beside the last good one and never replaces
+// it. Otherwise damage in a page that no query reads would be in every copy after a week.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -7,7 +7,10 @@ import { quoteForShell } from '../../domain/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
 
-/** The faults of a copy that nobody else has open; rejects where it cannot be looked at, and once the signal aborts. */
+/**
+ * The faults of a copy that no other process has open.
+ * @throws if the copy cannot be checked, or the signal aborts
+ */
 export type CopyCheck = (path: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface DailyCheckOptions {
@@ -57,7 +60,7 @@ export class DailyCheck {
     return this.#damage;
   }
 
-  /** Where a copy goes that is not looked through. */
+  /** Path of a copy that is not checked. */
   get target(): string {
     return this.#damage === undefined ? join(this.#folder, latestName) : this.#damaged;
   }
@@ -69,7 +72,10 @@ export class DailyCheck {
     return !existsSync(join(this.#folder, day));
   }
 
-  /** Whether a fresh copy is whole: then it is the latest. @throws Unchecked once it stands where others do */
+  /**
+   * Whether a fresh copy is whole: then it is the latest. @throws Unchecked once it stands where
+   * others do
+   */
   async pass(day: string): Promise<boolean> {
     const fresh = join(this.#folder, uncheckedName);
     const [fault] = await this.#look(fresh).catch((error) => {
@@ -86,13 +92,13 @@ export class DailyCheck {
     return this.#damage === undefined;
   }
 
-  /** Gives up the look that is under way. */
+  /** Aborts a running check. */
   stop(): void {
     this.#stopping.abort();
   }
 
   async #look(fresh: string): Promise<readonly string[]> {
-    // Where a log and its index lie a file is read in place, and not copied once more.
+    // A file with a WAL and an index beside it is read in place, and not copied again.
     const besides = ['-wal', '-shm'].map((end) => `${fresh}${end}`);
     this.#isLooking = true;
     try {

@@ -1,6 +1,6 @@
-// Looks through a database file, a backup as well as the one in use, and changes nothing of it: whether
-// every page and reference holds, whether the schema is ours to the letter, and what stands in it. A backup
-// comes from anywhere, so a trigger or view that we did not make is a fault too.
+// Checks a database file, a backup or the one in use, and changes nothing of it. It checks every
+// page and reference, that the schema is exactly ours, and the contents. A backup can come from
+// anywhere, so a foreign trigger or view is a fault too.
 
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ export interface WalletReport {
 export interface FileReport {
   readonly file: string;
   readonly ok: boolean;
-  /** In SQLite's words or ours; empty when all is well. */
+  /** Messages of SQLite or ours; empty if all is well. */
   readonly faults: readonly string[];
   /** Those of them that only a backup mends: what SQLite says of the pages. */
   readonly damage: readonly string[];
@@ -52,12 +52,13 @@ type Counted = keyof typeof counted;
 /** https://www.sqlite.org/pragma.html#pragma_quick_check */
 export type Depth = 'integrity_check' | 'quick_check';
 
-/** Faults are told until there are so many. */
+/** At most this many faults are reported. */
 const maxFaults = 20;
 
 /**
- * @param depth quick: every page, but not whether each index says what its table does, which reads all over the file
- * @throws PaygateError where it is no database of ours at all, or cannot be read
+ * @param depth quick: every page, but not whether each index agrees with its table, which reads all
+ * of the file.
+ * @throws PaygateError if it is no database of ours, or cannot be read
  */
 export function checkFile(path: string, depth: Depth = 'integrity_check'): FileReport {
   refuseForeign(path);
@@ -76,14 +77,16 @@ export function refuseForeign(path: string): void {
 }
 
 /**
- * A connection that leaves the file alone. One that is in use has its log and the index of that beside it, and is
- * read in place; else a private copy is, for SQLite would make files beside the original.
+ * A connection that leaves the file unchanged. A file in use has its WAL and index beside it, and
+ * is read in place. Any other is read as a private copy, because SQLite would create files beside
+ * the original.
  */
 function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
   const [hasLog, hasIndex, hasJournal] = ['-wal', '-shm', '-journal'].map((end) =>
     existsSync(`${path}${end}`),
   );
-  // Of what no server ever served nobody has lost the log. Where a journal lies whoever opens the file plays that into it.
+  // A file without a lock was never served, so no WAL can be missing. A journal beside a file is
+  // replayed by the next process that opens it.
   if (!hasLog && !hasJournal && existsSync(`${path}.lock`)) refuseLostLog(path);
   if (hasLog && hasIndex) return withSqlite(path, { readonly: true }, work);
   const folder = privateFolder(path);
@@ -102,7 +105,7 @@ export class NoSpace extends PaygateError {}
 /** As mkdtemp names it. */
 const leftFolder = /^\.?paygate-check-\w{6}$/;
 
-/** Beside the file, where there is room for it, or among temporary files. */
+/** A folder beside the file if there is space for a copy, else one among temporary files. */
 function privateFolder(path: string): string {
   const bytes = endsOf(path).reduce((sum, end) => sum + statSync(`${path}${end}`).size, 0);
   const prefixes = [join(dirname(path), '.paygate-check-'), join(tmpdir(), 'paygate-check-')];
@@ -124,22 +127,23 @@ function privateFolder(path: string): string {
 }
 
 /**
- * The log belongs to the file: without it the last commits are missing. So does a journal, which a file that was just restored
- * has until it is first opened: without that a commit that was cut off stands in it.
+ * The WAL belongs to the file: the last commits are in it. So does a journal, which a restored file
+ * has until it is first opened. It undoes a commit that was cut off.
  */
 const endsOf = (path: string) => ['', ...logEnds].filter((end) => existsSync(`${path}${end}`));
 
 export function copyWithLog(from: string, to: string): void {
   for (const end of endsOf(from)) {
     copyFileSync(`${from}${end}`, `${to}${end}`);
-    // A copy has the rights of its original: those that a stick or an archive gave it, or none to write.
+    // A copy has the rights of its original: those that a stick or an archive gave it, or none to
+    // write.
     chmodSync(`${to}${end}`, 0o600);
   }
 }
 
 function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
   sqlite.pragma('trusted_schema = OFF');
-  // Of an update that was killed only the log says so.
+  // If an update was killed, only the WAL has the new version.
   if (userVersion(sqlite) > migrations.length) {
     throw new PaygateError(
       'unavailable',
@@ -178,7 +182,10 @@ function report(path: string, sqlite: Sqlite, depth: Depth): FileReport {
   };
 }
 
-/** What a look finds, also that it met damage. @throws what says nothing of the file, as for want of memory */
+/**
+ * The faults that a check finds, or the damage that stops it.
+ * @throws errors that say nothing about the file, such as no memory
+ */
 function faultsIn(look: () => string[]): string[] {
   try {
     return look();

@@ -1,10 +1,11 @@
-// Puts a backup in the place of the database, or says of the database what no program can know. The mark
-// stays where it is: it is what tells the next start that a copy stands there now.
-//
-// The order makes a crash harmless: the backup is copied, checked and synced under another name first; then
-// the database goes, and its log and index after it; last the copy gets its name. In between the name is
-// free or a log stands alone, which every start refuses. Nothing is deleted: what was there before lies in
-// the folder of backups, or beside the database where that folder is on another disk.
+// Puts a backup in the place of the database, or declares what no program can detect. The mark file
+// stays, because it shows the next start that this is a copy.
+
+// The order makes a crash harmless. First the backup is copied, checked and synced under another
+// name. Then the database is moved away, and its WAL and index after it. Last the copy gets its
+// name. Meanwhile the name is free or a WAL is alone, which every start refuses.
+// Nothing is deleted. The previous database goes to the folder of backups, or stays beside the new
+// one if that folder is on another disk.
 
 import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -30,14 +31,14 @@ import {
 
 export interface Restored {
   readonly report: FileReport;
-  /** Where the database that stood there lies now; undefined where there was none. */
+  /** Path of the previous database; undefined if there was none. */
   readonly previous: string | undefined;
 }
 
 /**
- * @param name of the folder for what stood there before
- * @param network that the backup has to be of, where one is named
- * @throws PaygateError: the backup is damaged, a server runs, another database stands there
+ * @param name of the folder for the previous database.
+ * @param network that the backup must be of, if given.
+ * @throws PaygateError if the backup is damaged, a server runs, or another database is at the path
  */
 export function restoreFile(
   backup: string,
@@ -75,7 +76,7 @@ export function restoreFile(
   }
 }
 
-/** Of a database, what SQLite reads or plays into it. */
+/** The files of a database that SQLite reads or replays. */
 const ends = ['', ...besideEnds] as const;
 
 function removeAll(path: string): void {
@@ -157,8 +158,9 @@ export interface Declared {
 }
 
 /**
- * The operator says that the file was moved while it was stopped, and that nothing was issued since.
- * The mark becomes that of this file. @throws PaygateError conflict where the mark is further
+ * The operator says that the file was moved while it was stopped, and that nothing was issued
+ * since. The mark file becomes that of this file. @throws PaygateError conflict where the mark file
+ * is further
  */
 export function declareMoved(moved: Declared): void {
   withMark(moved, (mark) => {
@@ -178,7 +180,9 @@ export function declareMoved(moved: Declared): void {
   });
 }
 
-/** The operator says that the whole machine, and the mark with it, was set back to a snapshot. */
+/**
+ * The operator says that the whole machine, and the mark file with it, was set back to a snapshot.
+ */
 export const declareSetBack = (setBack: Declared): void =>
   withMark(setBack, (mark) => mark.distrust());
 

@@ -1,6 +1,6 @@
-// Checkpoints: SQLite copies the write-ahead log (WAL) into the main file and syncs both. This module decides when.
-// A checkpoint holds the event loop, so a large one waits for a quiet second. It never waits for a reader.
-// https://sqlite.org/wal.html#ckpt
+// Checkpoints: SQLite copies the write-ahead log (WAL) into the main file and syncs both. This
+// module decides when. A checkpoint holds the event loop, so a large one waits for a quiet second.
+// It never waits for a reader. https://sqlite.org/wal.html#ckpt
 
 import { isLostSync } from './disk-refusal.ts';
 import { type Sqlite, sqliteCode } from './driver.ts';
@@ -9,7 +9,9 @@ import type { WriterOptions } from './writer.ts';
 const mebibyte = 1024 * 1024;
 /** From this size on the WAL is copied in the next quiet second. */
 export const quietWalBytes = 8 * mebibyte;
-/** The commit that reaches this size copies the WAL. A WAL that a reader made longer is cut to it. */
+/**
+ * The commit that reaches this size copies the WAL. A WAL that a reader made longer is cut to it.
+ */
 export const maxWalBytes = 16 * mebibyte;
 /** How long a write waits for another process's transaction. */
 export const busyTimeoutMs = 5_000;
@@ -21,7 +23,10 @@ export interface CheckpointParts extends Pick<WriterOptions, 'onFatal'> {
   readonly sqlite: Sqlite;
 }
 
-/** What `PRAGMA wal_checkpoint` returns: frames in the WAL, and how many of them are in the main file. */
+/**
+ * What `PRAGMA wal_checkpoint` returns: frames in the WAL, and how many of them are in the main
+ * file.
+ */
 interface Progress {
   readonly busy: number;
   readonly log: number;
@@ -68,7 +73,10 @@ export class Checkpoints {
   }
 }
 
-/** Settings of a connection: at which size of the WAL a commit makes a checkpoint, and to which size it is cut. */
+/**
+ * Settings of a connection: at which size of the WAL a commit makes a checkpoint, and to which size
+ * it is cut.
+ */
 export function limitWal(sqlite: Sqlite): void {
   const frameBytes = frameHeaderBytes + pageBytes(sqlite);
   sqlite.pragma(`wal_autocheckpoint = ${Math.floor(maxWalBytes / frameBytes)}`);

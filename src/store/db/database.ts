@@ -1,5 +1,5 @@
-// The one SQLite file: opened with the pragmas that paygate relies on, and written through one queue (writer.ts).
-// It knows no table but `settings`; the rooms beside it do.
+// The SQLite file: opened with the pragmas that paygate relies on, written through one queue
+// (writer.ts). It knows no table but `settings`.
 
 import { existsSync, linkSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,9 +28,9 @@ export interface DatabaseOptions extends WriterOptions {
   readonly path: string;
   /** Whether a file that does not exist is made. */
   readonly create: boolean;
-  /** The server's lock is ours, so that nobody else can be serving the file. */
+  /** We have the server's lock, so no other process serves the file. */
   readonly hasLock?: boolean;
-  /** Before the file is brought to the newest schema, which takes a minute where it is large: the numbers of its migrations. */
+  /** Called with the schema's numbers before a migration, which takes a minute in a large file. */
   readonly onUpdate?:
     | ((versions: { readonly from: number; readonly to: number }) => void)
     | undefined;
@@ -38,34 +38,37 @@ export interface DatabaseOptions extends WriterOptions {
 
 export interface Database {
   readonly path: string;
-  /** Reads at any time; statements prepared on it run inside `write` as well. */
+  /** Reads at any time. Writes, inside `write` only. */
   readonly orm: Orm;
   /**
-   * Synchronous work in a group commit; resolves with its result when that is on the disk. It may be done twice, of which the
-   * first time is taken back: what it changes is the file, and nothing else.
+   * Runs synchronous work in a group commit. Resolves with its result once that is on the disk. The
+   * work can run twice, with the first run undone: it must change nothing but the file.
    */
   write<T>(work: (tx: Tx) => T, priority?: Priority): Promise<T>;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
-  /** That the disk refuses what is written, and why; undefined while it does not. */
+  /** Why the disk refuses writes; undefined while it takes them. */
   refused(): string | undefined;
-  /** Sees whether a disk that refused takes writes again. */
+  /** Checks whether a disk that refused takes writes again. */
   probe(): Promise<void>;
-  /** How many writes wait for their commit. */
+  /** Number of writes that wait for their commit. */
   queued(): number;
-  /** Copies the write-ahead log into the main file. False while a reader or a full disk is in the way. */
+  /**
+   * Copies the write-ahead log into the main file. False while a reader or a full disk is in the
+   * way.
+   */
   checkpoint(): boolean;
-  /** Makes a checkpoint if the log is long and nobody writes; call it each second. */
+  /** Makes a checkpoint if the WAL is long and no process writes. Call it each second. */
   checkpointIfQuiet(): void;
-  /** Another text after anything was written to the file, by this process or another. */
+  /** A text that differs after any write to the file, by this process or another. */
   changes(): string;
   /** A complete copy under another name (backup.ts). @throws PaygateError unavailable */
   backup(target: string, pace: Pace): Promise<void>;
-  /** Of the whole database, as a copy of it would have. */
+  /** Size of the whole database, as of a copy. */
   bytes(): number;
   /**
-   * What stands at its path: the file that is open, none, or another one; or it stands there and its log no longer
-   * beside it. Where it is not 'ours', what is known is lost with this process.
+   * What is at the path: the open file, no file, another file, or the open file without its WAL.
+   * Unless it is 'ours', new commits are lost with this process.
    */
   place(): 'ours' | 'empty' | 'taken' | 'logless';
   /** Size of the part of the write-ahead log that is not in the main file yet. */
@@ -77,7 +80,7 @@ export interface Database {
 
 /** Opens (or makes) the file and brings its schema up to date. @throws PaygateError */
 export function openDatabase(options: DatabaseOptions): Database {
-  // As the database is named, for the working folder may be moved with both of them.
+  // An absolute path, because the working folder can be moved together with the file.
   const mainPath = truePath(options.path);
   const logPath = `${mainPath}-wal`;
   const hadLog = existsSync(logPath);
@@ -89,7 +92,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     );
   }
   try {
-    // A command that wrote a log of its own would damage what another process serves.
+    // A second name has a WAL of its own, which would damage the file that another process serves.
     refuseTwoNames(options.path);
     refuseUnwritable(options.path);
     if (!options.hasLock) refuseLostLog(options.path);
@@ -102,8 +105,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * A new file appears under its name with all its tables or not at all: who opens it meanwhile finds
- * none or a whole one, and a crash leaves nothing that looks like a damaged database.
+ * A new file appears under its name with all tables or not at all. Another process that opens it
+ * meanwhile finds none or a whole one, and a crash leaves no damaged database.
  */
 function make(path: string): void {
   const folder = mkdtempSync(join(dirname(path), makersFolder));
@@ -113,10 +116,10 @@ function make(path: string): void {
     open({ path: fresh, hasLock: true }).close();
     linkSync(fresh, path);
   } catch (error) {
-    // Another process was first: its file is as good.
+    // Another process was first. Its file serves as well.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    // A server that starts may have done so.
+    // `force`, because a starting server can have removed it.
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -132,7 +135,8 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
     try {
       if (behind) onUpdate?.({ from: userVersion(sqlite), to: migrations.length });
       migrate(sqlite, migrations, () => keepBeforeUpdate(sqlite, path));
-      // The file itself says its version then, also to who does not read its log; later, where the disk is full.
+      // The file itself says its version then, also to who does not read its log; later, where the
+      // disk is full.
       if (behind) checkpoint(sqlite, 'PASSIVE', raise);
     } finally {
       lock?.release();
@@ -144,7 +148,10 @@ function open({ path, hasLock = false, onUpdate }: Opening): Sqlite {
   }
 }
 
-/** Whoever serves an older file is of that version: it would write on into a schema that it does not know, and not start again. */
+/**
+ * Takes the server's lock for a migration. A server that still runs on the older schema would write
+ * into one that it does not know.
+ */
 function lockForUpdate(path: string): { release(): void } {
   try {
     return lockForServer(path);
@@ -159,9 +166,10 @@ function lockForUpdate(path: string): { release(): void } {
 }
 
 /**
- * FULL: SQLite syncs the write-ahead log in each commit (https://sqlite.org/pragma.html#pragma_synchronous). It must
- * follow `journal_mode`, because the driver's WAL default is NORMAL. What a savepoint might have to undo is kept in
- * memory: on disk it is a file of pages, written for each commit.
+ * FULL: SQLite syncs the write-ahead log in each commit
+ * (https://sqlite.org/pragma.html#pragma_synchronous). It must follow `journal_mode`, because the
+ * driver's WAL default is NORMAL. Undo data of a savepoint stays in memory; on disk it would be a
+ * file that each commit writes.
  */
 function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('journal_mode = WAL');
@@ -172,13 +180,13 @@ function setPragmas(sqlite: Sqlite): void {
   sqlite.pragma('trusted_schema = OFF');
 }
 
-/** What to say of a file in use, where other things may fail as well. */
+/** The error for a failure while the file is in use; errors of another kind pass unchanged. */
 export const useFailure = (path: string, error: unknown): unknown =>
   sqliteCode(error) === '' && !(error instanceof Unwritten)
     ? error
     : openFailure(truePath(path), error);
 
-/** What to say of a file that could not be opened, or not be read while it was. */
+/** The error for a file that cannot be opened or read. */
 export function openFailure(path: string, error: unknown): unknown {
   if (error instanceof PaygateError && !(error instanceof Unwritten)) return error;
   const { code = '', syscall } = error as NodeJS.ErrnoException;
@@ -216,7 +224,7 @@ export function openFailure(path: string, error: unknown): unknown {
 interface Opened extends DatabaseOptions {
   readonly mainPath: string;
   readonly logPath: string;
-  /** Whether the log stood there before. */
+  /** Whether the WAL existed before. */
   readonly hadLog: boolean;
 }
 
@@ -232,7 +240,8 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
   }
   const isOurs = () => place() === 'ours';
   const checkpoints = new Checkpoints({ ...options, sqlite });
-  // The commits that a killed process left in the log may not be on the disk: nobody hears of them before.
+  // A killed process can leave commits in the WAL that are not on the disk. The checkpoint syncs
+  // them before any response shows them.
   if (options.hasLock) checkpoints.run();
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get() as number;
@@ -267,10 +276,11 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
       await writer.drain();
       if (!sqlite.open) return;
       const isInPlace = isOurs();
-      // Who only looked leaves a folder as it was.
+      // A process that only read leaves the folder as it was.
       const leavesLog = isInPlace && (options.hadLog || changes() > 0);
       try {
-        // SQLite would leave the log, which would be played into whatever file is put there next; and a server's beside a reader.
+        // SQLite would leave the WAL, and the next file at this path would replay it. It also
+        // leaves a server's WAL if a reader is still open.
         if (!isInPlace || (options.hasLock && changes() > 0)) {
           checkpoint(sqlite, 'TRUNCATE', options.onFatal);
         }
@@ -286,7 +296,7 @@ function raise(error: Error): never {
   throw error;
 }
 
-/** Which file stands at a path. It is never opened for that: to close it again would end SQLite's locks on it. */
+/** Which file is at a path. Never opened for that: closing it would end SQLite's locks on it. */
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino}`;

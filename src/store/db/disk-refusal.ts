@@ -1,12 +1,13 @@
-// Whether the disk refuses what paygate writes: to the database, or to its mark, without which no address is issued. A write that
-// succeeds ends it. What cannot be written is kept by nobody, so that its caller tries again.
+// Whether the disk refuses writes to the database, or to the mark file, without which no address is
+// issued. A write that succeeds ends the refusal. Refused writes are not stored, so that the caller
+// tries again.
 
 import { accessSync, constants } from 'node:fs';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { systemCode } from '../../world/disk.ts';
 import { sqliteCode } from './driver.ts';
 
-/** In words without the path, for /healthz tells anybody. */
+/** Messages without the path, because /healthz is public. */
 const reasons: Readonly<Record<string, string>> = {
   EROFS: 'its disk is mounted read-only',
   ENOSPC: 'its disk is full',
@@ -17,7 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'its user may not write to it any more',
 };
 
-/** Of SQLite's errors, those that a disk or its permissions cause. */
+/** Whether a disk or its permissions cause this error of SQLite. */
 export const isUnwritable = (code: string): boolean =>
   /^SQLITE_(FULL|READONLY|CANTOPEN|PERM|IOERR)/.test(code);
 
@@ -35,7 +36,7 @@ export class DiskRefusal {
   /** What is refused and why; undefined while nothing is. */
   text(): string | undefined {
     if (this.#database !== undefined) {
-      // SQLite does not say what the system said, which a write to the mark tells.
+      // SQLite hides the error of the system. A write to the mark file shows it.
       const code = this.#accessFault() ?? this.#mark ?? this.#database;
       return `the database cannot be written: ${reasonFor(code)}`;
     }
@@ -88,7 +89,10 @@ export class LostSync extends PaygateError {
   }
 }
 
-/** An fsync failed: the kernel may have dropped what it should have written, and nothing can be taken back. */
+/**
+ * An fsync failed: the kernel may have dropped what it should have written, and nothing can be
+ * taken back.
+ */
 export function isLostSync(error: unknown): boolean {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   return (
@@ -96,13 +100,13 @@ export function isLostSync(error: unknown): boolean {
   );
 }
 
-/** What SQLite did not write, in words without the path, because shops read them too. */
+/** SQLite did not write. The message has no path, because shops read it too. */
 export class Unwritten extends PaygateError {}
 
-/** What a caller is told of an error of SQLite's. */
+/** The error that a caller gets for an error of SQLite. */
 export function writeFailure(error: unknown): unknown {
   const code = sqliteCode(error);
-  // SQLite reports SHMSIZE when the index of the WAL finds no room.
+  // SQLite reports SHMSIZE if there is no space for the index of the WAL.
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') {
     return new Unwritten('unavailable', `the disk is full (${code}): free some room`, {
       retryAfterSeconds: 30,

@@ -1,5 +1,5 @@
-// The one place where a SQLite file is opened: with the driver's own addon, or with the one that the
-// single executable carries. It sets nothing: pragmas are for who opens.
+// Opens SQLite files, with the driver's own addon or with the one that the single executable
+// carries. It sets no pragma.
 
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';

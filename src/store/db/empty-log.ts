@@ -1,21 +1,25 @@
-// The empty log that a stop leaves. SQLite removes its log with the last connection, and takes an empty one for none. But who
-// brings a copy of the folder up to date by a tool that removes nothing (rsync, cp) would keep the copy's older log, which
-// would be played into the file: the empty one takes its place.
+// Leaves an empty WAL after a stop. SQLite removes its WAL with the last connection, and ignores an
+// empty one. A tool that updates a copy of the folder without removing files (rsync, cp) would
+// leave the copy's older WAL. SQLite would replay that; the empty one replaces it.
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { truePath } from './file-path.ts';
 
 export function leaveEmptyLog(path: string, logPath: string): void {
-  // Somebody has the file open, and its log was deleted: another one in its place would hide that (`refuseLostLog`).
+  // Somebody has the file open, and its log was deleted: another one in its place would hide that
+  // (`refuseLostLog`).
   if (existsSync(`${path}-shm`)) return;
   try {
     closeSync(openSync(logPath, 'wx', statSync(path).mode & 0o777));
   } catch {
-    // Another process has the file open still, or there is no room: it is closed all the same.
+    // Another process still has the file open, or the disk is full. Closing goes on in any case.
   }
 }
 
-/** @returns what leaves one where a log stood before: for who opens a file to look at it, and closes it */
+/**
+ * @returns what leaves one where a log stood before: for who opens a file to look at it, and closes
+ * it
+ */
 export function logAsFound(given: string): () => void {
   const path = truePath(given);
   const logPath = `${path}-wal`;

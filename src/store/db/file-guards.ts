@@ -1,5 +1,5 @@
-// Looks at a database file before SQLite may touch it: a zero-byte, truncated, foreign or newer
-// file is refused with one clear line and stays as it is. And the lock that lets one server run.
+// Checks a database file before SQLite opens it: an empty, truncated, foreign or newer file is
+// refused and stays as it is. Also the lock that lets only one server run.
 // https://www.sqlite.org/fileformat.html#the_database_header
 
 import {
@@ -29,9 +29,9 @@ const headerBytes = 100;
 const magic = 'SQLite format 3\0';
 
 /**
- * What stands at the path: nothing (and nothing was expected), or a database of ours.
- * @param isCopy whether it may be a backup, in whose place no other is put
- * @throws PaygateError for everything else, naming the path and what helps
+ * What is at the path: no file, if none is expected, or a database of ours.
+ * @param isCopy whether it can be a backup, which is not to be replaced by one.
+ * @throws PaygateError for anything else, with the path and advice
  */
 export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const path = truePath(given);
@@ -97,8 +97,8 @@ function readHeaderAt(path: string): { size: number; header: Buffer } | undefine
 }
 
 /**
- * Whether pages are lost that the header speaks of. A checkpoint writes the header first, so that one
- * which was cut off leaves a short file too, but then the log has the rest, and SQLite goes on.
+ * Whether pages are missing that the header counts. A checkpoint writes the header first, so that a
+ * checkpoint that was cut off leaves a short file too. Then the WAL has the rest.
  */
 function isTruncated(path: string, size: number, header: Buffer): boolean {
   const written = header.readUInt16BE(16);
@@ -115,7 +115,9 @@ function isTruncated(path: string, size: number, header: Buffer): boolean {
   return false;
 }
 
-/** The pages that a write-ahead log has committed. https://www.sqlite.org/fileformat.html#walformat */
+/**
+ * The pages that a write-ahead log has committed. https://www.sqlite.org/fileformat.html#walformat
+ */
 function pagesInLog(path: string, pageSize: number): Set<number> {
   const pages = new Set<number>();
   const log = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
@@ -134,8 +136,9 @@ function pagesInLog(path: string, pageSize: number): Set<number> {
 }
 
 /**
- * Makes this process the only server of the file until it ends, however it ends: the kernel
- * gives the lock back. @throws PaygateError conflict while another one runs
+ * Makes this process the only server of the file. The kernel releases the lock, however the process
+ * ends.
+ * @throws PaygateError conflict while another server runs
  */
 export function lockForServer(given: string): { release(): void } {
   const path = truePath(given);
@@ -156,7 +159,7 @@ export function lockForServer(given: string): { release(): void } {
 }
 
 /**
- * @param network the file's own; none where it says none yet
+ * @param network the file's own; none where it says none yet.
  * @throws PaygateError invalid where another one is named
  */
 export function refuseOtherNetwork(
@@ -172,8 +175,9 @@ export function refuseOtherNetwork(
 }
 
 /**
- * A file that a server writes to cannot be copied by its name alone. Its lock is only read, for it may be one that was copied
- * with a backup, on a disk that nobody can write to. @throws PaygateError conflict
+ * Refuses a file that a server writes to, because its name alone cannot be copied. The lock is only
+ * read: it can be a copy on a disk that is not writable.
+ * @throws PaygateError conflict
  */
 export function refuseServed(path: string): void {
   if (!existsSync(`${path}.lock`)) return;
@@ -191,15 +195,16 @@ const served = (path: string): PaygateError =>
   new PaygateError('conflict', `${path}: another \`paygate serve\` uses this database`);
 
 /**
- * SQLite opens a file that may only be read, and makes a log and an index of it that may only be read as well: they would be in the
- * way once the file may be written again. @throws PaygateError unavailable
+ * Refuses a read-only file. SQLite would open it, and create a read-only WAL and index, which stand
+ * in the way once the file is writable again.
+ * @throws PaygateError unavailable
  */
 export function refuseUnwritable(given: string): void {
   const [fault] = unwritableAt(truePath(given));
   if (fault !== undefined) throw new PaygateError('unavailable', fault);
 }
 
-/** Of a database and what lies beside it, what this user may not write to, and what helps. */
+/** Files of a database that this user may not write to, and advice. */
 export function unwritableAt(path: string): string[] {
   return ['', ...besideEnds].flatMap((end) => {
     try {
@@ -222,14 +227,16 @@ const maxAttempts = 10;
 const attemptMs = 100;
 
 /**
- * A process that made another log, or another index of it, would damage the file under the server that lost its own and writes on.
+ * Refuses a file whose server lost its WAL or index and still writes. A new one beside it would
+ * damage the file.
  * @throws PaygateError conflict
  */
 export function refuseLostLog(given: string): void {
   const path = truePath(given);
   const missing = () => ['-wal', '-shm'].find((end) => !existsSync(`${path}${end}`));
   for (let looks = 0; looks < maxAttempts; looks += 1) {
-    // Who has just opened it makes both next; who looks here has it for a moment only.
+    // A process that has just opened the file creates both next. One that checks it, as we do, has
+    // it open only for a moment.
     if (missing() === undefined || !isOpenElsewhere(path)) return;
   }
   const lost = missing() === '-shm' ? 'the index of its log' : 'its log';
@@ -239,7 +246,10 @@ export function refuseLostLog(given: string): void {
   );
 }
 
-/** Whether another connection has the file open, be it without log and index: only who is alone may lock it whole. */
+/**
+ * Whether another connection has the file open, be it without log and index: only who is alone may
+ * lock it whole.
+ */
 function isOpenElsewhere(path: string): boolean {
   const leaveLog = logAsFound(path);
   try {
@@ -249,7 +259,7 @@ function isOpenElsewhere(path: string): boolean {
     });
     return false;
   } catch (error) {
-    // What else is wrong with it is told by who opens it next.
+    // Any other fault fails the process that opens it next.
     return sqliteCode(error).startsWith('SQLITE_BUSY');
   } finally {
     leaveLog();

@@ -1,6 +1,6 @@
-// Which file a path means. Log, lock, mark and backups lie beside a database under its name, so a file with two names
-// would be two databases to two servers, that give out the same addresses. Of a link its end is meant; what cannot be
-// told apart is served under neither name.
+// Resolves a path to its file; a link means its target. WAL, lock, mark file and backups are beside
+// the database under its name. Under two names one file would be two databases to two servers,
+// which would issue the same addresses. A file whose names cannot be resolved is refused.
 
 import {
   existsSync,
@@ -28,10 +28,13 @@ export const besideEnds = [...logEnds, '-shm'] as const;
 /** Whether there is something to be played: an empty log is none. */
 export const isLog = (path: string): boolean => (found(path, statSync)?.size ?? 0) > 0;
 
-/** Of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
+/** Mounts of this process. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 const mountTable = '/proc/self/mountinfo';
 
-/** @throws PaygateError unavailable for a link to nothing, for what is no file, and where this user may not look */
+/**
+ * @throws PaygateError unavailable for a link to nothing, for what is no file, and where this user
+ * may not look
+ */
 export function truePath(path: string): string {
   const stat = found(path, lstatSync);
   if (!stat?.isSymbolicLink()) {
@@ -99,7 +102,7 @@ function dropMakersName(path: string, inode: number): void {
   }
 }
 
-/** Where something is mounted: the fifth field, in which white space and the backslash are octal. */
+/** Mount points: the fifth field, with white space and backslashes in octal. */
 export const mountPoints = (table: string): string[] =>
   table
     .split('\n')

@@ -1,5 +1,5 @@
-// What keeps every address from being issued, whoever asks: a disk that is almost full, a database file that was
-// taken from its place, which is lost with the process. Looked at once a turn, for shops ask by dozens.
+// Stops issuing while the disk is almost full or the database file is not in its place, because
+// commits are lost then. It checks once per turn of the event loop: requests come by dozens.
 
 import { basename, dirname, join, relative } from 'node:path';
 import { quoteForShell } from '../../domain/format.ts';
@@ -11,35 +11,35 @@ import type { Database } from './database.ts';
 
 export interface IssuingGuard {
   hasRoom(): boolean;
-  /** That the file which is open stands in its place no more; undefined while it does. */
+  /** A text if the open file is no longer in its place. */
   displaced(): string | undefined;
-  /** That an older copy was put over the file which is open; undefined while none was. */
+  /** A text if an older copy was put over the open file. */
   overwritten(): string | undefined;
-  /** That the disk refuses what is written; undefined while it does not. */
+  /** A text if the disk refuses writes. */
   refused(): string | undefined;
-  /** That the file is not in its place or was overwritten, with what to do. */
+  /** `displaced` or `overwritten`, with what to do. */
   warnings(): string[];
   /** @throws PaygateError unavailable while no address is issued */
   check(): void;
 }
 
 /**
- * To be made when the counters of the file stand where it goes on.
- * @param isSetBack whether one of them is behind where it was when this was asked before
+ * Create it after the counters of the file were resumed.
+ * @param isSetBack whether a counter is lower than at the last call
  */
 export function createIssuingGuard(database: Database, isSetBack: () => boolean): IssuingGuard {
-  // The first time it finds out where they stand.
+  // The first call records the counters.
   isSetBack();
   const displaced = oncePerTurn(() => displacementOf(database));
   const overwritten = oncePerTurn(() => {
     try {
       return isSetBack() ? overwrittenFact : undefined;
     } catch {
-      // What cannot be read is told by who needs it.
+      // A file that cannot be read fails the request that reads it.
       return undefined;
     }
   });
-  // Of a folder that is gone nobody can say how much room it has.
+  // The free space of a folder that is gone is unknown.
   const hasRoom = oncePerTurn(
     () => displaced() !== undefined || database.freeBytes() >= minFreeBytes,
   );
@@ -73,7 +73,7 @@ export function createIssuingGuard(database: Database, isSetBack: () => boolean)
   };
 }
 
-/** Without its path: /healthz tells anybody. */
+/** Without the path, because /healthz is public. */
 function displacementOf(database: Database): string | undefined {
   const place = database.place();
   if (place === 'ours') return undefined;

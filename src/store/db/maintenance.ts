@@ -1,5 +1,6 @@
-// What a running server does for its file: sees what other processes wrote and whether the file still stands in its
-// place, makes checkpoints, takes snapshots.
+// Maintenance of the file by a running server, by the clock: it notices
+// commits of other processes and a file that was moved away. It makes checkpoints (checkpoint.ts)
+// and takes snapshots.
 
 import { reasonOf } from '../../lib/errors.ts';
 import type { Cancel, World } from '../../world/world.ts';
@@ -17,13 +18,13 @@ export interface MaintenanceParts {
   readonly database: Database;
   readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
-  /** Another process has written to the file. */
+  /** Called after another process has written to the file. */
   readonly onOthers: () => void;
 }
 
 export interface Maintenance {
   readonly cancels: readonly Cancel[];
-  /** Saves, before it is closed, what would be lost with a file that was deleted. */
+  /** Saves a deleted database in a snapshot before the file is closed. */
   last(): Promise<void>;
 }
 
@@ -49,7 +50,7 @@ export function startMaintenance({
     told = isAmiss;
   }
   function takeSnapshot(): void {
-    // It would take the place of the one that mends this.
+    // It would replace the snapshot that repairs this.
     if (isOverwritten()) return;
     snapshots.take(world.now()).catch((error: unknown) => {
       world.log.warn('the snapshot failed', { reason: reasonOf(error) });
@@ -58,7 +59,7 @@ export function startMaintenance({
   return {
     cancels: [
       world.schedule(everySecond, lookAround),
-      // A kill would take along all that came since the last one.
+      // A kill would lose everything since the last snapshot.
       world.schedule(everyMinute, () => isDisplaced() && takeSnapshot()),
       world.schedule(everyQuarter, takeSnapshot),
       world.schedule(everyHour, () => void database.checkpoint()),

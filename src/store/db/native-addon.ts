@@ -1,6 +1,6 @@
-// The native code of the SQLite driver. Beside node_modules the driver finds it by itself; the single
-// executable carries it as an asset. The loader maps files only, so it is written to one without a name,
-// in the first folder that takes it, and is gone with the process. Never loaded from a file that was there.
+// The native code of the SQLite driver. The driver finds it in node_modules; the single executable
+// has it as an asset. The loader maps files only, so the asset goes to a file without a name, which
+// ends with the process. It is never loaded from an existing file.
 // O_TMPFILE: https://man7.org/linux/man-pages/man2/open.2.html
 
 import { randomUUID } from 'node:crypto';
@@ -12,14 +12,16 @@ import { PaygateError, reasonOf } from '../../lib/errors.ts';
 /** What scripts/executable/make.mjs calls it. */
 const assetName = 'better_sqlite3.node';
 const memory = '/dev/shm';
-/** Node has no name for it. The flag of folders, which differs between processors, is a part of it. */
+/**
+ * Node has no name for it. The flag of folders, which differs between processors, is a part of it.
+ */
 const withoutName = 0o20_000_000 | constants.O_DIRECTORY;
 
 let loaded: object | undefined;
 
 /**
- * The addon that this executable carries; undefined where it runs from its sources or its bundle.
- * @throws PaygateError unavailable when no folder lets native code run
+ * The addon in this executable; undefined if it runs from sources or from the bundle.
+ * @throws PaygateError unavailable if no folder lets native code run
  */
 export function embeddedAddon(dataFolder: string): object | undefined {
   if (!isSea()) return undefined;
@@ -31,9 +33,9 @@ export function embeddedAddon(dataFolder: string): object | undefined {
 }
 
 export interface AddonPlaces {
-  /** Where a file without a name is tried, in this order. */
+  /** Folders for a file without a name, in this order. */
   readonly folders: readonly string[];
-  /** Where, last of all, one with a name is: that needs neither /proc nor O_TMPFILE. */
+  /** Last resort: the folder for a file with a name, which needs neither /proc nor O_TMPFILE. */
   readonly dataFolder: string;
 }
 
@@ -69,7 +71,8 @@ function loadNameless(bytes: Uint8Array, folder: string): object {
 }
 
 function loadNamed(bytes: Uint8Array, folder: string): object {
-  // With a slash also where the folder is `.`: the loader looks for a bare name among the system's libraries.
+  // With a slash also where the folder is `.`: the loader looks for a bare name among the system's
+  // libraries.
   const path = `${folder}/.paygate-${randomUUID()}.node`;
   try {
     writeFileSync(path, bytes, { flag: 'wx', mode: 0o600 });

@@ -1,6 +1,6 @@
 // The tables, as drizzle sees them; `npm run db:generate` turns a change here into a migration.
 // Money is integer satoshis, time is integer epoch milliseconds, hashes are display-order hex text.
-// What a row means is told in the room file that owns it: catalog, ledger, headers, outbox.
+// The module in records/ that writes a table explains its rows.
 
 import { eq, type SQL, sql } from 'drizzle-orm';
 import {
@@ -48,11 +48,11 @@ export const stores = sqliteTable('stores', {
   requiredConfirmations: integer('required_confirmations').notNull(),
   /** JSON: from which amount on a payment must be deeper (domain/confirmation-policy.ts). */
   confirmationBands: text('confirmation_bands').notNull().default('[]'),
-  /** Whether a payment that vanished after 1 or 2 is told as -1. */
+  /** Whether a payment that vanished after 1 or 2 sends -1. */
   reversalCallback: flag('reversal_callback'),
   /** Whether callbacks say nothing of `rbf`, for receivers that stop at it. */
   omitRbf: flag('omit_rbf'),
-  /** Satoshis: a payment of less is recorded, but owes no callback; null for none. */
+  /** Satoshis: a smaller payment is recorded and sends no callback; null for no minimum. */
   minimumSat: integer('minimum_sat'),
   /** ISO 4217: what its payments are worth in when they are first seen; null asks for no price. */
   currency: text('currency'),
@@ -74,13 +74,19 @@ export const apiKeys = sqliteTable('api_keys', {
   id: id(),
   /** SHA-256 of the key's text: how a request finds it. */
   hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
-  /** The text of a merchant key, which may be looked up again: the file is a secret. Null for others. */
+  /**
+   * The text of a merchant key, which may be looked up again: the file is a secret. Null for
+   * others.
+   */
   secret: text('secret'),
   scope: text('scope').$type<KeyScope>().notNull().default('payments'),
   /** The only store that it is for; null for the merchant key, which is for all. */
   storeId: integer('store_id').references(() => stores.id),
   createdAt: integer('created_at').notNull(),
-  /** Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for at once. */
+  /**
+   * Set by a rotation, a revocation, the removal of its store; the key is dead from then on. 0 for
+   * at once.
+   */
   expiresAt: integer('expires_at'),
   /** "Connect a plugin": until then the key may write stores. */
   pluginUntil: integer('plugin_until'),
@@ -99,10 +105,9 @@ export const audit = sqliteTable('audit', {
 });
 
 /**
- * An address of a wallet's external branch. `origin` says how it came here:
- * `ahead` derived in advance and watched, `issued` handed out by the API to a store,
- * `skipped` perhaps handed out by a file that this one is a copy of, `foreign` used by another
- * program before we could issue it.
+ * An address of a wallet's external branch. Its `origin` is `ahead` (derived and watched), `issued`
+ * (given to a store), `skipped` or `foreign`. `skipped`: perhaps issued by a file that this one is
+ * a copy of. `foreign`: used by another program before we could issue it.
  */
 export const addresses = sqliteTable(
   'addresses',
@@ -136,8 +141,8 @@ export type AddressOrigin = 'ahead' | 'issued' | 'skipped' | 'foreign';
 export const isGivenOut = sql`${addresses.origin} in ('issued', 'skipped')`;
 
 /**
- * Null for those whose store nobody knows: skipped by a copy, where any of several stores may have given them out. They
- * are few, and found by an index.
+ * Null for addresses of an unknown store: a copy skipped them, and any of several stores can have
+ * issued them. They are few, and found by an index.
  */
 export const isOfStore = (storeId: number | null): SQL =>
   storeId === null
@@ -145,7 +150,7 @@ export const isOfStore = (storeId: number | null): SQL =>
         where a.wallet_id = wallets.id and a.origin = 'skipped' and a.store_id is null)`
     : eq(addresses.storeId, storeId);
 
-/** A shop's word that two requests are one: the same address for both, for a day. */
+/** Idempotency keys: two requests with one key get the same address, for a day. */
 export const idempotencyKeys = sqliteTable(
   'idempotency_keys',
   {
@@ -176,7 +181,7 @@ export const payments = sqliteTable(
     txid: text('txid').$type<Txid>().notNull(),
     valueSat: integer('value_sat').notNull(),
     state: text('state').$type<PaymentState>().notNull(),
-    /** Where the transaction was proven to be; both null while it is in no block. */
+    /** The block of the inclusion proof; both null while it is in no block. */
     height: integer('height'),
     blockHash: text('block_hash').$type<BlockHash>(),
     /** The transaction that took its inputs, where one is known. */
@@ -185,11 +190,14 @@ export const payments = sqliteTable(
     signalsRbf: flag('signals_rbf'),
     /** The callback status last decided on, sent or not; null when none was. */
     status: integer('status').$type<CallbackStatus>(),
-    /** How often a reorganisation took a sent status back: told apart in the event id. */
+    /** How often a reorganisation took a sent status back; a part of the event id. */
     cycle: integer('cycle').notNull().default(0),
     /** The store's, when the payment was first seen; null where it had none. */
     currency: text('currency'),
-    /** Of one bitcoin at that time, in hundredths of the currency; null until, or because none, could be had. */
+    /**
+     * Price of one bitcoin at that time, in hundredths of the currency; null until it is known, or
+     * if there is none.
+     */
     priceCents: integer('price_cents'),
     firstSeenAt: integer('first_seen_at').notNull(),
     changedAt: integer('changed_at').notNull(),
@@ -209,25 +217,31 @@ export const payments = sqliteTable(
   ],
 );
 
-/** Taken back after a time, and after 1 or 2 was told (`wasToldInBlock`). */
+/** Taken back after a time, and after the shop received 1 or 2 (`wasToldInBlock`). */
 export const isReversedSince = (since: number | SQL): SQL =>
   sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
     and (${payments.status} <> 0 or ${payments.cycle} > 0)`;
 
-/** Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and to find conflicts. */
+/**
+ * Raw transactions of payments that are not final, nor dropped long ago: to be broadcast again, and
+ * to find conflicts.
+ */
 export const transactions = sqliteTable(
   'transactions',
   {
     txid: text('txid').$type<Txid>().primaryKey(),
     raw: blob('raw', { mode: 'buffer' }).notNull(),
     firstSeenAt: integer('first_seen_at').notNull(),
-    /** When it was last seen to: first seen, broadcast by us, or of use still when we would forget it. */
+    /**
+     * When it was last seen to: first seen, broadcast by us, or of use still when we would forget
+     * it.
+     */
     broadcastAt: integer('broadcast_at').notNull(),
   },
   (table) => [index('transactions_broadcast').on(table.broadcastAt)],
 );
 
-/** The outbox: one row a callback owed. `version` counts the callbacks of one payment. */
+/** The outbox: one row a callback. `version` counts the callbacks of one payment. */
 export const callbacks = sqliteTable(
   'callbacks',
   {
@@ -235,7 +249,10 @@ export const callbacks = sqliteTable(
     paymentId: integer('payment_id')
       .notNull()
       .references(() => payments.id),
-    /** The payment's: callbacks of one address never overlap. Not null: SQLite adds no such column to a table. */
+    /**
+     * The payment's: callbacks of one address never overlap. Not null: SQLite adds no such column
+     * to a table.
+     */
     addressId: integer('address_id').references(() => addresses.id),
     storeId: integer('store_id')
       .notNull()
@@ -248,7 +265,10 @@ export const callbacks = sqliteTable(
     state: text('state').$type<CallbackState>().notNull(),
     /** All that were ever made, also those whose rows are gone. */
     attemptCount: integer('attempt_count').notNull().default(0),
-    /** How many of them were charged to the schedule since it began; once delivered, to that of the confirmations. */
+    /**
+     * How many of them were charged to the schedule since it began; once delivered, to that of the
+     * confirmations.
+     */
     step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
     /** When a delivered one is sent again because its answer was doubtful; null for never. */
@@ -264,7 +284,8 @@ export const callbacks = sqliteTable(
   },
   (table) => [
     unique('callbacks_order').on(table.paymentId, table.version),
-    // An event's id is a hash that holds its payment: one of the ids alone would touch a page for each row.
+    // An event's id is a hash that holds its payment: one of the ids alone would touch a page for
+    // each row.
     unique('callbacks_event').on(table.paymentId, table.eventId),
     index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
     index('callbacks_sendable')
@@ -278,7 +299,10 @@ export const callbacks = sqliteTable(
   ],
 );
 
-/** `held`: its payment is gone; owed again should that return with the same status. */
+/**
+ * `held`: the payment is dropped; the callback is `owed` again if the payment returns with the same
+ * status.
+ */
 export type CallbackState = 'owed' | 'delivered' | 'superseded' | 'exhausted' | 'held';
 
 /** Every HTTP try, append-only; the rows of old ones go, their number stays (`attempt_count`). */
@@ -298,11 +322,14 @@ export const attempts = sqliteTable(
     /** `delivered`, or the class of what went wrong. */
     outcome: text('outcome').notNull(),
     httpStatus: integer('http_status'),
-    /** What went wrong, in words, without the URL's secrets. */
+    /** What went wrong, without the URL's secrets. */
     reason: text('reason'),
     /** The first 1 KiB of the answer, control characters stripped. */
     body: text('body'),
-    /** What makes the answer of a 200 doubtful: its sentence, or what it is (domain/callback-answer.ts). */
+    /**
+     * What makes the answer of a 200 doubtful: its sentence, or what it is
+     * (domain/callback-answer.ts).
+     */
     doubt: text('doubt'),
   },
   (table) => [
@@ -328,7 +355,10 @@ export const headers = sqliteTable(
 /** What was learnt of Electrum servers: their TLS identity, and which of them lied. */
 export const servers = sqliteTable('servers', {
   label: text('label').primaryKey(),
-  /** `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must match. */
+  /**
+   * `valid`: its certificate once validated, so it must from then on; `pinned`: `pinSha256` must
+   * match.
+   */
   trust: text('trust').$type<'valid' | 'pinned'>(),
   pinSha256: text('pin_sha256'),
   learnedAt: integer('learned_at').notNull(),
@@ -336,7 +366,7 @@ export const servers = sqliteTable('servers', {
   banReason: text('ban_reason'),
 });
 
-/** Who may open the dashboard: one row, from the day a password was set. */
+/** The operator of the dashboard: one row, once a password was set. */
 export const admin = sqliteTable('admin', {
   id: id(),
   /** scrypt, with its parameters and salt (dashboard/password.ts). */
@@ -348,7 +378,7 @@ export const admin = sqliteTable('admin', {
   totpStep: integer('totp_step').notNull().default(0),
 });
 
-/** Who is signed in to the dashboard. The cookie's text is nowhere in the file. */
+/** Sessions of the dashboard. The cookie itself is not in the file. */
 export const sessions = sqliteTable('sessions', {
   id: id(),
   /** SHA-256 of the cookie's text. */
@@ -357,7 +387,7 @@ export const sessions = sqliteTable('sessions', {
   seenAt: integer('seen_at').notNull(),
   /** When the password was last typed. */
   confirmedAt: integer('confirmed_at').notNull(),
-  /** Where it began and with which program, for people to recognise. */
+  /** The address and program that began the session, for people to recognise. */
   client: text('client').notNull(),
   agent: text('agent').notNull(),
 });

@@ -1,17 +1,17 @@
 // The writer: the one queue through which the database is written.
+
+// Format. A write is a function that changes rows, with no `await` inside. It waits in the queue of
+// its priority: `awaited` when a request waits for its answer, `bulk` otherwise.
 //
-// Format. A write is a function that changes rows, with no `await` inside. It waits in the queue of its
-// priority: `awaited` when a request waits for its answer, `bulk` otherwise.
-//
-// Algorithm. Writes that arrive together form a group. A group is one transaction: BEGIN IMMEDIATE, the
-// writes in one savepoint, the raise of the high-water mark, COMMIT. SQLite syncs the WAL inside COMMIT
-// (synchronous=FULL). If a write throws, the savepoint is undone, and each write runs again in a
-// savepoint of its own. An awaited write goes first and takes few others into its group.
+// Algorithm. Writes that arrive together form a group. A group is one transaction: BEGIN IMMEDIATE,
+// the writes in one savepoint, the raise of the high-water mark, COMMIT. SQLite syncs the WAL
+// inside COMMIT (synchronous=FULL). If a write throws, the savepoint is undone, and each write runs
+// again in a savepoint of its own. An awaited write goes first and takes few others into its group.
 //
 // Invariants.
 // - A group runs from BEGIN to COMMIT in one turn of the event loop. No read and no answer of this
 //   process can see rows that are not on the disk.
-// - The mark is on the disk before COMMIT, and a caller is resolved after it.
+// - The mark file is on the disk before COMMIT, and a caller is resolved after it.
 // - A failed write fails alone. A failed commit fails the whole group and leaves nothing behind.
 // - A failed fsync ends the process, because nothing about the file is certain any more.
 
@@ -23,19 +23,21 @@ import type { Sqlite } from './driver.ts';
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
   /**
-   * Announces that a wallet's counter rises in this transaction. The mark is on the disk before the commit,
-   * so that no restored database can issue these indexes again.
-   * @param wallet its name in the mark
+   * Announces that a wallet's counter rises in this transaction. The raise is in the mark file
+   * before the commit, so that no restored database can issue these indexes again.
+   * @param wallet its name in the mark file
    */
   raise(wallet: string, from: number, to: number): void;
-  /** Runs after the commit, before the caller hears of it; never when the write is undone. */
+  /** Runs after the commit, before the caller is resolved; never if the write is undone. */
   afterCommit(run: () => void): void;
 }
 
 export interface WriterOptions {
   /** Called before a commit with the counters that it raises; throws to prevent the commit. */
   readonly beforeCommit?: (raises: readonly Raise[]) => void;
-  /** A sync failed, or a rollback: nothing about the file is certain any more, the process must end. */
+  /**
+   * A sync failed, or a rollback: nothing about the file is certain any more, the process must end.
+   */
   readonly onFatal?: (error: Error) => void;
 }
 
@@ -60,7 +62,10 @@ const maxGroup = 100;
 const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
-/** Turns of the event loop without a further write, after which a group begins: requests join an awaited one meanwhile. */
+/**
+ * Turns of the event loop without a further write, after which a group begins: requests join an
+ * awaited one meanwhile.
+ */
 const quietTurns = 2;
 
 export class Writer {
@@ -92,7 +97,10 @@ export class Writer {
     while (this.queued() > 0) await nextTurn();
   }
 
-  /** Writes without a change to the mark and to the database while the disk refuses one of them. */
+  /**
+   * Writes without a change to the mark file and to the database while the disk refuses one of
+   * them.
+   */
   async probe(work: () => unknown): Promise<void> {
     if (this.#parts.refusal.text() === undefined) return;
     try {
@@ -191,8 +199,8 @@ export class Writer {
   }
 
   /**
-   * Undoes a failure with the savepoint, because a ROLLBACK would restart a backup that is under way.
-   * @throws if no transaction is left to go on in
+   * Undoes a failure with the savepoint, because a ROLLBACK would restart a running backup.
+   * @throws if the transaction has ended
    */
   #inSavepoint<T>(work: () => T, failed: (error: unknown) => T): T {
     const { savepoint, release, undo } = this.#statements;
@@ -232,7 +240,7 @@ function runJob(job: Job): Done {
         for (const run of after) run();
         job.resolve(result);
       } catch (error) {
-        // The write is in the file, and the others of its group hear of their commit all the same.
+        // The write is committed, and the other writes of its group are resolved in any case.
         job.reject(error);
       }
     },

@@ -7,13 +7,13 @@ import type { Tx } from '../db/writer.ts';
 import type { WalletRow } from '../records/catalog.ts';
 
 /**
- * @param floorOf the first index, by a wallet's name in the mark, that the mark leaves to a wallet
- *   which this file did not know at its start; 0 for any other wallet
+ * @param floorOf the first index that a wallet may issue according to the mark file, if this file
+ * did not know it at its start; else 0. It takes the wallet's name in the mark file.
  */
 export function raisesTo(floorOf: (wallet: string) => number) {
   const names = new Map<string, string>();
 
-  /** The wallet's name in the mark, computed once: it is a hash. */
+  /** The wallet's name in the mark file, computed once: it is a hash. */
   function nameOf({ descriptor }: WalletRow): string {
     const name = names.get(descriptor) ?? markName(descriptor);
     names.set(descriptor, name);
@@ -42,8 +42,8 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     /**
      * Whether a counter is lower than at an earlier call, or a wallet is gone. Only an older copy
      * that was written over the open file does that. The first call records the state at the start.
-     * @param wallets all wallets, read outside of any write
-     * @param givenBack how many indexes of a wallet were issued after they had been left out
+     * @param wallets all wallets, read outside of any write.
+     * @param givenBack how many left-out indexes of a wallet were issued later
      */
     isSetBack(wallets: readonly WalletRow[], givenBack: (walletId: number) => number): boolean {
       const now = new Map(

@@ -1,13 +1,17 @@
-// The mark: a small file beside the database that remembers how far each wallet's counter rose.
-// It is on the disk before the commit that raises a counter, and no copy of `paygate.db*` takes it along,
-// so that a restored database can be told from the one that issued last.
+// The high-water mark: a small file beside the database that records how far each wallet's counter
+// rose. It distinguishes a restored or copied database from the original.
+
+// Format. 64 KiB of text, padded with zeros. Row 1 is JSON: the identity of the database. Each
+// further row is a raise, `wallet from to checksum`. A wallet's name is derived from its keys.
 //
-// Layout: 64 KiB of text padded with zeros, so that a raise overwrites bytes that exist already and
-// one fdatasync makes it durable. Line 1 is JSON: whose mark it is. Each line after it is a raise,
-// `wallet from to checksum`, where a wallet has a name made of its keys, which it has in every database;
-// the last of a wallet counts; the first line that is torn ends the list, for then its commit did not
-// happen. A full file is rewritten under a new name and renamed. Beside it stands its position (mark-position.ts),
-// which tells a mark that was set back.
+// Algorithm. A raise overwrites zeros, so that one fdatasync makes it durable. The last raise of a
+// wallet counts. The first torn row ends the list, because its commit did not happen. A full file
+// is rewritten under a new name and renamed. mark-position.ts recognises a mark file that was set
+// back.
+//
+// Invariants.
+// - A raise is on the disk before the commit that raises the counter.
+// - No copy of `paygate.db*` includes the mark file.
 
 import {
   closeSync,
@@ -38,54 +42,59 @@ import {
 const markBytes = 65_536;
 const machineIdFile = '/etc/machine-id';
 
-/** Where the mark of a database lies: outside every glob that copies `paygate.db*`. */
+/** Path of the mark file of a database: outside every glob that copies `paygate.db*`. */
 export const markPath = (databasePath: string): string =>
   join(dirname(databasePath), '.paygate-mark', basename(databasePath));
 
-/** Whose mark it is. Each field tells one way in which a file can be a copy. */
+/** Identity of the database. Each field detects one kind of copy. */
 interface Identity {
   readonly version: 1;
   /** A random name given to the database when it was made. */
   readonly instance: string;
   /** The machine's own id, or '' where it has none. */
   readonly machine: string;
-  /** The kind of file system: through another one, as an overlay, the same inode is another file. */
+  /**
+   * The type of file system: on another one, such as an overlay, the same inode is another file.
+   */
   readonly fileSystem?: number;
   readonly databaseInode: string;
-  /** The mark's own inode: a copied folder has a copied mark, which must not be believed. */
+  /** The mark file's own inode: a copied folder has a copied mark, which must not be believed. */
   readonly markInode: string;
   readonly markBorn?: number | undefined;
-  /** The position before its lines, and which file has it in its name. */
+  /** The position before its raises, and the identity of its position file. */
   readonly position?: number;
   readonly positionInode?: string;
   readonly positionBorn?: number | undefined;
-  /** The operator said that the whole machine, this mark with it, was set back to an earlier time. */
+  /** The operator declared that the whole machine was set back, this mark file with it. */
   readonly setBack?: true;
-  /** It was begun for a copy. The name is that of older versions. */
+  /** The mark file was begun for a copy. The name is that of older versions. */
   readonly begunBlind?: true;
   /** Written by older versions: raises of wallets that waited for their scan. */
   readonly guesses?: readonly Raise[];
 }
 
 export interface HighWaterMark {
-  /** What the mark said when it was opened; undefined when there was none. */
+  /** The contents when it was opened; undefined if there was no mark file. */
   readonly reading: MarkReading | undefined;
   /**
-   * Writes raises and syncs them: they are on the disk when it returns.
-   * @throws when they are not: then they must not be committed
+   * Writes raises and syncs them: they are on the disk when this returns.
+   * @throws if they are not; then the caller must not commit
    */
   raise(raises: readonly Raise[]): void;
   /**
-   * Makes it the mark of this file, which knows these and no others from now on.
-   * @param ofCopy nobody knows how far the file before this one went; stays so for ever
+   * Begins a mark file for this database, with these raises and no others.
+   * @param ofCopy it is unknown how far the original issued; this stays true for ever
    */
   begin(raises: readonly Raise[], ofCopy?: boolean): void;
-  /** Makes the next start distrust it: this machine was set back, so that it may be older than what was issued. */
+  /**
+   * Makes the next start distrust the mark file: the machine was set back, so that the file can be
+   * older than the last issue.
+   */
   distrust(): void;
   close(): void;
 }
 
-/** Opens the mark of a database. The first raise, of nothing perhaps, makes it ours. */
+/** Opens the mark file of a database. The first raise, of nothing perhaps, makes it ours. */
 export function openHighWaterMark(given: string, instance: string): HighWaterMark {
   const databasePath = truePath(given);
   const path = markPath(databasePath);
@@ -158,7 +167,10 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   };
 }
 
-/** Makes the mark of a file that gets its name at this moment: beside none, it would be taken for a copy. */
+/**
+ * Makes the mark file of a file that gets its name at this moment: beside none, it would be taken
+ * for a copy.
+ */
 export function beginMark(databasePath: string, instance: string): void {
   const mark = openHighWaterMark(databasePath, instance);
   try {
@@ -168,13 +180,13 @@ export function beginMark(databasePath: string, instance: string): void {
   }
 }
 
-/** The last one of each. */
+/** The last raise of each wallet. */
 const byWallet = (raises: readonly Raise[]): Map<string, Raise> =>
   new Map(raises.map((raise) => [raise.wallet, raise]));
 
 const linesOf = (raises: readonly Raise[]): string => raises.map(raiseLine).join('');
 
-/** A lost sync ends the process, for which the caller must see it as it is. */
+/** A lost sync is returned unchanged, because the caller must end the process. */
 function raiseFailure(path: string, error: unknown): unknown {
   const { syscall } = error as NodeJS.ErrnoException;
   const code = systemCode(error as NodeJS.ErrnoException);
@@ -221,7 +233,7 @@ function distrustOf(
     return 'its mark was made on another kind of file system';
   }
   const isOwn = isSameFile(path, { inode: marked.markInode, born: marked.markBorn });
-  // An older version knew of no position.
+  // An older version wrote no position.
   const hasPosition = marked.positionInode === undefined || beside !== undefined;
   return isOwn && hasPosition ? undefined : 'its mark is a copy as well';
 }
@@ -290,7 +302,7 @@ interface MarkFile {
 
 function createMark(path: string, identity: Own, lines: string): MarkFile {
   const fresh = `${path}.new`;
-  // What a start left that was killed.
+  // A start that was killed can have left one.
   rmSync(fresh, { force: true });
   const descriptor = openSync(fresh, 'wx', 0o600);
   const { inode: markInode, born: markBorn } = identityOf(descriptor);
@@ -309,7 +321,7 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
 
   return {
     append(more) {
-      // With the zero that ends it: what is written of nothing also shows that the disk takes it.
+      // With the zero that ends it, so that an empty raise also shows that the disk takes writes.
       const chunk = Buffer.from(`${more}\0`);
       if (end + chunk.length > bytes.length) return false;
       writeAll(descriptor, chunk, end);
@@ -321,14 +333,14 @@ function createMark(path: string, identity: Own, lines: string): MarkFile {
   };
 }
 
-/** A disk that is almost full takes a part and says so only when it is asked again. */
+/** A disk that is almost full takes a part of the bytes; only the next write fails. */
 function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
   }
 }
 
-/** Of a database that is still to be put in place as well: it is that of no file. */
+/** `undefined` for a database that is not in its place yet: equal to no inode. */
 const inodeOf = (path: string): string =>
   String(statSync(path, { bigint: true, throwIfNoEntry: false })?.ino);
 

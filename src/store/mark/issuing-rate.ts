@@ -1,5 +1,5 @@
-// How fast a wallet was issuing when its database was last written: what a copy, beside which no mark
-// stands, guesses from how much its original went on to issue.
+// How fast a wallet was issuing when its database was last written. A copy without a mark file uses
+// it to estimate how many addresses its original issued since.
 
 import { and, count, desc, eq, gt, max, min } from 'drizzle-orm';
 import type { IssuingRate } from '../../domain/allocation.ts';
@@ -43,7 +43,7 @@ export function lastIssue({ database: { orm } }: Store): number {
   return issued?.at ?? 0;
 }
 
-/** The latest time that the file tells, epoch ms: blocks keep coming where nothing else does. */
+/** The latest time in the file, epoch ms: blocks arrive even if nothing else does. */
 function lastWrite(store: Store): number {
   const { orm } = store.database;
   const attempt = orm

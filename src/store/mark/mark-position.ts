@@ -1,8 +1,8 @@
 // The position of a high-water mark, in the name of an empty file beside it: `<mark>-at-17`. It
-// rises with the raises. A copy that is written over the mark in place sets its content back, but
-// renames no file. A mark that stands before its position file was set back, by at most as many
-// indexes as lie between them. The mark knows the inode of its position file: a file that a copy
-// brought along is another one. See docs/decisions/040.
+// rises with the raises. A copy that is written over the mark file in place sets its content back,
+// but renames no file. A mark file that stands before its position file was set back, by at most as
+// many indexes as lie between them. The mark file knows the inode of its position file: a file that
+// a copy brought along is another one. See docs/decisions/040.
 
 import {
   closeSync,
@@ -18,10 +18,12 @@ import { basename, dirname, join } from 'node:path';
 import type { Raise } from '../../domain/allocation.ts';
 import { makePrivateFolder } from '../../world/disk.ts';
 
-/** What tells a file from a copy of it that has the same name. */
+/** Identity of a file, which a copy with the same name does not have. */
 export interface FileIdentity {
   readonly inode: string;
-  /** When it was made, epoch ms: a new file may get a deleted file's inode. Absent where unknown. */
+  /**
+   * When it was made, epoch ms: a new file may get a deleted file's inode. Absent where unknown.
+   */
   readonly born?: number | undefined;
 }
 
@@ -32,7 +34,7 @@ export interface PositionFile {
 
 const infix = '-at-';
 
-/** All position files beside a mark. At most one is its own. */
+/** All position files beside a mark file. At most one is its own. */
 export function positionsBeside(mark: string): PositionFile[] {
   const [folder, start] = [dirname(mark), `${basename(mark)}${infix}`];
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
@@ -44,10 +46,10 @@ export function positionsBeside(mark: string): PositionFile[] {
 export class MarkPosition {
   readonly #mark: string;
   #file: PositionFile | undefined;
-  /** The highest position of any file beside the mark, its own or not; 0 for none. */
+  /** The highest position of any file beside the mark file, its own or not; 0 for none. */
   readonly furthest: number;
 
-  /** @param own the mark's own position file, as its first line names it */
+  /** @param own the mark file's own position file, as its first line names it */
   constructor(mark: string, own: FileIdentity | undefined) {
     const all = positionsBeside(mark);
     this.#mark = mark;
@@ -55,12 +57,12 @@ export class MarkPosition {
     this.furthest = Math.max(0, ...all.map(({ position }) => position));
   }
 
-  /** Undefined where the mark has no file of its own. */
+  /** Undefined where the mark file has no file of its own. */
   get position(): number | undefined {
     return this.#file?.position;
   }
 
-  /** Identity of the mark's own file. Makes the file if there is none. */
+  /** Identity of the mark file's own file. Makes the file if there is none. */
   identity(): FileIdentity {
     if (this.#file === undefined || !existsSync(this.#file.path)) {
       const path = `${this.#mark}${infix}0`;
@@ -72,7 +74,9 @@ export class MarkPosition {
     return identityOf(this.#file.path);
   }
 
-  /** To be called when the mark is durable: a position ahead of its mark is a false alarm. */
+  /**
+   * To be called when the mark file is durable: a position ahead of its mark file is a false alarm.
+   */
   follow(position: number): void {
     if (this.#file === undefined || this.#file.position >= position) return;
     const path = `${this.#mark}${infix}${position}`;

@@ -1,5 +1,5 @@
 // Brings the counters of a file to where they go on at a start. It reads the high-water mark, skips
-// indexes that another file may have issued, and then makes the mark that of this very file.
+// indexes that another file may have issued, and then makes the mark file that of this very file.
 
 import {
   type Counter,
@@ -20,7 +20,7 @@ import { issuingRate, lastIssue } from './issuing-rate.ts';
 
 /** Addresses derived in one write: up to 1.3 ms each, while the event loop waits. */
 const derivedAtOnce = 100;
-/** After so many addresses a log line tells the progress: about every second. */
+/** Addresses between two log entries on the progress: about a second. */
 const progressEvery = 1_000;
 
 export const countersOf = ({
@@ -41,8 +41,9 @@ export const countersOf = ({
   });
 
 /**
- * Skips what must be skipped, and notes in the file that it is a copy.
- * @returns where each wallet that this file does not know goes on, by its name in the mark
+ * Skips what must be skipped, and records in the file that it is a copy.
+ * @returns for each wallet that the file does not know, by its name in the mark file, its next
+ * index
  */
 export async function resumeCounters(
   store: Store,
@@ -55,7 +56,7 @@ export async function resumeCounters(
   );
   const { lost } = resumption;
   const skips = resumption.skips.filter(({ givenBack }) => !givenBack);
-  // First, because a crash later on may leave a mark that is in step and tells of no copy.
+  // First, because a crash later can leave a mark file in step, which no longer shows the copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
   for (const skip of skips) await derive(store, world, skip);
   const mustScan = resumption.kind === 'copy' && resumption.mustScan;

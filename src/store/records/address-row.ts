@@ -25,12 +25,12 @@ export const addressPlace = {
 export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
 
 /**
- * Stands for the status of a history that was worked up in part. No history has it: rows were written
- * by what it said, so even a return to the status from before must be looked at.
+ * Stored as the status of a history that was processed in part. It equals no real status, so the
+ * script is processed again, even if its history returns to the status before.
  */
 export const incompleteStatus = 'unfinished' as StatusHash;
 
-/** The branch that BIP44 gives to addresses which are shown to others. */
+/** The branch of receiving addresses (BIP44). */
 export const external = 0;
 export interface IssuedAddress {
   readonly id: number;

@@ -1,5 +1,5 @@
-// Addresses of the wallets' external branches: derived ahead, issued once, never recycled.
-// Every rise of a wallet's counter goes through `advance`, which announces it to the mark.
+// Addresses of the wallets' external branches: derived ahead, issued once, never recycled. Every
+// rise of a wallet's counter goes through `advance`, which announces it to the high-water mark.
 
 import { and, eq, gte, lt, max, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -8,7 +8,7 @@ import { scanGap } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { type AddressOrigin, addresses, isGivenOut, stores, wallets } from '../db/schema.ts';
+import { type AddressOrigin, addresses, isGivenOut, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { raisesTo } from '../mark/counter-raise.ts';
 import { createUnpaidAddresses, type UnpaidAddresses } from '../views/unpaid-addresses.ts';
@@ -22,7 +22,7 @@ import {
   issuedOf,
   onBranch,
 } from './address-row.ts';
-import type { Catalog, WalletRow } from './catalog.ts';
+import { type Catalog, onlyStoreOf, type WalletRow } from './catalog.ts';
 import { createReturnedIndexes, type ReturnedIndexes } from './returned-indexes.ts';
 import { copiedAt } from './settings.ts';
 
@@ -35,8 +35,9 @@ export type IsPending = (scripthash: Scripthash) => boolean;
 
 export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexes {
   /**
-   * Hands out the wallet's next unused addresses, one to each of the stores; one that stands there twice gets two.
-   * @param isPending whether a server told of a history that is not worked up yet: such an address is left out
+   * Issues the wallet's next unused addresses, one for each entry of `storeIds`.
+   * @param isPending whether a server announced a history that is not processed yet; then the
+   * address is left out.
    * @throws PaygateError unavailable before the first scan, and below the wallet's floor
    */
   issueEach(
@@ -54,41 +55,54 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
     storeId: number,
     isPending?: IsPending,
   ): IssuedAddress;
-  /** An address that was issued, by its row. */
+  /** An issued address, by the id of its row. */
   issuedAs(id: number): IssuedAddress | undefined;
-  /** Derives addresses in advance up to (not including) the index; answers the new ones. */
+  /** Derives addresses up to (not including) an index. @returns the new ones */
   deriveAhead(tx: Tx, walletId: number, until: number): Scripthash[];
-  /** Keeps what was derived in advance outside of any transaction. */
+  /** Stores addresses that were derived outside of any transaction. */
   keepAhead(tx: Tx, walletId: number, derived: readonly DerivedIndex[]): void;
-  /** What is derived ahead from an index on, up to (not including) another. */
+  /** Addresses ahead, from one index up to (not including) another. */
   ahead(walletId: number, from: number, until: number): Scripthash[];
-  /** How far addresses are derived: the first index without one. */
+  /** The first index without an address. */
   derivedUntil(walletId: number): number;
   /**
-   * Takes indexes as issued by a file that this one is a copy of: watched, never handed out.
-   * @returns those that are to be watched from now on
+   * Marks indexes as issued by the file that this one is a copy of. They are watched, and never
+   * issued.
+   * @returns scripts to watch from now on
    */
   skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[];
-  /** How far the mark says that a wallet issued which this file did not know; 0 for any other. */
+  /**
+   * The index up to which the high-water mark says the wallet issued, if the file did not know;
+   * else 0.
+   */
   floor(walletId: number): number;
-  /** Whether a counter is behind what it was when this was asked before, or a wallet is gone: an older copy was put over the file. */
+  /**
+   * Whether a counter is lower than at the last call, or a wallet is missing. Then an older copy
+   * was put over the file.
+   */
   isSetBack(): boolean;
-  /** A copy, and nobody knows how far its original went: no address until the chain was asked. */
+  /**
+   * Stops issuing until every wallet was scanned: how far the original of this copy issued is
+   * unknown.
+   */
   requireScan(tx: Tx): void;
   /** Ends a wallet's scan: addresses may be issued, from this index on. */
   finishScan(tx: Tx, now: number, walletId: number, nextIndex: number): void;
   /** Whether an index of the wallet was ever given out. */
   isUsed(walletId: number): boolean;
   byScripthash(scripthash: Scripthash): AddressPlace | undefined;
-  /** Of an address that is there, by its row: what pays it. */
+  /** The output script of an address, by the id of its row. */
   scriptOf(id: number): Uint8Array;
 }
 
-/** Of so many indexes, those that were left out and found to be nothing are at most a wallet's usual gap. */
+/** Among this many indexes below the counter, at most a gap limit may be left out. */
 const leftOutWithin = 100;
-/** And at most so many by the word of one server: a wallet's gap has room for the unpaid ones between them. */
+/**
+ * At most this many of them because of a single server's report: unpaid indexes need the rest of
+ * the gap.
+ */
 const maxClaimed = 5;
-/** @param floorOf how far the mark says that a wallet issued which this file did not know, by its name */
+/** @param floorOf see `Addresses.floor`; takes the name of the wallet in the high-water mark */
 export function createAddresses(
   orm: Orm,
   catalog: Catalog,
@@ -103,7 +117,8 @@ export function createAddresses(
 
   function advance(tx: Tx, wallet: WalletRow, to: number): void {
     if (to <= wallet.nextIndex) return;
-    // A copy's first skip comes before the mark is begun for the copy, and must not make it believed.
+    // The first skip of a copy comes before the mark file is begun for the copy. It must not raise
+    // the mark file of the original, because the next start would trust that.
     if (wallet.scannedAt !== null || wallet.nextIndex < floor(wallet)) raise(tx, wallet, to);
     statements.setNextIndex.run({ walletId: wallet.id, nextIndex: to });
   }
@@ -131,7 +146,7 @@ export function createAddresses(
     const back = takeBack(tx, wallet, storeIds.length, isPending);
     const next = unusedFrom(statements, catalog, wallet, storeIds.length - back.length, isPending);
     const handed = storeIds.map((storeId, at) => ({ storeId, row: back[at] ?? next() }));
-    // Before anything is handed out: it throws where nothing may be.
+    // Before any address is issued, because it throws if none may be.
     advance(tx, wallet, (handed.at(-1)?.row.derivationIndex ?? -1) + 1);
     return handed.map(({ storeId, row }) => {
       statements.issue.run({ id: row.id, storeId, now });
@@ -151,7 +166,7 @@ export function createAddresses(
     requireScan: () => void orm.update(wallets).set({ scannedAt: null }).run(),
     finishScan(tx, now, walletId, found) {
       const wallet = catalog.wallet(walletId);
-      // A copy may have skipped further meanwhile, and a counter never falls.
+      // A copy can have skipped further meanwhile, and a counter never falls.
       const nextIndex = Math.max(wallet.nextIndex, found);
       if (isUsed(walletId)) raise(tx, wallet, nextIndex);
       const scanned = { scannedAt: now, nextIndex };
@@ -200,7 +215,7 @@ const readersOf = (statements: AddressStatements, catalog: Catalog) =>
     },
   }) satisfies Partial<Addresses>;
 
-/** The row of an index, derived now if need be; undefined where no such child exists. */
+/** The row of an index, derived now if it is missing; undefined if the key has no such child. */
 function rowAt(
   statements: AddressStatements,
   catalog: Catalog,
@@ -213,7 +228,7 @@ function rowAt(
   return statements.atIndex.get({ walletId, index });
 }
 
-/** What a wallet hands out one after the other. So many indexes are read together; those not yet derived one by one. */
+/** @returns a function that returns the next unused row; `count` rows are read at once */
 function unusedFrom(
   statements: AddressStatements,
   catalog: Catalog,
@@ -226,7 +241,7 @@ function unusedFrom(
   let index = nextIndex;
   let leftOut: number | undefined;
 
-  /** One server alone must not drive the counter beyond the wallet's gap limit. */
+  /** A single server must not drive the counter beyond the wallet's gap limit. */
   function mayBeLeftOut(most: number): boolean {
     const from = nextIndex - leftOutWithin;
     leftOut ??= statements.ahead.all({ walletId, from, until: nextIndex }).length;
@@ -269,23 +284,6 @@ function insertDerived(
 function insert({ insert }: AddressStatements, walletId: number, derived: DerivedIndex): void {
   const { index, address, script, scripthash } = derived;
   insert.run({ walletId, index, address, script: Buffer.from(script), scripthash });
-}
-
-/**
- * Of those that could issue behind what this file knows, where there are any: none that was removed in it, but for one that was
- * there when it was copied.
- */
-function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
-  const all = orm
-    .select({ id: stores.id, archivedAt: stores.archivedAt })
-    .from(stores)
-    .where(eq(stores.walletId, walletId))
-    .all();
-  const issuing = all.filter(
-    ({ archivedAt }) => archivedAt === null || (copiedAt > 0 && archivedAt > copiedAt),
-  );
-  const [only, second] = issuing.length > 0 ? issuing : all;
-  return only !== undefined && second === undefined ? only.id : null;
 }
 
 const notYet = (what: string) =>
@@ -338,7 +336,7 @@ function prepare(orm: Orm) {
         scripthash: placeholder('scripthash'),
         origin: 'ahead',
       })
-      // A request may have needed the index before what was derived in advance came here.
+      // A request can have needed the index before its row was derived ahead.
       .onConflictDoNothing({
         target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
       })
@@ -381,7 +379,7 @@ const ofWallet = () => eq(addresses.walletId, placeholder('walletId'));
 
 const rowId = () => eq(addresses.id, placeholder('id'));
 
-/** A history that one server alone named, while nobody held the address, is looked at anew. */
+/** A history that a single server reported before the address was issued is checked again. */
 const takenAs = (origin: AddressOrigin) => ({
   origin,
   statusHash: sql`case when ${addresses.statusHash} is null then null else ${incompleteStatus} end`,

@@ -1,5 +1,5 @@
-// The doors of the dashboard as the file keeps them: the operator's password and second factor, who is
-// signed in, one-time links. Tokens come in as text and are kept as hashes alone.
+// Access to the dashboard: the operator's password and second factor, sessions, one-time links.
+// Tokens come in as text; only their hashes are stored.
 
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
@@ -35,7 +35,7 @@ export function createAdmin(orm: Orm) {
   return {
     /** Undefined until a password was set. */
     operator: (): Operator | undefined => orm.select().from(admin).get(),
-    /** Ends every session and every link: whoever had the old password is out. */
+    /** Ends every session and every link, so that the old password gives no access. */
     setPassword(_tx: Tx, now: number, passwordHash: string): void {
       const set = { passwordHash, passwordAt: now };
       orm
@@ -107,7 +107,10 @@ function sessionsOf(orm: Orm) {
     seen(_tx: Tx, now: number, id: number): void {
       orm.update(sessions).set({ seenAt: now }).where(eq(sessions.id, id)).run();
     },
-    /** The password was typed again; false where the session has ended meanwhile, and its number may be another's. */
+    /**
+     * The password was typed again; false where the session has ended meanwhile, and its number may
+     * be another's.
+     */
     confirm: (_tx: Tx, now: number, { hash }: Pick<Session, 'hash'>): boolean =>
       orm.update(sessions).set({ confirmedAt: now }).where(eq(sessions.hash, hash)).run().changes >
       0,
@@ -117,7 +120,7 @@ function sessionsOf(orm: Orm) {
     endOthers(_tx: Tx, id: number): void {
       orm.delete(sessions).where(ne(sessions.id, id)).run();
     },
-    /** Where the sessions began that are there, or were when the last one began. */
+    /** Clients of the present sessions, and of those that were present when the last one began. */
     sessionClients: (): string[] =>
       orm
         .select({ client: sessions.client })

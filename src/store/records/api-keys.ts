@@ -1,5 +1,5 @@
-// API keys: *the* merchant key, and those that are bound to one store. Of these the file holds a hash
-// alone: they are shown once.
+// API keys: *the* merchant key, and keys that are bound to one store. The latter are stored as
+// hashes only, and shown once.
 
 import { and, asc, eq, gt, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../../domain/api-key.ts';
@@ -53,7 +53,10 @@ export function createKeys(orm: Orm) {
         .get();
       return row?.secret ?? undefined;
     },
-    /** Makes a merchant key from 32 random bytes; older ones end after the overlap, their "Connect a plugin" at once. */
+    /**
+     * Makes a merchant key from 32 random bytes; older ones end after the overlap, their "Connect a
+     * plugin" at once.
+     */
     rotateMerchantKey(_tx: Tx, now: number, secret: Uint8Array, overlapMs: number): string {
       const text = formatApiKey(secret);
       orm.update(apiKeys).set({ pluginUntil: null }).where(isMerchantKey).run();
@@ -68,7 +71,7 @@ export function createKeys(orm: Orm) {
         .run();
       return text;
     },
-    /** Makes a key and answers its text, which is nowhere afterwards. */
+    /** Makes a key and returns its text, which is not stored. */
     add(_tx: Tx, now: number, { storeId, scope, secret }: NewKey): string {
       const text = formatApiKey(secret);
       orm
@@ -87,7 +90,10 @@ export function createKeys(orm: Orm) {
       }
       orm.update(apiKeys).set({ expiresAt: atOnce }).where(eq(apiKeys.id, id)).run();
     },
-    /** Opens "Connect a plugin" for one key, and shuts it for every other one; until now or before shuts it for that, too. */
+    /**
+     * Opens "Connect a plugin" for one key, and shuts it for every other one; until now or before
+     * shuts it for that, too.
+     */
     allowPlugin(_tx: Tx, now: number, id: number, until: number): void {
       const { scope } = alive(id, now);
       if (scope !== 'payments') {

@@ -1,4 +1,5 @@
-// Attempts to deliver a callback: recorded together with what becomes of the callback, deleted when they are old.
+// Attempts to deliver a callback. Each is recorded in one commit with the callback's next state.
+// Old ones are deleted.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/callback-answer.ts';
@@ -18,7 +19,7 @@ export interface AttemptRecord {
   readonly durationMs: number;
   readonly outcome: AttemptOutcome;
   readonly httpStatus: number | null;
-  /** What went wrong, in words, without the URL's secrets. */
+  /** What went wrong, without the URL's secrets. */
   readonly reason: string | null;
   /** The beginning of the answer, safe to show. */
   readonly body: string | null;
@@ -42,10 +43,10 @@ export interface NextAttempt {
 
 export interface Attempts {
   /**
-   * Records an attempt and ends its lease. A failed one is owed again at `next.at`, exhausted
-   * without one, and stays superseded or held when it came to be so meanwhile. What was resent while the
-   * request was under way keeps the schedule that began then. A delivered one whose answer is doubtful is sent
-   * again at `next.at`, and stays delivered whatever comes of that.
+   * Records an attempt and ends its lease. A failed callback is `owed` again at `next.at`, or
+   * exhausted without one. It stays superseded or `held` if it became so meanwhile. If it was
+   * resent while the request was in flight, it keeps the new schedule. A delivered one with a
+   * doubtful answer is sent again at `next.at`, and stays delivered.
    */
   record(
     tx: Tx,
@@ -60,7 +61,7 @@ export interface Attempts {
   doubtfulAnswers(): DoubtfulAnswers[];
   /** Whether a store has ever taken a callback with other than an empty answer. */
   hasAccepted(storeId: number): boolean;
-  /** Stores that are owed something and whose shop did not receive its last callback: since when. */
+  /** Stores with pending callbacks whose shop did not receive its last one, and since when. */
   failingShops(): FailingShop[];
 }
 

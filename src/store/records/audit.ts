@@ -21,7 +21,7 @@ export interface AuditEntry {
 /** The `client` of what a command changed. */
 export const commandClient = 'command';
 
-/** Who changed something: an API key, the dashboard, or a command of this machine. */
+/** The actor: an API key, the dashboard, or a command of this machine. */
 export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
   if (keyId !== null) return `API key ${keyId}`;
   const { client } = JSON.parse(detail) as { readonly client?: unknown };

@@ -1,6 +1,6 @@
-// Raw transactions of payments, by when they were last seen to: which are to be broadcast again, and which are
-// of no use any more because what they paid was dropped long ago. The ledger keeps them, and forgets those of
-// payments that are settled.
+// Raw transactions of payments by the time of their last broadcast: which to broadcast again, and
+// which to delete. A transaction is deleted if its payment was dropped long ago. The ledger stores
+// them, and deletes those of settled payments.
 
 import { asc, eq, lte, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
@@ -11,16 +11,20 @@ import type { Tx } from '../db/writer.ts';
 
 export interface Broadcasts {
   /**
-   * Of unconfirmed payments: first seen after, last broadcast before, or later than now, by a clock that was ahead. These
-   * come first, then what was broadcast longest ago.
+   * Transactions of unconfirmed payments, first seen after one time, and last broadcast before
+   * another. Those with a broadcast in the future come first, because a clock was ahead then. The
+   * others follow, the oldest broadcast first.
    */
   due(now: number, seenAfter: number, broadcastBefore: number, limit: number): Txid[];
   note(tx: Tx, now: number, txid: Txid): void;
-  /** Keeps other bytes of a transaction that is kept already. */
+  /** Replaces the stored bytes of a transaction. */
   keep(tx: Tx, txid: Txid, raw: Uint8Array): void;
   /** What was not seen to since a time, the oldest first. */
   idle(since: number, limit: number): Txid[];
-  /** Forgets those of which every payment was dropped before a time; the others are idle anew from now on. */
+  /**
+   * Forgets those of which every payment was dropped before a time; the others are idle anew from
+   * now on.
+   */
   forget(tx: Tx, now: number, droppedBefore: number, txids: readonly Txid[]): void;
 }
 

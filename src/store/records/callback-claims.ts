@@ -1,5 +1,5 @@
-// Which callbacks are sent now: what is due is claimed under a lease, at most one of an address at a time.
-// What a statement costs never depends on how many were delivered.
+// Claims: which callbacks are sent now. A claim is a lease, and an address has at most one. The
+// cost of a claim does not depend on how many callbacks were delivered.
 
 import { asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/retry.ts';
@@ -19,7 +19,9 @@ export interface ClaimLimits {
   readonly afterStoreId: number;
   /** Addresses of a store whose request is on the wire, where a lease may have ended before it. */
   readonly onWire?: (storeId: number) => readonly number[];
-  /** How many of those wanted may go to a callback URL, where so many of the store are under way. */
+  /**
+   * How many of those wanted may go to a callback URL, where so many of the store are under way.
+   */
   readonly allow?: (callbackUrl: string, wanted: number, underWay: number) => number;
 }
 
@@ -44,8 +46,8 @@ export interface Claims {
   /** At a start: the leases of the process before mean nothing any more. */
   releaseLeases(tx: Tx): void;
   /**
-   * What is owed later than a wait of its step can be, because the clock was ahead then, is due now, and leases that
-   * are longer than any are over.
+   * Corrects times from a clock that was ahead. A callback that waits longer than its step allows
+   * is due now, and leases that are too long end.
    */
   recall(tx: Tx, now: number, longestWaits: MaxWaits, leaseMs: number): void;
 }
@@ -153,7 +155,9 @@ function prepareDue(orm: Orm) {
       )
       .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id))
       .prepare(),
-    /** The next callback of a store: of the address that waits longest the event that came first. */
+    /**
+     * The next callback of a store: of the address that waits longest the event that came first.
+     */
     dueOfStore: orm
       .select({
         callbackId: callbacks.id,
@@ -191,7 +195,7 @@ function prepareDue(orm: Orm) {
           order by c.id limit 1)`,
       )
       .prepare(),
-    /** Of each store the first that no lease holds back. */
+    /** For each store the first callback that no lease blocks. */
     nextDue: orm
       .select({
         callbackUrl: stores.callbackUrl,

@@ -5,19 +5,20 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { callbacks, stores } from '../db/schema.ts';
 
-// SQLite uses a partial index only where the condition stands as in the index, not as a parameter.
+// SQLite uses a partial index only if the condition is the same as in the index, without a
+// parameter.
 export const isOwed = sql`${callbacks.state} = 'owed'`;
 export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
 
 export const isCalled = sql`${stores.callbacksStopped} = 0`;
 
-/** Of a store that is called: nobody can do anything for the others. Not IN, which no larger index serves. */
+/** The store receives callbacks. NOT IN, because SQLite would use a larger index for IN. */
 export const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
   sql`${sql.raw(callback)}.store_id not in (select id from stores where callbacks_stopped = 1)`;
 
 /**
- * What tells of a block waits while that is not on our chain: the reorganisation may take it back. Nor is a
- * delivered one sent again while its payment is gone.
+ * The callback is still true. One with status 1 or 2 waits while the block of its payment is not on
+ * our best chain. A delivered one is not sent again while its payment is dropped.
  */
 export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
   const of = sql.raw(callback);
@@ -27,7 +28,7 @@ export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
       where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
 };
 
-/** The newest callback of a payment, the only one that is told or sent again. */
+/** The newest callback of a payment: the only one that is ever sent. */
 export const prepareNewest = (orm: Orm) =>
   orm
     .select({

@@ -1,5 +1,5 @@
-// What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's counter and
-// a store's addresses outlive both.
+// What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's
+// counter and a store's addresses outlive both.
 
 import { and, eq, isNull } from 'drizzle-orm';
 import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
@@ -95,7 +95,10 @@ export class Catalog {
     return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
   }
 
-  /** What requests for an address choose between: all stores but archived ones, or those with exactly a callback URL. */
+  /**
+   * What requests for an address choose between: all stores but archived ones, or those with
+   * exactly a callback URL.
+   */
   choices(callbackUrl?: string): StoreChoice[] {
     const { choices, choicesCalled } = this.#statements;
     return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });
@@ -207,4 +210,21 @@ function insertWallet(
     })
     .returning()
     .get();
+}
+
+/**
+ * The store that issued what this copy does not know, if only one can have. A store that was
+ * removed before the file was copied counts only if there is no other.
+ */
+export function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
+  const all = orm
+    .select({ id: stores.id, archivedAt: stores.archivedAt })
+    .from(stores)
+    .where(eq(stores.walletId, walletId))
+    .all();
+  const issuing = all.filter(
+    ({ archivedAt }) => archivedAt === null || (copiedAt > 0 && archivedAt > copiedAt),
+  );
+  const [only, second] = issuing.length > 0 ? issuing : all;
+  return only !== undefined && second === undefined ? only.id : null;
 }

@@ -1,6 +1,6 @@
-// What the shops' answers of 200 said last: of each store one row in the settings from the first doubtful answer to the
-// next one that is not, and one from its first answer in words. Both are written in the commit that records the
-// attempt, as failing-shops.ts does, and for the same reason.
+// The doubtful answers with status 200 of each shop. A row in the settings lasts from the first
+// doubtful answer to the next good one. Another row records the first answer with a text. Both are
+// written in the commit that records the attempt, for the reason given in failing-shops.ts.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/callback-answer.ts';
@@ -15,7 +15,7 @@ export interface DoubtfulAnswers {
   /** When the first of them was asked for, epoch milliseconds. */
   readonly since: number;
   readonly answers: number;
-  /** What the last one said, or was. */
+  /** The last doubtful answer, or what it was. */
   readonly says: string;
 }
 
@@ -48,7 +48,10 @@ export function createDoubtfulAnswers(orm: Orm) {
   };
 }
 
-/** For the receiver of another Callback URL may always answer nothing. In the transaction that changes it. */
+/**
+ * For the receiver of another Callback URL may always answer nothing. In the transaction that
+ * changes it.
+ */
 export const forgetAnswers = (orm: Orm, storeId: number): void =>
   void orm
     .delete(settings)

@@ -1,6 +1,6 @@
-// Since when the shop of a store has received nothing: of each store one row in the settings, from the first attempt that
-// failed to the next one that is answered with 200. It is written in the commit that records the attempt, for no
-// index leads from a store to its last 200, and to find out for a million callbacks would read them all.
+// Since when a shop has received nothing. A row in the settings lasts from the first failed attempt
+// to the next answer with 200. It is written in the commit that records the attempt, because no
+// index leads from a store to its last 200.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
@@ -15,11 +15,11 @@ export interface FailingShop {
   /** When the first of them began, epoch milliseconds. */
   readonly since: number;
   readonly attempts: number;
-  /** What came of the last one, in words, without the URL's secrets. */
+  /** Result of the last attempt, without the URL's secrets. */
   readonly reason: string;
 }
 
-/** What of an attempt tells it. */
+/** The part of an attempt that is read here. */
 interface AttemptResult {
   readonly startedAt: number;
   readonly outcome: AttemptOutcome;
@@ -36,7 +36,7 @@ export function createFailingShops(orm: Orm) {
       if (tried.outcome === 'delivered') received.run({ name });
       else failed.run({ name, since: tried.startedAt, reason: descriptionOf(tried) });
     },
-    /** Stores that are called and are owed something, and have received nothing since. */
+    /** Stores that receive callbacks, have pending ones, and have received nothing since. */
     list: (): FailingShop[] =>
       waiting
         .all()

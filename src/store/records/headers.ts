@@ -35,7 +35,9 @@ export interface Headers {
   bestHashAt(height: number): BlockHash | undefined;
   /** Whether a block is part of our best chain. */
   isOnBest(block: Block): boolean;
-  /** How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it. */
+  /**
+   * How deep a block lies on our best chain, 1 for its end; undefined where it is not part of it.
+   */
   depthOnBest(block: Block): number | undefined;
   byHash(hash: BlockHash): ChainHeader | undefined;
   /** @param tip the end of the best chain, which is not read again */
@@ -171,9 +173,10 @@ export interface ChainFile {
 }
 
 /**
- * The network of a file, with the checkpoint that its chain is verified from: before the first
- * header the one given or else the built-in one, then for ever the one that it began with. A
- * checkpoint given later changes nothing; it must be a block of the stored chain.
+ * The network of a file, with the checkpoint that its chain is verified from. Before the first
+ * header it is the given one, or else the built-in one. Afterwards it is always the one that the
+ * file began with. A checkpoint that is given later must be a block of the stored chain, and
+ * changes nothing.
  * @throws PaygateError invalid without any, conflict when the stored chain does not have it
  */
 export function followedNetwork(file: ChainFile, given: Checkpoint | undefined): Network {
@@ -185,8 +188,8 @@ export function followedNetwork(file: ChainFile, given: Checkpoint | undefined):
 }
 
 /**
- * The network, verified from the checkpoint given or else from its own.
- * @throws PaygateError invalid without any, or when no block of the network can be that one
+ * The network, verified from the given checkpoint, or else from its own.
+ * @throws PaygateError invalid without any, or if it cannot be a block of the network
  */
 export function beginAt(network: Network, given: Checkpoint | undefined): Network {
   const checkpoint = given ?? network.checkpoint;

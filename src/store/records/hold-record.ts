@@ -1,5 +1,5 @@
-// What holds back every promotion to 2, kept in the settings: the ledger reads it, the watcher writes it;
-// and the branch that the operator accepted, which ends it.
+// The reasons that stop every promotion to status 2, stored in the settings: the watcher writes
+// them, the ledger reads them. Also the fork that the operator accepted, which ends them.
 
 import type { BlockHash } from '../../bitcoin/ids.ts';
 import type { Tx } from '../db/writer.ts';
@@ -9,7 +9,7 @@ export interface HoldReason {
   /** `branch`: a server follows another valid branch; `lie`: the only server lied. */
   readonly kind: 'branch' | 'lie';
   readonly server: string;
-  /** In words for the operator. */
+  /** A text for the operator. */
   readonly text: string;
   /** The end of a branch with more work than ours that is too deep to follow. */
   readonly deepTip?: BlockHash | undefined;
@@ -24,7 +24,7 @@ export function readHold(catalog: Pick<Catalog, 'setting'>): readonly HoldReason
   return text === undefined ? [] : (JSON.parse(text) as HoldReason[]);
 }
 
-/** A block of the branch that the operator told us to follow however deep it forks. */
+/** A block of the fork that the operator accepted, however deep it begins. */
 export const acceptedBranch = (catalog: Pick<Catalog, 'setting'>): BlockHash | undefined =>
   catalog.setting(acceptedName) as BlockHash | undefined;
 

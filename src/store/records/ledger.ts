@@ -1,12 +1,17 @@
-// What the chain told us of our addresses. One observation of one script becomes, in one
-// transaction: re-read rows → decide each payment → write it → enqueue the callback it owes → save
-// the status hash. So payment, callback and status commit together or not at all, and a crash
-// anywhere leaves a state from which the same observation is made again.
+// The ledger: turns what servers prove about our addresses into payments and callbacks.
+
+// Format. An observation is all evidence about one script: transactions, proven blocks, the status
+// of the history. A payment is one row for one transaction and one address.
 //
-// Invariants: a payment's block is one that was proven; confirmations are derived from it and our
-// tip, never stored; `status` is the number last decided on and changes with the callback's row;
-// the status hash is saved only when every item of the history it stands for was worked up; until
-// then the address has a status that no server can name, and so is looked at again after any restart.
+// Algorithm. In one transaction `apply` reads the rows again, decides each payment
+// (domain/payment.ts), writes it, enqueues the callback that follows, and stores the status hash.
+// A crash leaves all of it or nothing; the same observation is then made again.
+//
+// Invariants.
+// - The block of a payment is one that was proven. Confirmations are derived from it and our tip.
+// - `status` is the last number decided on. It changes in one commit with the row of its callback.
+// - The status hash is stored only if every item of the history was processed. Otherwise the
+//   address has `incompleteStatus`, which equals no real status, so the script is processed again.
 
 import { eq } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -21,10 +26,9 @@ import {
   type PaymentState,
   settledDepth,
 } from '../../domain/payment.ts';
-import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { type AddressOrigin, addresses, stores } from '../db/schema.ts';
+import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import {
   type ConflictingPayments,
@@ -34,6 +38,7 @@ import { type AddressPlace, addressPlace, incompleteStatus } from './address-row
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold-record.ts';
+import type { GonePayment, Observation, SeenPayment } from './observation.ts';
 import type { Outbox } from './outbox.ts';
 import {
   createPaymentRecords,
@@ -43,44 +48,6 @@ import {
   storeTerms,
 } from './payment-records.ts';
 
-/** What a transaction pays to the observed script. */
-export interface Output {
-  /** Sum of its outputs to the script, satoshis, above 0. */
-  readonly valueSat: number;
-  readonly signalsRbf: boolean;
-  readonly coinbase: boolean;
-}
-
-export interface SeenPayment {
-  readonly txid: Txid;
-  /** Null in a mempool; else the block of our best chain that it was proven to be in. */
-  readonly block: Block | null;
-  readonly output: Output;
-  /** The transaction itself; absent when we have it already. */
-  readonly raw?: Uint8Array;
-}
-
-/** A payment that a second voice agrees is nowhere any more. */
-export interface GonePayment {
-  readonly txid: Txid;
-  /** A transaction known to have taken its inputs. */
-  readonly replacedBy: Txid | null;
-}
-
-/** All that was learnt of one script in one go. */
-export interface Observation {
-  /** Of the row of its address. */
-  readonly addressId: number;
-  /** What the address was when its history was gathered: of one not issued, nothing is. */
-  readonly origin: AddressOrigin;
-  readonly seen: readonly SeenPayment[];
-  readonly gone: readonly GonePayment[];
-  /** The status of the history, or undefined while some item of it could not be worked up. */
-  readonly statusHash: StatusHash | null | undefined;
-  /** The address is not issued, and one server alone says that it was used. */
-  readonly isUnproven?: true;
-}
-
 interface IndexOfWallet {
   readonly walletId: number;
   readonly derivationIndex: number;
@@ -89,13 +56,13 @@ interface IndexOfWallet {
 export interface Applied {
   /** How many callbacks were enqueued. */
   readonly callbacks: number;
-  /** Payments whose shop was told 1 or 2, and that are in no block any more. */
+  /** Payments that fell out of the chain after the shop received status 1 or 2. */
   readonly reversed: readonly Txid[];
-  /** The address was issued, or the chain moved, while its history was on the way: it must be gathered anew. */
+  /** The address was issued, or the chain moved, meanwhile: gather its history again. */
   readonly again?: true;
-  /** Set when somebody paid an address that we had not given out yet. */
+  /** Set when an address that we have not issued is used, with proof. */
   readonly foreignUse?: IndexOfWallet;
-  /** Set when one server alone says so. */
+  /** Set when only one server reports such a use. */
   readonly claimedUse?: IndexOfWallet;
 }
 
@@ -110,14 +77,14 @@ interface Parts {
   readonly headers: Headers;
   readonly outbox: Outbox;
   readonly catalog: Pick<Catalog, 'setting'>;
-  /** A payment is another than before; after the commit. */
+  /** Called after the commit for each payment that changed. */
   readonly onPayment?: ((paymentId: number, move: PaymentMove) => void) | undefined;
 }
 
-/** An address with the store that its payments are told to. */
+/** An address with the store that receives the callbacks of its payments. */
 interface Place {
   readonly address: AddressPlace;
-  /** Null for an index that a restore skipped and that several stores might have issued. */
+  /** Null for an index that a restore skipped if several stores could have issued it. */
   readonly store: StoreTerms | null;
 }
 
@@ -160,7 +127,7 @@ export class Ledger {
     };
   }
 
-  /** Payments that a move of our tip, or of a store's demands, may concern. */
+  /** Ids of payments that a new tip, or another setting of a store, can promote. */
   maturing(): number[] {
     const tipHeight = this.#parts.headers.tipHeight();
     if (tipHeight === undefined) return [];
@@ -168,7 +135,7 @@ export class Ledger {
     return this.#payments.maturing(settledBelow);
   }
 
-  /** Decides on those of them that are in a block still: some may be deep enough. Answers how many callbacks. */
+  /** Decides again on those that are still in a block. @returns how many callbacks */
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
     const changes = this.#payments
       .withPlace(paymentIds)
@@ -176,7 +143,7 @@ export class Ledger {
     return sumOf(changes);
   }
 
-  /** Scripts with a payment in a block that is not on our best chain: to be observed again. */
+  /** Scripts with a payment in a block that is not on our best chain. Observe them again. */
   offChain(): Scripthash[] {
     return this.#payments.offChain();
   }
@@ -185,7 +152,7 @@ export class Ledger {
     return this.#payments.ofAddress(addressId);
   }
 
-  /** The raw transaction of a payment that is not final, nor dropped long ago. */
+  /** The raw transaction of a payment that is neither final nor dropped long ago. */
   rawOf(txid: Txid): Uint8Array | undefined {
     return this.#payments.rawOf(txid);
   }
@@ -210,7 +177,7 @@ export class Ledger {
     return { callbacks, reversed: reversedBy(decision, row) };
   }
 
-  /** It may pay other addresses than what it replaced, which was found to be gone before. */
+  /** Records which dropped payments this transaction replaced: it may pay other addresses. */
   #noteTaken(tx: Tx, txid: Txid): void {
     for (const id of this.#rivals.takenBy(txid)) {
       this.#payments.setReplacedBy(tx, id, txid);
@@ -222,7 +189,7 @@ export class Ledger {
     const row = this.#payments.find(place.address.id, txid);
     if (row === undefined) return noChange;
     const seen = seenOf(row);
-    // No silence outweighs a proof that still stands.
+    // A valid inclusion proof outweighs any report of absence.
     if (seen.block !== null && this.#parts.headers.isOnBest(seen.block)) return noChange;
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
@@ -245,7 +212,7 @@ export class Ledger {
   ): number {
     if (callback === undefined || store === null) return 0;
     const { valueSat, signalsRbf } = seen.output;
-    // What the shop was told of before it is told to the end.
+    // A payment whose first status the shop received is reported to its end.
     const isSmall = valueSat < (store.minimumSat ?? 0);
     if (isSmall && !this.#parts.outbox.hasCallback(paymentId)) return 0;
     this.#parts.outbox.enqueue(tx, now, {
@@ -278,7 +245,7 @@ export class Ledger {
         store === null ? 1 : requiredConfirmationsFor(policyOf(store), valueSat),
       isCoinbase: coinbase,
       sendsReversal: store?.reversalCallback ?? false,
-      // Read where it matters alone, which is for few of a block.
+      // A getter, because few payments of a block need it.
       get isHeld() {
         return readHold(catalog).length > 0;
       },
@@ -322,19 +289,19 @@ export class Ledger {
     return paymentId;
   }
 
-  /** Raw bytes are of use until the payment is beyond any reorganisation, or long gone (broadcasts.ts). */
+  /** Raw bytes are stored until the payment is final, or was dropped long ago (broadcasts.ts). */
   #keepRaw(tx: Tx, { txid, raw }: SeenPayment, { next }: PaymentDecision, now: number): void {
     if (next.state === 'settled') this.#payments.forgetRaw(tx, txid);
     else if (raw !== undefined) this.#payments.keepRaw(tx, now, txid, raw);
   }
 }
 
-/** What became of one payment. */
+/** What one decision changes. */
 interface PaymentEffect {
   readonly callbacks: number;
-  /** Set when it was in a block and is in none any more. */
+  /** Set when the payment left its block. */
   readonly reversed?: Txid | undefined;
-  /** The block that it was proven in has left our chain since. */
+  /** The block of the proof left our chain meanwhile. */
   readonly isOvertaken?: true;
 }
 
@@ -373,7 +340,7 @@ function paymentOf(row: PaymentRow): Payment {
   return { state, block, status, cycle };
 }
 
-/** A recorded payment as if seen again where it is. */
+/** A recorded payment as an observation of its present place. */
 const seenOf = (row: PaymentRow): SeenPayment => ({
   txid: row.txid,
   block: paymentOf(row).block,

@@ -1,13 +1,19 @@
-// Callbacks owed to shops: enqueued in the transaction of the payment they tell of, claimed by the
-// dispatcher, settled by what an attempt brought (wire §4). It sends nothing and knows no schedule.
-//
-// A payment has at most one row that is owed, exhausted or held, and that is its newest: no status can be
-// sent after one that overtook it. None is claimed that the chain has taken back: what tells of a block waits
-// while that is not on our chain, and of a payment that is gone all but its -1 is held. It is not superseded: a
-// payment that returns with the status it had owes no new one. A lease marks a row whose request is under way; while it lasts,
-// nothing else of that address is claimed: shop plugins read and write the order of an address without a lock. The
-// earliest event among the due callbacks of an address goes first. A delivered one whose answer was doubtful is due again at
-// `confirm_at`, unless a newer one of its payment is enqueued; whatever comes of that, it stays delivered. What a claim costs never depends on what was delivered.
+// Callbacks to shops, from the enqueueing commit to the last attempt (docs/callbacks.md). This
+// module sends nothing and knows no schedule.
+
+// A payment has at most one callback that is `owed`, `exhausted` or `held`, and it is the newest.
+// Thus no status is sent after the one that superseded it.
+
+// No callback is claimed while the chain contradicts it. Status 1 or 2 waits while its block is not
+// on our best chain. All but -1 is `held` while the payment is dropped. It is not superseded,
+// because a payment that returns with the same status enqueues no new callback.
+
+// A lease marks a callback whose request is in flight. Meanwhile no other callback of that address
+// is claimed, because shop plugins read and write an order without a lock. The earliest due event
+// of an address goes first.
+
+// A delivered callback with a doubtful answer is due again at `confirm_at`, unless a newer one of
+// its payment is enqueued. It stays delivered in any case.
 
 import { sql } from 'drizzle-orm';
 import {
@@ -33,17 +39,17 @@ export interface NewCallback extends CallbackFacts, EventFacts {
 }
 
 export interface Outbox extends CallbackView, CallbackCounts, Claims, Attempts {
-  /** Owes the shop a callback from now on; what it was owed before of this payment is superseded. */
+  /** Adds a callback that is due now. It supersedes the pending one of the payment. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
-  /** What the payment is still owed, or was given up on, waits: it is gone. */
+  /** Suspends the pending or exhausted callback of a payment that was dropped. */
   hold(tx: Tx, paymentId: number): void;
-  /** The payment has returned: what was held is owed again, with the rest of its schedule. */
+  /** Resumes the suspended callback of a payment that returned, with the rest of its schedule. */
   release(tx: Tx, paymentId: number): void;
-  /** Whether a callback was ever owed for a payment. */
+  /** Whether a callback was ever enqueued for a payment. */
   hasCallback(paymentId: number): boolean;
 }
 
-/** Whether it may be sent still, now or later. */
+/** Whether the callback can still be sent. */
 const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state !== 'superseded';
 
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
@@ -55,7 +61,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
     ...createAttempts(orm),
     enqueue(_tx, now, callback) {
       const { paymentId } = callback;
-      // No other than the newest is open: each supersedes the one before, and no older one is resent.
+      // Only the newest can be open: each supersedes the one before, and no older one is resent.
       const newest = statements.newestOfPayment.get({ paymentId });
       const isSent = newest && (isOpen(newest.state) || newest.confirmAt !== null);
       if (isSent) statements.supersede.run({ paymentId, now });
@@ -88,7 +94,7 @@ const prepare = (orm: Orm) => ({
   ...prepareTurns(orm),
 });
 
-/** What becomes of a payment's callback by another one, or by what became of the payment. */
+/** Changes of a payment's callback by a newer one, or by the payment. */
 function prepareTurns(orm: Orm) {
   const ofPayment = sql`${callbacks.paymentId} = ${placeholder('paymentId')}`;
   return {

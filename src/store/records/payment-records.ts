@@ -1,5 +1,4 @@
-// The rows of payments, and the raw transactions that make them: read and written by the ledger, which
-// decides what they become.
+// Rows of payments, and the raw transactions behind them. The ledger decides what they become.
 
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -67,7 +66,10 @@ export function createPaymentRecords(orm: Orm) {
       statements.find.get({ addressId, txid }),
     /** In the order in which they were first seen. */
     ofAddress: (addressId: number): PaymentRow[] => statements.ofAddress.all({ addressId }),
-    /** What replaced a transaction, as any address that it paid knows: the new one need not pay each of them. */
+    /**
+     * What replaced a transaction, as any address that it paid knows: the new one need not pay each
+     * of them.
+     */
     replacedBy: (txid: Txid): Txid | undefined =>
       statements.replacedBy.get({ txid })?.replacedBy ?? undefined,
     /** Payments that are confirming, and confirmed ones at this height or below it. */
@@ -109,7 +111,7 @@ function prepare(orm: Orm) {
       .prepare(),
     update: orm
       .update(payments)
-      // Whatever becomes of it now, what took its place is told anew.
+      // The replacement is recorded anew with each change.
       .set({ ...place, replacedBy: null })
       .where(eq(payments.id, placeholder('id')))
       .prepare(),

@@ -1,5 +1,5 @@
-// What payments were worth when they were first seen: which of them still wait for a price, and the price once
-// it is known. A payment of a store without a currency waits for none.
+// What payments were worth when they were first seen: which of them still wait for a price, and the
+// price once it is known. A payment of a store without a currency waits for none.
 
 import { sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
@@ -18,7 +18,7 @@ export interface ReceiptPrices {
 
 export interface ReceiptPrice {
   readonly currency: string;
-  /** Of one bitcoin, in hundredths of the currency. */
+  /** Price of one bitcoin, in hundredths of the currency. */
   readonly priceCents: number;
 }
 

@@ -1,7 +1,6 @@
-// Issues indexes below a wallet's counter that were left out and turned out to be unused, before
-// the counter rises on. Their number is a counter of its own in the high-water mark: it tells an
-// older copy of the file, which does not know of them. A copy issues none, because its original may
-// have.
+// Issues left-out indexes that turned out to be unused, before the counter rises on. Their number
+// is a second counter in the high-water mark, which detects an older copy of the file. A copy
+// issues none, because its original can have issued them.
 
 import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -24,7 +23,10 @@ export interface Unused {
 export interface ReturnedIndexes {
   /** How many indexes of a wallet were issued after they had been left out. */
   returnedCount(walletId: number): number;
-  /** Sets that number to the mark's. Nobody knows which indexes they are, so no more are issued. */
+  /**
+   * Sets that number to the one in the mark file. Which indexes they are is unknown, so no more are
+   * issued.
+   */
   setReturnedCount(tx: Tx, walletId: number, count: number): void;
   /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
   withholdBelow(tx: Tx, walletId: number, index: number): void;

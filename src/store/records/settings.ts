@@ -16,7 +16,7 @@ export function noteCopied(tx: Tx, catalog: Catalog, now: number, text: string):
   catalog.putSetting(tx, 'copied_text', text);
 }
 
-/** What is still to be told of it, and since when it is so, epoch milliseconds. */
+/** The warning that is still shown, and since when, epoch milliseconds. */
 export function copyWarning(
   catalog: Catalog,
   now: number,
@@ -39,7 +39,10 @@ export function testedAt(catalog: Pick<Catalog, 'setting'>): number | undefined 
 export const noteTested = (tx: Tx, catalog: Pick<Catalog, 'putSetting'>, now: number): void =>
   catalog.putSetting(tx, 'callback_tested_at', String(now));
 
-/** When alarms were first seen, epoch milliseconds, by their keys. What an alarm is, is not known here. */
+/**
+ * When alarms were first seen, epoch milliseconds, by their keys. What an alarm is, is not known
+ * here.
+ */
 export type AlarmTimes = Readonly<Record<string, number>>;
 
 export function readAlarmTimes(catalog: Pick<Catalog, 'setting'>): AlarmTimes {

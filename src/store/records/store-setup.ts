@@ -1,5 +1,5 @@
-// Sets up a store with its wallet: one transaction, whoever asks for it. *The* merchant key is made with the
-// first store and is the same for every later one. No two running stores get one callback URL.
+// Sets up a store with its wallet in one transaction. *The* merchant key is made with the first
+// store and serves every later one. No two active stores have the same callback URL.
 
 import type { WalletKey } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -22,7 +22,10 @@ export interface Shop {
   readonly apiKey: string;
 }
 
-/** @throws PaygateError conflict for a start index of a wallet, or the callback URL of a store, that there is already */
+/**
+ * @throws PaygateError conflict for a start index of a wallet, or the callback URL of a store, that
+ * there is already
+ */
 export function setUpShop(
   { catalog, keys }: Pick<Store, 'catalog' | 'keys'>,
   tx: Tx,
@@ -37,9 +40,9 @@ export function setUpShop(
 }
 
 /**
- * Uses a removed store again: it issues addresses and calls back; keys of its own stay ended.
- * @returns whether it was removed
- * @throws PaygateError not_found; conflict where another store has its callback URL by now
+ * Uses a removed store again: it issues addresses and sends callbacks. Its own keys stay ended.
+ * @returns whether it was removed.
+ * @throws PaygateError not_found; conflict if another store has its callback URL by now
  */
 export function restoreShop(
   { catalog }: Pick<Store, 'catalog'>,
@@ -52,19 +55,25 @@ export function restoreShop(
   return { row: catalog.unarchiveStore(tx, id), changed: true };
 }
 
-/** The running store that has this callback URL already, where that is new to the store it is for. */
+/**
+ * The running store that has this callback URL already, where that is new to the store it is for.
+ */
 export function twinOf(
   catalog: Pick<Catalog, 'choices'>,
   callbackUrl: string,
   before?: StoreRow,
 ): StoreChoice | undefined {
-  // A file may hold twins of an earlier day: each can be changed in all else. A removed store is not chosen.
+  // A file may hold twins of an earlier day: each can be changed in all else. A removed store is
+  // not chosen.
   if (before?.callbackUrl === callbackUrl || (before && before.archivedAt !== null))
     return undefined;
   return catalog.choices(callbackUrl).find(({ id }) => id !== before?.id);
 }
 
-/** No match_callback would tell the two apart: the shop would get no address any more. @throws PaygateError conflict */
+/**
+ * `match_callback` could not distinguish the two, and the shop would get no address.
+ * @throws PaygateError conflict
+ */
 export function requireOwnUrl(
   catalog: Pick<Catalog, 'choices'>,
   callbackUrl: string,

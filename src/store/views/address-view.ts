@@ -1,4 +1,5 @@
-// What people see of addresses: lists by page, one of them, and which another program has used. Reads alone.
+// What people see of addresses: lists by page, one of them, and which another program has used.
+// Reads alone.
 
 import { and, desc, eq, getTableColumns, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -8,7 +9,7 @@ import { addresses, isGivenOut, isOfStore, stores, wallets } from '../db/schema.
 
 export interface AddressFilter {
   readonly scripthash?: Scripthash | undefined;
-  /** Null for those whose store nobody knows. */
+  /** Null for addresses of an unknown store. */
   readonly storeId?: number | null | undefined;
   readonly paid?: boolean | undefined;
   /** Only older ones than this id: the next page. */
@@ -20,7 +21,10 @@ export type AddressEntry = ReturnType<typeof list>[number];
 
 export interface AddressPage {
   readonly rows: readonly AddressEntry[];
-  /** The last one that was looked at, where it was not the last there is and the page is not full: the next page is before it. */
+  /**
+   * The last row that was read, unless it is the oldest or the page is full. The next page begins
+   * before it.
+   */
   readonly goesOnAt: number | undefined;
 }
 
@@ -50,8 +54,8 @@ export function createAddressView(orm: Orm) {
       return row;
     },
     /**
-     * How many indexes another program has used before we could issue them, by wallet; each by its index. And how many of them by
-     * the word of one server alone.
+     * Indexes that another program used before we could issue them, by wallet. `claimed` counts
+     * those that only one server reports.
      */
     foreignUses: () =>
       orm
@@ -66,7 +70,10 @@ export function createAddressView(orm: Orm) {
 const isOfAKind = ({ scripthash, paid, storeId }: AddressFilter): boolean =>
   scripthash === undefined && (paid !== undefined || typeof storeId === 'number');
 
-/** In the order in which they were given out, those of one moment by number: each wallet has rows in advance. */
+/**
+ * In the order in which they were given out, those of one moment by number: each wallet has rows in
+ * advance.
+ */
 const order = sql`(${addresses.issuedAt}, ${addresses.id})`;
 const placeOf = (id: number): SQL =>
   sql`((select given.issued_at from addresses given where given.id = ${id}), ${id})`;
@@ -107,7 +114,7 @@ function list(orm: Orm, filter: AddressSearch) {
     .where(
       and(
         isGivenOut,
-        // SQLite uses the index of that order only where it is said.
+        // SQLite uses the index of that order only with this condition.
         isNotNull(addresses.issuedAt),
         id === undefined ? undefined : eq(addresses.id, id),
         scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),

@@ -6,11 +6,11 @@ import { placeholder } from '../db/placeholder.ts';
 import { callbacks, stores } from '../db/schema.ts';
 import { isCalled, isExhausted, isOfCalled } from '../records/callback-conditions.ts';
 
-/** Counting more would hold up everything else; nobody looks at them one by one. */
+/** Counting more would block the event loop. */
 export const maxCounted = 10_000;
 
 export interface CallbackCounts {
-  /** Of stores that are called: how many wait, and how many were given up on; of each at most `mostCounted`. */
+  /** Pending and exhausted callbacks of stores that receive any; each at most `maxCounted`. */
   counts(): { readonly owed: number; readonly exhausted: number };
   /** The same, counted up to a bound at most; all others are done. */
   depths(most: number): {
@@ -18,9 +18,9 @@ export interface CallbackCounts {
     readonly exhausted: number;
     readonly done: number;
   };
-  /** Where something is owed to, one URL a store. */
+  /** The callback URL of each store with pending callbacks. */
   owing(): string[];
-  /** When the oldest of those was given up on, epoch milliseconds. */
+  /** When the oldest exhausted callback ended, epoch milliseconds. */
   exhaustedSince(): number | undefined;
   /** How many wait for each store that is called back, at most `mostCounted`. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];

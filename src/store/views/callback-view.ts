@@ -1,5 +1,6 @@
-// What people see of callbacks, and what they do by hand: list, show with every attempt, send again.
-// It never lets an older status follow a newer one: only the newest callback of a payment is resent.
+// What people see of callbacks, and what they do by hand: list, show with every attempt, send
+// again. It never lets an older status follow a newer one: only the newest callback of a payment is
+// resent.
 
 import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
@@ -44,17 +45,21 @@ export interface CallbackView {
   /** Oldest first; those that were folded are missing. */
   attempts(callbackId: number): AttemptRow[];
   /**
-   * Owes a callback again, now, with a schedule that begins anew and the same event id.
-   * @throws PaygateError not_found, or conflict where a newer status of the payment was decided on, or
-   * the chain took it back
+   * Makes a callback due now, with a new schedule and the same event id.
+   * @throws PaygateError not_found; conflict if a newer status was decided on, or the chain
+   * contradicts it
    */
   resend(tx: Tx, now: number, id: number): void;
   /**
-   * Resends what of a store was given up on or waits after a failure, if it was enqueued at `since`
-   * or later. Answers how many.
+   * Resends exhausted callbacks of a store and those that wait after a failure, if they were
+   * enqueued at `since` or later.
+   * @returns how many
    */
   resendFailed(tx: Tx, now: number, storeId: number, since: number): number;
-  /** The same of what was delivered, but whose last answer of 200 is doubtful, where it is the newest of its payment. */
+  /**
+   * The same of what was delivered, but whose last answer of 200 is doubtful, where it is the
+   * newest of its payment.
+   */
   resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
 }
 
@@ -163,8 +168,8 @@ function list(
   orm: Orm,
   { id, storeId, state, doubted, beforeId, since, until, limit }: CallbackFilter & { id?: number },
 ) {
-  // Open ones are few and have indexes of their own, that of exhausted ones by id; a plus keeps SQLite from the
-  // larger ones.
+  // Open ones are few and have indexes of their own, that of exhausted ones by id; a plus keeps
+  // SQLite from the larger ones.
   const hold = sql.raw(state === 'owed' ? '+' : '');
   const holdStore = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
   const ofLastAttempt = <T>(column: string): SQL<T | null> =>

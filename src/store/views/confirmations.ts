@@ -29,9 +29,9 @@ export const hasLeft = (
   height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
 
 /**
- * The status of a payment that counts. What was dropped is worth nothing, nor is a block that has left our chain: no
- * callback tells a 2 of it either until it is decided what becomes of the payment.
- * @param isOut for who has asked `hasLeft` already
+ * The effective status of a payment: 0 if it was dropped, or if its block left our chain. No
+ * callback sends a 2 for it either, until the ledger has decided.
+ * @param isOut the result of `hasLeft`, if known
  */
 export function statusOf(
   store: Pick<Store, 'headers'>,

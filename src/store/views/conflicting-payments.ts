@@ -1,5 +1,6 @@
-// Which payments' transactions spend the same output as another one's, whichever of our addresses each pays. Read off the bytes
-// that are kept, of the newest ones: a replacement is seen about when what it replaced goes.
+// Payments whose transactions spend the same output, whichever of our addresses each pays. It
+// compares the stored bytes of the newest payments: a replacement appears about when the replaced
+// one goes.
 
 import { and, desc, eq, gte, isNull, ne, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
@@ -11,9 +12,12 @@ import { placeholder } from '../db/placeholder.ts';
 import { payments } from '../db/schema.ts';
 
 export interface ConflictingPayments {
-  /** The transaction of a payment that is there and took an input of this one; undefined where none is known. */
+  /**
+   * The transaction of a payment that is there and took an input of this one; undefined where none
+   * is known.
+   */
   takerOf(txid: Txid): Txid | undefined;
-  /** Payments that are gone, of which nobody knew what took their inputs, and this one did. */
+  /** Dropped payments without a known replacement whose inputs this transaction spends. */
   takenBy(txid: Txid): number[];
 }
 
@@ -21,7 +25,7 @@ export interface ConflictingPayments {
 const maxPresent = 1_000;
 /** And payments that are gone, for each new one. */
 const maxGone = 100;
-/** Inputs that are remembered. */
+/** Max weight of the cache, in inputs. */
 const maxCachedInputs = 50_000;
 
 type Inputs = ReadonlySet<string>;

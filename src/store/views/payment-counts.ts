@@ -1,5 +1,5 @@
-// How many payments there are of what /healthz, the dashboard's alarms and the metrics tell. Some counts go through all that
-// ever were of a kind, and anybody may ask for them: those are remembered for a minute, or until one more comes.
+// Counts of payments for /healthz, the alarms and the metrics. Counts that read all rows of a kind
+// are cached for a minute, or until one more comes, because /healthz is public.
 
 import { count, min, sql } from 'drizzle-orm';
 import type { PaymentState } from '../../domain/payment.ts';
@@ -16,11 +16,13 @@ export interface Counted {
 }
 
 export interface PaymentCounts {
-  /** How many payments were taken back since a time, after the shop was told 1 or 2, and when the first. */
+  /** Payments that were taken back since a time, after the shop received 1 or 2. */
   reversals(since: number): Counted;
-  /** How many payments wait for a block again now, after the shop was told 1 or 2, and since when. */
+  /** Payments that wait for a block again, after the shop received 1 or 2. */
   fallen(): Counted;
-  /** How many payments since a time came to what a copy skipped and no store is known for: nobody was told of them. */
+  /**
+   * Payments since a time to skipped addresses of an unknown store: no shop received a callback.
+   */
   unclaimed(since: number): Counted;
   /** How many payments are in each state that has any. Goes through an index of all of them. */
   byState(): [PaymentState, number][];

@@ -1,6 +1,6 @@
-// What people see of payments: lists by page, one with its callbacks, sums by day. Reads alone, of addresses
-// that customers may hold. Pages go by the row's number, which rises as payments are first seen; those of a span of
-// time go by when each was first seen.
+// Payments for people: lists by page, one with its callbacks, sums by day. Reads alone, and only of
+// addresses that customers can have. Pages go by id, which rises as payments are first seen. Pages
+// of a span of time go by the time that each was first seen.
 
 import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -22,10 +22,10 @@ import {
 export interface PaymentFilter {
   readonly scripthash?: Scripthash | undefined;
   readonly txid?: Txid | undefined;
-  /** Null for those whose store nobody knows. */
+  /** Null for payments of an unknown store. */
   readonly storeId?: number | null | undefined;
   readonly state?: PaymentState | undefined;
-  /** Taken back after this time, and after 1 or 2 was told. */
+  /** Taken back after this time, and after the shop received 1 or 2. */
   readonly reversedSince?: number | undefined;
   /** First seen at this time or later, epoch milliseconds. */
   readonly since?: number | undefined;
@@ -65,7 +65,7 @@ export function createPaymentView(orm: Orm) {
       if (row === undefined) throw new PaygateError('not_found', `there is no payment ${id}`);
       return row;
     },
-    /** All that was decided to be told of a payment, in order. */
+    /** All callbacks of a payment, in order. */
     callbacksOf: (paymentId: number) =>
       orm
         .select()
@@ -73,7 +73,10 @@ export function createPaymentView(orm: Orm) {
         .where(eq(callbacks.paymentId, paymentId))
         .orderBy(asc(callbacks.version))
         .all(),
-    /** What was received on each day of a span, without what was dropped. Days without anything are left out. */
+    /**
+     * What was received on each day of a span, without what was dropped. Days without anything are
+     * left out.
+     */
     receivedByDay(sinceDay: number, untilDay: number): DaySum[] {
       const days = Array.from({ length: untilDay - sinceDay }, (_, index) => sinceDay + index);
       // One after the other: together they would be sorted.

@@ -1,5 +1,5 @@
-// What the API and the live socket tell of payments: reads alone, newest first. Only addresses that
-// customers may hold are in it.
+// Payments for the API and the live socket: reads alone, newest first, and only of addresses that
+// customers can have.
 
 import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
@@ -18,7 +18,7 @@ const maxReceipts = 200;
 export function createReceipts(orm: Orm) {
   const statements = prepare(orm);
   return {
-    /** Of all stores, or of one alone, whatever else the transaction pays. */
+    /** Payments of a transaction, to all stores or to one. */
     byTxid: (txid: Txid, storeId: number | null = null) =>
       storeId === null
         ? statements.byTxid.all({ txid })

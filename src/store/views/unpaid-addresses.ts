@@ -15,7 +15,10 @@ import {
 import type { Catalog } from '../records/catalog.ts';
 
 export interface UnpaidAddresses {
-  /** The last one issued to the store, where nobody ever paid it, also not by what is gone, and it was issued after a time. */
+  /**
+   * The last address issued to the store, if that was after `since`, and no payment to it was ever
+   * recorded, not even a dropped one.
+   */
   unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
@@ -23,7 +26,10 @@ export interface UnpaidAddresses {
   unpaidRun(walletId: number): number;
   /** The longest way from a paid one of them to the next. */
   widestStep(walletId: number): number;
-  /** How many indexes below the wallet's counter were left out: never given out, neither by us nor before us. */
+  /**
+   * How many indexes below the wallet's counter were left out: never given out, neither by us nor
+   * before us.
+   */
   countLeftOut(walletId: number): number;
 }
 
@@ -105,8 +111,8 @@ const prepareAnyPayment = (orm: Orm) =>
     .prepare();
 
 /**
- * Along the newest of the external branch. An address counts as paid by a payment of ours: that it has a history,
- * also what makes it foreign, is one server's word, and must not silence a warning.
+ * Gaps among the newest addresses of the external branch. Only a payment of ours makes an address
+ * paid. A history that a single server reports must not end a warning.
  */
 function prepareGaps(orm: Orm) {
   const walletId = placeholder('walletId');

@@ -1,5 +1,5 @@
-// The addresses that are watched, read page by page: which of them, and in what order. What a page costs
-// does not depend on how many addresses there are.
+// The addresses that are watched, read page by page: which of them, and in what order. What a page
+// costs does not depend on how many addresses there are.
 
 import { and, count, desc, eq, gt, isNotNull, lt, max, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash } from '../../bitcoin/ids.ts';
@@ -22,8 +22,8 @@ export type GivenOut = Pick<Watched, 'id' | 'issuedAt'>;
 /** Newest first. */
 export interface WatchedPages {
   /**
-   * Derived ahead, so many of the next that each wallet will issue. Of a wallet that is to be scanned before it issues,
-   * none: its scan may find that others issued them, and what is paid to them is a payment then.
+   * Addresses ahead, `count` of each wallet's next ones. None of a wallet that waits for its scan:
+   * the scan can find that others issued them, and payments to them then count.
    */
   upcoming(count: number): Watched[];
   /** Used by another program before we could issue them, below an id. */
@@ -84,7 +84,8 @@ function prepare(orm: Orm) {
     upcoming: orm
       .select(fields)
       .from(wallets)
-      // Which SQLite takes in this order: it would rather go through all addresses, whose number it does not know.
+      // Which SQLite takes in this order: it would rather go through all addresses, whose number it
+      // does not know.
       .crossJoin(addresses)
       .where(
         and(

@@ -1,5 +1,5 @@
-// Snapshots and backups: complete, whole or not there, kept for seven days, never at the cost of the disk;
-// and what the check says of files, which it leaves as they are.
+// Snapshots and backups: complete, whole or not there, kept for seven days, never at the cost of
+// the disk; and what the check says of files, which it leaves as they are.
 
 import {
   chmodSync,

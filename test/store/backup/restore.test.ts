@@ -1,5 +1,6 @@
-// A backup in the place of the database: nothing is lost but what was issued since, nothing is issued
-// twice, and what stood there before is kept. And the operator's word for what no program can see.
+// A backup in the place of the database: nothing is lost but what was issued since, nothing is
+// issued twice, and what stood there before is kept. And the operator's word for what no program
+// can see.
 
 import {
   chmodSync,
@@ -56,7 +57,7 @@ async function backedUp(more: number, before = 3): Promise<{ path: string; backu
   return { path, backup };
 }
 
-/** Where no mark stands. */
+/** Where no mark file stands. */
 function restoredElsewhere(backup: string): string {
   const path = join(tempFolder(), 'paygate.db');
   restoreFile(backup, path, 'before');
@@ -358,7 +359,10 @@ describe('restoring', () => {
     ]);
   });
 
-  /** What a loss of power leaves where the log was not in use yet: a transaction that is to be taken back. */
+  /**
+   * What a loss of power leaves where the log was not in use yet: a transaction that is to be taken
+   * back.
+   */
   function cutOff(path: string): void {
     const sqlite = look(path);
     sqlite.pragma('journal_mode = DELETE');

@@ -1,5 +1,5 @@
-// When SQLite copies the write-ahead log into the main file, and what a reader in the way does to it. What a loss of
-// power leaves is in test/faults/power.faults.ts.
+// When SQLite copies the write-ahead log into the main file, and what a reader in the way does to
+// it. What a loss of power leaves is in test/faults/power.faults.ts.
 
 import { cpSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';

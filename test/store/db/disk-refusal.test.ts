@@ -1,4 +1,5 @@
-// A disk that refuses what is written, and takes it again: what is told of it, by which write it is seen, and what ends it.
+// A disk that refuses what is written, and takes it again: what is told of it, by which write it is
+// seen, and what ends it.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -102,7 +103,7 @@ describe('a mark that cannot be written', () => {
     await expect(shop.issue()).rejects.toThrow();
     const told = `the high-water mark of the database cannot be written: ${reason}`;
     expect(shop.room.refused()).toBe(told);
-    // What raises nothing goes on, and says nothing of the mark.
+    // What raises nothing goes on, and says nothing of the mark file.
     await shop.write((tx) => shop.catalog.putSetting(tx, 'a', 'b'));
     await shop.database.probe();
     expect(shop.room.refused()).toBe(told);

@@ -1,5 +1,6 @@
-// The addon that the single executable carries, loaded from its bytes as it does: from a file without a
-// name, from one in the data folder that is gone at once, and said clearly where nothing will have it.
+// The addon that the single executable carries, loaded from its bytes as it does: from a file
+// without a name, from one in the data folder that is gone at once, and said clearly where nothing
+// will have it.
 
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +50,8 @@ it('loads from a file in the working folder', () => {
 it('names each folder that would not have it', () => {
   const folder = join(tempFolder(), 'data');
   mkdirSync(folder);
-  // The loader knows a library by its name: the descriptor must be another than that of the test above.
+  // The loader knows a library by its name: the descriptor must be another than that of the test
+  // above.
   const taken = openSync(folder, 'r');
   whenOver(() => closeSync(taken));
   const noise = Buffer.from('this is no library');

@@ -1,5 +1,5 @@
-// A whole paygate on a file, its mark and copies of both: no address is given out twice, a crash is
-// passed over in silence, and a copy is told from the file that issued last.
+// A whole paygate on a file, its mark file and copies of both: no address is given out twice, a
+// crash is passed over in silence, and a copy is told from the file that issued last.
 
 import {
   closeSync,
@@ -148,7 +148,7 @@ describe('the same file', () => {
 });
 
 describe('P-17 a crash', () => {
-  /** Leaves a mark as if the process had died between it and its commit. */
+  /** Leaves a mark file as if the process had died between it and its commit. */
   async function crashBeforeCommit(path: string, from: number, to: number): Promise<void> {
     const mark = openHighWaterMark(path, 'test');
     await mark.raise([]);
@@ -317,7 +317,10 @@ describe('P-17 a copy', () => {
     expect((await startCopy(copy)).next).toBeGreaterThan(given.at(-1) ?? Infinity);
   });
 
-  /** A copy of a shop that had issued three, and the chain on which one was paid that its original issued since. */
+  /**
+   * A copy of a shop that had issued three, and the chain on which one was paid that its original
+   * issued since.
+   */
   async function copyOfPaid(index: number) {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
@@ -453,7 +456,7 @@ describe('P-17 a copy', () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
-    // The mark is made durable first, and the commit never came.
+    // The mark file is made durable first, and the commit never came.
     const mark = openHighWaterMark(copy, 'test');
     mark.raise([raise(3, 3 + minSkip)]);
     mark.close();
@@ -478,7 +481,10 @@ describe('P-17 a copy', () => {
 });
 
 describe('P-17 a file of which a part was lost while it ran', () => {
-  /** The main file of a running paygate, whose log holds what it issued: as it lies after a power loss. */
+  /**
+   * The main file of a running paygate, whose log holds what it issued: as it lies after a power
+   * loss.
+   */
   async function withoutLog(issued: number): Promise<string> {
     const path = await stoppedAfter(3);
     const paygate = await run(path);

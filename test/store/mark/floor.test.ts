@@ -1,4 +1,5 @@
-// The floor: how far the mark says that a wallet issued which the file did not know when it was opened.
+// The floor: how far the mark file says that a wallet issued which the file did not know when it
+// was opened.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
@@ -15,7 +16,7 @@ afterEach(cleanUp);
 const floor = 8;
 const second = markOf(2);
 
-/** Two wallets, of which the mark says that the second one had issued up to its floor. */
+/** Two wallets, of which the mark file says that the second one had issued up to its floor. */
 async function shop(beforeCommit: WriterOptions['beforeCommit'] = () => undefined) {
   const floorOf = (wallet: string) => (wallet === second ? floor : 0);
   const store = await openTestStore({ beforeCommit, floorOf });

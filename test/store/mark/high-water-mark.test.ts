@@ -1,4 +1,4 @@
-// The mark beside the file: what it remembers, what it believes, and what it survives.
+// The mark file beside the file: what it remembers, what it believes, and what it survives.
 
 import {
   chmodSync,
@@ -31,7 +31,7 @@ import { withoutLastPosition } from '../../support/mark.ts';
 afterEach(cleanUp);
 
 const instance = 'a1b2';
-/** What a mark calls a wallet, as long as the real names are. */
+/** What a mark file calls a wallet, as long as the real names are. */
 const nameOf = (wallet: number): string => wallet.toString(16).padStart(16, '0');
 const raise = (wallet: number, from: number, to: number): Raise => ({
   wallet: nameOf(wallet),
@@ -39,7 +39,7 @@ const raise = (wallet: number, from: number, to: number): Raise => ({
   to,
 });
 
-/** A file that stands for a database: the mark looks at its inode alone. */
+/** A file that stands for a database: the mark file looks at its inode alone. */
 function freshDatabase(): string {
   const path = join(tempFolder(), 'paygate.db');
   writeFileSync(path, 'database');
@@ -55,7 +55,7 @@ function open(path: string, name = instance): HighWaterMark {
 const reading = (path: string, name = instance): MarkReading | undefined =>
   open(path, name).reading;
 
-/** A database with a mark that holds these raises, one write each. */
+/** A database with a mark file that holds these raises, one write each. */
 async function marked(...raises: Raise[]): Promise<string> {
   const path = freshDatabase();
   const mark = open(path);
@@ -63,7 +63,7 @@ async function marked(...raises: Raise[]): Promise<string> {
   return path;
 }
 
-/** Overwrites bytes of the mark where they stand: the file stays the same one. */
+/** Overwrites bytes of the mark file where they stand: the file stays the same one. */
 function edit(path: string, change: (text: string) => string): void {
   const file = markPath(path);
   const before = readFileSync(file, 'utf8');
@@ -396,7 +396,7 @@ describe('a raise that cannot be made durable', () => {
     await mark.raise(many);
     mkdirSync(`${markPath(path)}.new`);
     expect(() => mark.raise(many)).toThrow('cannot be written');
-    // What is opened now may get the number that the mark's descriptor had.
+    // What is opened now may get the number that the mark file's descriptor had.
     const other = join(dirname(path), 'other');
     writeFileSync(other, 'untouched');
     const descriptor = openSync(other, 'r+');

@@ -1,5 +1,6 @@
 // A wallet that was added after the backup which was restored: its row is lost, customers hold its
-// addresses. Added again, it goes on behind what was issued, whenever that is and whatever number it gets.
+// addresses. Added again, it goes on behind what was issued, whenever that is and whatever number
+// it gets.
 
 import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, it, test } from 'vitest';
@@ -32,7 +33,10 @@ async function addNow(app: TestApp, options: StoreOptions): Promise<void> {
   await untilReady(app);
 }
 
-/** A shop that is stopped, with a backup in its place from before its second wallet issued this many. */
+/**
+ * A shop that is stopped, with a backup in its place from before its second wallet issued this
+ * many.
+ */
 async function restored(issued = 3): Promise<{ app: TestApp; given: string[] }> {
   const app = await openApp();
   await untilReady(app);

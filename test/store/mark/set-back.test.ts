@@ -1,5 +1,6 @@
-// A folder whose older content is written over it in place, database and mark alike, so that every inode stays: no address is
-// given out twice. And what touches the mark without writing it, which is no copy.
+// A folder whose older content is written over it in place, database and mark alike, so that every
+// inode stays: no address is given out twice. And what touches the mark file without writing it,
+// which is no copy.
 
 import { execFileSync } from 'node:child_process';
 import {

@@ -497,7 +497,10 @@ describe('old attempts', () => {
   });
 });
 
-/** One row (the last one too, and that of a block), the rows of one payment or callback, or an index that holds open rows alone. */
+/**
+ * One row (the last one too, and that of a block), the rows of one payment or callback, or an index
+ * that holds open rows alone.
+ */
 const cheap =
   /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|^SEARCH callbacks$|callbacks_(order|due|sendable|of_address|exhausted|given_up|leased)|attempts_callback/;
 

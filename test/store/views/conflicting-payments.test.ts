@@ -1,9 +1,10 @@
-// What replaced a payment, where it pays another of our addresses: whichever of the two was seen, or found to be gone, first.
+// What replaced a payment, where it pays another of our addresses: whichever of the two was seen,
+// or found to be gone, first.
 
 import { afterEach, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
-import type { SeenPayment } from '../../../src/store/records/ledger.ts';
+import type { SeenPayment } from '../../../src/store/records/observation.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 
@@ -22,7 +23,10 @@ const drop = (shop: Shop, issued: IssuedAddress, txid: Txid) =>
 const replacedBy = (shop: Shop, issued: IssuedAddress) =>
   shop.payments(issued).map((payment) => payment.replacedBy);
 
-/** Two addresses, of two stores; a payment to the first one, and its replacement, which pays the second. */
+/**
+ * Two addresses, of two stores; a payment to the first one, and its replacement, which pays the
+ * second.
+ */
 async function replaced() {
   const shop = await openShop();
   await shop.addStore({ name: 'Second' });
