@@ -1,4 +1,4 @@
-// A file belongs to one network and has one name, whoever opens it, and however many at once.
+// A file belongs to one network and has one name, for any number of processes that open it.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -17,7 +17,7 @@ import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
 
-/** One system call, so that a kill never leaves half a line. */
+/** One system call, so that a kill leaves no partial output. */
 const print = (text: string): void => void writeSync(1, `${text}\n`);
 const said = createInterface(process.stdin)[Symbol.asyncIterator]();
 const told = async (): Promise<string> => (await said.next()).value ?? '';
@@ -31,7 +31,9 @@ function becomeOrdinary(): void {
   if (process.getuid?.() === 0) process.setuid?.(nobody);
 }
 
-/** Opens each file that it is told, says as what, and again after all others have opened it too. */
+/**
+ * Opens each file that it is given, prints the result, and opens it again after all others have.
+ */
 async function open(): Promise<void> {
   const newInstance = () => `instance ${process.pid}`;
   const network = path as NetworkName;
@@ -80,7 +82,7 @@ async function lock(): Promise<void> {
   await told();
 }
 
-/** Serves the file, and says each time that it is told to what stands in its place. */
+/** Serves the file. On each request it prints what is at the path. */
 async function place(): Promise<void> {
   lockForServer(path);
   const database = openDatabase({ path, create: false, hasLock: true });
@@ -90,7 +92,7 @@ async function place(): Promise<void> {
   }
 }
 
-/** Holds the file for a second more once it is told so. */
+/** On request it keeps the file open for another second. */
 async function read(): Promise<void> {
   const sqlite = openSqlite(path, { readonly: true });
   sqlite.exec('BEGIN; SELECT * FROM settings');
@@ -115,9 +117,9 @@ function createRandom(seed: number): () => number {
 }
 
 /**
- * Issues addresses of wallet 1 as fast as it can, in groups, with a mark file and with checkpoints,
- * until it kills itself somewhere. Prints each index after its commit. With each index goes a row
- * of the settings that names it, so that half a job could be told.
+ * Issues addresses of wallet 1 in groups as fast as it can, with a mark file and checkpoints. It
+ * kills itself at a random moment. It prints each index after its commit. A row of the settings
+ * names each index, so that half a transaction would show.
  */
 async function issue(): Promise<void> {
   const random = createRandom(Number(extra));

@@ -105,7 +105,7 @@ function sentencesOf({ line, text }: Block): Block[] {
   const sentences: Block[] = [];
   let at = line;
   for (const part of opaque(text).split(
-    /(?<=[.!?][)'’]*)(?=\s+["'(]*(?:[A-Z0-9]|x\b|paygate\b))|(?=\s+@(?:param|returns|throws)\b)/,
+    /(?<=[.!?][)'’]*)(?=\s+(?:- )?["'(]*(?:[A-Z0-9]|x\b|paygate\b))|(?=\s+@(?:param|returns|throws)\b)/,
   )) {
     const trimmed = part.trimStart();
     at += (part.slice(0, part.length - trimmed.length).match(/\n/g) ?? []).length;

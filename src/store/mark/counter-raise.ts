@@ -7,8 +7,8 @@ import type { Tx } from '../db/writer.ts';
 import type { WalletRow } from '../records/catalog.ts';
 
 /**
- * @param floorOf the first index that a wallet may issue according to the mark file, if this file
- * did not know it at its start; else 0. It takes the wallet's name in the mark file.
+ * @param floorOf takes a wallet's name in the mark file. It returns the first index that the wallet
+ * may issue according to it, if the database did not know that at its start; else 0.
  */
 export function raisesTo(floorOf: (wallet: string) => number) {
   const names = new Map<string, string>();

@@ -242,10 +242,10 @@ function unusedFrom(
   let leftOut: number | undefined;
 
   /** A single server must not drive the counter beyond the wallet's gap limit. */
-  function mayBeLeftOut(most: number): boolean {
+  function mayBeLeftOut(max: number): boolean {
     const from = nextIndex - leftOutWithin;
     leftOut ??= statements.ahead.all({ walletId, from, until: nextIndex }).length;
-    if (leftOut >= most) return false;
+    if (leftOut >= max) return false;
     leftOut += 1;
     return true;
   }

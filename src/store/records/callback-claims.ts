@@ -49,7 +49,7 @@ export interface Claims {
    * Corrects times from a clock that was ahead. A callback that waits longer than its step allows
    * is due now, and leases that are too long end.
    */
-  recall(tx: Tx, now: number, longestWaits: MaxWaits, leaseMs: number): void;
+  recall(tx: Tx, now: number, maxWaits: MaxWaits, leaseMs: number): void;
 }
 
 export function createClaims(orm: Orm): Claims {
@@ -82,7 +82,7 @@ export function createClaims(orm: Orm): Claims {
     releaseLeases: () => void statements.releaseLeases.run(),
     recall(_tx, now, { retryMs: retry, confirmMs: confirm }, leaseMs) {
       const last = retry.length - 1;
-      statements.recall.run({ now, longestWaits: JSON.stringify(retry), last });
+      statements.recall.run({ now, maxWaits: JSON.stringify(retry), last });
       statements.recallConfirmations.run({ now, latest: now + confirm });
       statements.endLeases.run({ latest: now + leaseMs });
     },
@@ -114,7 +114,7 @@ const prepareRecall = (orm: Orm) => ({
     .where(
       sql`${isOwed} and ${callbacks.nextAttemptAt} > ${placeholder('now')}
         and ${callbacks.nextAttemptAt} - ${placeholder('now')}
-          > json_extract(${placeholder('longestWaits')}, printf('$[%d]', min(${callbacks.step}, ${placeholder('last')})))`,
+          > json_extract(${placeholder('maxWaits')}, printf('$[%d]', min(${callbacks.step}, ${placeholder('last')})))`,
     )
     .prepare(),
   recallConfirmations: orm

@@ -64,7 +64,7 @@ export function createReturnedIndexes(
   takeBack(
     tx: Tx,
     wallet: WalletRow,
-    most: number,
+    max: number,
     isPending?: (scripthash: Scripthash) => boolean,
   ): AddressPlace[];
 } {
@@ -88,13 +88,13 @@ export function createReturnedIndexes(
     put(tx, walletId, { until: 0, keptBelow: index });
 
   return {
-    takeBack(tx, wallet, most, isPending = () => false) {
+    takeBack(tx, wallet, max, isPending = () => false) {
       const walletId = wallet.id;
       const { until, count } = stateOf(walletId);
       if (until === 0) return [];
-      const limit = most + maxPending;
+      const limit = max + maxPending;
       const near = statements.leftOut.all({ walletId, from: keptBelow(walletId), until, limit });
-      const back = near.filter(({ scripthash }) => !isPending(scripthash)).slice(0, most);
+      const back = near.filter(({ scripthash }) => !isPending(scripthash)).slice(0, max);
       if (back.length === 0) return [];
       raise(tx, wallet, count, count + back.length);
       put(tx, walletId, { count: count + back.length });

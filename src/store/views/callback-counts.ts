@@ -13,7 +13,7 @@ export interface CallbackCounts {
   /** Pending and exhausted callbacks of stores that receive any; each at most `maxCounted`. */
   counts(): { readonly owed: number; readonly exhausted: number };
   /** The same, counted up to a bound at most; all others are done. */
-  depths(most: number): {
+  depths(max: number): {
     readonly owed: number;
     readonly exhausted: number;
     readonly done: number;
@@ -22,7 +22,7 @@ export interface CallbackCounts {
   owing(): string[];
   /** When the oldest exhausted callback ended, epoch milliseconds. */
   exhaustedSince(): number | undefined;
-  /** How many wait for each store that is called back, at most `mostCounted`. */
+  /** How many wait for each store that is called back, at most `maxCounted`. */
   owedByStore(): { readonly callbackUrl: string; readonly owed: number }[];
 }
 
@@ -30,17 +30,17 @@ export function createCallbackCounts(orm: Orm): CallbackCounts {
   const statements = prepare(orm);
   return {
     counts() {
-      const { owed = 0, exhausted = 0 } = statements.depths.get({ most: maxCounted }) ?? {};
+      const { owed = 0, exhausted = 0 } = statements.depths.get({ max: maxCounted }) ?? {};
       return { owed, exhausted };
     },
-    depths(most) {
-      const { owed = 0, exhausted = 0, newest } = statements.depths.get({ most }) ?? {};
+    depths(max) {
+      const { owed = 0, exhausted = 0, newest } = statements.depths.get({ max }) ?? {};
       // No row is ever deleted: the newest id is their number.
       return { owed, exhausted, done: Math.max(0, (newest ?? 0) - owed - exhausted) };
     },
     owing: () => statements.owing.all().map(({ callbackUrl }) => callbackUrl),
     exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
-    owedByStore: () => statements.owedByStore.all({ most: maxCounted }),
+    owedByStore: () => statements.owedByStore.all({ max: maxCounted }),
   };
 }
 
@@ -58,7 +58,7 @@ function prepare(orm: Orm) {
       .select({
         callbackUrl: stores.callbackUrl,
         owed: sql<number>`(select count(*) from (select 1 from callbacks d
-          where d.store_id = stores.id and d.state = 'owed' limit ${placeholder('most')}))`,
+          where d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
       })
       .from(stores)
       .where(isCalled)
@@ -67,9 +67,9 @@ function prepare(orm: Orm) {
     depths: orm
       .select({
         owed: sql<number>`(select count(*) from (select 1 from callbacks c
-          where c.state = 'owed' and ${isOfCalled('c')} limit ${placeholder('most')}))`,
+          where c.state = 'owed' and ${isOfCalled('c')} limit ${placeholder('max')}))`,
         exhausted: sql<number>`(select count(*) from (select 1 from callbacks c
-          where c.state = 'exhausted' and ${isOfCalled('c')} limit ${placeholder('most')}))`,
+          where c.state = 'exhausted' and ${isOfCalled('c')} limit ${placeholder('max')}))`,
         newest: sql<number | null>`(select max(id) from callbacks)`,
       })
       .from(sql`(select 1)`)

@@ -1,5 +1,5 @@
-// Snapshots and backups: complete, whole or not there, kept for seven days, never at the cost of
-// the disk; and what the check says of files, which it leaves as they are.
+// Snapshots and backups: whole or absent, stored for seven days, never at the cost of the disk. And
+// what the check finds in files, which it leaves unchanged.
 
 import {
   chmodSync,
@@ -272,7 +272,7 @@ describe('the check of each day', () => {
   const check = async (path: string) => checkFile(path, 'quick_check').faults;
   const filesOf = (store: TestStore) => contentOf(backupFolder(store.path));
 
-  /** A page that nobody reads, as a disk loses it; or as it was. */
+  /** A page that no query reads, as a disk loses it; or its contents from before. */
   async function rot(store: TestStore, fill?: Uint8Array): Promise<Uint8Array> {
     // All is in the file itself then.
     await store.database.close();
@@ -366,7 +366,7 @@ describe('the check of each day', () => {
     await snapshots.take(noon + 900_000);
     expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
     expect(snapshots.warnings()).toEqual([]);
-    // One that somebody has removed is kept anew.
+    // A folder that was removed is created again.
     rmSync(backupFolder(store.path), { recursive: true });
     await snapshots.take(noon + 2 * 900_000);
     expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
@@ -403,7 +403,7 @@ describe('the check of each day', () => {
 });
 
 describe('a check', () => {
-  /** A closed file and what its folder held before the check. */
+  /** A closed file, and the contents of its folder before the check. */
   async function closedShop(change: (path: string) => void = () => {}) {
     const store = await openShop();
     await store.database.close();

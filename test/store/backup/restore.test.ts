@@ -1,6 +1,6 @@
-// A backup in the place of the database: nothing is lost but what was issued since, nothing is
-// issued twice, and what stood there before is kept. And the operator's word for what no program
-// can see.
+// A backup in the place of the database: only what was issued since is lost, no index is issued
+// twice, and the previous database stays. And the operator's declarations of what no program can
+// detect.
 
 import {
   chmodSync,
@@ -57,7 +57,7 @@ async function backedUp(more: number, before = 3): Promise<{ path: string; backu
   return { path, backup };
 }
 
-/** Where no mark file stands. */
+/** In a folder without a mark file. */
 function restoredElsewhere(backup: string): string {
   const path = join(tempFolder(), 'paygate.db');
   restoreFile(backup, path, 'before');
@@ -381,7 +381,7 @@ describe('restoring', () => {
     cutOff(path);
     const elsewhere = join(tempFolder(), 'paygate.db');
     expect(restoreFile(path, elsewhere, 'before').report.counts.addresses).toBe(5);
-    // Of a restore that was cut off as well.
+    // A restore that was cut off leaves it too.
     copyFileSync(`${path}-journal`, join(dirname(path), '.paygate.db-restored-journal'));
     expect(restoreFile(backup, path, 'before').report.counts.addresses).toBe(3);
     expect(readdirSync(dirname(path)).filter((name) => name.includes('-journal'))).toEqual([]);

@@ -1,5 +1,5 @@
-// A process that is killed with SIGKILL at random moments of its work never takes back what it has
-// answered, never leaves half a job, and never gives an address out twice.
+// A process that is killed with SIGKILL at random moments: no answer is taken back, no transaction
+// is partial, no address is issued twice.
 
 import { afterEach, expect, it } from 'vitest';
 import { settings } from '../../../src/store/db/schema.ts';
@@ -16,7 +16,7 @@ const rounds = 10;
 async function live(seed: number): Promise<number> {
   const { path, database, ...first } = await openTestStore();
   await first.addWallet();
-  // Else deriving is most of what a child does.
+  // Otherwise the child would spend most of its time deriving.
   await first.write((tx) => first.addresses.deriveAhead(tx, 1, 300));
   await first.addStore();
   await database.close();
@@ -42,7 +42,7 @@ async function live(seed: number): Promise<number> {
 function answer(line: string, answered: Set<number>): void {
   const index = Number(line);
   expect(index, line).toBeGreaterThanOrEqual(0);
-  // Nobody was ever given it before.
+  // The index was never issued before.
   expect(answered).not.toContain(index);
   answered.add(index);
 }
@@ -66,6 +66,6 @@ async function expectWhole(path: string, answered: ReadonlySet<number>): Promise
 
 it('loses no answered address, whenever it is killed', async () => {
   const handedOut = await Promise.all([live(1), live(2)]);
-  // Else nothing was tried.
+  // Otherwise nothing was tested.
   expect(Math.min(...handedOut)).toBeGreaterThan(20);
 });

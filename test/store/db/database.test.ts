@@ -1,4 +1,4 @@
-// Group commit: who shares a transaction, who hears what, and when.
+// Group commit: which writes share a transaction, what their callers get, and when.
 
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// A disk that refuses what is written, and takes it again: what is told of it, by which write it is
-// seen, and what ends it.
+// A disk that refuses writes and takes them again: what is reported, which write detects it, and
+// which ends it.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';

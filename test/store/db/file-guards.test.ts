@@ -72,7 +72,7 @@ async function refusalOf(path: string, create = true): Promise<PaygateError> {
   return error as PaygateError;
 }
 
-/** What stands where the database should be, and what is said of it. */
+/** Files at the path of the database, and the message for each. */
 const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> = {
   'no bytes at all': [
     (path) => writeFileSync(path, ''),
@@ -326,8 +326,8 @@ it('a file that a newer paygate was updating when it was killed is not damaged t
 
 describe('a file that was cut off in its work', () => {
   /**
-   * A checkpoint writes page by page, the first one first, which already says how many there will
-   * be: a process that is killed leaves a file shorter than it says, and the rest is in the log.
+   * A checkpoint writes page by page. The first page already has the new number of pages. A process
+   * that is killed leaves a file that is shorter, and the rest is in the WAL.
    */
   async function midCheckpoint(): Promise<string> {
     const path = freshPath();

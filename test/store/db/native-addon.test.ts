@@ -1,6 +1,5 @@
-// The addon that the single executable carries, loaded from its bytes as it does: from a file
-// without a name, from one in the data folder that is gone at once, and said clearly where nothing
-// will have it.
+// The addon of the single executable, loaded from a file without a name, or from one in the data
+// folder that is deleted at once. A clear message if neither works.
 
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A whole paygate on a file, its mark file and copies of both: no address is given out twice, a
-// crash is passed over in silence, and a copy is told from the file that issued last.
+// A whole paygate on a file, its mark file and copies of both. No address is issued twice, a crash
+// causes no warning, and a copy is distinguished from the original.
 
 import {
   closeSync,
@@ -225,7 +225,7 @@ describe('P-17 a copy', () => {
     const backup = join(tempFolder(), 'backup');
     cpSync(dirname(path), backup, { recursive: true });
     await goOn(path, 50);
-    // Held open, so that the file system gives their inodes to nobody else.
+    // Open, so that the file system gives their inodes to no other file.
     for (const file of [path, markPath(path)].map((each) => openSync(each, 'r'))) {
       whenOver(() => closeSync(file));
     }
@@ -354,7 +354,7 @@ describe('P-17 a copy', () => {
     const { copy, chain, paid } = await copyOfPaid(3 + minSkip + 70);
     const paygate = await run(copy, chain);
     expect(await paygate.issue(1)).toEqual([3 + minSkip + 71 + minSkip]);
-    // The payment counts: its address is the shop's, whoever issued it.
+    // The payment counts, because its address is the shop's, whichever file issued it.
     await paygate.app.idle();
     const found = look(copy, { readonly: true });
     const rows = found.prepare(
@@ -492,7 +492,7 @@ describe('P-17 a file of which a part was lost while it ran', () => {
     await paygate.issue(issued);
     expect(readFileSync(path).equals(main)).toBe(true);
     await paygate.stop();
-    // Over the same inode, which is the harder case to tell.
+    // Over the same inode, which is harder to detect.
     writeFileSync(path, main);
     return path;
   }

@@ -1,6 +1,5 @@
-// A folder whose older content is written over it in place, database and mark alike, so that every
-// inode stays: no address is given out twice. And what touches the mark file without writing it,
-// which is no copy.
+// A folder whose older contents are written over it in place, so that every inode stays: no address
+// is issued twice. And changes of the mark file's metadata alone, which make no copy.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -246,7 +245,7 @@ describe('a mark of an older version', () => {
     writeFileSync(mark, `${JSON.stringify(own)}${bytes.slice(end)}`, 'latin1');
   }
 
-  /** What the first version wrote into that line. */
+  /** The first row as the first version wrote it. */
   const age = (path: string): void =>
     changeFirstLine(path, ({ fileSystem, position, positionInode, positionBorn, ...own }) => {
       expect([fileSystem, position, positionInode]).not.toContain(undefined);

@@ -344,7 +344,7 @@ describe('indexes that a copy skips', () => {
     expect(raises).toEqual([]);
     await store.write((tx) => store.addresses.finishScan(tx, now, 1, 4));
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 100, scannedAt: now });
-    // To the mark file that is no guess any more: the next start would skip as many again.
+    // The mark file takes that as issued: the next start would skip as many again.
     expect(raises).toEqual([{ wallet: markOf(), from: 100, to: 100 }]);
     expect(await indexes(store, 1)).toEqual([100]);
   });
@@ -404,7 +404,7 @@ it('over any course of events: no index twice, no used one, and the counter only
         });
         await expect(failed).rejects.toThrow('no');
       }
-      // The mark file hears of every rise, from where the file stands, and of nothing else.
+      // The mark file gets every rise, from the counter of the file, and nothing else.
       const rise = next() > before ? [{ wallet: markOf(wallets), from: before, to: next() }] : [];
       expect(raises).toEqual(rise);
     }

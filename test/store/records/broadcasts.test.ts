@@ -1,4 +1,4 @@
-// The raw bytes of payments: how long they are kept, and whose are broadcast again.
+// The raw bytes of payments: how long they are stored, and which are broadcast again.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const broadcast = 'blockchain.transaction.broadcast';
 
-/** One input with a script of so many bytes, one output of nothing to nobody. */
+/** One input with a script of `scriptBytes`, one output of 0 to an empty script. */
 function transaction(number: number, scriptBytes = 0): { txid: Txid; raw: Buffer } {
   const size = Buffer.alloc(scriptBytes < 0xfd ? 1 : 5, 0xfe);
   if (scriptBytes < 0xfd) size.writeUInt8(scriptBytes);

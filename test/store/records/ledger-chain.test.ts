@@ -1,4 +1,4 @@
-// What the chain may do to a payment that is recorded: reorganisations, maturity, silence.
+// Effects of the chain on a recorded payment: reorganisations, maturity, absence.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -70,7 +70,7 @@ describe('a reorganisation', () => {
     const { shop, issued } = await confirmed(1);
     const before = shop.payment(issued);
     await reorganise(shop, 1, 'remine-same-height', 2);
-    // Two deep by now, but nobody has proven the new block yet.
+    // Two confirmations by now, but the new block has no proof yet.
     expect(shop.told()).toEqual([1]);
     await shop.observe(issued);
     expect(shop.payment(issued)).toMatchObject({ height: before.height, state: 'confirmed' });

@@ -1,4 +1,4 @@
-// Payments that two voices agree are nowhere any more.
+// Payments that two servers agree are gone.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';

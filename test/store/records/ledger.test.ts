@@ -1,4 +1,4 @@
-// From what was seen on the chain to what a shop is owed.
+// From the chain to the callbacks of a shop.
 
 import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -15,7 +15,7 @@ const everything = { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 };
 /** Mostly of one, so that much happens to it. */
 const payment = fc.constantFrom<number[]>(0, 0, 0, 1, 2);
 const statuses: CallbackStatus[] = [-1, 0, 1, 2];
-/** `last`: it is given up after that. */
+/** `last`: the callback is exhausted after that. */
 const outcome = fc.constantFrom<string[]>('ok', 'no', 'last');
 const step = fc.oneof(
   {
@@ -165,7 +165,7 @@ class Course {
     });
   }
 
-  /** The newest of a payment, which is refused where it tells of a block that has left. */
+  /** Resends the newest of a payment, which is refused if its block has left the chain. */
   async #resend(rows: readonly CallbackRow[], payment: number) {
     const { paymentId } = this.#of(payment);
     const newest = rows.findLast((row) => row.paymentId === paymentId);
@@ -181,7 +181,7 @@ class Course {
     return this.#changed(rows, payment, (row) => row === newest, anew);
   }
 
-  /** What is owed, true, and has no request of its payment under way. */
+  /** Callbacks that are pending and true, with no request of their payment in flight. */
   #free(rows: readonly CallbackRow[]): CallbackRow[] {
     const isUnderWay = ({ paymentId }: CallbackRow) =>
       rows.some((row) => row.paymentId === paymentId && (this.#leases.get(row.id) ?? 0) > this.#at);

@@ -498,8 +498,7 @@ describe('old attempts', () => {
 });
 
 /**
- * One row (the last one too, and that of a block), the rows of one payment or callback, or an index
- * that holds open rows alone.
+ * Plans that read one row, the rows of one payment or callback, or an index with open rows only.
  */
 const cheap =
   /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|^SEARCH callbacks$|callbacks_(order|due|sendable|of_address|exhausted|given_up|leased)|attempts_callback/;
