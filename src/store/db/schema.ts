@@ -194,10 +194,7 @@ export const payments = sqliteTable(
     cycle: integer('cycle').notNull().default(0),
     /** The store's, when the payment was first seen; null where it had none. */
     currency: text('currency'),
-    /**
-     * Price of one bitcoin at that time, in hundredths of the currency; null until it is known, or
-     * if there is none.
-     */
+    /** Price of one bitcoin then, in hundredths of the currency; null while unknown. */
     priceCents: integer('price_cents'),
     firstSeenAt: integer('first_seen_at').notNull(),
     changedAt: integer('changed_at').notNull(),

@@ -72,7 +72,7 @@ const taking: Script = {
   [broadcast]: (peer, request) => peer.answer(request, '00'.repeat(32)),
 };
 
-/** Broadcasts of one minute, so long after the payments were seen, at a server that takes them all. */
+/** Broadcasts within a minute, `ms` after the payments were seen. The server takes them all. */
 async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
   const world = createTestWorld({ startAt: now + ms });
   const sent: string[] = [];
