@@ -143,6 +143,14 @@ test(`no file is longer than ${longestFile} lines`, () => {
   expect(long).toEqual([]);
 });
 
+test('limits are named max and min', () => {
+  const declared = /\b(?:const|function|readonly|let) #?(?:most|least|longest|furthest)[A-Z]\w*/;
+  const found = files.flatMap(
+    ({ path, text }) => declared.exec(text)?.map((each) => `${path}: ${each}`) ?? [],
+  );
+  expect(found).toEqual([]);
+});
+
 test('every file says at its top what it is, in 8 lines or in one long comment', () => {
   const silent = files.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text));
   expect(silent.map(({ path }) => path)).toEqual([]);

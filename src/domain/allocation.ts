@@ -1,7 +1,7 @@
 // Decides which derivation index a wallet goes on with. An index is issued once, because a wallet's
 // counter only rises. The high-water mark, a file outside the database, records how far each
-// counter rose. It tells a copy of an older database (a restored backup) from a database that
-// crashed.
+// counter rose. It distinguishes a copy of an older database (a restored backup)
+// from a database that crashed.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
@@ -13,14 +13,14 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 export const markName = (descriptor: string): string =>
   bytesToHex(sha256(utf8ToBytes(descriptor))).slice(0, 16);
 
-/** The mark's name for a wallet's counter of left-out indexes that were issued later. */
+/** The mark file's name for a wallet's counter of left-out indexes that were issued later. */
 export const givenBackName = (wallet: string): string =>
   bytesToHex(sha256(utf8ToBytes(`${wallet} given back`))).slice(0, 16);
 
 /** A wallet's counter as the database has it. */
 export interface Counter {
   readonly walletId: number;
-  /** Its name in the mark. */
+  /** Its name in the mark file. */
   readonly wallet: string;
   readonly nextIndex: number;
   /** Whether an index of it was ever issued or skipped. */
@@ -31,9 +31,9 @@ export interface Counter {
   readonly givenBack?: true;
 }
 
-/** The last raise of a counter that the mark remembers, written just before its commit. */
+/** The last raise of a counter that the mark file remembers, written just before its commit. */
 export interface Raise {
-  /** Its name in the mark. */
+  /** Its name in the mark file. */
   readonly wallet: string;
   readonly from: number;
   readonly to: number;
@@ -50,21 +50,21 @@ export interface Skip {
 
 /** What the high-water mark says at a start, and how far it can be believed. */
 export interface MarkReading {
-  /** Why the mark is not this database's own, such as that it was copied; absent if it is. */
+  /** Why the mark file is not this database's own, such as that it was copied; absent if it is. */
   readonly distrust?: string;
-  /** The mark was set back, and at most so many indexes were issued since; absent where unknown. */
+  /** The mark file was set back; at most so many indexes were issued since. Absent if unknown. */
   readonly missing?: number;
-  /** The mark was begun for a copy. It does not record what the original issued. */
+  /** The mark file was begun for a copy. It does not record what the original issued. */
   readonly ofCopy?: true;
-  /** The mark is genuine and names this very database file. */
+  /** The mark file is genuine and names this very database file. */
   readonly sameDatabase: boolean;
   readonly raises: readonly Raise[];
 }
 
 export type Resumption = Outcome & {
   /**
-   * Wallets that the mark names and this database does not know, because they were added after the
-   * backup. A wallet that is added again goes on at `to`.
+   * Wallets that the mark file names and this database does not know, because they were added
+   * after the backup. A wallet that is added again goes on at `to`.
    */
   readonly lost: readonly Raise[];
 };
@@ -77,11 +77,11 @@ type Outcome =
       readonly kind: 'copy';
       readonly reason: string;
       readonly skips: readonly Skip[];
-      /** No mark says how far the original went: each wallet is scanned before its next address. */
+      /** How far the original went is unknown: each wallet is scanned before its next address. */
       readonly mustScan: boolean;
     };
 
-/** How many indexes a copy skips at least where no mark says how many were issued since. */
+/** How many indexes a copy skips at least where no mark file says how many were issued since. */
 export const minSkip = 100;
 /** How many at most: to derive an index takes up to 1.3 ms. The scan goes on from there. */
 const maxSkip = 10_000;
@@ -109,22 +109,22 @@ export const lookahead = 20;
 /**
  * And at most without a reserve, so that not every address costs a commit of its own ahead of it.
  */
-export const furthestAhead = 2 * lookahead;
+export const maxAhead = 2 * lookahead;
 /** How many addresses are derived and watched ahead for a rush, in all wallets together. */
-export const mostInReserve = 1_000;
+export const maxLookahead = 1_000;
 
 /**
- * How many addresses a wallet keeps derived ahead, so that a rush does not wait for derivations: as
- * many as it ever gave out, within bounds. A shop that sells little pays for little.
- * @param givenOut not its counter, which a server may drive away
- * @param wallets among how many the most is divided
+ * How many addresses a wallet derives ahead: as many as it ever issued, within bounds. A rush then
+ * does not wait for derivations.
+ * @param givenOut issued addresses; not the counter, which a lying server may raise
+ * @param wallets share the maximum
  */
-export const reserveOf = (givenOut: number, wallets: number): number =>
-  Math.max(furthestAhead, Math.min(givenOut, Math.floor(mostInReserve / wallets)));
+export const lookaheadOf = (givenOut: number, wallets: number): number =>
+  Math.max(maxAhead, Math.min(givenOut, Math.floor(maxLookahead / wallets)));
 
 /**
- * Decides, at a start, where each counter goes on. There are three outcomes: the mark is in step
- * with the file, the mark is ahead of the file, or the mark does not say how far the counters went.
+ * Decides, at a start, where each counter goes on. There are three outcomes. The mark file is in
+ * step with the database, or it is ahead, or it does not record how far the counters went.
  * @param skipOf how many indexes a wallet skips in the third outcome
  */
 export function resume(
@@ -150,7 +150,7 @@ export function resume(
   return { kind: 'copy', reason, mustScan: false, skips, lost };
 }
 
-/** Why the mark does not say how far the counters went; undefined where it does. */
+/** Why the mark file does not say how far the counters went; undefined where it does. */
 function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): string | undefined {
   if (mark === undefined) return 'no mark stands beside it';
   if (mark.distrust !== undefined) return mark.distrust;
@@ -165,8 +165,8 @@ function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): s
 }
 
 /**
- * A start writes each used wallet into the mark, and a raise is durable there before its commit. Only
- * a scan raises the counter first, and the mark when it ends.
+ * A start writes each used wallet into the mark file, and a raise is durable there before its
+ * commit. Only a scan raises the counter first, and the mark file when it ends.
  */
 function isUnknownTo({ raises }: MarkReading, { wallet, nextIndex, used, scanned }: Counter) {
   const raise = raiseOf(wallet, raises);
@@ -180,7 +180,7 @@ function whyOlder(counters: readonly Counter[], mark: MarkReading): string | und
   return `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
 }
 
-/** A counter below the start of its last raise in the mark: more was issued than the file knows. */
+/** A counter below the start of its last raise in the mark file: the database lacks issues. */
 export function olderThan(
   counters: readonly Counter[],
   raises: readonly Raise[],
@@ -202,7 +202,7 @@ function lostFrom(counters: readonly Counter[], raises: readonly Raise[]): Raise
 }
 
 /**
- * What the mark records of a file that goes on from here.
+ * What the mark file records of a file that goes on from here.
  * @param known raises that stay recorded, also of wallets that the file does not know
  */
 export function marksOf(counters: readonly Counter[], known: readonly Raise[]): Raise[] {
@@ -215,7 +215,7 @@ export function marksOf(counters: readonly Counter[], known: readonly Raise[]): 
   return [...own, ...known.filter(({ wallet }) => !names.has(wallet))];
 }
 
-/** Skips to the mark, and further for wallets. A counter that is there already has no skip. */
+/** Skips to the mark file, and further for wallets. A counter that is there already has no skip. */
 function skipsTo(
   counters: readonly Counter[],
   raises: readonly Raise[],
@@ -243,12 +243,11 @@ const warnAhead = 5;
 const limitStep = 20;
 
 /**
- * The gap limit to set in the merchant's own wallet, which stops looking after so many unpaid
- * addresses and so would not show money beyond them; undefined while the one it is set to is
- * enough.
+ * The gap limit to set in the merchant's own wallet; undefined while its present one is enough. A
+ * wallet stops at so many unpaid addresses in a row, and does not show money beyond them.
  */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
   if (unpaid < Math.max(1, limit - warnAhead) && widest <= limit) return undefined;
-  // With room for as many more.
+  // Enough for as many more.
   return (Math.ceil(Math.max(unpaid, widest) / limitStep) + 1) * limitStep;
 }

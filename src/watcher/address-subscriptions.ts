@@ -4,7 +4,7 @@
 // history each minute.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { furthestAhead, mostInReserve } from '../domain/allocation.ts';
+import { maxAhead, maxLookahead } from '../domain/allocation.ts';
 import type { Priority } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
@@ -107,7 +107,7 @@ export class AddressSubscriptions {
     const { addresses } = store;
     await this.#pages((last) => addresses.recent(since, last, pageSize));
     await this.#pages((last) => addresses.unsettled(last?.id ?? maxId, pageSize));
-    await this.#pages((last) => (last === undefined ? addresses.upcoming(furthestAhead) : []));
+    await this.#pages((last) => (last === undefined ? addresses.upcoming(maxAhead) : []));
     const older = { id: maxId, issuedAt: since };
     await this.#pages((last) => addresses.recent(0, last ?? older, pageSize));
     await this.#pages((last) => addresses.foreign(last?.id ?? maxId, pageSize));
@@ -116,7 +116,7 @@ export class AddressSubscriptions {
   /** Then the look-ahead, below the limit. */
   async allLookahead(): Promise<void> {
     const { addresses } = this.#parts.store;
-    await this.#pages((last) => (last === undefined ? addresses.upcoming(mostInReserve) : []));
+    await this.#pages((last) => (last === undefined ? addresses.upcoming(maxLookahead) : []));
   }
 
   /** The look-ahead that was derived since. */

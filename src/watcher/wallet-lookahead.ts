@@ -4,7 +4,7 @@
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { deriveAddress } from '../bitcoin/keychain.ts';
-import { furthestAhead, lookahead, reserveOf } from '../domain/allocation.ts';
+import { lookahead, lookaheadOf, maxAhead } from '../domain/allocation.ts';
 import type { Session } from '../electrum/session.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -64,11 +64,11 @@ async function topUp(parts: WalletParts, walletId: number): Promise<void> {
   if (scannedAt === null) return;
   const derivedUntil = store.addresses.derivedUntil(walletId);
   // Addresses that were there before are subscribed with the session.
-  const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + furthestAhead);
+  const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + maxAhead);
   if (derivedUntil < nextIndex + lookahead) {
-    await deriveAhead(store, walletId, nextIndex + furthestAhead);
+    await deriveAhead(store, walletId, nextIndex + maxAhead);
   }
-  const until = Math.min(nextIndex + furthestAhead, store.addresses.derivedUntil(walletId));
+  const until = Math.min(nextIndex + maxAhead, store.addresses.derivedUntil(walletId));
   watchedUntil.set(walletId, until);
   // The subscription limit may have left some of them out until now.
   await subscriptions.add(store.addresses.ahead(walletId, from, until));
@@ -83,7 +83,7 @@ async function extendLookahead(
   const { catalog, addresses } = store;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
   const issued = nextIndex - addresses.countLeftOut(walletId);
-  const length = reserveOf(issued, catalog.wallets().length);
+  const length = lookaheadOf(issued, catalog.wallets().length);
   let until = addresses.derivedUntil(walletId);
   if (scannedAt === null || until >= nextIndex + length / 2) return;
   while (until < nextIndex + length && goesOn()) {

@@ -39,7 +39,7 @@ const distrusted = (...raises: Raise[]): MarkReading => ({
 
 type Row = [string, readonly Counter[], MarkReading | undefined, Resumption['kind'], Skip[]];
 
-/** Rules §5, the mark: what the file says, what the mark says, how it goes on. */
+/** Rules §5, the mark file: what the file says, what the mark file says, how it goes on. */
 const rows: Row[] = [
   ['a file without wallets, no mark', [], undefined, 'continue', []],
   ['nothing issued, no mark', [at(0)], undefined, 'copy', [skip(0, minSkip)]],
