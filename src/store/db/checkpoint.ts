@@ -4,6 +4,7 @@
 
 import { isLostSync } from './disk-refusal.ts';
 import { type Sqlite, sqliteCode } from './driver.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
 import type { WriterOptions } from './writer.ts';
 
 const mebibyte = 1024 * 1024;
@@ -21,6 +22,7 @@ const frameHeaderBytes = 24;
 
 export interface CheckpointParts extends Pick<WriterOptions, 'onFatal'> {
   readonly sqlite: Sqlite;
+  readonly snapshot: ReadSnapshot;
 }
 
 /**
@@ -51,7 +53,8 @@ export class Checkpoints {
 
   /** @returns false while a reader or a full disk is in the way */
   run(): boolean {
-    const { sqlite, onFatal } = this.#parts;
+    const { sqlite, snapshot, onFatal } = this.#parts;
+    snapshot.end();
     return checkpoint(sqlite, 'PASSIVE', onFatal);
   }
 
@@ -64,6 +67,7 @@ export class Checkpoints {
   }
 
   #progress(): Progress {
+    this.#parts.snapshot.end();
     const [progress] = this.#parts.sqlite.pragma('wal_checkpoint(NOOP)') as Progress[];
     return progress ?? { busy: 0, log: 0, checkpointed: 0 };
   }

@@ -21,6 +21,7 @@ import { makersFolder, makersName, refuseTwoNames, truePath } from './file-path.
 import { isBehind, migrate, userVersion } from './migrate.ts';
 import { migrations } from './migrations.ts';
 import { type Orm, ormOf } from './orm.ts';
+import { ReadSnapshot } from './read-snapshot.ts';
 import { settings } from './schema.ts';
 import { type Priority, type Tx, Writer, type WriterOptions } from './writer.ts';
 
@@ -239,15 +240,16 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     return identityOf(logPath) === openedLog ? 'ours' : 'logless';
   }
   const isOurs = () => place() === 'ours';
-  const checkpoints = new Checkpoints({ ...options, sqlite });
+  const snapshot = new ReadSnapshot(sqlite);
+  const checkpoints = new Checkpoints({ ...options, sqlite, snapshot });
   // A killed process can leave commits in the WAL that are not on the disk. The checkpoint syncs
   // them before any response shows them.
   if (options.hasLock) checkpoints.run();
   const totalChanges = sqlite.prepare('SELECT total_changes()').pluck();
   const changes = () => totalChanges.get() as number;
   const refusal = new DiskRefusal(mainPath);
-  const writer = new Writer({ ...options, sqlite, changes, refusal });
-  const orm = ormOf(sqlite);
+  const writer = new Writer({ ...options, sqlite, snapshot, changes, refusal });
+  const orm = ormOf(sqlite, snapshot);
   let seenVersion = dataVersion(sqlite);
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
@@ -259,6 +261,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     probe: () => writer.probe(() => orm.update(settings).set({ value: settings.value }).run()),
     queued: () => writer.queued(),
     changedElsewhere() {
+      snapshot.end();
       const version = dataVersion(sqlite);
       const changed = version !== seenVersion;
       seenVersion = version;
@@ -266,8 +269,14 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     },
     checkpoint: () => checkpoints.run(),
     checkpointIfQuiet: () => checkpoints.everySecond(),
-    changes: () => `${changes()} ${dataVersion(sqlite)}`,
-    backup: (target, pace) => writeBackup(sqlite, target, pace),
+    changes() {
+      snapshot.end();
+      return `${changes()} ${dataVersion(sqlite)}`;
+    },
+    backup(target, pace) {
+      snapshot.end();
+      return writeBackup(sqlite, target, pace);
+    },
     bytes: () => pageSize * (pageCount.get() as number),
     place,
     walBytes: () => checkpoints.walBytes(),
@@ -275,6 +284,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     async close() {
       await writer.drain();
       if (!sqlite.open) return;
+      snapshot.end();
       const isInPlace = isOurs();
       // A process that only read leaves the folder as it was.
       const leavesLog = isInPlace && (options.hadLog || changes() > 0);

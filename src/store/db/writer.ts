@@ -19,6 +19,7 @@ import type { Raise } from '../../domain/allocation.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
 import { type DiskRefusal, isLostSync, LostSync, writeFailure } from './disk-refusal.ts';
 import type { Sqlite } from './driver.ts';
+import type { ReadSnapshot } from './read-snapshot.ts';
 
 /** Proof of being inside `write`, and the place where a counter's raise is announced. */
 export interface Tx {
@@ -43,6 +44,7 @@ export interface WriterOptions {
 
 export interface WriterParts extends WriterOptions {
   readonly sqlite: Sqlite;
+  readonly snapshot: ReadSnapshot;
   readonly refusal: DiskRefusal;
   /** How many rows this connection has changed. */
   readonly changes: () => number;
@@ -129,7 +131,7 @@ export class Writer {
     const first = awaited.splice(0, 1);
     const jobs = [...first, ...bulk.splice(0, first.length > 0 ? maxBesideAwaited : maxGroup)];
     try {
-      const done = this.#commit(jobs);
+      const done = this.#parts.snapshot.aside(() => this.#commit(jobs));
       for (const { answer } of done) answer();
     } catch (error) {
       this.#refuse(jobs, error);

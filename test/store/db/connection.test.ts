@@ -284,7 +284,7 @@ describe('beside another process', () => {
     expect(database.orm.select().from(settings).all()).toHaveLength(2);
   });
 
-  it('sees what the other one committed, in the same turn of the event loop as well', async () => {
+  it('sees one state of the database during a turn of the event loop, and its own writes at once', async () => {
     const database = open();
     await put(database, 'a');
     const other = look(database.path);
@@ -296,16 +296,20 @@ describe('beside another process', () => {
         .map(({ name }) => name);
     expect(names()).toEqual(['a']);
     other.exec(`INSERT INTO settings VALUES ('b', '')`);
-    expect(names()).toEqual(['a', 'b']);
-    await database.write(() => {
-      database.orm.insert(settings).values({ name: 'c', value: '' }).run();
-      expect(names()).toEqual(['a', 'b', 'c']);
-    });
+    expect(names()).toEqual(['a']);
+    await Promise.resolve();
+    expect(names()).toEqual(['a']);
+    database.orm.insert(settings).values({ name: 'c', value: '' }).run();
+    expect(names()).toEqual(['a', 'b', 'c']);
     other.exec(`INSERT INTO settings VALUES ('d', '')`);
-    expect(names()).toEqual(['a', 'b', 'c', 'd']);
+    expect(names()).toEqual(['a', 'b', 'c']);
+    await database.write(() => expect(names()).toEqual(['a', 'b', 'c', 'd']));
+    other.exec(`INSERT INTO settings VALUES ('e', '')`);
+    await nextTurn();
+    expect(names()).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('holds no read transaction after a read, which would stand in the way of a checkpoint', async () => {
+  it('holds no snapshot during a checkpoint, or when another process looks for changes', async () => {
     const database = open();
     await put(database, 'a');
     const read = () => database.orm.select().from(settings).all();

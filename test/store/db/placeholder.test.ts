@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openSqlite } from '../../../src/store/db/driver.ts';
 import { ormOf } from '../../../src/store/db/orm.ts';
 import { placeholder } from '../../../src/store/db/placeholder.ts';
+import { ReadSnapshot } from '../../../src/store/db/read-snapshot.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 
 const closings: (() => void)[] = [];
@@ -14,7 +15,7 @@ afterEach(() => {
 function openOrm() {
   const sqlite = openSqlite(':memory:');
   closings.push(() => sqlite.close());
-  return ormOf(sqlite);
+  return ormOf(sqlite, new ReadSnapshot(sqlite));
 }
 
 test('a placeholder has no part in the choice of a plan, so that SQLite compiles a statement once', () => {
