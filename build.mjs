@@ -5,7 +5,7 @@
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { bundling, nodeOptions } from './scripts/bundling.mjs';
+import { bundling } from './scripts/bundling.mjs';
 
 await build({
   ...bundling,
@@ -21,7 +21,7 @@ writeFileSync(
 here=$(dirname "$(readlink -f "$0")")
 node="$here/node_modules/.bin/node"
 [ -x "$node" ] || node=node
-exec "$node" ${nodeOptions.join(' ')} "$here/dist/paygate.cjs" "$@"
+exec "$node" "$here/dist/paygate.cjs" "$@"
 `,
 );
 chmodSync('paygate', 0o755);

@@ -1,11 +1,5 @@
-// How sources become one file, and how Node runs it: for build.mjs, the executable, `scripts/run.mjs` and programs of
-// the tests. Pages are written in JSX, which Node itself does not read.
-
-/**
- * What Node is started with. V8 gives back no memory of its space for new objects, which would grow to
- * 16 MiB and more at a start; MiB. https://nodejs.org/docs/latest-v24.x/api/cli.html#--max-semi-space-sizesize-in-mib
- */
-export const nodeOptions = ['--max-semi-space-size=2'];
+// How sources become one file that Node runs: for build.mjs, the executable, `scripts/run.mjs` and
+// programs of the tests. Pages are written in JSX, which Node itself does not read.
 
 /** @type {import('esbuild').BuildOptions} */
 export const bundling = {

@@ -16,7 +16,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { bundling, nodeOptions } from '../bundling.mjs';
+import { bundling } from '../bundling.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
 
@@ -83,7 +83,6 @@ async function makeBlob(folder, { arch, node, entry = 'src/main.ts' }) {
     useSnapshot: false,
     // V8's cache is not the same bytes each time.
     useCodeCache: false,
-    execArgv: nodeOptions,
     // NODE_OPTIONS of whoever starts it are not for us.
     execArgvExtension: 'none',
   };

@@ -13,7 +13,7 @@ import { checkInProcess } from './check-process.ts';
 import { fail } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { commandLine } from './own-program.ts';
-import { exit, exitOnLostWrite, stopOnSignal } from './run-until-stopped.ts';
+import { collectAfterStart, exit, exitOnLostWrite, stopOnSignal } from './run-until-stopped.ts';
 import { addServeOptions, type Flags, flagValues } from './serve-options.ts';
 
 export function serveCommand(): Command {
@@ -100,6 +100,7 @@ async function run(config: Config, world: World): Promise<void> {
     const { port } = await app.start();
     world.log.info('paygate is up', { version, network: app.network.name, port });
     process.stdout.write(await greeting(config, app, port));
+    collectAfterStart(world, () => app.health().electrum.caught_up);
   } catch (error) {
     await app.stop();
     throw error;
