@@ -1,5 +1,5 @@
-// The composition root: every room is made and joined here, and nowhere else. The same one runs
-// under `paygate serve` and in the tests, which bring a World whose clock they move.
+// The composition root: builds every part of paygate and connects them. `paygate serve` and the
+// tests run the same one; the tests bring a World whose clock they move.
 
 import { createHttpApp, type HttpAppOptions } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
@@ -50,10 +50,10 @@ export interface App {
   /** Listens, connects, delivers. Resolves with the port once the API answers. */
   start(): Promise<{ readonly port: number; readonly metricsPort?: number | undefined }>;
   stop(): Promise<void>;
-  /** Resolves when all that was said to us until now is worked up and no callback is due. */
+  /** Resolves when every notification so far is processed and no callback is due. */
   idle(): Promise<void>;
   health(): HealthReport;
-  /** A one-time link to the dashboard while nobody has set its password. */
+  /** A one-time link to the dashboard until its password is set. */
   firstLink(origin: string): Promise<string | undefined>;
 }
 
@@ -64,7 +64,7 @@ export interface AppOptions {
   readonly extraPages?: readonly ExtraPage[];
   /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
   readonly releasedAt?: number;
-  /** Looks through a snapshot once a day; nobody does without it. */
+  /** Checks a snapshot once a day; no check without it. */
   readonly checkCopy?: CopyCheck | undefined;
 }
 
@@ -144,7 +144,7 @@ function serversFor(network: NetworkName, { electrum }: Config): readonly Server
   return servers;
 }
 
-/** Undefined where they are switched off. @throws PaygateError invalid when there is nothing to ask */
+/** Undefined if prices are off. @throws PaygateError invalid when no source is named */
 function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): Prices | undefined {
   if (price === 'off') return undefined;
   if (price === 'own' && priceSource.length === 0) {
@@ -176,7 +176,7 @@ interface Meter {
   metrics: Metrics | undefined;
 }
 
-/** The way of a payment, from what the chain says to what the shops hear. */
+/** The path of a payment: watcher, backlog, dispatcher, sender. */
 function joinRoad(parts: Parts) {
   const { config, world, entrance, store, network, servers, meter } = parts;
   const isClockWrong = oncePerTurn(() => parts.clockFault() !== undefined);
@@ -269,7 +269,7 @@ function join(parts: Parts, release: () => Promise<void>): App {
       return starting;
     },
     async stop() {
-      // What it begins behind us would never end; why it failed is its caller's to hear.
+      // Work that a start begins after this would never end. Its caller receives its error.
       await starting?.catch(() => {});
       for (const cancel of cancels) cancel();
       prices?.stop();

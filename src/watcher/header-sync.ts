@@ -1,3 +1,5 @@
+// Header sync: how our chain follows the servers, and what happens at a reorganisation.
+//
 // Format: a server announces its tip; headers are fetched in chunks and joined by `connectHeaders`
 // alone.
 //

@@ -1,5 +1,5 @@
-// The demo shop as a site: the door, the shop's pages, the stream of changes, the stylesheet and the script,
-// and a page for what goes wrong.
+// The demo shop as a site: the request guard, the shop's pages, the event stream, the stylesheet
+// and script, and an error page.
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
