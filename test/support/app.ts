@@ -225,7 +225,7 @@ function createTestApp(built: TestAppParts): TestApp {
   if (server === undefined) throw new Error('a test needs a server');
 
   async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    const newInstance = () => 'test';
+    const newInstance = () => 'app';
     const store = await openStore({ path, create: true, network: 'regtest', newInstance });
     try {
       return await work(store);

@@ -194,7 +194,7 @@ test.each([
   'a stop in the middle of a long skip, %s, is heard, and the next start goes on with it',
   async (_what, how) => {
     const { app } = await restored();
-    const mark = openHighWaterMark(app.path, 'house');
+    const mark = openHighWaterMark(app.path, 'app');
     await mark.raise([{ wallet: markName(lostKey.descriptor), from: 1_999, to: 2_000 }]);
     mark.close();
     await app.start();
