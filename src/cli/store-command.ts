@@ -1,5 +1,6 @@
 // `paygate store add|list|set|show|rotate-secret`: the merchant's stores.
 
+import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../delivery/signature.ts';
@@ -196,8 +197,11 @@ function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
       };
       checkSettings(settings, before);
       requireOwnUrl(store.catalog, settings.callbackUrl ?? before.callbackUrl, before);
-      recordChange(store, tx, 'store.change', detailOf(change), id);
-      return store.catalog.changeStore(tx, id, change);
+      const after = store.catalog.changeStore(tx, id, change);
+      if (!isDeepStrictEqual(before, after)) {
+        recordChange(store, tx, 'store.change', detailOf(change), id);
+      }
+      return after;
     });
     const notes = settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl);
     print(given, withNotes(detail(store, row), notes), () =>

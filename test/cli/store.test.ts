@@ -263,6 +263,8 @@ describe('the audit log', () => {
     const { path, store } = await openShop();
     const run = (...args: string[]) => runCli([...args, '--db', path]);
     await store('set', '1', '--confirmations', '3', '--callback-url', 'https://a.example/');
+    // What is so already is no change.
+    await store('set', '1', '--confirmations', '3');
     await store('rotate-secret', '1');
     await store('remove', '1', '--stop-callbacks');
     await store('restore', '1');
