@@ -31,7 +31,6 @@ const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
  * @property {'x64' | 'arm64'} arch
  * @property {string} node `PACKAGE/bin/node`, of the version that runs this
  * @property {string} outfile
- * @property {string} [entry] src/main.ts unless another program is given
  *
  * @param {Target} target
  * @returns {Promise<{ stripped: boolean }>} false where binutils for the processor are missing
@@ -67,10 +66,10 @@ export async function makeExecutable(target) {
  * @param {string} folder
  * @param {Target} target
  */
-async function makeBlob(folder, { arch, node, entry = 'src/main.ts' }) {
+async function makeBlob(folder, { arch, node }) {
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
   copyFileSync(addon, join(folder, 'better_sqlite3.node'));
-  const inputs = await bundle(entry, join(folder, 'program.cjs'));
+  const inputs = await bundle(join(folder, 'program.cjs'));
   const licenses = licensesOf(inputs, dirname(dirname(node)));
   writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
   const config = {
@@ -91,12 +90,11 @@ async function makeBlob(folder, { arch, node, entry = 'src/main.ts' }) {
 }
 
 /**
- * Writes a program that needs nothing beside it, in ASCII.
- * @param {string} entry
+ * Writes paygate as a program that needs nothing beside it, in ASCII.
  * @param {string} outfile
  * @returns {Promise<string[]>} the paths of all files that went in
  */
-async function bundle(entry, outfile) {
+async function bundle(outfile) {
   const { metafile } = await build({
     ...bundling,
     // The driver's own code too: the addon is an asset.
@@ -104,7 +102,7 @@ async function bundle(entry, outfile) {
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'none',
-    entryPoints: [entry],
+    entryPoints: ['src/main.ts'],
     outfile,
     metafile: true,
   });

@@ -4,6 +4,7 @@
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../lib/errors.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
 
 export const minPasswordLength = 15;
 const maxPasswordLength = 1000;
@@ -46,7 +47,7 @@ export interface Passwords {
 }
 
 export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
-  let last: Promise<unknown> = Promise.resolve();
+  const queue = new SerialQueue();
   /** Network prefixes of the queued hashes; undefined for a new password. */
   const queuedNetworks: (string | undefined)[] = [];
 
@@ -64,9 +65,7 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
     }
     queuedNetworks.push(network);
     // The queue is first in, first out.
-    const done = last.then(work).finally(() => queuedNetworks.shift());
-    last = done.catch(() => {});
-    return done;
+    return queue.run(work).finally(() => queuedNetworks.shift());
   }
 
   async function hashed(text: string): Promise<string> {

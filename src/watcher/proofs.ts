@@ -170,7 +170,7 @@ const maxDepths = 100;
  * true proofs of its block are as long as its own.
  * @returns whether a proof has that length
  */
-export function createTreeDepth(headers: Headers, fetch: FetchById) {
+function createTreeDepth(headers: Headers, fetch: FetchById) {
   const depths = new LRUCache<BlockHash, number>({ max: maxDepths });
 
   async function depthOf(session: Session, { height, hash }: Block): Promise<number | undefined> {

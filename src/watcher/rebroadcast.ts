@@ -180,7 +180,7 @@ async function broadcastOne(
   return 'there';
 }
 
-export function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
+function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
   try {
     const transaction = parseTransaction(raw);
     return isRelayable(transaction) && (txid === undefined || transaction.txid === txid);

@@ -234,7 +234,7 @@ export interface NewAddressesParts {
 const maxAtOnce = 50;
 
 /** It is quiet when no shop has asked for so long. */
-export const quietMs = 100;
+const quietMs = 100;
 
 /** No address is subscribed later, however many are issued. */
 const maxWaitMs = 1_000;

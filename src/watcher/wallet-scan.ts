@@ -57,7 +57,7 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
 /**
  * Skips each part as it is derived: an address that is watched before that would count as foreign.
  */
-export async function skipTo(
+async function skipTo(
   { world, store, subscriptions, isStopped }: WalletParts,
   walletId: number,
   to: number,

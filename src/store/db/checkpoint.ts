@@ -9,11 +9,11 @@ import type { WriterOptions } from './writer.ts';
 
 const mebibyte = 1024 * 1024;
 /** From this size on the WAL is copied in the next quiet second. */
-export const quietWalBytes = 8 * mebibyte;
+const quietWalBytes = 8 * mebibyte;
 /**
  * The commit that reaches this size copies the WAL. A WAL that a reader made longer is cut to it.
  */
-export const maxWalBytes = 16 * mebibyte;
+const maxWalBytes = 16 * mebibyte;
 /** How long a write waits for another process's transaction. */
 export const busyTimeoutMs = 5_000;
 

@@ -19,7 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Whether a disk or its permissions cause this error of SQLite. */
-export const isUnwritable = (code: string): boolean =>
+const isUnwritable = (code: string): boolean =>
   /^SQLITE_(FULL|READONLY|CANTOPEN|PERM|IOERR)/.test(code);
 
 export class DiskRefusal {
