@@ -1,14 +1,15 @@
-// The composition root: builds every part of paygate and connects them. `paygate serve` and the
-// tests run the same one; the tests bring a World whose clock they move.
+// The composition root: `openApp` opens the file, `startApp` builds every part of paygate from the
+// bottom up and starts it. `paygate serve` and the tests run the same app; the tests bring a World
+// whose clock they move.
 
-import { createHttpApp, type HttpAppOptions } from './api/http-app.ts';
+import { createHttpApp } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
-import type { DashboardOptions, ExtraPage } from './dashboard/page.ts';
+import type { ExtraPage } from './dashboard/page.ts';
 import { createSignInLink } from './dashboard/sign-in-link.ts';
 import { CallbackDispatcher } from './delivery/dispatcher.ts';
-import { createSender } from './delivery/sender.ts';
+import { createSender, type Sender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { clockError } from './domain/clock-check.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
@@ -22,40 +23,25 @@ import { FindingHistory } from './status/finding-history.ts';
 import { currentFindings, type FindingSource } from './status/findings.ts';
 import { createGapWarnings } from './status/gap-warnings.ts';
 import { createHealth, type HealthReport, hostWarnings } from './status/health.ts';
-import type { Metrics, MetricsParts } from './status/metrics.ts';
-import { createReadiness } from './status/readiness.ts';
+import { createReadiness, type Readiness } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
 import type { CopyCheck } from './store/backup/daily-check.ts';
 import { inspectFile, lockForServer } from './store/db/file-guards.ts';
 import { createIssuingGuard, type IssuingGuard } from './store/db/issuing-guard.ts';
-import { type Maintenance, startMaintenance } from './store/db/maintenance.ts';
-import { type HighWaterMark, openHighWaterMark } from './store/mark/high-water-mark.ts';
-import { resumeCounters } from './store/mark/resume.ts';
+import { startMaintenance } from './store/db/maintenance.ts';
+import { CounterMark } from './store/mark/counter-mark.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import { beginAt, followedNetwork } from './store/records/headers.ts';
 import { createBacklog } from './watcher/backlog.ts';
-import { logPayment } from './watcher/payment-log.ts';
+import { logPayments } from './watcher/payment-log.ts';
 import { createWatcher, type Watcher } from './watcher/watcher.ts';
-import { type ChangeFeed, createChangeFeed } from './web/change-feed.ts';
+import { createChangeFeed } from './web/change-feed.ts';
 import type { Fetch } from './web/http-server.ts';
 import { createListeners, type Listeners } from './web/listeners.ts';
 import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
 import { createUntrustedProxies, type UntrustedProxies } from './web/untrusted-proxies.ts';
 import { minFreeBytes } from './world/disk.ts';
-import type { Cancel, World } from './world/world.ts';
-
-export interface App {
-  readonly fetch: Fetch;
-  readonly network: Network;
-  /** Listens, connects, delivers. Resolves with the port once the API answers. */
-  start(): Promise<{ readonly port: number; readonly metricsPort?: number | undefined }>;
-  stop(): Promise<void>;
-  /** Resolves when every notification so far is processed and no callback is due. */
-  idle(): Promise<void>;
-  health(): HealthReport;
-  /** A one-time link to the dashboard until its password is set. */
-  firstLink(origin: string): Promise<string | undefined>;
-}
+import type { World } from './world/world.ts';
 
 export interface AppOptions {
   /** The file is no longer certain (a failed fsync): the process must end at once. */
@@ -68,71 +54,94 @@ export interface AppOptions {
   readonly checkCopy?: CopyCheck | undefined;
 }
 
+interface OpenedFile {
+  readonly store: Store;
+  readonly network: Network;
+  readonly servers: readonly ServerAddress[];
+  /** Closes the file. An app that was started is stopped instead. */
+  close(): Promise<void>;
+}
+
+/** The open file, and what no start is needed for. */
+export interface OpenedApp extends OpenedFile {
+  readonly config: Config;
+  readonly world: World;
+  readonly options: AppOptions;
+  readonly listeners: Listeners;
+  /** Undefined if prices are off. */
+  readonly prices: Prices | undefined;
+}
+
+/** A running app. */
+export interface App {
+  readonly network: Network;
+  readonly port: number;
+  readonly metricsPort: number | undefined;
+  readonly fetch: Fetch;
+  /** Finishes requests in flight and closes the file. */
+  stop(): Promise<void>;
+  /** Resolves when every notification so far is processed and no callback is due. */
+  idle(): Promise<void>;
+  health(): HealthReport;
+  /** A one-time link to the dashboard until its password is set. */
+  firstLink(origin: string): Promise<string | undefined>;
+}
+
 const everyMinute = '0 * * * * *';
 
-/** Opens the file. @throws PaygateError with one line for the person who starts paygate */
-export async function buildApp(config: Config, world: World, options: AppOptions): Promise<App> {
-  const entrance = createListeners(config, world);
+/** @throws PaygateError with one line for the person who starts paygate; nothing stays open then */
+export async function openApp(
+  config: Config,
+  world: World,
+  options: AppOptions,
+): Promise<OpenedApp> {
+  const listeners = createListeners(config, world);
   const prices = pricesFor(config, world);
-  // Before a file is made, whose network is fixed, and that could not be served.
+  // The network of a new file is fixed: none is made that could not be served.
   if (inspectFile(config.db) === 'absent') {
     const network = beginAt(networks[config.network ?? defaultNetwork], config.checkpoint);
     serversFor(network.name, config);
-    await entrance.tryPorts([config.metricsListen ?? []].flat());
+    await listeners.tryPorts([config.metricsListen ?? []].flat());
   }
   const lock = lockForServer(config.db);
-  let store: Store | undefined;
-  let mark: HighWaterMark | undefined;
-  let receiptPricer: ReceiptPricer | undefined;
-  let floors: ReadonlyMap<string, number> = new Map();
-  const feed = createChangeFeed((paymentId) => store?.receipts.byId(paymentId));
-  const meter: Meter = { metrics: undefined };
-  async function release(): Promise<void> {
-    await store?.database.close();
-    mark?.close();
-    lock.release();
+  const release = async (): Promise<void> => lock.release();
+  return closingOnError(release, async () => {
+    const file = await openFile(config, world, options);
+    async function close(): Promise<void> {
+      await file.close();
+      lock.release();
+    }
+    return { ...file, config, world, options, listeners, prices, close };
+  });
+}
+
+async function openFile(config: Config, world: World, options: AppOptions): Promise<OpenedFile> {
+  const mark = new CounterMark();
+  const store = await openStore({
+    path: config.db,
+    create: true,
+    hasLock: true,
+    network: config.network,
+    newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
+    beforeCommit: (raises) => mark.raise(raises),
+    floorOf: (wallet) => mark.floorOf(wallet),
+    onFatal: options.onFatal,
+    onUpdate: (versions) =>
+      world.log.info(
+        'the database is brought to this version; nobody is answered meanwhile',
+        versions,
+      ),
+  });
+  async function close(): Promise<void> {
+    await store.database.close();
+    mark.close();
   }
-  try {
-    store = await openStore({
-      path: config.db,
-      create: true,
-      hasLock: true,
-      network: config.network,
-      newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
-      beforeCommit: (raises) => mark?.raise(raises),
-      floorOf: (wallet) => floors.get(wallet) ?? 0,
-      onPayment(paymentId, move) {
-        meter.metrics?.moved(move);
-        feed.paymentChanged(paymentId);
-        logPayment(world.log, (id) => store?.receipts.byId(id), paymentId, move);
-        receiptPricer?.wake();
-      },
-      onTip: feed.pagesChanged,
-      onFatal: options.onFatal,
-      onUpdate: (versions) =>
-        world.log.info(
-          'the database is brought to this version; nobody is answered meanwhile',
-          versions,
-        ),
-    });
+  return closingOnError(close, async () => {
     const network = followedNetwork(store, config.checkpoint);
     const servers = serversFor(network.name, config);
-    mark = openHighWaterMark(config.db, store.instance);
-    floors = await resumeCounters(store, mark, world);
-    if (prices !== undefined) {
-      receiptPricer = new ReceiptPricer({ ...store, world, prices, onPriced: feed.pagesChanged });
-    }
-    const file = store;
-    const { extraPages = [], checkCopy, releasedAt } = options;
-    const findClockFault = () =>
-      clockError(world.now(), { releasedAt, newestBlockTime: file.headers.tipTime() });
-    const opened = { config, world, entrance, store, network, servers, prices, receiptPricer };
-    const parts = { ...opened, feed, meter, clockFault: findClockFault, extraPages, checkCopy };
-    return join(parts, release);
-  } catch (error) {
-    await release();
-    throw error;
-  }
+    await mark.begin(store, world);
+    return { store, network, servers, close };
+  });
 }
 
 /** @throws PaygateError invalid when there is nothing to watch the network with */
@@ -154,45 +163,107 @@ function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): P
   return new Prices({ world, sources });
 }
 
-interface Parts {
-  readonly config: Config;
-  readonly world: World;
-  readonly entrance: Listeners;
-  readonly store: Store;
-  readonly network: Network;
-  readonly servers: readonly ServerAddress[];
-  readonly prices: Prices | undefined;
+/** @throws PaygateError unavailable when a port can not be used; everything is closed then */
+export async function startApp(opened: OpenedApp): Promise<App> {
+  const { start, stop } = await closingOnError(opened.close, async () => buildApp(opened));
+  return closingOnError(stop, start);
+}
+
+/** Runs work. @throws its error, after `close` */
+async function closingOnError<T>(close: () => Promise<void>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface BuiltApp extends Pick<App, 'stop'> {
+  start(): Promise<App>;
+}
+
+function buildApp(opened: OpenedApp): BuiltApp {
+  const { world, listeners, store, prices } = opened;
+  const { database, events } = store;
+  const path = buildPaymentPath(opened);
+  const { watcher, dispatcher, receiptPricer } = path;
+  const status = buildStatus(opened, path);
+  const { guard, snapshots, findingHistory } = status;
+  const { dashboard, fetch } = buildPages(opened, path, status);
+  const maintenance = startMaintenance({ world, database, guard, snapshots, events });
+  const cancels = [
+    ...maintenance.cancels,
+    world.schedule(everyMinute, () => listeners.pingSockets()),
+    world.schedule(everyMinute, () => void findingHistory.record()),
+  ];
+
+  async function stop(): Promise<void> {
+    for (const cancel of cancels) cancel();
+    prices?.stop();
+    dashboard.stop();
+    const quiet = async (): Promise<void> => {
+      await listeners.close();
+      await watcher.stop();
+    };
+    // At the same time: a client and a shop that hang must not delay the stop one after the other.
+    await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), receiptPricer?.stop()]);
+    await maintenance.last();
+    await opened.close();
+  }
+
+  async function start(): Promise<App> {
+    const port = await listeners.open(fetch);
+    const metricsPort = await openMetrics(opened, path, status.ready);
+    // Servers take a while to answer: they are dialled before the rest is done.
+    watcher.start();
+    await dispatcher.start();
+    receiptPricer?.start();
+    return {
+      ...{ network: opened.network, port, metricsPort, fetch, stop },
+      health: status.health,
+      async idle() {
+        await watcher.idle();
+        await dispatcher.idle();
+      },
+      firstLink: async (origin) =>
+        store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined,
+    };
+  }
+
+  return { start, stop };
+}
+
+/** What a payment passes through, from the servers to the shop. */
+interface PaymentPath {
+  readonly watcher: Watcher;
+  readonly dispatcher: CallbackDispatcher;
+  readonly sender: Sender;
+  /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
-  readonly feed: ChangeFeed;
-  readonly extraPages: readonly ExtraPage[];
-  readonly checkCopy: CopyCheck | undefined;
-  readonly meter: Meter;
-  /** What shows that the clock is wrong; undefined while nothing does. */
+  /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
   readonly clockFault: () => string | undefined;
 }
 
-/** Is filled, where metrics are asked for, once all that they look at is made. */
-interface Meter {
-  metrics: Metrics | undefined;
-}
-
-/** The path of a payment: watcher, backlog, dispatcher, sender. */
-function joinRoad(parts: Parts) {
-  const { config, world, entrance, store, network, servers, meter } = parts;
-  const isClockWrong = oncePerTurn(() => parts.clockFault() !== undefined);
+function buildPaymentPath(opened: OpenedApp): PaymentPath {
+  const { config, world, options, listeners, store, network, servers, prices } = opened;
+  const { events } = store;
+  const { releasedAt } = options;
+  const clockFault = (): string | undefined =>
+    clockError(world.now(), { releasedAt, newestBlockTime: store.headers.tipTime() });
+  const isClockWrong = oncePerTurn(() => clockFault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
-    listeners: entrance.addresses,
+    listeners: listeners.addresses,
     proxy: config.proxy,
     isClockWrong,
   });
-  const backlog = createBacklog(world, () => dispatcher.wake());
+  const backlog = createBacklog(world, () => events.emit('callbacksDue'));
   const dispatcher = new CallbackDispatcher({
     ...store,
     world,
     sender,
-    isHeldBack: () => backlog.isHolding(),
-    onAttempt: (report) => meter.metrics?.attempted(report),
+    isHeldBack: backlog.isHolding,
   });
   const watcher = createWatcher({
     world,
@@ -204,195 +275,113 @@ function joinRoad(parts: Parts) {
     proveDepthAboveSat: config.proveDepthAbove,
     isClockWrong,
     backlog,
-    onCallbacks: () => dispatcher.wake(),
   });
-  return { sender, dispatcher, watcher };
+  const receiptPricer = prices && new ReceiptPricer({ ...store, world, prices });
+  logPayments(world.log, store);
+  events.on('paymentChanged', () => receiptPricer?.wake());
+  events.on('callbacksDue', () => dispatcher.wake());
+  events.on('retryRequested', () => dispatcher.retry());
+  events.on('catalogChanged', () => watcher.catalogChanged());
+  events.on('serversChanged', () => watcher.serversChanged());
+  return { watcher, dispatcher, sender, receiptPricer, clockFault };
 }
 
-function join(parts: Parts, release: () => Promise<void>): App {
-  const { config, world, entrance, store, network, prices, receiptPricer, meter } = parts;
-  const { sender, dispatcher, watcher } = joinRoad(parts);
-  const room = createIssuingGuard(store.database, store.addresses.isSetBack);
-  const snapshots = snapshotsFor(parts);
-  const clocks = clocksOf(world);
-  const untrustedProxies = untrustedProxiesOf(parts);
-  const sources = findingSourcesOf(parts, { room, snapshots, untrustedProxies, dispatcher });
-  const findingParts = { ...clocks, ...room, store, watcher, dispatcher, sources };
-  const health = createHealth(findingParts);
-  const findingHistory = new FindingHistory({
-    ...clocks,
-    store,
-    log: world.log,
-    find: () => currentFindings(findingParts, watcher.status()),
-  });
-  const ready = createReadiness({ store, dispatcher, watcher, ...room });
-  const dashboard = dashboardFor(parts, { health, findingHistory, sender, watcher, dispatcher });
-  const { app: pages, isSignedIn } = dashboard;
-  const served = { health, ready, untrustedProxies, watcher, room, pages, isSignedIn };
-  const fetch = fetchFor(parts, served);
-  const cancels: Cancel[] = [];
-  const { database } = store;
-  const onOthers = () => {
-    watcher.catalogChanged();
-    watcher.serversChanged();
-    dispatcher.retry();
-  };
-  let tending: Maintenance | undefined;
-  let starting: ReturnType<App['start']> | undefined;
-
-  async function start(): ReturnType<App['start']> {
-    const port = await entrance.open(fetch);
-    let metricsPort: number | undefined;
-    if (config.metricsListen !== undefined) {
-      meter.metrics = await makeMetrics({ store, watcher, dispatcher, ready });
-      const fetch = createMetricsEndpoint(meter.metrics);
-      metricsPort = await entrance.openExtra(fetch, config.metricsListen);
-    }
-    // Servers take a while to answer: they are dialled before the rest is done.
-    watcher.start();
-    cancels.push(world.schedule(everyMinute, () => entrance.pingSockets()));
-    cancels.push(world.schedule(everyMinute, () => void findingHistory.record()));
-    tending = startMaintenance({ world, database, guard: room, snapshots, onOthers });
-    cancels.push(...tending.cancels);
-    await dispatcher.start();
-    receiptPricer?.start();
-    return { port, metricsPort };
-  }
-
-  return {
-    fetch,
-    network,
-    health,
-    firstLink: (origin) => firstLink(store, world, origin),
-    start() {
-      starting = start();
-      return starting;
-    },
-    async stop() {
-      // Work that a start begins after this would never end. Its caller receives its error.
-      await starting?.catch(() => {});
-      for (const cancel of cancels) cancel();
-      prices?.stop();
-      dashboard.stop();
-      // At the same time: a client and a shop that hang must not hold us up one after the other.
-      const quiet = async (): Promise<void> => {
-        await entrance.close();
-        await watcher.stop();
-      };
-      await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), receiptPricer?.stop()]);
-      await tending?.last();
-      await release();
-    },
-    async idle() {
-      await watcher.idle();
-      await dispatcher.idle();
-    },
-  };
-}
-
-const untrustedProxiesOf = ({ config, world }: Parts): UntrustedProxies =>
-  createUntrustedProxies({ ...clocksOf(world), ...apiSettings(config), log: world.log });
-
-interface FindingModules {
-  readonly room: IssuingGuard;
+/** What is wrong, and whether paygate can serve. */
+interface Status {
+  readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
   readonly untrustedProxies: UntrustedProxies;
-  readonly dispatcher: CallbackDispatcher;
+  readonly findingHistory: FindingHistory;
+  readonly health: () => HealthReport;
+  readonly ready: () => Readiness;
 }
 
-function findingSourcesOf(
-  { config, world, entrance, store, clockFault }: Parts,
-  { room, snapshots, untrustedProxies, dispatcher }: FindingModules,
-): FindingSource[] {
-  const gapWarnings = createGapWarnings({ ...clocksOf(world), ...apiSettings(config), store });
-  return [
-    { code: 'file-displaced', warnings: room.warnings },
+function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
+  const { config, world, options, listeners, store } = opened;
+  const { watcher, dispatcher, clockFault } = path;
+  const guard = createIssuingGuard(store.database, store.addresses.isSetBack);
+  const snapshots = createSnapshots(store.database, {
+    floorBytes: minFreeBytes,
+    check: options.checkCopy,
+    onDamaged: (warning) => world.log.error(warning),
+  });
+  const common = { ...clocksOf(world), ...apiSettings(config) };
+  const untrustedProxies = createUntrustedProxies({ ...common, log: world.log });
+  const sources: FindingSource[] = [
+    { code: 'file-displaced', warnings: guard.warnings },
     { code: 'clock-wrong', warnings: () => [clockFault() ?? []].flat() },
     { code: 'database-damaged', warnings: snapshots.damage },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
-    { code: 'wallet-gap', warnings: gapWarnings },
+    { code: 'wallet-gap', warnings: createGapWarnings({ ...common, store }) },
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
-    { code: 'own-certificate', warnings: entrance.warnings },
+    { code: 'own-certificate', warnings: listeners.warnings },
   ];
-}
-
-const snapshotsFor = ({ world, store, checkCopy }: Parts): Snapshots =>
-  createSnapshots(store.database, {
-    floorBytes: minFreeBytes,
-    check: checkCopy,
-    onDamaged: (warning) => world.log.error(warning),
-  });
-
-/** Loaded where somebody wants them: the others start without. */
-async function makeMetrics(parts: MetricsParts): Promise<Metrics> {
-  const { createMetrics } = await import('./status/metrics.ts');
-  return createMetrics(parts);
-}
-
-interface Served
-  extends Pick<HttpAppOptions, 'health' | 'ready' | 'untrustedProxies' | 'pages' | 'isSignedIn'> {
-  readonly watcher: Watcher;
-  readonly room: IssuingGuard;
-}
-
-const fetchFor = ({ config, world, ...parts }: Parts, served: Served): Fetch => {
-  const { watcher, room, ...made } = served;
-  return createHttpApp({
-    ...parts,
-    ...made,
+  const parts = { ...clocksOf(world), ...guard, store, watcher, dispatcher, sources };
+  const findingHistory = new FindingHistory({
     ...clocksOf(world),
-    ...apiSettings(config),
+    store,
     log: world.log,
-    publicUrl: config.publicUrl,
+    find: () => currentFindings(parts, watcher.status()),
+  });
+  const health = createHealth(parts);
+  const ready = createReadiness({ store, dispatcher, watcher, ...guard });
+  return { guard, snapshots, untrustedProxies, findingHistory, health, ready };
+}
+
+/** What answers requests: the API with its documentation, and the dashboard. */
+function buildPages(
+  opened: OpenedApp,
+  { watcher, sender, clockFault }: PaymentPath,
+  { guard, untrustedProxies, findingHistory, health, ready }: Status,
+): { readonly dashboard: Dashboard; readonly fetch: Fetch } {
+  const { config, world, options, store, network, prices } = opened;
+  const callbackSender = () => ({
+    ownAddresses: world.ownAddresses(),
+    hasProxy: config.proxy !== undefined,
+  });
+  const common = { store, prices, health, publicUrl: config.publicUrl };
+  const feed = createChangeFeed(store);
+  const dashboard = createDashboard({
+    ...{ ...common, world, feed, findingHistory, sender, clockFault, callbackSender },
+    proxies: config.trustedProxy,
+    walletGap: config.walletGap,
+    extraPages: options.extraPages ?? [],
+  });
+  const fetch = createHttpApp({
+    ...{ ...common, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
+    untrustedProxies,
+    pages: dashboard.app,
+    isSignedIn: dashboard.isSignedIn,
+    log: world.log,
     ownNames: [config.listen.host],
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
-    surroundings: () => surroundingsOf(config, world),
+    surroundings: callbackSender,
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
     scanFault() {
-      const { walletFault: careFault, server } = watcher.status();
-      return careFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
+      const { walletFault, server } = watcher.status();
+      return walletFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
     },
-    checkIssuing: room.check,
+    checkIssuing: guard.check,
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });
-};
-
-const firstLink = async (
-  store: Store,
-  world: World,
-  origin: string,
-): Promise<string | undefined> =>
-  store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined;
-
-interface Made extends Pick<DashboardOptions, 'health' | 'findingHistory' | 'sender'> {
-  readonly watcher: Watcher;
-  readonly dispatcher: CallbackDispatcher;
+  return { dashboard, fetch };
 }
 
-const dashboardFor = (
-  { config, ...parts }: Parts,
-  { watcher, dispatcher, ...made }: Made,
-): Dashboard =>
-  createDashboard({
-    ...parts,
-    ...made,
-    proxies: config.trustedProxy,
-    publicUrl: config.publicUrl,
-    walletGap: config.walletGap,
-    callbackSender: () => surroundingsOf(config, parts.world),
-    onCatalogChange: () => watcher.catalogChanged(),
-    onServerChange: () => watcher.serversChanged(),
-    onCallbacksDue: () => dispatcher.retry(),
-  });
-
-const surroundingsOf = ({ proxy }: Config, world: World) => ({
-  ownAddresses: world.ownAddresses(),
-  hasProxy: proxy !== undefined,
-});
+/** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */
+async function openMetrics(
+  { config, listeners, store }: OpenedApp,
+  { watcher, dispatcher }: PaymentPath,
+  ready: () => Readiness,
+): Promise<number | undefined> {
+  if (config.metricsListen === undefined) return undefined;
+  const { createMetrics } = await import('./status/metrics.ts');
+  const metrics = createMetrics({ store, watcher, dispatcher, ready });
+  return listeners.openExtra(createMetricsEndpoint(metrics), config.metricsListen);
+}
 
 const clocksOf = (world: World) => ({
   now: () => world.now(),

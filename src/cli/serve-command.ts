@@ -1,7 +1,7 @@
 // `paygate serve`: runs the gateway until a signal stops it.
 
 import { Command } from 'commander';
-import { type App, buildApp } from '../app.ts';
+import { type App, openApp, startApp } from '../app.ts';
 import { type Config, readConfig, unknownVariables } from '../config.ts';
 import { signInLinkMinutes } from '../dashboard/sign-in-link.ts';
 import { baseUrlOf } from '../domain/public-endpoint.ts';
@@ -25,8 +25,9 @@ export function serveCommand(): Command {
 }
 
 /** Text for the terminal: URLs, and what to do next. */
-async function greeting(config: Config, app: App, port: number): Promise<string> {
+async function greeting(config: Config, app: App): Promise<string> {
   const { db, listen } = config;
+  const { port } = app;
   const base = baseUrlOf(config, port);
   const link = await app.firstLink(base);
   const isOwnTls = config.tlsCert !== undefined && config.domain === undefined;
@@ -88,18 +89,22 @@ async function serve(config: Config): Promise<void> {
   exit(0);
 }
 
+const stopIt = (app: App): Promise<void> => app.stop();
+
 /** Runs the app until a signal stops it. */
 async function run(config: Config, world: World): Promise<void> {
-  const app = await buildApp(config, world, {
+  const opened = await openApp(config, world, {
     onFatal: exitOnLostWrite(world),
     releasedAt,
     checkCopy: checkInProcess(),
   });
-  const stopped = stopOnSignal(() => app.stop(), world);
+  const starting = startApp(opened);
+  // A start that fails has closed everything.
+  const stopped = stopOnSignal(() => starting.then(stopIt, () => {}), world);
+  const app = await starting;
   try {
-    const { port } = await app.start();
-    world.log.info('paygate is up', { version, network: app.network.name, port });
-    process.stdout.write(await greeting(config, app, port));
+    world.log.info('paygate is up', { version, network: app.network.name, port: app.port });
+    process.stdout.write(await greeting(config, app));
     collectAfterStart(world, () => app.health().electrum.caught_up);
   } catch (error) {
     await app.stop();

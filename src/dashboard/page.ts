@@ -38,12 +38,6 @@ export interface DashboardOptions {
   readonly clockFault: () => string | undefined;
   /** Properties of this machine that decide which Callback URLs it can reach. */
   readonly callbackSender: () => CallbackSender;
-  /** Called after a commit that changed stores or wallets. */
-  readonly onCatalogChange: () => void;
-  /** Called after a commit that changed what is stored about a server. */
-  readonly onServerChange: () => void;
-  /** Called after a commit that made callbacks due. */
-  readonly onCallbacksDue: () => void;
 }
 
 export interface DashboardParts extends DashboardOptions {

@@ -4,30 +4,21 @@
 import { emptyDoubt } from '../domain/callback-answer.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Database } from '../store/db/database.ts';
-import type { CallbackState } from '../store/db/schema.ts';
 import type { NextAttempt } from '../store/records/attempts.ts';
 import type { ClaimedCallback } from '../store/records/callback-claims.ts';
 import type { Outbox } from '../store/records/outbox.ts';
+import type { StoreEvents } from '../store/store-events.ts';
 import type { World } from '../world/world.ts';
 import { type Attempt, type Sender, unsentAttempt } from './sender.ts';
 import { signingSecrets } from './signature.ts';
-
-/** The outcome of an attempt that was recorded. */
-export interface AttemptReport {
-  readonly outcome: Attempt['outcome'];
-  readonly durationMs: number;
-  readonly state: CallbackState;
-  /** From the payment's event to this attempt, if this attempt delivered the callback. */
-  readonly deliveredAfterMs: number | undefined;
-}
 
 export interface AttemptParts {
   readonly world: World;
   readonly database: Pick<Database, 'write'>;
   readonly outbox: Outbox;
   readonly sender: Sender;
-  /** Called after the commit of each record. */
-  readonly onAttempt?: (report: AttemptReport) => void;
+  /** Receives `attemptRecorded`. */
+  readonly events?: StoreEvents;
 }
 
 /**
@@ -63,7 +54,7 @@ export async function makeAttempt(
  * @returns whether the record was committed
  */
 export async function recordAttempt(
-  { world, database, outbox, onAttempt }: AttemptParts,
+  { world, database, outbox, events }: AttemptParts,
   callback: ClaimedCallback,
   attempt: Attempt,
   next: NextAttempt,
@@ -84,7 +75,7 @@ export async function recordAttempt(
     world.log[outcome === 'delivered' ? 'info' : 'warn']('callback attempted', fields);
     const isFirst = outcome === 'delivered' && callback.state !== 'delivered';
     const deliveredAfterMs = isFirst ? now - callback.createdAt : undefined;
-    onAttempt?.({ outcome, durationMs, state, deliveredAfterMs });
+    events?.emit('attemptRecorded', { outcome, durationMs, state, deliveredAfterMs });
     if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
     return true;
   } catch (error) {

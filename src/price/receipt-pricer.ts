@@ -7,6 +7,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Database } from '../store/db/database.ts';
 import { type ReceiptPrices, receiptPriceMs } from '../store/records/receipt-prices.ts';
+import type { StoreEvents } from '../store/store-events.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { Prices } from './prices.ts';
 
@@ -15,8 +16,7 @@ export interface ReceiptPricerParts {
   readonly database: Pick<Database, 'write'>;
   readonly receiptPrices: ReceiptPrices;
   readonly prices: Pick<Prices, 'price'>;
-  /** Called after the commit of some prices. */
-  readonly onPriced: () => void;
+  readonly events: StoreEvents;
 }
 
 /** prices.ts limits requests to failed sources to one a minute. */
@@ -83,13 +83,13 @@ export class ReceiptPricer {
   }
 
   async #write(currency: string, priceCents: number): Promise<void> {
-    const { database, receiptPrices, onPriced } = this.#parts;
+    const { database, receiptPrices, events } = this.#parts;
     const price = { currency, priceCents };
     for (let count = maxRowsPerWrite; count === maxRowsPerWrite && !this.#stopped; ) {
       count = await database.write((tx) =>
         receiptPrices.put(tx, this.#seenAfter(), price, maxRowsPerWrite),
       );
-      if (count > 0) onPriced();
+      if (count > 0) events.emit('pricesStored');
     }
   }
 

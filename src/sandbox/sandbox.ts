@@ -4,7 +4,7 @@
 // The chain ends with the process, so every start needs a new database file.
 
 import { HDKey } from '@scure/bip32';
-import { type App, type AppOptions, buildApp } from '../app.ts';
+import { type App, type AppOptions, openApp, startApp } from '../app.ts';
 import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type Config, readConfig } from '../config.ts';
 import { base } from '../dashboard/page.ts';
@@ -114,13 +114,13 @@ async function start(
   const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
   onStop(async () => chainPage.end());
   const signIn = createSandboxSignIn(Buffer.from(world.randomBytes(16)).toString('hex'));
-  const app = await buildApp(configOf(options, electrum.port, shopOrigin), world, {
+  const opened = await openApp(configOf(options, electrum.port, shopOrigin), world, {
     onFatal: options.onFatal,
     extraPages: [chainPage.page, signIn.page],
   });
+  const app = await startApp(opened);
   onStop(() => app.stop());
-  const { port } = await app.start();
-  const apiOrigin = originOf({ ...options.api, port });
+  const apiOrigin = originOf({ ...options.api, port: app.port });
   const client = createPaygateClient(world, { origin: apiOrigin, apiKey });
   onStop(() => client.close());
   started = { apiOrigin, client };

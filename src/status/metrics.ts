@@ -4,12 +4,12 @@
 // https://prometheus.io/docs/practices/naming/
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { AttemptReport } from '../delivery/attempt.ts';
 import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';
-import type { PaymentMove } from '../store/records/ledger.ts';
+import type { AttemptReport } from '../store/records/attempts.ts';
+import type { PaymentMove } from '../store/store-events.ts';
 import type { Watcher } from '../watcher/watcher.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -17,10 +17,6 @@ export interface Metrics {
   readonly contentType: string;
   /** All figures in the text format of Prometheus. */
   read(): Promise<string>;
-  /** To call after the commit that changed the state of a payment. */
-  moved(move: PaymentMove): void;
-  /** To call after an attempt was recorded. */
-  attempted(report: AttemptReport): void;
 }
 
 export interface MetricsParts {
@@ -39,16 +35,16 @@ const deliverySeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600,
 export function createMetrics(parts: MetricsParts): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const payments = watchPayments(registry, parts);
+  const { events } = parts.store;
+  const countMove = watchPayments(registry, parts);
+  events.on('paymentChanged', (_paymentId, move) => countMove(move));
   watchCallbacks(registry, parts);
-  const attempted = watchAttempts(registry);
+  events.on('attemptRecorded', watchAttempts(registry));
   watchServers(registry, parts);
   watchDatabase(registry, parts);
   return {
     contentType: registry.contentType,
     read: () => registry.metrics(),
-    moved: payments,
-    attempted,
   };
 }
 

@@ -1,6 +1,7 @@
 // Opens the database with all its records and views, and binds a new file to one network.
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
+import { Events } from '../lib/events.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './db/database.ts';
 import { refuseOtherNetwork } from './db/file-guards.ts';
 import { truePath } from './db/file-path.ts';
@@ -13,10 +14,11 @@ import { type Broadcasts, createBroadcasts } from './records/broadcasts.ts';
 import { Catalog, networkOf } from './records/catalog.ts';
 import { createHeaders, type Headers } from './records/headers.ts';
 import { createIdempotency, type Idempotency } from './records/idempotency.ts';
-import { Ledger, type PaymentMove } from './records/ledger.ts';
+import { Ledger } from './records/ledger.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
 import { createServers, type Servers } from './records/server-records.ts';
+import type { StoreEventMap, StoreEvents } from './store-events.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
@@ -27,6 +29,7 @@ export interface Store {
   readonly network: NetworkName;
   /** A random name given to the database when it was made; a copy keeps it. */
   readonly instance: string;
+  readonly events: StoreEvents;
   readonly catalog: Catalog;
   readonly keys: Keys;
   readonly audit: Audit;
@@ -48,10 +51,6 @@ export interface Store {
 export interface OpenOptions extends DatabaseOptions {
   /** The network asked for; undefined takes the file's own, or mainnet for a new one. */
   readonly network: NetworkName | undefined;
-  /** Called after the commit for each payment that changed. */
-  readonly onPayment?: (paymentId: number, move: PaymentMove) => void;
-  /** Called after the commit if the best chain has another tip. */
-  readonly onTip?: () => void;
   /** See `Addresses.floor`; takes the name of the wallet in the high-water mark. */
   readonly floorOf?: (wallet: string) => number;
   /** Names a new file. */
@@ -65,14 +64,17 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
   try {
     const catalog = new Catalog(database.orm);
     await claim(database, catalog, options);
+    const events: StoreEvents = new Events<StoreEventMap>();
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
-    const headers = createHeaders(database.orm, options.onTip);
+    const headers = createHeaders(database.orm, events);
     const outbox = createOutbox(database);
     const paymentCounts = createPaymentCounts(database.orm);
+    events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
     return {
       database,
       network: networkOf(catalog.setting('network')),
       instance: catalog.setting('instance') ?? '',
+      events,
       catalog,
       keys: createKeys(database.orm),
       audit: createAudit(database.orm),
@@ -91,10 +93,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
         headers,
         outbox,
         catalog,
-        onPayment(id, move) {
-          paymentCounts.moved(move);
-          options.onPayment?.(id, move);
-        },
+        events,
       }),
       broadcasts: createBroadcasts(database.orm),
       servers: createServers(database),

@@ -47,8 +47,6 @@ export interface AddressSyncParts extends SecondOpinionParts {
   readonly servers: ServerChoice;
   readonly fallback: Fallback;
   readonly announcements: Announcements;
-  /** Callbacks are enqueued, or about to be. */
-  readonly onCallbacks: () => void;
 }
 
 export interface SyncRequest {
@@ -199,14 +197,14 @@ export class AddressSync {
 
   /** @returns false when another write came first: the observation must be made again */
   async #record(observation: Observation, by: Session): Promise<boolean> {
-    const { store, world, onCallbacks } = this.#parts;
+    const { store, world } = this.#parts;
     for (const part of partsOf(this.#memory.bounded(observation))) {
       const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
       // Called already now, so that the dispatcher's claim follows this write and shares its
       // commit.
-      if (part.seen.length + part.gone.length > 0) onCallbacks();
+      if (part.seen.length + part.gone.length > 0) store.events.emit('callbacksDue');
       const applied = await writing;
-      if (applied.callbacks > 0) onCallbacks();
+      if (applied.callbacks > 0) store.events.emit('callbacksDue');
       this.#log(applied, by);
       if (applied.again) return false;
     }

@@ -51,8 +51,6 @@ export interface WatcherParts {
   /** While it is, no certificate is stored; never without it. */
   readonly isClockWrong?: () => boolean;
   readonly backlog: Backlog;
-  /** The chain caused callbacks. */
-  readonly onCallbacks: () => void;
 }
 
 /** The state of the watcher, for health and alarms. */
@@ -79,7 +77,7 @@ export interface WatcherStatus {
 
 /** Builds the collaborators, from those that need no other one to the watcher. */
 export function createWatcher(parts: WatcherParts): Watcher {
-  const { world, store, network, onCallbacks } = parts;
+  const { world, store, network } = parts;
   const tasks = createBackgroundTasks((error) =>
     world.log.error('background work failed', { reason: reasonOf(error) }),
   );
@@ -101,7 +99,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const fallback = createFallback(world, createOtherServers(world, servers, pool));
   const opinions = { requestSecondOpinion, absences };
   const evidence = { proofs, servers, fallback, ...opinions };
-  const syncParts = { ...common, ...evidence, headerSync, announcements, onCallbacks };
+  const syncParts = { ...common, ...evidence, headerSync, announcements };
   const addressSync = new AddressSync(syncParts);
   const { backlog } = parts;
   const queue = new WorkQueue({ ...common, backlog, servers, addressSync, announcements });
@@ -111,7 +109,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
   const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
-    ...{ ...common, onCallbacks, pool, headerSync, hold, servers, addressSync },
+    ...{ ...common, pool, headerSync, hold, servers, addressSync },
     ...{ queue, subscriptions, sweeps, wallets, reader },
   });
 }
@@ -140,7 +138,6 @@ interface Collaborators {
   readonly store: Store;
   readonly tasks: BackgroundTasks;
   readonly events: WatcherEvents;
-  readonly onCallbacks: () => void;
   readonly pool: Pool;
   readonly headerSync: HeaderSync;
   readonly hold: FinalityHold;
@@ -323,7 +320,7 @@ export class Watcher {
   }
 
   #wakeDeliveries(callbacks: number): void {
-    if (callbacks > 0) this.#parts.onCallbacks();
+    if (callbacks > 0) this.#parts.store.events.emit('callbacksDue');
   }
 
   /** Follows the server to its tip, then compares every address with it. */

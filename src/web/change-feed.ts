@@ -2,37 +2,37 @@
 // anything. Live sockets and the pages of the dashboard listen. It polls nothing and stores
 // nothing.
 
+import type { Store } from '../store/open-store.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 
 export type ReceiptListener = (receipt: Receipt) => void;
 
 export interface ChangeFeed {
-  /** To call after the commit that changed a payment. */
-  paymentChanged(paymentId: number): void;
-  /** To call after a commit that changed only what pages show: a price, confirmations. */
-  pagesChanged(): void;
   /** Returns what ends it. */
   listen(address: string, listener: ReceiptListener): () => void;
   /** Listens to every change. Returns what ends it. */
   listenToAll(listener: () => void): () => void;
 }
 
-/** @param read returns a payment from the database, which may be opened later than the feed */
-export function createChangeFeed(read: (paymentId: number) => Receipt | undefined): ChangeFeed {
+export function createChangeFeed({
+  events,
+  receipts,
+}: Pick<Store, 'events' | 'receipts'>): ChangeFeed {
   const listeners = new Map<string, Set<ReceiptListener>>();
   const listenersToAll = new Set<() => void>();
   function pagesChanged(): void {
     for (const listener of listenersToAll) listener();
   }
+  events.on('tipChanged', pagesChanged);
+  events.on('pricesStored', pagesChanged);
+  events.on('paymentChanged', (paymentId) => {
+    pagesChanged();
+    if (listeners.size === 0) return;
+    const receipt = receipts.byId(paymentId);
+    if (receipt === undefined) return;
+    for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
+  });
   return {
-    paymentChanged(paymentId) {
-      pagesChanged();
-      if (listeners.size === 0) return;
-      const receipt = read(paymentId);
-      if (receipt === undefined) return;
-      for (const listener of listeners.get(receipt.address) ?? []) listener(receipt);
-    },
-    pagesChanged,
     listen(address, listener) {
       const own = listeners.get(address) ?? new Set();
       listeners.set(address, own);

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildApp } from '../../src/app.ts';
+import { openApp } from '../../src/app.ts';
 import { expectedBits, type Header } from '../../src/bitcoin/header.ts';
 import {
   type Checkpoint,
@@ -239,14 +239,14 @@ describe('the checkpoint that serve is given', () => {
       { db: [path], network: [network], ...(checkpoint && { checkpoint: [checkpoint] }) },
       {},
     );
-    return buildApp(config, createTestWorld(), options);
+    return openApp(config, createTestWorld(), options);
   };
   const own = `3000000:00000000${'ab'.repeat(28)}`;
 
   it.each(['mainnet', 'testnet4', 'signet'] as const)('%s has its own', async (name) => {
     const app = await build(newFile(), name);
     expect(app.network).toEqual(networks[name]);
-    await app.stop();
+    await app.close();
   });
 
   it('testnet3 needs one, and takes it', async () => {
@@ -258,7 +258,7 @@ describe('the checkpoint that serve is given', () => {
     expect(existsSync(path)).toBe(false);
     const app = await build(path, 'testnet3', own);
     expect(app.network.checkpoint?.height).toBe(3_000_000);
-    await app.stop();
+    await app.close();
     // No header was stored: another one may still be named, and one must be.
     await expect(build(path, 'testnet3')).rejects.toThrow('is needed');
   });
@@ -266,7 +266,7 @@ describe('the checkpoint that serve is given', () => {
   it('the one given stands above the built-in one', async () => {
     const app = await build(newFile(), 'mainnet', `840000:${'00'.repeat(12)}${'ab'.repeat(20)}`);
     expect(app.network.checkpoint?.height).toBe(840_000);
-    await app.stop();
+    await app.close();
   });
 
   it.each([
@@ -299,7 +299,7 @@ describe('the checkpoint that serve is given', () => {
     for (const given of [undefined, formatCheckpoint(begun), formatCheckpoint(at(easy, 30))]) {
       const app = await build(path, 'testnet3', given);
       expect(app.network).toEqual({ ...networks.testnet3, checkpoint: begun });
-      await app.stop();
+      await app.close();
     }
     const message = expect.stringMatching(/^--checkpoint 3000000:.* headers end at height 39, .*$/);
     await expect(build(path, 'testnet3', own)).rejects.toMatchObject({ code: 'invalid', message });

@@ -1,7 +1,7 @@
-// A stop at any moment of a start: no task that the start began continues afterwards.
+// A stop soon after a start: no task that the start began continues afterwards.
 
 import { afterEach, expect, it } from 'vitest';
-import { buildApp } from '../../src/app.ts';
+import { openApp, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
@@ -18,11 +18,10 @@ it.each([0, 1, 2, 5])('ends all that a start begins, %i turns later', async (tur
   const onFatal = (error: Error) => {
     throw error;
   };
-  const app = await buildApp(config, world, { onFatal });
-  const started = app.start();
+  const app = await startApp(await openApp(config, world, { onFatal }));
   for (let turn = 0; turn < turns; turn += 1) await world.turn();
   await app.stop();
-  expect((await started).port).toBeGreaterThan(0);
+  expect(app.port).toBeGreaterThan(0);
   // A clock that still ran would meet a file that is closed.
   await world.advance(3_600_000);
 });

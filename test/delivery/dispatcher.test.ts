@@ -5,8 +5,10 @@ import { failuresToOpen } from '../../src/delivery/circuit-breaker.ts';
 import { deliveryLimits } from '../../src/delivery/dispatcher.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
+import { Events } from '../../src/lib/events.ts';
 import { callbacks, payments } from '../../src/store/db/schema.ts';
 import { Catalog } from '../../src/store/records/catalog.ts';
+import type { StoreEventMap, StoreEvents } from '../../src/store/store-events.ts';
 import { makeAuthority } from '../support/authority.ts';
 import type { Answer, ReceiverOptions } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -635,9 +637,9 @@ describe('a doubtful answer', () => {
   it('counts as one delivery', async () => {
     const shop = await receiver({ answer: () => ({ status: 200, body: 'error' }) });
     const after: (number | undefined)[] = [];
-    const { owed, world, dispatcher } = setUp({
-      parts: () => ({ onAttempt: ({ deliveredAfterMs }) => after.push(deliveredAfterMs) }),
-    });
+    const events: StoreEvents = new Events<StoreEventMap>();
+    events.on('attemptRecorded', ({ deliveredAfterMs }) => after.push(deliveredAfterMs));
+    const { owed, world, dispatcher } = setUp({ parts: () => ({ events }) });
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
     await dispatcher.start();
     await dispatcher.idle();

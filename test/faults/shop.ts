@@ -72,10 +72,10 @@ async function run(): Promise<void> {
   const store: TestStore = await openTestStore({
     path,
     beforeCommit: (raises) => mark?.raise(raises),
-    // What sockets and event streams push.
-    onPayment: () => reader.read(),
   });
   const reader = readerOf(store);
+  // What sockets and event streams push.
+  store.events.on('paymentChanged', () => reader.read());
   // So that a commit makes a checkpoint every few rounds.
   connectionOf(store.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(store, chainOf(110));

@@ -477,7 +477,6 @@ test('P-171 a changed certificate is told of, with the command that accepts it',
     proxy: undefined,
     proveDepthAboveSat: 0,
     backlog: createBacklog(world, () => {}),
-    onCallbacks: () => {},
   });
   whenOver(() => watcher.stop());
   const health = createHealth({

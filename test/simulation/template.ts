@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildApp } from '../../src/app.ts';
+import { openApp, startApp } from '../../src/app.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
@@ -59,12 +59,12 @@ export async function makeTemplate(): Promise<Template> {
     ...withoutLimits,
     logLevel: 'info',
   } as const;
-  const app = await buildApp(config, world, {
+  const opened = await openApp(config, world, {
     onFatal: (error) => {
       throw error;
     },
   });
-  await app.start();
+  const app = await startApp(opened);
   await world.until(() => app.health().electrum.caught_up && app.health().wallets.scanning === 0);
   await app.idle();
   await app.stop();

@@ -4,7 +4,7 @@
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { HDKey } from '@scure/bip32';
-import { type App, type AppOptions, buildApp } from '../../src/app.ts';
+import { type App, type AppOptions, openApp as openFile, startApp } from '../../src/app.ts';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { deriveAddress, parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
@@ -219,7 +219,6 @@ function createTestApp(built: TestAppParts): TestApp {
   };
   let running: App | undefined;
   let port = 0;
-  let metricsPort: number | undefined;
   let { apiKey = '' } = built;
   const [server] = servers;
   if (server === undefined) throw new Error('a test needs a server');
@@ -255,7 +254,7 @@ function createTestApp(built: TestAppParts): TestApp {
       return port;
     },
     get metricsPort() {
-      return metricsPort;
+      return app.running.metricsPort;
     },
     get running() {
       if (running === undefined) throw new Error('paygate is not running');
@@ -284,13 +283,14 @@ function createTestApp(built: TestAppParts): TestApp {
     statuses: (address) =>
       app.callbacks().flatMap(({ addr, status }) => (addr === address ? [status] : [])),
     async start() {
-      running = await buildApp(config, world, {
+      const opened = await openFile(config, world, {
         checkCopy: built.checkCopy,
         onFatal: (error) => {
           throw error;
         },
       });
-      ({ port, metricsPort } = await running.start());
+      running = await startApp(opened);
+      port = running.port;
     },
     async stop() {
       const stopped = running;

@@ -2,7 +2,7 @@
 // copy must scan the chain. It reports which indexes it issued.
 
 import { expect } from 'vitest';
-import { type App, buildApp } from '../../src/app.ts';
+import { type App, openApp, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
@@ -30,16 +30,17 @@ async function startServer(world: TestWorld, chain?: SimulatedChain): Promise<st
   return `tcp://127.0.0.1:${listening.port}`;
 }
 
-/** Paygate on a file. It listens and connects to nothing until a copy must ask the chain. */
+/** Runs paygate on a file. */
 export async function run(path: string, chain?: SimulatedChain): Promise<Running> {
   const world = createTestWorld();
   const electrum = [await startServer(world, chain)];
   const given = { db: [path], network: ['regtest'], electrum, listen: ['127.0.0.1:0'] };
-  const app = await buildApp(readConfig(given, {}), world, {
+  const opened = await openApp(readConfig(given, {}), world, {
     onFatal: (error) => {
       throw error;
     },
   });
+  const app = await startApp(opened);
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= app.stop();
@@ -55,7 +56,6 @@ export async function run(path: string, chain?: SimulatedChain): Promise<Running
     async issue(count) {
       const indexes: number[] = [];
       if (app.health().wallets.scanning > 0) {
-        await app.start();
         await world.until(() => app.health().wallets.scanning === 0, 'the scan');
       }
       while (indexes.length < count) {

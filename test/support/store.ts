@@ -37,7 +37,7 @@ export function accountKey(number = 1, scriptType: ScriptType = 'p2wpkh'): Walle
 export const markOf = (number = 1): string => markName(accountKey(number).descriptor);
 
 export interface TestStoreOptions
-  extends Pick<OpenOptions, 'beforeCommit' | 'floorOf' | 'hasLock' | 'onPayment'> {
+  extends Pick<OpenOptions, 'beforeCommit' | 'floorOf' | 'hasLock'> {
   readonly path?: string;
   readonly network?: NetworkName | undefined;
 }

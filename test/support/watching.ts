@@ -97,7 +97,6 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
       proveDepthAboveSat: 0,
       ...(options.maxSubscribed !== undefined && { maxSubscribed: options.maxSubscribed }),
       backlog: createBacklog(world, () => {}),
-      onCallbacks: () => {},
     });
     whenOver(() => watcher.stop());
     return watcher;

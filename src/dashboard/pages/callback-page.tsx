@@ -117,6 +117,6 @@ async function resend(request: PageRequest): Promise<ActionResult> {
     outbox.resend(tx, request.now, id);
     recordAudit(request, tx, 'callback.resend', { ids: [id] });
   });
-  request.parts.onCallbacksDue();
+  request.parts.store.events.emit('retryRequested');
   return { to: `${base}/callbacks/${id}?done=resent` };
 }

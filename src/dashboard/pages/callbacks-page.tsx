@@ -202,7 +202,7 @@ async function resendChosen(request: PageRequest): Promise<ActionResult> {
     for (const id of ids) outbox.resend(tx, request.now, id);
     recordAudit(request, tx, 'callback.resend', { ids });
   });
-  request.parts.onCallbacksDue();
+  request.parts.store.events.emit('retryRequested');
   return { to: withQuery(request, { done: 'resent' }) };
 }
 
@@ -218,6 +218,6 @@ async function resendAll(
     recordAudit(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
-  request.parts.onCallbacksDue();
+  request.parts.store.events.emit('retryRequested');
   return { to: withQuery(request, { done: count === 0 ? `none-${which}` : 'resent' }) };
 }

@@ -137,7 +137,7 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
     }
     recordAudit(request, tx, 'server.accept', { server: label, sha256 });
   });
-  request.parts.onServerChange();
+  request.parts.store.events.emit('serversChanged');
   return { to: `${here}?done=accepted` };
 }
 
@@ -151,7 +151,7 @@ async function liftBan(request: PageRequest): Promise<ActionResult> {
     }
     recordAudit(request, tx, 'server.lift_ban', { server: label });
   });
-  request.parts.onServerChange();
+  request.parts.store.events.emit('serversChanged');
   return { to: `${here}?done=lifted` };
 }
 

@@ -72,7 +72,7 @@ async function add(request: PageRequest): Promise<ActionResult> {
     recordAudit(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
-  parts.onCatalogChange();
+  parts.store.events.emit('catalogChanged');
   const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
   return { to: `${base}/stores/${id}?done=${done}${indexQuery(choice)}` };
 }

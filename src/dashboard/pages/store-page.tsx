@@ -129,7 +129,7 @@ async function changeSettings(request: PageRequest): Promise<ActionResult> {
     return true;
   });
   if (!isSaved) throw conflict(request);
-  request.parts.onCatalogChange();
+  request.parts.store.events.emit('catalogChanged');
   return { to: `${base}/stores/${row.id}?done=saved` };
 }
 

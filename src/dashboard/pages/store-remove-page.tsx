@@ -62,7 +62,7 @@ async function remove(request: PageRequest): Promise<ActionResult> {
     catalog.archiveStore(tx, request.now, row.id, stop);
     recordAudit(request, tx, 'store.remove', { stop_callbacks: stop }, row.id);
   });
-  request.parts.onCatalogChange();
+  request.parts.store.events.emit('catalogChanged');
   return { to: `${base}/stores?done=removed` };
 }
 
@@ -106,7 +106,7 @@ export async function restoreStore(request: PageRequest): Promise<ActionResult> 
   await store.database.write((tx) => {
     if (restoreShop(store, tx, id).changed) recordAudit(request, tx, 'store.restore', {}, id);
   });
-  request.parts.onCatalogChange();
-  request.parts.onCallbacksDue();
+  request.parts.store.events.emit('catalogChanged');
+  request.parts.store.events.emit('retryRequested');
   return { to: `${storePath(id)}?done=restored` };
 }

@@ -105,6 +105,6 @@ async function attachWallet(
     catalog.changeStore(tx, id, { walletId });
     recordAudit(request, tx, 'store.attach', { wallet_id: walletId }, id);
   });
-  request.parts.onCatalogChange();
+  request.parts.store.events.emit('catalogChanged');
   return { to: `${base}/stores/${id}?done=saved${foundQuery}` };
 }

@@ -5,6 +5,7 @@
 import { reasonOf } from '../../lib/errors.ts';
 import type { Cancel, World } from '../../world/world.ts';
 import type { Snapshots } from '../backup/backup-schedule.ts';
+import type { StoreEvents } from '../store-events.ts';
 import type { Database } from './database.ts';
 import type { IssuingGuard } from './issuing-guard.ts';
 
@@ -18,8 +19,7 @@ export interface MaintenanceParts {
   readonly database: Database;
   readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
-  /** Called after another process has written to the file. */
-  readonly onOthers: () => void;
+  readonly events: StoreEvents;
 }
 
 export interface Maintenance {
@@ -33,13 +33,18 @@ export function startMaintenance({
   database,
   guard,
   snapshots,
-  onOthers,
+  events,
 }: MaintenanceParts): Maintenance {
   const isDisplaced = () => guard.displaced() !== undefined;
   const isOverwritten = () => guard.overwritten() !== undefined;
   let told = false;
   function lookAround(): void {
-    if (database.changedElsewhere()) onOthers();
+    if (database.changedElsewhere()) {
+      // Another process may have changed any of these.
+      for (const name of ['catalogChanged', 'serversChanged', 'retryRequested'] as const) {
+        events.emit(name);
+      }
+    }
     void database.probe();
     database.checkpointIfQuiet();
     const isAmiss = isDisplaced() || isOverwritten();

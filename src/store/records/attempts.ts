@@ -33,6 +33,15 @@ export interface AttemptRecord {
   readonly verdict?: AnswerVerdict | null;
 }
 
+/** The outcome of an attempt that was recorded. */
+export interface AttemptReport {
+  readonly outcome: AttemptOutcome;
+  readonly durationMs: number;
+  readonly state: CallbackState;
+  /** From the payment's event to this attempt, if this attempt delivered the callback. */
+  readonly deliveredAfterMs: number | undefined;
+}
+
 /** When a callback is tried again, or a delivered one is sent again. */
 export interface NextAttempt {
   /** How many attempts are charged to that schedule by now. */

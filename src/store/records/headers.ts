@@ -19,6 +19,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { headers } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
+import type { StoreEvents } from '../store-events.ts';
 import type { Catalog } from './catalog.ts';
 
 type HeaderRow = typeof headers.$inferSelect;
@@ -48,8 +49,7 @@ export interface Headers {
   setBest(tx: Tx, added: readonly ChainHeader[], forkHeight: number): void;
 }
 
-/** @param onTip the best chain has another end; after the commit */
-export function createHeaders(orm: Orm, onTip?: () => void): Headers {
+export function createHeaders(orm: Orm, events: StoreEvents): Headers {
   const statements = prepare(orm);
   const at = (height: number) => read(statements.bestAt.get({ height }));
   const byHash = (hash: BlockHash) => read(statements.byHash.get({ hash }));
@@ -103,7 +103,7 @@ export function createHeaders(orm: Orm, onTip?: () => void): Headers {
         statements.joinBest.run({ hash: joined.header.hash });
         joined = byHash(joined.header.previous);
       }
-      if (onTip !== undefined) tx.afterCommit(onTip);
+      tx.afterCommit(() => events.emit('tipChanged'));
     },
   };
 }

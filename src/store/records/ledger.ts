@@ -23,13 +23,13 @@ import {
   type PaymentDecision,
   type PaymentFact,
   type PaymentRules,
-  type PaymentState,
   settledDepth,
 } from '../../domain/payment.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
+import type { PaymentMove, StoreEvents } from '../store-events.ts';
 import {
   type ConflictingPayments,
   createConflictingPayments,
@@ -66,19 +66,12 @@ export interface Applied {
   readonly claimedUse?: IndexOfWallet;
 }
 
-/** A payment's state before and after a commit; before is undefined for a new one. */
-export interface PaymentMove {
-  readonly before: PaymentState | undefined;
-  readonly after: PaymentState;
-}
-
 interface Parts {
   readonly orm: Orm;
   readonly headers: Headers;
   readonly outbox: Outbox;
   readonly catalog: Pick<Catalog, 'setting'>;
-  /** Called after the commit for each payment that changed. */
-  readonly onPayment?: ((paymentId: number, move: PaymentMove) => void) | undefined;
+  readonly events: StoreEvents;
 }
 
 /** An address with the store that receives the callbacks of its payments. */
@@ -284,8 +277,7 @@ export class Ledger {
   }
 
   #tell(tx: Tx, paymentId: number, move: PaymentMove): number {
-    const { onPayment } = this.#parts;
-    if (onPayment !== undefined) tx.afterCommit(() => onPayment(paymentId, move));
+    tx.afterCommit(() => this.#parts.events.emit('paymentChanged', paymentId, move));
     return paymentId;
   }
 

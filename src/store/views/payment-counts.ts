@@ -6,7 +6,7 @@ import type { PaymentState } from '../../domain/payment.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, isReversedSince, payments, wallets } from '../db/schema.ts';
-import type { PaymentMove } from '../records/ledger.ts';
+import type { PaymentMove } from '../store-events.ts';
 
 /** How many there are, and since when. */
 export interface Counted {

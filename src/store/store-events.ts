@@ -1,0 +1,30 @@
+// Events about the file inside one process. Events of a write are emitted after its commit.
+
+import type { PaymentState } from '../domain/payment.ts';
+import type { Events } from '../lib/events.ts';
+import type { AttemptReport } from './records/attempts.ts';
+
+/** A payment's state before and after a commit; before is undefined for a new one. */
+export interface PaymentMove {
+  readonly before: PaymentState | undefined;
+  readonly after: PaymentState;
+}
+
+export interface StoreEventMap {
+  paymentChanged: [paymentId: number, move: PaymentMove];
+  /** The best chain has another tip. */
+  tipChanged: [];
+  /** Payments have a price at receipt now. */
+  pricesStored: [];
+  /** Callbacks became due, or deliveries may go on after a backlog. */
+  callbacksDue: [];
+  attemptRecorded: [report: AttemptReport];
+  /** Stores or wallets changed. */
+  catalogChanged: [];
+  /** The stored trust or ban of an Electrum server changed. */
+  serversChanged: [];
+  /** A person asks for callbacks to go out now. */
+  retryRequested: [];
+}
+
+export type StoreEvents = Events<StoreEventMap>;
