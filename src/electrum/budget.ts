@@ -47,10 +47,10 @@ const costs: Readonly<Record<Method, number>> = {
 
 /**
  * The cost of an hour for each purpose that others can make us ask for. They are a transaction that
- * no server may have, one that another server has named, and a payment that may be refused. An
- * ElectrumX forgives 3,600 an hour.
+ * no server may have, and a payment that may be refused. An ElectrumX forgives 3,600 an hour.
+ * Fallback requests have an allowance over all servers together (see watcher/other-servers.ts).
  */
-const maxHourlyCost = { absence: 2_000, crossCheck: 2_000, rebroadcast: 1_000 } as const;
+const maxHourlyCost = { absence: 2_000, rebroadcast: 1_000 } as const;
 
 export type LimitedPurpose = keyof typeof maxHourlyCost;
 
@@ -88,7 +88,6 @@ export class Budget {
       new Allowance(world, isOwn ? Number.POSITIVE_INFINITY : maxHourlyCost[purpose]);
     this.#allowances = {
       absence: allowance('absence'),
-      crossCheck: allowance('crossCheck'),
       rebroadcast: allowance('rebroadcast'),
     };
   }

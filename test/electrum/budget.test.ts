@@ -30,7 +30,7 @@ it('a reservation leaves less to others until it is released, once', () => {
   release?.();
   expect(allowance.left()).toBe(1_000);
   // Each purpose has its own.
-  expect(budget.allowance('crossCheck').left()).toBe(2_000);
+  expect(budget.allowance('absence').left()).toBe(2_000);
 });
 
 it('an own server has no limit', () => {
