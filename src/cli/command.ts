@@ -12,7 +12,7 @@ import { useFailure } from '../store/db/database.ts';
 import { inspectFile } from '../store/db/file-guards.ts';
 import type { Tx } from '../store/db/writer.ts';
 import { openStore, type Store } from '../store/open-store.ts';
-import { commandClient } from '../store/records/audit.ts';
+import { commandClient, type OperatorChange } from '../store/records/audit.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
 import { becomeOwner, hintFor } from './file-owner.ts';
@@ -60,16 +60,11 @@ export async function withNewStore<P, T>(
 }
 
 /** Writes a change to the audit log, in the transaction that makes it. Never pass a secret. */
-export function recordChange(
+export const recordChange = (
   { audit }: Pick<Store, 'audit'>,
   tx: Tx,
-  action: string,
-  detail: Readonly<Record<string, unknown>> = {},
-  storeId: number | null = null,
-): void {
-  const entry = { ...detail, client: commandClient };
-  audit.note(tx, world.now(), { keyId: null, action, storeId, detail: entry });
-}
+  ...change: OperatorChange
+): void => audit.noteChange(tx, world.now(), commandClient, ...change);
 
 const configOf = ({ db, network }: FileOptions): Config =>
   readConfig(flagValues({ db, network }), process.env);

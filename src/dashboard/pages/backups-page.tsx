@@ -3,7 +3,7 @@
 
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup/backup.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { chosenBefore, Form, Layout, Select, Time } from '../layout.tsx';
 import { type ActionResult, field, type Page, type PageRequest } from '../page.ts';
@@ -50,7 +50,7 @@ async function download(request: PageRequest): Promise<ActionResult> {
   const name = field(request, 'file');
   await requireRecentPassword(request);
   const { database } = request.parts.store;
-  await database.write((tx) => recordAudit(request, tx, 'backup.download', { file: name }));
+  await database.write((tx) => recordChange(request, tx, 'backup.download', { file: name }));
   const { stream, bytes } = readBackup(database.path, name);
   return {
     send: new Response(Readable.toWeb(stream) as ReadableStream, {

@@ -3,7 +3,7 @@
 import { redactedTarget } from '../../domain/callback.ts';
 import { formatDoubt } from '../../domain/callback-answer.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { DoneNote, Form, Layout, Time } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { deliveryState } from './callbacks-page.tsx';
@@ -115,7 +115,7 @@ async function resend(request: PageRequest): Promise<ActionResult> {
   const { outbox, database } = request.parts.store;
   await database.write((tx) => {
     outbox.resend(tx, request.now, id);
-    recordAudit(request, tx, 'callback.resend', { ids: [id] });
+    recordChange(request, tx, 'callback.resend', { ids: [id] });
   });
   request.parts.store.events.emit('retryRequested');
   return { to: `${base}/callbacks/${id}?done=resent` };

@@ -5,7 +5,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { CallbackState } from '../../store/db/schema.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/views/callback-view.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
@@ -200,7 +200,7 @@ async function resendChosen(request: PageRequest): Promise<ActionResult> {
   const { outbox, database } = request.parts.store;
   await database.write((tx) => {
     for (const id of ids) outbox.resend(tx, request.now, id);
-    recordAudit(request, tx, 'callback.resend', { ids });
+    recordChange(request, tx, 'callback.resend', { ids });
   });
   request.parts.store.events.emit('retryRequested');
   return { to: withQuery(request, { done: 'resent' }) };
@@ -215,7 +215,7 @@ async function resendAll(
   const resend = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
   const count = await database.write((tx) => {
     const resent = resend(tx, request.now, storeId, 0);
-    recordAudit(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
+    recordChange(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
   request.parts.store.events.emit('retryRequested');

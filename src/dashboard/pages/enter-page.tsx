@@ -1,7 +1,7 @@
 // The page of a one-time link: it sets the first or a new password and signs in.
 
 import { PaygateError } from '../../lib/errors.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { beginSession, clientOf, setSessionCookie } from '../dashboard-session.ts';
 import { Form, NarrowPage, ProblemNote, Switch } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
@@ -100,7 +100,7 @@ async function enter(request: PageRequest): Promise<ActionResult> {
     }
     admin.setPassword(tx, request.now, hash);
     if (request.form.has('no-totp')) admin.setTotp(tx, null);
-    recordAudit(request, tx, 'password.set', { by: 'link' });
+    recordChange(request, tx, 'password.set', { by: 'link' });
     return beginSession(tx, { ...request, session: undefined });
   });
   request.parts.world.log.info('signed in', { client: clientOf(request), by: 'link' });

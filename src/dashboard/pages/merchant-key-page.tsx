@@ -1,7 +1,7 @@
 // The API key of all stores, masked until its owner reveals it.
 
 import { merchantKeyText } from '../../store/records/api-keys.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { Form } from '../layout.tsx';
 import type { PageRequest } from '../page.ts';
@@ -35,5 +35,5 @@ const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.sli
 export async function revealKey(request: PageRequest): Promise<void> {
   await requireRecentPassword(request);
   merchantKeyText(request.parts.store.keys);
-  await request.parts.store.database.write((tx) => recordAudit(request, tx, 'key.reveal'));
+  await request.parts.store.database.write((tx) => recordChange(request, tx, 'key.reveal'));
 }

@@ -4,7 +4,7 @@ import { countText } from '../../status/findings.ts';
 import type { HealthReport } from '../../status/health.ts';
 import { dismissCopy } from '../../store/records/settings.ts';
 import { Alarms } from '../alarm-banners.tsx';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { ReceivedChart } from '../chart.tsx';
 import { Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
@@ -62,7 +62,7 @@ async function dismissRestored(request: PageRequest): Promise<ActionResult> {
   const { catalog, database } = request.parts.store;
   await database.write((tx) => {
     dismissCopy(tx, catalog);
-    recordAudit(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });
+    recordChange(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });
   });
   return { to: base };
 }

@@ -4,7 +4,7 @@
 import { PaygateError } from '../../lib/errors.ts';
 import type { ServerHealth } from '../../status/health.ts';
 import { acceptBranch, readHold } from '../../store/records/hold-record.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { DoneNote, Form, Layout, Time } from '../layout.tsx';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
@@ -135,7 +135,7 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
     if (!servers.accept(tx, label, sha256, request.now)) {
       throw new PaygateError('not_found', 'No certificate of this server is stored.');
     }
-    recordAudit(request, tx, 'server.accept', { server: label, sha256 });
+    recordChange(request, tx, 'server.accept', { server: label, sha256 });
   });
   request.parts.store.events.emit('serversChanged');
   return { to: `${here}?done=accepted` };
@@ -149,7 +149,7 @@ async function liftBan(request: PageRequest): Promise<ActionResult> {
     if (!servers.liftBan(tx, label)) {
       throw new PaygateError('not_found', 'This server is not banned.');
     }
-    recordAudit(request, tx, 'server.lift_ban', { server: label });
+    recordChange(request, tx, 'server.lift_ban', { server: label });
   });
   request.parts.store.events.emit('serversChanged');
   return { to: `${here}?done=lifted` };
@@ -165,7 +165,7 @@ async function followBranch(request: PageRequest): Promise<ActionResult> {
   }
   await database.write((tx) => {
     acceptBranch(tx, catalog, deepTip);
-    recordAudit(request, tx, 'branch.follow', { server: label, block: deepTip });
+    recordChange(request, tx, 'branch.follow', { server: label, block: deepTip });
   });
   return { to: `${here}?done=followed` };
 }

@@ -2,7 +2,7 @@
 
 import { version } from '../../lib/version.ts';
 import type { Session } from '../../store/records/admin.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import {
   beginSession,
   confirmSession,
@@ -95,7 +95,7 @@ async function changePassword(request: PageRequest): Promise<ActionResult> {
     // A new password or a sign-out of other sessions may have ended this one while we were hashing.
     confirmSession(tx, request);
     admin.setPassword(tx, request.now, hash);
-    recordAudit(request, tx, 'password.set');
+    recordChange(request, tx, 'password.set');
     return beginSession(tx, { ...request, session: undefined });
   });
   setSessionCookie(request, token);

@@ -5,7 +5,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/records/api-keys.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { readRefusedChange } from '../../store/records/settings.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue, wholeNumber } from '../form-fields.ts';
 import { chosenBefore, Form, Select, Time } from '../layout.tsx';
@@ -145,7 +145,7 @@ export async function addKey(request: PageRequest): Promise<ActionResult> {
   const secret = parts.world.randomBytes(32);
   const key = await database.write((tx) => {
     requireRunning(catalog.store(row.id));
-    recordAudit(request, tx, 'key.add', { scope }, row.id);
+    recordChange(request, tx, 'key.add', { scope }, row.id);
     return keys.add(tx, now, { storeId: row.id, scope, secret });
   });
   return {
@@ -171,7 +171,7 @@ export async function revokeKey(request: PageRequest): Promise<ActionResult> {
   const key = sentKey(request, keysOf(request, row));
   await database.write((tx) => {
     keys.revoke(tx, request.now, key.id);
-    recordAudit(request, tx, 'key.revoke', { key: key.id }, row.id);
+    recordChange(request, tx, 'key.revoke', { key: key.id }, row.id);
   });
   return { to: `${base}/stores/${row.id}?done=saved` };
 }
@@ -183,7 +183,7 @@ export async function allowPlugin(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   await database.write((tx) => {
     keys.allowPlugin(tx, request.now, key.id, request.now + pluginWindowMs);
-    recordAudit(
+    recordChange(
       request,
       tx,
       'plugin.allow',
@@ -203,7 +203,7 @@ export async function closePlugin(request: PageRequest): Promise<ActionResult> {
     // Another click or the time limit has already closed it.
     if (!keys.list(request.now).some((each) => isPluginOpen(each, request.now))) return;
     keys.allowPlugin(tx, request.now, key.id, request.now);
-    recordAudit(request, tx, 'plugin.shut', { key: key.id }, row.id);
+    recordChange(request, tx, 'plugin.shut', { key: key.id }, row.id);
   });
   return { to: `${base}/stores/${row.id}?done=shut` };
 }

@@ -2,7 +2,7 @@
 
 import { newWebhookSecret } from '../../delivery/signature.ts';
 import { setUpShop } from '../../store/records/store-setup.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { Form, Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
@@ -69,7 +69,7 @@ async function add(request: PageRequest): Promise<ActionResult> {
   const id = await store.database.write((tx) => {
     const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
-    recordAudit(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
+    recordChange(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
   parts.store.events.emit('catalogChanged');

@@ -4,7 +4,7 @@ import { type StoreSettings, storeSettingsOf } from '../../domain/store-settings
 import { PaygateError } from '../../lib/errors.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { requireOwnUrl } from '../../store/records/store-setup.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOutdated, versionOf } from '../form-fields.ts';
 import { DoneNote, Form, FormVersion, Layout } from '../layout.tsx';
@@ -125,7 +125,7 @@ async function changeSettings(request: PageRequest): Promise<ActionResult> {
     requireOwnUrl(catalog, fields.callbackUrl, before);
     catalog.changeStore(tx, row.id, fields);
     const { callbackUrl: http_callback, ...rest } = fields;
-    recordAudit(request, tx, 'store.change', { ...rest, http_callback }, row.id);
+    recordChange(request, tx, 'store.change', { ...rest, http_callback }, row.id);
     return true;
   });
   if (!isSaved) throw conflict(request);

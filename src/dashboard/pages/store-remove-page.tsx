@@ -2,7 +2,7 @@
 
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { restoreShop } from '../../store/records/store-setup.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOn } from '../form-fields.ts';
 import { Form, Layout, Switch, Time } from '../layout.tsx';
@@ -60,7 +60,7 @@ async function remove(request: PageRequest): Promise<ActionResult> {
     // Another page may have removed it, with another choice about its callbacks.
     requireRunning(catalog.store(row.id));
     catalog.archiveStore(tx, request.now, row.id, stop);
-    recordAudit(request, tx, 'store.remove', { stop_callbacks: stop }, row.id);
+    recordChange(request, tx, 'store.remove', { stop_callbacks: stop }, row.id);
   });
   request.parts.store.events.emit('catalogChanged');
   return { to: `${base}/stores?done=removed` };
@@ -104,7 +104,7 @@ export async function restoreStore(request: PageRequest): Promise<ActionResult> 
   store.catalog.store(id);
   await requireRecentPassword(request);
   await store.database.write((tx) => {
-    if (restoreShop(store, tx, id).changed) recordAudit(request, tx, 'store.restore', {}, id);
+    if (restoreShop(store, tx, id).changed) recordChange(request, tx, 'store.restore', {}, id);
   });
   request.parts.store.events.emit('catalogChanged');
   request.parts.store.events.emit('retryRequested');

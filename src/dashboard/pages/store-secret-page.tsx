@@ -3,7 +3,7 @@
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOutdated } from '../form-fields.ts';
 import { Form, FormVersion, Time } from '../layout.tsx';
@@ -56,7 +56,7 @@ export async function revealSecret(request: PageRequest): Promise<ActionResult> 
   await requireRecentPassword(request);
   const { catalog, database } = request.parts.store;
   const row = catalog.store(idIn(request));
-  await database.write((tx) => recordAudit(request, tx, 'secret.reveal', {}, row.id));
+  await database.write((tx) => recordChange(request, tx, 'secret.reveal', {}, row.id));
   return { show: secretMarkup(row) };
 }
 
@@ -78,7 +78,7 @@ export async function rotateSecret(request: PageRequest): Promise<ActionResult> 
     const before = catalog.store(idIn(request));
     // A second click would end the overlap of the secret that the shop still uses.
     if (isOutdated(request, before.webhookSecret)) return undefined;
-    recordAudit(request, tx, 'secret.rotate', {}, before.id);
+    recordChange(request, tx, 'secret.rotate', {}, before.id);
     return catalog.changeStore(tx, before.id, rotatedSecrets(before, fresh, now));
   });
   if (row === undefined) throw alreadyRotated(request);

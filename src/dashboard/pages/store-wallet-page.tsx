@@ -3,7 +3,7 @@
 
 import type { Tx } from '../../store/db/writer.ts';
 import { requireRunning } from '../../store/records/catalog.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { chosenBefore, Form, Layout, Select } from '../layout.tsx';
@@ -103,7 +103,7 @@ async function attachWallet(
     const walletId = walletFor(tx);
     if (before.walletId === walletId) return;
     catalog.changeStore(tx, id, { walletId });
-    recordAudit(request, tx, 'store.attach', { wallet_id: walletId }, id);
+    recordChange(request, tx, 'store.attach', { wallet_id: walletId }, id);
   });
   request.parts.store.events.emit('catalogChanged');
   return { to: `${base}/stores/${id}?done=saved${foundQuery}` };

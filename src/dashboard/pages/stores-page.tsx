@@ -2,7 +2,7 @@
 
 import { redactUrl } from '../../domain/callback.ts';
 import { merchantKeyText } from '../../store/records/api-keys.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue } from '../form-fields.ts';
 import { chosenBefore, DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
@@ -138,7 +138,7 @@ async function rotateKey(request: PageRequest): Promise<ActionResult> {
   merchantKeyText(keys);
   const secret = request.parts.world.randomBytes(32);
   await database.write((tx) => {
-    recordAudit(request, tx, 'key.rotate', { overlap });
+    recordChange(request, tx, 'key.rotate', { overlap });
     keys.rotateMerchantKey(tx, request.now, secret, overlapMs[overlap]);
   });
   return { show: storesMarkup(request, true) };

@@ -3,7 +3,7 @@
 
 import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../domain/totp.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { recordAudit } from '../audit-entry.ts';
+import { recordChange } from '../audit-entry.ts';
 import { hasAuthenticator, requireRecentPassword } from '../dashboard-session.ts';
 import { CodeField, Form, Layout } from '../layout.tsx';
 import { type ActionResult, base, field, type PageRequest } from '../page.ts';
@@ -72,7 +72,7 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
   const { admin, database } = request.parts.store;
   await database.write((tx) => {
     admin.setTotp(tx, secret, step);
-    recordAudit(request, tx, 'totp.on');
+    recordChange(request, tx, 'totp.on');
   });
   return { to: here };
 }
@@ -82,7 +82,7 @@ export async function disableTotp(request: PageRequest): Promise<ActionResult> {
   const { admin, database } = request.parts.store;
   await database.write((tx) => {
     admin.setTotp(tx, null);
-    recordAudit(request, tx, 'totp.off');
+    recordChange(request, tx, 'totp.off');
   });
   return { to: here };
 }

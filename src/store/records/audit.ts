@@ -18,6 +18,13 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** What an operator changed: the action, the values that were set, the store. Never a secret. */
+export type OperatorChange = readonly [
+  action: string,
+  detail?: AuditEntry['detail'],
+  storeId?: number | null,
+];
+
 /** The `client` of what a command changed. */
 export const commandClient = 'command';
 
@@ -30,23 +37,30 @@ export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): 
 
 export interface Audit {
   note(tx: Tx, now: number, entry: AuditEntry): void;
+  /** Notes what was changed without an API key: from a client address, or by a command. */
+  noteChange(tx: Tx, now: number, client: string, ...change: OperatorChange): void;
   /** Newest first; only those older than a row's number, where one is given. */
   list(limit: number, beforeId?: number): AuditRow[];
 }
 
-export const createAudit = (orm: Orm): Audit => ({
-  note(_tx, now, { detail, ...entry }) {
+export function createAudit(orm: Orm): Audit {
+  function note(_tx: Tx, now: number, { detail, ...entry }: AuditEntry): void {
     orm
       .insert(audit)
       .values({ ...entry, at: now, detail: JSON.stringify(detail) })
       .run();
-  },
-  list: (limit, beforeId) =>
-    orm
-      .select()
-      .from(audit)
-      .where(beforeId === undefined ? undefined : lt(audit.id, beforeId))
-      .orderBy(desc(audit.id))
-      .limit(limit)
-      .all(),
-});
+  }
+  return {
+    note,
+    noteChange: (tx, now, client, action, detail = {}, storeId = null) =>
+      note(tx, now, { keyId: null, action, storeId, detail: { ...detail, client } }),
+    list: (limit, beforeId) =>
+      orm
+        .select()
+        .from(audit)
+        .where(beforeId === undefined ? undefined : lt(audit.id, beforeId))
+        .orderBy(desc(audit.id))
+        .limit(limit)
+        .all(),
+  };
+}
