@@ -4,12 +4,7 @@
 import { cpSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-} from '../../../src/store/db/database.ts';
-import { settings } from '../../../src/store/db/schema.ts';
+import type { Database } from '../../../src/store/db/database.ts';
 import { startChild } from '../../support/child.ts';
 import {
   cleanUp,
@@ -19,28 +14,12 @@ import {
   namesIn,
   pragma,
   tempFolder,
-  whenOver,
 } from '../../support/files.ts';
+import { openFile, put } from './open-file.ts';
 
 afterEach(cleanUp);
 
 const megabyte = 1_000_000;
-
-function open(options: Partial<DatabaseOptions> = {}): Database {
-  const path = `${tempFolder()}/paygate.db`;
-  const database = openDatabase({ path, create: true, ...options });
-  whenOver(() => database.close());
-  return database;
-}
-
-const put = (database: Database, name: string, bytes = 0) =>
-  database.write(
-    () =>
-      void database.orm
-        .insert(settings)
-        .values({ name, value: 'x'.repeat(bytes) })
-        .run(),
-  );
 
 /** A connection of another program that reads the file as it is now. */
 function readerOf({ path }: Database) {
@@ -51,7 +30,7 @@ function readerOf({ path }: Database) {
 
 describe('a log of 8 MiB', () => {
   it('is copied in the first second in which nobody wrote', async () => {
-    const database = open();
+    const database = openFile();
     database.checkpointIfQuiet();
     await put(database, 'a', 9 * megabyte);
     database.checkpointIfQuiet();
@@ -65,7 +44,7 @@ describe('a log of 8 MiB', () => {
   });
 
   it('is not copied while another process writes', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a', 9 * megabyte);
     database.checkpointIfQuiet();
     const other = look(database.path);
@@ -78,7 +57,7 @@ describe('a log of 8 MiB', () => {
 
   it('is copied later where a reader is in the way, which is no error', async () => {
     const failures: Error[] = [];
-    const database = open({ onFatal: (error) => void failures.push(error) });
+    const database = openFile({ onFatal: (error) => void failures.push(error) });
     await put(database, 'a');
     const reader = readerOf(database);
     await put(database, 'b', 9 * megabyte);
@@ -92,7 +71,7 @@ describe('a log of 8 MiB', () => {
 });
 
 it('leaves a shorter log alone, however quiet it is', async () => {
-  const database = open();
+  const database = openFile();
   await put(database, 'a', 7 * megabyte);
   for (let second = 0; second < 3; second += 1) database.checkpointIfQuiet();
   expect(namesIn(database.path)).toEqual([]);
@@ -100,7 +79,7 @@ it('leaves a shorter log alone, however quiet it is', async () => {
 
 describe('a log of 16 MiB', () => {
   it('is copied by the commit that reaches it', async () => {
-    const database = open();
+    const database = openFile();
     for (const name of ['a', 'b', 'c']) await put(database, name, 5 * megabyte);
     expect(namesIn(database.path)).toEqual([]);
     await put(database, 'd', 5 * megabyte);
@@ -109,7 +88,7 @@ describe('a log of 16 MiB', () => {
   });
 
   it('goes on where a reader is in the way: no write fails, and the next one after it copies all', async () => {
-    const database = open();
+    const database = openFile();
     const reader = readerOf(database);
     for (const name of ['a', 'b', 'c', 'd']) await put(database, name, 5 * megabyte);
     expect(database.walBytes()).toBeGreaterThan(20 * megabyte);
@@ -119,7 +98,7 @@ describe('a log of 16 MiB', () => {
   });
 
   it('is cut to that once a reader who made it longer is gone', async () => {
-    const database = open();
+    const database = openFile();
     const reader = readerOf(database);
     await put(database, 'a', 20 * megabyte);
     expect(statSync(`${database.path}-wal`).size).toBeGreaterThan(20 * megabyte);
@@ -133,7 +112,7 @@ describe('a log of 16 MiB', () => {
 
 describe('a checkpoint', () => {
   it('makes the main file complete by itself', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     expect(commitsIn(database.path)).toBeGreaterThan(0);
     expect(database.checkpoint()).toBe(true);
@@ -144,7 +123,7 @@ describe('a checkpoint', () => {
   });
 
   it('leaves a log that keeps its length, and is written from its beginning again', async () => {
-    const database = open();
+    const database = openFile();
     const log = `${database.path}-wal`;
     await put(database, 'a', 400_000);
     const { size } = statSync(log);
@@ -161,7 +140,7 @@ describe('a checkpoint', () => {
   });
 
   it('is not complete while a reader is in the way, which is told', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     const reader = readerOf(database);
     await put(database, 'b');
@@ -173,7 +152,7 @@ describe('a checkpoint', () => {
   });
 
   it('does not wait for a reader: nobody would be answered meanwhile', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     const reader = startChild(`${import.meta.dirname}/../program.ts`, 'read', database.path);
     expect(await reader.line()).toBe('reading');
@@ -189,7 +168,7 @@ describe('a checkpoint', () => {
   });
 
   it('is made by a clean stop of a server, which cuts the log', async () => {
-    const database = open({ hasLock: true });
+    const database = openFile({ hasLock: true });
     const reader = look(database.path, { readonly: true });
     reader.prepare('SELECT * FROM settings').all();
     await put(database, 'a', megabyte);
@@ -199,7 +178,7 @@ describe('a checkpoint', () => {
   });
 
   it('is made in the turn of the commit that asks for it: others get theirs behind it', async () => {
-    const database = open();
+    const database = openFile();
     const turns: number[] = [];
     let isOver = false;
     const others = (async () => {

@@ -5,11 +5,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { backupAsItIs } from '../../../src/store/backup/backup.ts';
-import {
-  type Database,
-  type DatabaseOptions,
-  openDatabase,
-} from '../../../src/store/db/database.ts';
+import { openDatabase } from '../../../src/store/db/database.ts';
 import { logAsFound } from '../../../src/store/db/empty-log.ts';
 import { applicationId } from '../../../src/store/db/file-guards.ts';
 import { migrationsIn } from '../../../src/store/db/migrate.ts';
@@ -25,29 +21,18 @@ import {
   tempFolder,
   whenOver,
 } from '../../support/files.ts';
+import { openFile, put } from './open-file.ts';
 
 afterEach(cleanUp);
-
-function open(
-  path = `${tempFolder()}/paygate.db`,
-  options: Partial<DatabaseOptions> = {},
-): Database {
-  const database = openDatabase({ path, create: true, ...options });
-  whenOver(() => database.close());
-  return database;
-}
-
-const put = (database: Database, name: string, value = '') =>
-  database.write(() => void database.orm.insert(settings).values({ name, value }).run());
 
 /** SQLite syncs the log in each commit. */
 const full = 2;
 
 describe('every connection', () => {
   it('is strict: a fresh file, the same one again, and a second one beside it', () => {
-    const first = open();
-    const beside = open(first.path);
-    const again = open(first.path);
+    const first = openFile();
+    const beside = openFile({ path: first.path });
+    const again = openFile({ path: first.path });
     for (const database of [first, beside, again]) {
       const sqlite = connectionOf(database);
       expect({
@@ -70,18 +55,18 @@ describe('every connection', () => {
   });
 
   it('brings a file into WAL mode that was not, as a backup is', async () => {
-    const first = open();
+    const first = openFile();
     await put(first, 'a');
     const copy = `${tempFolder()}/paygate.db`;
     connectionOf(first).exec(`VACUUM INTO '${copy}'`);
     expect(pragma(look(copy, { readonly: true }), 'journal_mode')).toBe('delete');
-    const restored = connectionOf(open(copy));
+    const restored = connectionOf(openFile({ path: copy }));
     expect(pragma(restored, 'journal_mode')).toBe('wal');
     expect(pragma(restored, 'synchronous')).toBe(full);
   });
 
   it('signs the file as paygate’s, and with the number of its migrations', () => {
-    const sqlite = connectionOf(open());
+    const sqlite = connectionOf(openFile());
     expect(pragma(sqlite, 'application_id')).toBe(applicationId);
     expect(applicationId).toBe(Buffer.from('PAYG').readUInt32BE());
     expect(pragma(sqlite, 'user_version')).toBe(migrations.length);
@@ -90,7 +75,7 @@ describe('every connection', () => {
 
 describe('a database that is named by a link', () => {
   const linked = () => {
-    const { path } = open();
+    const { path } = openFile();
     const link = `${tempFolder()}/paygate.db`;
     symlinkSync(path, link);
     return { path, link };
@@ -109,7 +94,7 @@ describe('a database that is named by a link', () => {
 
 describe('the tables', () => {
   it('are all strict', () => {
-    const sqlite = connectionOf(open());
+    const sqlite = connectionOf(openFile());
     const tables = sqlite.pragma('table_list') as {
       schema: string;
       name: string;
@@ -123,7 +108,7 @@ describe('the tables', () => {
   });
 
   it('refuse text where a number is meant', () => {
-    const sqlite = connectionOf(open());
+    const sqlite = connectionOf(openFile());
     const insert = sqlite.prepare(
       `INSERT INTO wallets (descriptor, account, script_type, next_index, created_at)
        VALUES ('d', 'a', 'p2wpkh', ?, 0)`,
@@ -134,7 +119,7 @@ describe('the tables', () => {
   });
 
   it('refuse rows that point nowhere', () => {
-    const sqlite = connectionOf(open());
+    const sqlite = connectionOf(openFile());
     const insert = sqlite.prepare(
       `INSERT INTO stores (name, wallet_id, callback_url, required_confirmations, webhook_secret,
        created_at) VALUES ('s', 99, 'u', 2, 'w', 0)`,
@@ -145,7 +130,7 @@ describe('the tables', () => {
 
 describe('the main file', () => {
   it('holds everything after a clean stop', async () => {
-    const database = open();
+    const database = openFile();
     const last = put(database, 'last');
     await database.close();
     await last;
@@ -155,7 +140,7 @@ describe('the main file', () => {
   });
 
   it('holds everything after the stop of a server beside whose file a reader stays open', async () => {
-    const database = open(undefined, { hasLock: true });
+    const database = openFile({ hasLock: true });
     const reader = look(database.path, { readonly: true });
     reader.prepare('SELECT * FROM settings').all();
     await put(database, 'a');
@@ -166,7 +151,7 @@ describe('the main file', () => {
   });
 
   it('stops so that a copy which is brought up to date takes no older log for its own', async () => {
-    const database = open();
+    const database = openFile();
     const there = tempFolder();
     // As rsync does it: what is gone meanwhile stays there.
     const copy = () => cpSync(dirname(database.path), there, { recursive: true });
@@ -180,7 +165,7 @@ describe('the main file', () => {
   });
 
   it('stays so when somebody looks at it: before an update, at a file that is not opened in the end', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'only');
     await database.close();
     const { path } = database;
@@ -193,12 +178,12 @@ describe('the main file', () => {
     other.exec("UPDATE migrations SET hash = 'of another text'");
     other.close();
     writeFileSync(`${path}-wal`, '');
-    expect(() => open(path)).toThrow('holds another migration');
+    expect(() => openFile({ path })).toThrow('holds another migration');
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
   });
 
   it('puts no empty log in the place of one that was deleted while somebody writes it', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'only');
     const leaveLog = logAsFound(database.path);
     rmSync(`${database.path}-wal`);
@@ -207,8 +192,8 @@ describe('the main file', () => {
   });
 
   it('keeps its log when one of two stops', async () => {
-    const database = open();
-    const beside = open(database.path);
+    const database = openFile();
+    const beside = openFile({ path: database.path });
     await put(database, 'a');
     await database.close();
     expect(namesIn(beside.path)).toEqual([]);
@@ -218,7 +203,7 @@ describe('the main file', () => {
   });
 
   it('is closed only when all that was asked for is written', async () => {
-    const database = open();
+    const database = openFile();
     const writes = Array.from({ length: 1300 }, (_, at) => put(database, `${at}`));
     const closed = database.close();
     const results = await Promise.allSettled(writes);
@@ -231,8 +216,8 @@ describe('the main file', () => {
 
 describe('beside another process', () => {
   it('hears of its commits once, and not of its own', async () => {
-    const server = open();
-    const command = open(server.path);
+    const server = openFile();
+    const command = openFile({ path: server.path });
     expect(server.changedElsewhere()).toBe(false);
     await put(server, 'own');
     expect(server.changedElsewhere()).toBe(false);
@@ -244,7 +229,7 @@ describe('beside another process', () => {
   });
 
   it('hears nothing of what was rolled back, nor of a checkpoint', async () => {
-    const server = open();
+    const server = openFile();
     await put(server, 'own');
     const other = look(server.path);
     other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('x', ''); ROLLBACK`);
@@ -254,7 +239,7 @@ describe('beside another process', () => {
   });
 
   it('that keeps the file locked, a write waits and then says so, without having run', async () => {
-    const database = open();
+    const database = openFile();
     pragma(connectionOf(database), 'busy_timeout = 10');
     const other = look(database.path);
     other.exec('BEGIN IMMEDIATE');
@@ -274,7 +259,7 @@ describe('beside another process', () => {
   });
 
   it('reads while the other one writes', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     const other = look(database.path);
     other.exec(`BEGIN IMMEDIATE; INSERT INTO settings VALUES ('b', '')`);
@@ -285,7 +270,7 @@ describe('beside another process', () => {
   });
 
   it('sees one state of the database during a turn of the event loop, and its own writes at once', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     const other = look(database.path);
     const names = () =>
@@ -310,7 +295,7 @@ describe('beside another process', () => {
   });
 
   it('holds no snapshot during a checkpoint, or when another process looks for changes', async () => {
-    const database = open();
+    const database = openFile();
     await put(database, 'a');
     const read = () => database.orm.select().from(settings).all();
     read();
@@ -324,6 +309,6 @@ describe('beside another process', () => {
 });
 
 it('says how much room there is, for the folder of the file', () => {
-  const database = open();
+  const database = openFile();
   expect(database.freeBytes()).toBeGreaterThan(statSync(database.path).size);
 });

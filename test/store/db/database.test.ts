@@ -8,7 +8,6 @@ import { nextTurn } from '../../../src/lib/next-turn.ts';
 import {
   type Database,
   type DatabaseOptions,
-  openDatabase,
   openFailure,
   useFailure,
 } from '../../../src/store/db/database.ts';
@@ -22,9 +21,8 @@ import {
   look,
   pragma,
   type Sqlite,
-  tempFolder,
-  whenOver,
 } from '../../support/files.ts';
+import { openFile } from './open-file.ts';
 
 afterEach(cleanUp);
 
@@ -39,9 +37,8 @@ interface Opened {
 }
 
 function open(options: Partial<DatabaseOptions> = {}): Opened {
-  const path = `${tempFolder()}/paygate.db`;
-  const database = openDatabase({ path, create: true, ...options });
-  whenOver(() => database.close());
+  const database = openFile(options);
+  const { path } = database;
   const other = look(path, { readonly: true });
   const names = other.prepare('SELECT name FROM settings ORDER BY rowid').pluck();
   return {
