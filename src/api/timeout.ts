@@ -1,6 +1,7 @@
 // Limits how long a client waits for work that needs an Electrum server. The work goes on, so that
 // a repeated request finds its result, or finds it nearer.
 
+import { withDeadline } from '../lib/deadline.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { ApiOptions } from './api-parts.ts';
 
@@ -13,9 +14,5 @@ export const retryLaterError = (): PaygateError =>
   });
 
 /** @throws PaygateError unavailable when the work takes longer than the timeout */
-export function withTimeout<T>({ after }: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = after(timeoutMs, () => reject(retryLaterError()));
-    work.then(resolve, reject).finally(cancel);
-  });
-}
+export const withTimeout = <T>(options: Pick<ApiOptions, 'after'>, work: Promise<T>): Promise<T> =>
+  withDeadline(options, timeoutMs, work, () => Promise.reject(retryLaterError()));

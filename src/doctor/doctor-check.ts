@@ -1,6 +1,7 @@
 // What a check of the doctor is, and how checks run: all at once, each with a deadline. An error
 // fails only its own check. A check changes nothing.
 
+import { withDeadline } from '../lib/deadline.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 
@@ -37,20 +38,14 @@ export const runChecks = (
   checks: readonly Check[],
 ): Promise<NamedResult[]> =>
   Promise.all(
-    checks.map(async ({ name, run }) => ({ check: name, ...(await withDeadline(world, run)) })),
+    checks.map(async ({ name, run }) => ({ check: name, ...(await runCheck(world, run)) })),
   );
 
-async function withDeadline(world: Pick<World, 'after'>, run: Check['run']): Promise<CheckResult> {
+function runCheck(world: Pick<World, 'after'>, run: Check['run']): Promise<CheckResult> {
   const ending = new AbortController();
-  const late = Promise.withResolvers<CheckResult>();
-  const cancel = world.after(deadlineMs, () => {
-    late.resolve(fail(`the check was not done after ${deadlineMs / 1000} seconds`));
-    ending.abort(new Error('the check took too long'));
-  });
   const work = (async () => run(ending.signal))().catch((error) => fail(reasonOf(error)));
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    cancel();
-  }
+  return withDeadline(world, deadlineMs, work, () => {
+    ending.abort(new Error('the check took too long'));
+    return fail(`the check was not done after ${deadlineMs / 1000} seconds`);
+  });
 }

@@ -5,14 +5,15 @@ interface DeadlineTimer {
   after(delayMs: number, run: () => void): () => void;
 }
 
-/** Resolves with the end of the work, or after the timeout; the work itself goes on. */
-export function waitAtMost(
+/** Settles as the work does, or after the timeout as `late` says; the work itself goes on. */
+export function withDeadline<T>(
   timer: DeadlineTimer,
-  work: Promise<void>,
   timeoutMs: number,
-): Promise<void> {
+  work: Promise<T>,
+  late: () => T | Promise<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const cancel = timer.after(timeoutMs, resolve);
+    const cancel = timer.after(timeoutMs, () => resolve(late()));
     work.then(resolve, reject).finally(cancel);
   });
 }

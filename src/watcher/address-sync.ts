@@ -9,7 +9,7 @@ import { RequestTimeout } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
-import { waitAtMost } from '../lib/deadline.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Store } from '../store/open-store.ts';
@@ -135,7 +135,7 @@ export class AddressSync {
     if (by === session) announcements.shown(scripthash, status);
     if (check === 'changed' && status === address.statusHash) return { kind: 'unchanged' };
     const syncing = headerSync.underWay(by);
-    if (syncing !== undefined) await waitAtMost(world, syncing, maxHeadersMs);
+    if (syncing !== undefined) await withDeadline(world, maxHeadersMs, syncing, () => {});
     const tipChanges = this.#tipChanges;
     let unshown: Unshown | undefined;
     const parts = {

@@ -8,7 +8,7 @@ import { RequestError, RequestTimeout, ServerError } from '../electrum/requests.
 import type { Session } from '../electrum/session.ts';
 import { methods, type Status } from '../electrum/wire.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
-import { waitAtMost } from '../lib/deadline.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
@@ -274,7 +274,7 @@ export class WorkQueue {
     const { world, tasks, servers } = this.#parts;
     const refreshed = servers.refreshTip(liar);
     tasks.run(() => refreshed);
-    await waitAtMost(world, refreshed, maxHeadersMs);
+    await withDeadline(world, maxHeadersMs, refreshed, () => {});
   }
 
   #retryLater(scripthash: Scripthash): void {
