@@ -3,13 +3,12 @@
 
 import { proxyDownCode, proxyRefusedCode } from './retry.ts';
 
+/** Codes of getaddrinfo, and ENODATA from delivery/target-guard.ts. */
 export const dnsErrors: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name does not exist',
   ENODATA: 'the name has no address',
   EAI_AGAIN: 'the name server does not answer',
-  ETIMEOUT: 'the name server does not answer',
-  ESERVFAIL: 'the name server got no answer',
-  EREFUSED: 'the name server refuses to answer',
+  EAI_FAIL: 'the name server refuses to answer',
 };
 
 export const connectErrors: Readonly<Record<string, string>> = {

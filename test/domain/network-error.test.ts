@@ -9,6 +9,7 @@ import {
 test.each([
   ['ENOTFOUND', 'the name does not exist'],
   ['EAI_AGAIN', 'the name server does not answer'],
+  ['EAI_FAIL', 'the name server refuses to answer'],
   ['ECONNREFUSED', 'it refuses connections'],
   ['ECONNRESET', 'it closed the connection at once'],
   ['ETIMEDOUT', 'it does not answer'],
