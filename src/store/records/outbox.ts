@@ -32,13 +32,14 @@ import { type CallbackView, createCallbackView } from '../views/callback-view.ts
 import { type Attempts, createAttempts } from './attempts.ts';
 import { type Claims, createClaims } from './callback-claims.ts';
 import { prepareNewest } from './callback-conditions.ts';
+import { createResends, type Resends } from './callback-resends.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
   readonly paymentId: number;
   readonly storeId: number;
 }
 
-export interface Outbox extends CallbackView, CallbackCounts, Claims, Attempts {
+export interface Outbox extends CallbackView, CallbackCounts, Claims, Attempts, Resends {
   /** Adds a callback that is due now. It supersedes the pending one of the payment. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
   /** Suspends the pending or exhausted callback of a payment that was dropped. */
@@ -54,8 +55,10 @@ const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state
 
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepare(orm);
+  const view = createCallbackView(orm);
   return {
-    ...createCallbackView(orm),
+    ...view,
+    ...createResends(orm, view),
     ...createCallbackCounts(orm),
     ...createClaims(orm),
     ...createAttempts(orm),
