@@ -172,7 +172,7 @@ function withScanFault<T>(
     const fault = isScan && error instanceof PaygateError ? scanFault() : undefined;
     if (fault === undefined) throw error;
     const { code, message, retryAfterSeconds = 5 } = error as PaygateError;
-    throw new PaygateError(code, `${message}; the last try failed: ${fault}`, {
+    throw new PaygateError(code, `${message}; the last attempt failed: ${fault}`, {
       retryAfterSeconds,
     });
   }
@@ -274,7 +274,7 @@ function refuseGap({ store, refuseGap }: AddressRequestOptions, walletId: number
   throw new PaygateError(
     'conflict',
     `The last ${refuseGap} addresses of this wallet are unpaid, which is its gap limit: ` +
-      'use reset=1 for orders that were given up, or raise --refuse-gap and the gap limit of the wallet',
+      'use reset=1 for abandoned orders, or raise --refuse-gap and the gap limit of the wallet',
     { number: 1008 },
   );
 }

@@ -100,7 +100,7 @@ function requirePluginWindow(key: Key, now: number): void {
   if (isPluginOpen(key, now)) return;
   throw new PaygateError(
     'forbidden',
-    'Changing stores through the API is shut. Open "Connect a plugin" for this key, on the machine ' +
+    'Changing stores through the API is switched off. Open "Connect a plugin" for this key, on the machine ' +
       `of paygate: paygate plugin allow --minutes 15 --key ${key.id}`,
   );
 }

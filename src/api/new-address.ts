@@ -48,7 +48,7 @@ export function newAddress(options: ApiOptions): Operation {
   return operation({
     methods: ['GET', 'POST'],
     path: '/new_address',
-    summary: 'A fresh address, which nobody was ever given',
+    summary: 'A new address, never issued before',
     issues: true,
     limit: 'newAddress',
     query,

@@ -22,7 +22,7 @@ const error = z.object({
 });
 
 const refusals: Readonly<Record<string, string>> = {
-  400: 'What was asked cannot be',
+  400: 'Invalid request',
   401: 'Missing or invalid API key',
   403: 'The key may not do this',
   404: 'Not found',

@@ -16,7 +16,7 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
     open: true,
     methods: ['GET'],
     path: '/price',
-    summary: 'What a bitcoin costs; null for a currency, or a crypto, without a price',
+    summary: 'The price of one bitcoin; null for a currency, or a crypto, without a price',
     limit: 'price',
     query: z.object({
       currency: z.string().min(1).describe('ISO 4217, such as USD, or BTC'),

@@ -22,7 +22,7 @@ const unnamed =
   'This link names no payment: a part of it is missing, or was changed. Open it again where the shop shows it.';
 
 const tooMany =
-  'From where you are, too many payments were asked for that are not known here. Load this page again in a minute.';
+  'Too many unknown payments were requested from your network. Load this page again in a minute.';
 const texts: Partial<Record<ErrorCode, string>> = { not_found: unknown, limited: tooMany };
 
 /** Errors are pages, too, because customers follow the link. */

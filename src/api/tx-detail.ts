@@ -19,12 +19,12 @@ const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
 const maxParents = 300;
 
 const side = z.object({
-  address: z.string().nullable().describe('null for a script that no address stands for'),
+  address: z.string().nullable().describe('null for a script without an address'),
   value: satoshis,
 });
 
 const answer = z.object({
-  status: z.enum(statuses).describe('As far as all that it pays has come'),
+  status: z.enum(statuses).describe('The lowest state of its payments'),
   time: unixTime,
   size: z.int().describe('Bytes, with the witness'),
   fee: satoshis,
@@ -76,7 +76,7 @@ export const txDetail = (options: ApiOptions): Operation =>
  * nor those it spent, so that a repeated request would not help.
  */
 const forgotten = (): PaygateError =>
-  new PaygateError('not_found', 'This transaction is gone: nothing more is known of it');
+  new PaygateError('not_found', 'This transaction is gone: its details are unknown');
 
 /** A transaction with the outputs that it spends. */
 async function read({ store, reader }: ApiOptions, id: Txid) {

@@ -199,7 +199,7 @@ async function restoreIfMigrated({ db, unit }: ResolvedOptions, snapshot: string
   const { copy, previous, fault } = await rollBackDatabase(snapshot, db);
   if (copy === undefined) return '';
   if (fault === undefined) {
-    return `, on the database of before the update (the newer one is ${previous})`;
+    return `, on the database from before the update (the newer one is ${previous})`;
   }
   return (
     `; the database was not put back (${fault}): if the log calls it newer, ` +

@@ -297,7 +297,8 @@ export class CallbackDispatcher {
       ? this.#breaker.hostFailed(callbackUrl, world.monotonic())
       : this.#breaker.hostReached(callbackUrl, outcome === 'delivered', world.monotonic());
     const host = hostOf(callbackUrl);
-    if (change === 'down') world.log.warn('host cannot be reached, tried once a minute', { host });
+    if (change === 'down')
+      world.log.warn('host cannot be reached, retried once a minute', { host });
     if (change === 'up') world.log.info('host can be reached again', { host });
   }
 

@@ -152,15 +152,15 @@ export function resume(
 
 /** Why the mark file does not say how far the counters went; undefined where it does. */
 function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): string | undefined {
-  if (mark === undefined) return 'no mark stands beside it';
+  if (mark === undefined) return 'there is no mark file beside it';
   if (mark.distrust !== undefined) return mark.distrust;
   const unknown = counters.find((counter) => isUnknownTo(mark, counter));
   if (unknown !== undefined) {
-    return `its mark does not know how far wallet ${unknown.walletId} went`;
+    return `its mark file has no current counter of wallet ${unknown.walletId}`;
   }
   const isAnother = !mark.sameDatabase || olderThan(counters, mark.raises) !== undefined;
   return mark.ofCopy && isAnother
-    ? 'its mark is that of a copy, and this is another file'
+    ? 'its mark file belongs to a copy, and this is another file'
     : undefined;
 }
 
@@ -174,10 +174,10 @@ function isUnknownTo({ raises }: MarkReading, { wallet, nextIndex, used, scanned
 }
 
 function whyOlder(counters: readonly Counter[], mark: MarkReading): string | undefined {
-  if (!mark.sameDatabase) return 'the file beside its mark is not the one that issued';
+  if (!mark.sameDatabase) return 'its mark file was written for another file';
   const older = olderThan(counters, mark.raises);
   if (older === undefined) return undefined;
-  return `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
+  return `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark file is further`;
 }
 
 /** A counter below the start of its last raise in the mark file: the database lacks issues. */

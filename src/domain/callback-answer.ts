@@ -36,7 +36,7 @@ export const hasReachedReceiver = (verdict: AnswerVerdict | null | undefined): b
 
 /** What the verdict on a test callback means to a merchant. */
 export const verdictTexts: Readonly<Record<AnswerVerdict, string>> = {
-  accepted: 'the shop took it',
+  accepted: 'the shop accepted it',
   empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
   'web-page': "the shop's page answered, not the plugin: permalinks? is the plugin on?",
   'wrong-secret': 'wrong secret: compare the one in the Callback URL with the one of the plugin',
@@ -57,7 +57,7 @@ interface HttpAnswer {
  */
 export const refusedText = ({ httpStatus, body }: HttpAnswer): string | undefined =>
   httpStatus === 400 && body?.trim() === '-1'
-    ? 'WordPress answered, and no plugin took it: is the plugin on?'
+    ? 'WordPress answered, and no plugin handled it: is the plugin on?'
     : undefined;
 
 /** What to do about a doubt, as the start of a sentence. */

@@ -73,7 +73,7 @@ export function connectHeaders(view: ChainView, headers: readonly Header[]): Hea
 
   const branch = openBranch(view, parent);
   if (branch.forkHeight < (view.network.checkpoint?.height ?? 0)) {
-    return { kind: 'reject', reason: 'its chain parts from ours below the checkpoint' };
+    return { kind: 'reject', reason: 'its chain forks from ours below the checkpoint' };
   }
   for (const header of fresh) {
     const error = headerError(view.network, branch, header);

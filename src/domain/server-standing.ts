@@ -67,7 +67,7 @@ export function formatDoubtOfServer(doubt: Doubt): string {
     case 'unshown':
       return 'it does not show the headers of its newest block';
     case 'spent':
-      return `it was asked for so much that it is left alone for ${Math.ceil(doubt.waitMs / minuteMs)} minutes`;
+      return `its request limit is used up, so it is not used for ${Math.ceil(doubt.waitMs / minuteMs)} minutes`;
     case 'deep':
       return (
         `it follows a branch with more work than ours, which leaves ours ${doubt.depth} blocks back: ` +

@@ -132,7 +132,7 @@ export class Liveness {
     else if (this.#bulkOverdue >= maxBulkInFlight) {
       // Urgent requests go on, but bulk requests would wait for ever.
       this.#cancelStalled ??= world.after(stalledAfterMs, () =>
-        events.onStalled('the server leaves much unanswered'),
+        events.onStalled('the server leaves many requests unanswered'),
       );
     }
   }

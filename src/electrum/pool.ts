@@ -180,7 +180,7 @@ export class Pool {
         member.isBanStored = true;
       },
       (error: unknown) => {
-        world.log.warn('a ban could not be remembered', { server: label, reason: reasonOf(error) });
+        world.log.warn('a ban could not be stored', { server: label, reason: reasonOf(error) });
       },
     );
     session.close(reason);

@@ -145,7 +145,7 @@ const keysOf = ({ method, subject }: Subject): string[] =>
   subject === undefined ? [method] : [method, `${method} ${subject}`];
 
 export const closedReason = 'the server closed the connection';
-export const silentReason = 'the server is silent';
+export const silentReason = 'the server does not answer';
 
 export function socketFailure(error: Error): string {
   const code = errorCodeOf(error);

@@ -141,7 +141,9 @@ function serverFindings(status: WatcherStatus): Finding[] {
     if (!caughtUp) {
       const fact = 'catching up with the Electrum server';
       const hint =
-        catchUpFault === undefined ? '' : `; the last try failed: ${catchUpFault}${otherServer}`;
+        catchUpFault === undefined
+          ? ''
+          : `; the last attempt failed: ${catchUpFault}${otherServer}`;
       found.push({ code: 'catching-up', fact, hint });
     }
     found.push(...trustFindings(servers, server));
@@ -158,19 +160,22 @@ function serverFindings(status: WatcherStatus): Finding[] {
 /** Requests that a server refuses or does not answer. */
 function stuckFindings({ failures, refusedSubscriptions }: WatcherStatus): Finding[] {
   const found = failures.map(({ server, request, scripts, unshown, reason }): Finding => {
-    const named = unshown === 0 ? '' : `, of ${unshown} of them a transaction that is named`;
+    const named =
+      unshown === 0
+        ? ''
+        : ` (${unshown} of them have a transaction that no server shows or proves)`;
     return {
       code: 'addresses-stuck',
       subject: `${server} ${request}`,
       fact:
-        `${server}: ${scripts} address(es) could not be worked up${named}, and are tried again, at least every ten ` +
+        `${server}: ${scripts} address(es) could not be processed${named}; each is retried at least every ten ` +
         `minutes: ${reason}`,
       advice: requestAdvice(request),
     };
   });
   if (refusedSubscriptions === undefined) return found;
   const { server, scripts, reason } = refusedSubscriptions;
-  const fact = `${server}: ${scripts} address(es) could not be subscribed and are looked at by the minute: ${reason}`;
+  const fact = `${server}: ${scripts} address(es) could not be subscribed and are queried once a minute: ${reason}`;
   const subject = `${server} subscriptions`;
   return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
 }
@@ -186,8 +191,8 @@ const otherServer = '; repair it, or name another server with --electrum';
 function scanFindings({ catalog }: Store, { walletFault: scanFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
   if (scanning === 0) return [];
-  const fact = `${scanning} wallet(s) wait for a scan of the chain: no address yet`;
-  const hint = scanFault === undefined ? '' : `; the last try failed: ${scanFault}`;
+  const fact = `${scanning} wallet(s) wait for a scan of the chain and issue no address yet`;
+  const hint = scanFault === undefined ? '' : `; the last attempt failed: ${scanFault}`;
   return [{ code: 'wallet-scan', fact, hint }];
 }
 
@@ -201,13 +206,13 @@ function trustFindings(servers: readonly ServerStatus[], server: string): Findin
   const sound = servers.filter(({ state, doubt }) => state === 'live' && doubt === undefined);
   const doubt = servers.find(({ label }) => label === server)?.doubt;
   if (doubt !== undefined) {
-    const fact = `${server} is used for want of a better one, though ${doubt}: trust is reduced`;
+    const fact = `trust is reduced: ${server} is in use because no better server is connected, but ${doubt}`;
     return [{ code, fact }];
   }
   if (servers.length < 2 || sound.length > 1) return [];
   const others = servers.filter(({ label }) => label !== server);
   const hint = others.some(({ lastError }) => lastError) ? `; ${faults(others)}` : '';
-  const fact = 'only one Electrum server is in use: nobody checks what it leaves out';
+  const fact = 'only one Electrum server is in use: no second server detects what it omits';
   return [{ code, fact, hint }];
 }
 
@@ -259,16 +264,16 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       since: unclaimed.firstAt,
       fact:
         `${unclaimed.count} payment(s) of the last 30 days came to addresses that several stores may have ` +
-        'given out before this database was restored: no shop is told of them',
-      hint: '; find their orders by the address, in the shops or by the customers',
+        'issued before this database was restored: no shop receives a callback for them',
+      hint: '; find their orders by the address in each shop, or ask the customers',
     });
   }
   const { exhausted } = store.outbox.counts();
   if (exhausted > 0) {
-    const fact = `${countText(exhausted)} callback(s) were given up`;
+    const fact = `${countText(exhausted)} callback(s) failed and are no longer retried`;
     const since = store.outbox.exhaustedSince();
     const hint =
-      '; repair the shop, see it take a test callback, then send them again: ' +
+      '; repair the shop, verify it with a test callback, then resend them: ' +
       '`paygate callbacks resend-failed --store ID`';
     found.push({ code: 'exhausted-callbacks', since, fact, hint });
   }
@@ -293,7 +298,7 @@ const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
         `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} callback attempts ` +
         `since ${formatTime(since)} (${reason})`,
       hint:
-        '; repair the shop, see it take a test callback, then send again what waits: ' +
+        '; repair the shop, verify it with a test callback, then resend what waits: ' +
         `\`paygate callbacks resend-failed --store ${storeId}\``,
     }));
 
@@ -306,10 +311,10 @@ const unknownUrlFindings = ({ store: { catalog }, now }: FindingParts): Finding[
     subject: formatUnknownCallbackUrl(wish),
     since,
     fact:
-      `an address was asked for ${count} time(s) since ${formatTime(since)} with a Callback URL that ` +
+      `an address was requested ${count} time(s) since ${formatTime(since)} with a Callback URL that ` +
       `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${formatUnknownCallbackUrl(wish)}`,
     hint:
-      "; the shop got none. Set the store's Callback URL to the one that the shop shows, secret included: " +
+      "; the shop received none. Set the store's Callback URL to the one that the shop shows, secret included: " +
       `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
   }));
 };
@@ -324,7 +329,7 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
     fact:
       `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${formatDoubt(says)} ` +
       `(${answers} doubtful answer(s) since ${formatTime(since)}); such orders may stay unpaid`,
-    hint: `; ${doubtAdvice(says)}, then send them again: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
+    hint: `; ${doubtAdvice(says)}, then resend them: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
   }));
 
 /** Another program issues addresses of the same key, or a server claims so. */
@@ -334,15 +339,15 @@ const foreignFindings = ({ addressView }: Store, { soleReporters }: WatcherStatu
     const unconfirmed =
       claimed === 0
         ? ''
-        : ` (${claimed} of them by the word of ${server} alone, which no second server and no block confirms)`;
+        : ` (${claimed} of them are reported by ${server} alone; no second server and no block confirms them)`;
     return {
       code: 'foreign-use',
       subject: `wallet ${walletId}`,
-      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not given out yet${unconfirmed}`,
+      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not issued yet${unconfirmed}`,
       hint:
         '. Another program uses this key: give each its own account, or customers may pay to the same ' +
         `address. If no other program does, ${claimed === 0 ? 'servers lied' : `${server} lies`}: name other servers in ` +
-        '--electrum, then take back what is not proven with `paygate store recheck-used ID`',
+        '--electrum, then check these addresses again with `paygate store recheck-used ID`',
     };
   });
 

@@ -30,7 +30,7 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
       const fact =
         gaps.widest > walletGap
           ? `has ${gaps.widest - 1} unpaid addresses before a paid one`
-          : `has given out ${gaps.unpaid} addresses since the last paid one`;
+          : `has issued ${gaps.unpaid} addresses since the last paid one`;
       return [
         `wallet ${id} ${fact}, and wallets stop looking after ${walletGap}: set the gap limit of the ` +
           `merchant's wallet to ${needed}, and start serve with --wallet-gap ${needed}`,

@@ -88,7 +88,7 @@ export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
 export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
   hosts.map(
     ({ host, waiting }) =>
-      `${host} cannot be reached: ${countText(waiting)} callback(s) wait for it, and one a minute goes out to see`,
+      `${host} cannot be reached: ${countText(waiting)} callback(s) wait for it, and one attempt is made each minute`,
   );
 
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);

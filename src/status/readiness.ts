@@ -46,7 +46,7 @@ export function createReadiness({
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']
         : []),
-      ...(trouble === undefined ? [] : [`callbacks do not leave: ${trouble}`]),
+      ...(trouble === undefined ? [] : [`callbacks are not sent: ${trouble}`]),
       ...(unshown === undefined ? [] : [`payments are not reported to shops: ${unshown}`]),
     ];
     return { ready: reasons.length === 0, reasons };

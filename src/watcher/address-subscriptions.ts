@@ -196,7 +196,10 @@ export class AddressSubscriptions {
     this.#refusal = reason;
     const count = this.#refused.size;
     if (count > maxRefused && count > this.#subscribed.size) {
-      throw new PaygateError('unavailable', `it tells nothing of ${count} addresses: ${reason}`);
+      throw new PaygateError(
+        'unavailable',
+        `it refuses subscriptions to ${count} addresses: ${reason}`,
+      );
     }
     if (failures === 1) {
       const server = this.#session.server.label;

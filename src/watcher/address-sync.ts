@@ -213,7 +213,7 @@ export class AddressSync {
 
   #log({ reversed, foreignUse, claimedUse }: Applied, by: Session): void {
     const { log } = this.#parts.world;
-    for (const txid of reversed) log.warn('a payment was taken back by the chain', { txid });
+    for (const txid of reversed) log.warn('a payment was reversed by the chain', { txid });
     const message = 'an address was paid that was not issued yet';
     if (foreignUse !== undefined) log.warn(message, { ...foreignUse });
     if (claimedUse === undefined) return;

@@ -138,7 +138,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
         if (start === firstHeight) throw new ServerLie('its chain shares no block with ours');
         // Otherwise it could show known headers and make us step back for ever.
         if (lowest === firstHeight)
-          throw new ServerLie('its headers begin with ours and lead nowhere');
+          throw new ServerLie('its headers begin with ours, but the later ones do not connect');
         lowest = Math.max(firstHeight, from - back);
         start = lowest;
         back *= stepFactor;
@@ -223,7 +223,7 @@ function connect(
     const end = headers.at(-1);
     const last = 'added' in result ? result.added.at(-1) : end && store.headers.byHash(end.hash);
     if (last?.height !== startHeight + headers.length - 1)
-      throw new ServerLie('its headers are not where it says');
+      throw new ServerLie('its headers are not at the heights that were requested');
   }
   if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
   return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };

@@ -144,7 +144,7 @@ export class ChainReader {
   ): Promise<ScriptMovements[]> {
     const used: ScriptMovements[] = [];
     for (let start = 0, end = nextIndex; start < end + scanGap; ) {
-      if (start > maxIndex) throw tooMuch('This wallet has too many addresses to be looked at');
+      if (start > maxIndex) throw tooMuch('This wallet has too many addresses to be read');
       const atOnce = this.#isDerived(key, branch, start + maxReadAtOnce)
         ? maxReadAtOnce
         : maxDerivedAtOnce;
@@ -283,6 +283,6 @@ const comeBack = (why: string): PaygateError =>
 
 const noServer = (): PaygateError => comeBack('No Electrum server answers');
 const refused = ({ server }: Session, { request }: ServerError): PaygateError =>
-  comeBack(`The Electrum server ${server.label} refuses ${request ?? 'to tell of this'}`);
+  comeBack(`The Electrum server ${server.label} refuses ${request ?? 'this request'}`);
 
 const tooMuch = (message: string): PaygateError => new PaygateError('invalid', message);

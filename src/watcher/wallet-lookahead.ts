@@ -219,7 +219,7 @@ export class WalletMaintenance {
       await work();
     } catch (error) {
       this.#fault = reasonOf(error);
-      world.log.warn('wallets could not be tended', { reason: this.#fault });
+      world.log.warn('wallet maintenance failed', { reason: this.#fault });
       this.#cancelRetry ??= world.after(retryMs, () => this.now());
     }
   }

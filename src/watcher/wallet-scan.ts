@@ -50,7 +50,10 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
   const floor = parts.store.addresses.floor(id);
   if (nextIndex >= floor) return;
   const skipped = { walletId: id, from: nextIndex, to: floor };
-  parts.world.log.warn('a wallet is back that had issued, indexes are skipped', skipped);
+  parts.world.log.warn(
+    'a wallet that issued addresses before was added again, indexes are skipped',
+    skipped,
+  );
   await skipTo(parts, id, floor);
 }
 
@@ -167,7 +170,7 @@ const tooManyShown = ({ server }: Session, walletId: number) =>
   new PaygateError(
     'unavailable',
     `${server.label} alone names more than ${maxShown} used addresses of wallet ${walletId}, and no block proves ` +
-      'them: name a second server in --electrum, which must say the same',
+      'them: name a second server in --electrum, which must report the same',
   );
 
 /** Indexes checked at once. */
@@ -206,7 +209,7 @@ export async function recheckUsedIndexes(
     addresses.returnLeftOut(tx, walletId);
     endRecheck(tx, catalog, walletId);
   });
-  world.log.info('indexes that were marked as used are asked about again', { walletId, takenBack });
+  world.log.info('indexes that were marked as used were checked again', { walletId, takenBack });
 }
 
 /** Undefined where it is used indeed, or no server answers now. */

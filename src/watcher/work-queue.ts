@@ -240,7 +240,7 @@ export class WorkQueue {
   #failLater(session: Session, scripthash: Scripthash, error: unknown): void {
     const { world, servers } = this.#parts;
     const isKnown = error instanceof ServerError || error instanceof PaygateError;
-    world.log[isKnown ? 'warn' : 'error']('a history could not be worked up', {
+    world.log[isKnown ? 'warn' : 'error']('a history could not be processed', {
       scripthash,
       server: session.server.label,
       reason: reasonOf(error),

@@ -43,7 +43,7 @@ export function createPort80(
     errorResponse(
       context,
       403,
-      `Ask https://${domain}. A key that came here was readable on the way: replace it`,
+      `Ask https://${domain}. A key sent here was readable on the way: replace it`,
     ),
   );
   app.on(['GET', 'HEAD'], '*', redirect);

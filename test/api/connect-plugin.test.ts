@@ -407,7 +407,10 @@ test('without an open window, or without a valid key, nothing is stored', async 
   // The window is open for another key than that of the plugin.
   const other = await addKey(app, 1, 'payments');
   await app.ask('/api/v2/stores/1', { ...body, ...as(other) });
-  expect(await kept(app)).toMatchObject({ keyId: 2, reason: expect.stringContaining('is shut') });
+  expect(await kept(app)).toMatchObject({
+    keyId: 2,
+    reason: expect.stringContaining('is switched off'),
+  });
 });
 
 test('a flood of refused changes is stored and logged a few times a minute', async () => {

@@ -18,7 +18,7 @@ afterEach(closeApps);
 const minuteMs = 60_000;
 const gone =
   'paygate.db was deleted or moved away while paygate runs: no address is issued. Stop paygate, which saves ' +
-  'all that it knows in backups/latest.db, then put that in place, in the folder of the database, with ' +
+  'a complete copy as backups/latest.db, then put that in place, in the folder of the database, with ' +
   '`paygate restore backups/latest.db`';
 const latestOf = ({ path }: TestApp) => join(backupFolder(path), 'latest.db');
 const warnings = ({ running: app }: TestApp) => app.health().warnings;
@@ -128,7 +128,7 @@ test('a file that is put back where it was: all is well again', async () => {
   expect(checkFile(app.path).counts.addresses).toBe(2);
 });
 
-const goneLog = gone.replace('paygate.db was', 'paygate.db-wal, its log, was');
+const goneLog = gone.replace('paygate.db was', 'paygate.db-wal, its write-ahead log, was');
 
 test('its log that is deleted: told, no address, and no other process writes one of its own', async () => {
   const { app, address } = await openShop();
@@ -136,7 +136,7 @@ test('its log that is deleted: told, no address, and no other process writes one
   expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
   expect(warnings(app)).toEqual([goneLog]);
   expect(() => openDatabase({ path: app.path, create: false })).toThrow(
-    'its log was deleted while a running `paygate serve` writes it; stop that first',
+    'its write-ahead log was deleted while a running `paygate serve` writes it; stop that first',
   );
   expect(existsSync(`${app.path}-wal`)).toBe(false);
   app.pay(address, 25_000);

@@ -14,8 +14,7 @@ import { look, pragma, tempFolder } from '../support/files.ts';
 afterEach(closeApps);
 
 const quarterMs = 15 * 60_000;
-const fact =
-  'the database knows less than before: an older copy was put over it while paygate runs';
+const fact = 'the database has lost records: an older copy replaced it while paygate runs';
 
 /** Overwrites the file while its write-ahead log is empty, as after each hourly checkpoint. */
 async function putOver(path: string, copy: string): Promise<void> {

@@ -125,7 +125,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     await mine(app, 1);
     expect(app.statuses(address)).toEqual(['0', '1']);
     expect(await payments(app, address)).toMatchObject([{ state: 'dropped', height: null }]);
-    expect(logged(app)).toContain('a payment was taken back by the chain');
+    expect(logged(app)).toContain('a payment was reversed by the chain');
   });
 
   test('P-59 where the store wants to hear it, that is told as -1, and its return as 0', async () => {

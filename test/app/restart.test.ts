@@ -110,7 +110,9 @@ test('P-105 such a payment that several stores of a wallet may wait for is said 
   await app.start();
   await untilReady(app);
   const unclaimed = () =>
-    app.running.health().warnings.filter((each) => each.includes('no shop is told of them'));
+    app.running
+      .health()
+      .warnings.filter((each) => each.includes('no shop receives a callback for them'));
   expect(unclaimed()).toEqual([]);
   app.pay(lost, 3_000);
   await app.settle();
@@ -194,7 +196,7 @@ test('nor does it call a store that was added in place of its own before the cha
   await app.world.advance(60_000);
   await untilReady(app);
   expect(app.callbacks()).toEqual([]);
-  expect(app.running.health().warnings.join()).toContain('no shop is told of them');
+  expect(app.running.health().warnings.join()).toContain('no shop receives a callback for them');
 });
 
 test('a plain restart skips nothing and warns of nothing', async () => {

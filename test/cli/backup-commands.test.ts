@@ -99,12 +99,12 @@ it('a backup to where this user may not look ends with a sentence', async () => 
   const refused = await runCli(['backup', long, '--db', store.path]);
   expect(refused).toMatchObject({
     code: 1,
-    stderr: `paygate: ${long}: cannot be looked at (ENAMETOOLONG); name another one\n`,
+    stderr: `paygate: ${long}: cannot be read (ENAMETOOLONG); name another one\n`,
   });
   chmodSync(folder, 0o700);
   const shut = join(folder, 'copy.db');
   expect(() => asOrdinaryUser(() => refuseExisting(shut))).toThrow(
-    `${shut}: is in a folder that this user may not look into (EACCES)`,
+    `${shut}: is in a folder that this user may not read (EACCES)`,
   );
 });
 
@@ -115,7 +115,7 @@ it('a backup is not written where the log of another file lies, which would be p
   const refused = await runCli(['backup', file, '--db', app.path]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toBe(
-    `paygate: ${file}: ${file}-wal lies there, and would be played into it; name a new file\n`,
+    `paygate: ${file}: ${file}-wal exists, and SQLite would apply it to the new file; name a new file\n`,
   );
   expect(existsSync(file)).toBe(false);
 });

@@ -249,7 +249,7 @@ describe('callbacks test', () => {
     ['', 'empty', 'empty: did the URL lose its secret?'],
     ['<!DOCTYPE html><title>Home</title>', 'web-page', 'not the plugin: permalinks?'],
     ['Module Not Activated', 'refused', 'the shop refused it'],
-    ['OK', 'accepted', 'the shop took it'],
+    ['OK', 'accepted', 'the shop accepted it'],
   ])('P-66 knows what the families answer: %j is %s', async (body, verdict, words) => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body }) });

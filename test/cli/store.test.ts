@@ -152,7 +152,7 @@ describe('a store', () => {
     const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
     const again = await store('wallet', '1', ...wallet, '--start-index', '0');
     const goesOn =
-      'paygate: this key is wallet 1 already, which goes on at index 0; leave --start-index out\n';
+      'paygate: this key is wallet 1 already, which continues at index 0; leave --start-index out\n';
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: goesOn });
     await store('remove', '1');
     const late = await store('wallet', '1', ...wallet);

@@ -208,7 +208,7 @@ it('goes back with the database where the new one made it unreadable for the old
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'spoils'));
   expect(code).toBe(1);
-  expect(stderr).toContain('0.1.0 runs again, on the database of before the update');
+  expect(stderr).toContain('0.1.0 runs again, on the database from before the update');
   const backups = readdirSync(join(dirname(db), 'backups')).sort();
   expect(backups).toEqual([expect.stringMatching(/^before-0\.1\.0-.*\.db$/), expect.any(String)]);
   expect(await answering()).toBe('0.1.0');
@@ -221,7 +221,7 @@ it('goes back to what the new one has kept of the database, where that is newer 
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'keeps'));
   expect(code).toBe(1);
-  expect(stderr).toContain('0.1.0 runs again, on the database of before the update');
+  expect(stderr).toContain('0.1.0 runs again, on the database from before the update');
   expect(await answering()).toBe('0.1.0');
   const sqlite = look(db, { readonly: true });
   expect(sqlite.prepare("SELECT value FROM settings WHERE name = 'late'").pluck().get()).toBe(
@@ -300,7 +300,7 @@ it('is refused where the log of the database was deleted while it is served', as
   for (const end of ['-wal', '-shm']) rmSync(`${db}${end}`);
   const { code, stderr } = await update(bring('0.2.0'));
   await database.close();
-  expect([code, stderr]).toEqual([1, expect.stringContaining('its log was deleted')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('its write-ahead log was deleted')]);
   expect(existsSync(`${binary}.previous`)).toBe(false);
 });
 

@@ -95,7 +95,7 @@ test('a wide gap: its start survives reloads and a restart, and it ends when a p
   const issued: string[] = [];
   while (issued.length < 15) issued.push(await app.newAddress());
   const first = await alarm(visitor, 'wallet-gap');
-  expect(first?.text).toContain('has given out 15 addresses since the last paid one');
+  expect(first?.text).toContain('has issued 15 addresses since the last paid one');
   expect(first?.since).toBe(iso(app.world.now()));
   await expectLinked(visitor, first, '/addresses');
   await app.world.advance(7 * minuteMs);
@@ -180,9 +180,9 @@ test('payments to the next indexes: another program uses the key', async () => {
   app.pay(address, 5_000);
   await app.settle();
   const banner = await alarm(visitor, 'foreign-use');
-  expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not given out');
+  expect(banner?.text).toContain('1 payment(s) came to addresses that paygate had not issued');
   const [server = ''] = app.labels;
-  expect(banner?.text).toContain(`1 of them by the word of ${server} alone`);
+  expect(banner?.text).toContain(`1 of them are reported by ${server} alone`);
   expect(banner?.text).toContain('Another program uses this key');
   await expectLinked(visitor, banner, '/stores');
   const warnings = () => app.running.health().warnings.join();
@@ -190,7 +190,7 @@ test('payments to the next indexes: another program uses the key', async () => {
   expect(warnings()).toContain('`paygate store recheck-used ID`');
   app.chain.mine();
   await app.settle();
-  expect(warnings()).not.toContain('by the word of');
+  expect(warnings()).not.toContain('are reported by');
 });
 
 test('a callback that failed for good: since that moment', async () => {
@@ -205,11 +205,11 @@ test('a callback that failed for good: since that moment', async () => {
     ),
   );
   const banner = await alarm(visitor, 'exhausted-callbacks');
-  expect(banner?.text).toContain('1 callback(s) were given up');
+  expect(banner?.text).toContain('1 callback(s) failed and are no longer retried');
   expect(banner?.since).toBe(iso(settledAt));
   await expectLinked(visitor, banner, '/callbacks?state=exhausted');
   expect(app.running.health().warnings).toEqual([
-    '1 callback(s) were given up; repair the shop, see it take a test callback, then send them again: ' +
+    '1 callback(s) failed and are no longer retried; repair the shop, verify it with a test callback, then resend them: ' +
       '`paygate callbacks resend-failed --store ID`',
   ]);
 });
@@ -228,7 +228,7 @@ test('failed callbacks of a store whose callbacks were stopped are no alarm', as
   await visitor.submit('/dashboard/stores/1/remove', 'remove', { 'stop-callbacks': 'on' });
   await app.settle();
   expect(app.running.health().callbacks).toEqual({ owed: 0, exhausted: 0 });
-  expect(app.running.health().warnings.join()).not.toContain('given up');
+  expect(app.running.health().warnings.join()).not.toContain('no longer retried');
 });
 
 describe('a shop that responds and accepts no callback', () => {

@@ -423,7 +423,7 @@ describe('callbacks', () => {
       `${home}/callbacks`,
       `token=${visitor.formToken}&do=resend&id=2&id=1`,
     );
-    expect([seen.status, seen.text]).toEqual([409, expect.stringContaining('overtaken')]);
+    expect([seen.status, seen.text]).toEqual([409, expect.stringContaining('superseded')]);
     await app.settle();
     expect(app.receiver.requests).toHaveLength(sent);
   });
@@ -540,7 +540,7 @@ describe('addresses', () => {
       'the last 15 addresses are unpaid. Your own wallet may not show the next payment: set its gap limit to 40',
     );
     expect((await visitor.get(home)).text).toContain(
-      'has given out 15 addresses since the last paid one',
+      'has issued 15 addresses since the last paid one',
     );
   });
 });

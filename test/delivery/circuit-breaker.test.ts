@@ -153,7 +153,7 @@ describe('a host that cannot be reached', () => {
     expect(new Set(states())).toEqual(new Set(['owed']));
     const warned = world.logs.filter(({ level }) => level === 'warn');
     expect(warned.filter(({ message }) => message !== 'callback attempted')).toMatchObject([
-      { message: 'host cannot be reached, tried once a minute' },
+      { message: 'host cannot be reached, retried once a minute' },
     ]);
   });
 

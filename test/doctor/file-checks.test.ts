@@ -98,7 +98,7 @@ describe('the file', () => {
     rmSync(markPath(store.path));
     expect((await findings(store)).mark).toMatchObject({
       state: 'fail',
-      text: expect.stringContaining('no mark stands beside it'),
+      text: expect.stringContaining('there is no mark file beside it'),
     });
   });
 

@@ -32,7 +32,7 @@ const own = (...raises: Raise[]): MarkReading => ({ sameDatabase: true, raises }
 const otherFile = (...raises: Raise[]): MarkReading => ({ sameDatabase: false, raises });
 const ofCopy = (reading: MarkReading): MarkReading => ({ ...reading, ofCopy: true });
 const distrusted = (...raises: Raise[]): MarkReading => ({
-  distrust: 'its mark was made on another machine',
+  distrust: 'its mark file was made on another machine',
   sameDatabase: false,
   raises,
 });
@@ -223,8 +223,8 @@ describe('where a counter goes on', () => {
     const reasons = [
       [resume([at(7)], undefined), /no mark/],
       [resume([at(5)], own(raise(6, 9))), /wallet 1 stands at index 5/],
-      [resume([at(7)], otherFile(raise(6, 7))), /not the one that issued/],
-      [resume([at(7)], otherFile()), /does not know how far wallet 1 went/],
+      [resume([at(7)], otherFile(raise(6, 7))), /written for another file/],
+      [resume([at(7)], otherFile()), /no current counter of wallet 1/],
       [resume([at(7)], distrusted()), /another machine/],
     ] as const;
     for (const [resumption, text] of reasons) {

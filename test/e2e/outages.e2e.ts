@@ -63,7 +63,7 @@ test('without an Electrum server at its start it issues, says so, and catches up
       status: 'degraded',
       warnings: [
         expect.stringMatching(/^no Electrum server is connected: tcp:.*it refuses connections/),
-        '1 wallet(s) wait for a scan of the chain: no address yet',
+        '1 wallet(s) wait for a scan of the chain and issue no address yet',
       ],
       electrum: { server: null, caught_up: false },
     });

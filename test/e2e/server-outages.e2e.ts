@@ -16,7 +16,7 @@ const pausedMs = 60_000;
 const slackMs = 3_000;
 /** With the server that is missing, and why. */
 const onlyOne =
-  /^only one Electrum server is in use: nobody checks what it leaves out(; tcp:\S+ .+)?$/;
+  /^only one Electrum server is in use: no second server detects what it omits(; tcp:\S+ .+)?$/;
 
 test('either server hangs for a minute, and is noticed within 45 s', { timeout: 300_000 }, async ({
   stage,

@@ -28,7 +28,7 @@ describe('a server that stops answering is found within 45 seconds', () => {
     expect(session.closed).toBe(false);
     expect(peer.asked('server.ping')).toHaveLength(1);
     await world.advance(1_000);
-    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server does not answer/)]);
   });
 
   it.each(dribbles)('and sends %s, while one request is pending', async (_, dribble) => {
@@ -39,7 +39,7 @@ describe('a server that stops answering is found within 45 seconds', () => {
       dribble(peer);
       await world.advance(1_000);
     }
-    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server is silent/)]);
+    expect(events.at(-1)).toEqual(['close', expect.stringMatching(/^the server does not answer/)]);
     expect(await pending).toContain('in time');
   });
 

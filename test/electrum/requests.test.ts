@@ -221,9 +221,9 @@ describe('requests', () => {
     expect(events).toEqual([]);
     await world.advance(60_000);
     expect(events).toEqual([
-      ['close', 'the server leaves much unanswered at blockchain.scripthash.get_history'],
+      ['close', 'the server leaves many requests unanswered at blockchain.scripthash.get_history'],
     ]);
-    expect((await Promise.all(answers))[4]).toContain('much unanswered');
+    expect((await Promise.all(answers))[4]).toContain('many requests unanswered');
   });
 
   it('beyond what may wait are refused, until that has gone out', async () => {

@@ -149,7 +149,7 @@ describe('the session ends with a reason on', () => {
     await world.advance(14_999);
     expect(events).toEqual([]);
     await world.advance(1);
-    expect(events).toEqual([['close', 'the server is silent']]);
+    expect(events).toEqual([['close', 'the server does not answer']]);
   });
 
   it('nothing of the kind while pings are answered', async () => {

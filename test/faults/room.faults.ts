@@ -111,7 +111,7 @@ it.skipIf(cannot)(
     fill(disk);
     chain.pay([{ address: second, valueSat: 6_000 }]);
     await eventually('trouble', async () =>
-      /could not be worked up|cannot be written/.test((await paygate.health()).warnings.join()),
+      /could not be processed|cannot be written/.test((await paygate.health()).warnings.join()),
     );
     expect(await paygate.newAddress()).toMatchObject({ status: 503 });
     expect(receiver.requests).toHaveLength(1);

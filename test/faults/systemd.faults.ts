@@ -198,7 +198,7 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     const { status, stderr } = update(third, '--wait', '12s');
     expect(status).toBe(1);
     expect(stderr).toContain('9.9.9 did not come up');
-    expect(stderr).toContain(`${newer} runs again, on the database of before the update`);
+    expect(stderr).toContain(`${newer} runs again, on the database from before the update`);
     await untilReady();
     expect(await answer('/healthz')).toMatchObject({ version: newer });
     await issue();

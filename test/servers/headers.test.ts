@@ -57,8 +57,12 @@ function oneHeader({ chain }: Lying, { id, result }: Message, height: number): M
 
 // The first block of all is one that we know.
 test.each([
-  { where: 'round and round', at: (start: number) => (start === 0 ? 0 : -1), says: 'lead nowhere' },
-  { where: 'on and on', at: () => 0, says: 'not where it says' },
+  {
+    where: 'round and round',
+    at: (start: number) => (start === 0 ? 0 : -1),
+    says: 'the later ones do not connect',
+  },
+  { where: 'on and on', at: () => 0, says: 'not at the heights' },
 ])('P-152 headers that lead $where are a lie, and hold up no payment', async ({ at, says }) => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;

@@ -73,7 +73,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     expect(askedOf(app.server, 4)).toBeGreaterThan(1);
     const { status, body } = await newAddress(app);
     expect(status).toBe(503);
-    expect(body.message).toContain(`the last try failed: ${app.labels[0]}: the server`);
+    expect(body.message).toContain(`the last attempt failed: ${app.labels[0]}: the server`);
     expect(body.message).toContain(getHistory);
     expect(app.running.health().warnings.join('\n')).toMatch(/wait for a scan.*get_history/);
     end();

@@ -124,7 +124,7 @@ describe('P-162 a server that lags', () => {
     const { electrum, warnings, status } = app.running.health();
     expect(electrum.server).toBe(app.labels[0]);
     expect([status, ...warnings].join()).toContain(
-      'though it is 3 blocks behind: trust is reduced',
+      'because no better server is connected, but it is 3 blocks behind',
     );
     const address = await app.newAddress();
     app.pay(address, 5_000);
@@ -433,7 +433,7 @@ test('P-166 a node that is dead behind its server is told of', async () => {
   await app.world.turn();
   await app.world.advance(15_000);
   expect(app.running.health().warnings.join('\n')).toContain(
-    '1 address(es) could not be worked up',
+    '1 address(es) could not be processed',
   );
   alive();
   await app.world.advance(2 * minuteMs);

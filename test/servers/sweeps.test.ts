@@ -56,7 +56,7 @@ test('a server that refuses every address is left before all of them are asked a
   servers[0]?.inject({ kind: 'error', code: 1, message: 'busy', when: (name) => name === method });
   watcher.start();
   const isLeft = () =>
-    world.logs.some(({ fields }) => String(fields.reason).includes('it tells nothing'));
+    world.logs.some(({ fields }) => String(fields.reason).includes('it refuses subscriptions to'));
   await world.until(isLeft, 'the server to be left');
   await watcher.idle();
   expect(asked(servers[0]).length).toBeGreaterThan(100);

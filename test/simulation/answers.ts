@@ -123,9 +123,9 @@ async function wrongHealth(
       /fell out of the chain after/,
       all.some(({ depth, txid }) => depth === 0 && run.deepest.has(txid)),
     ],
-    [/no shop is told of them/, all.some(({ forgotten }) => forgotten)],
+    [/no shop receives a callback for them/, all.some(({ forgotten }) => forgotten)],
     // What a liar made up of an address that nobody was given is never taken back.
-    [/addresses that paygate had not given out yet/, has('squat') || run.liars.size > 0],
+    [/addresses that paygate had not issued yet/, has('squat') || run.liars.size > 0],
     [/lied and is banned until/, run.liars.size > 0],
     [/the clock of this machine is wrong/, isClockWrong(run)],
     // A shop that was removed goes on asking.

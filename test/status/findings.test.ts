@@ -35,7 +35,7 @@ test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until on
   issued.push(await app.newAddress());
   expect(app.running.health().status).toBe('degraded');
   expect(warnings(app)).toEqual([
-    "wallet 1 has given out 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
+    "wallet 1 has issued 15 addresses since the last paid one, and wallets stop looking after 20: set the gap limit of the merchant's wallet to 40, and start serve with --wallet-gap 40",
   ]);
   // It warns, and goes on issuing.
   issued.push(...(await issue(app, 6)));
@@ -116,7 +116,7 @@ test('a shop that cannot be reached is named by its host, with what waits, until
   }
   const [warning = ''] = warnings(app);
   expect(warning).toBe(
-    `${host} cannot be reached: 6 callback(s) wait for it, and one a minute goes out to see`,
+    `${host} cannot be reached: 6 callback(s) wait for it, and one attempt is made each minute`,
   );
   await app.withStore(({ catalog, database }) =>
     database.write((tx) =>

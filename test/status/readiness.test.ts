@@ -45,7 +45,7 @@ test('not while none of the shops that wait for a callback can be reached', asyn
     await app.settle();
   }
   const reasons = [
-    'callbacks do not leave: none of the shops with pending callbacks can be reached',
+    'callbacks are not sent: none of the shops with pending callbacks can be reached',
   ];
   expect(await readiness(app)).toEqual({ status: 503, ready: false, reasons });
 
@@ -100,7 +100,7 @@ test('not on a full disk, nor while the queue fails', () => {
     reasons: [
       'no address is issued: the disk is almost full',
       'no address is issued: the database cannot be written: its disk is mounted read-only (EROFS)',
-      'callbacks do not leave: the queue fails',
+      'callbacks are not sent: the queue fails',
     ],
   });
 });

@@ -203,7 +203,7 @@ describe('the log of a file that is served', () => {
     const { path, server, place } = await served();
     rmSync(`${path}-shm`);
     await expect(openTestStore({ path })).rejects.toThrow(
-      `${path}: the index of its log was deleted while a running \`paygate serve\` writes it`,
+      `${path}: the index of its write-ahead log was deleted while a running \`paygate serve\` writes it`,
     );
     expect(checkFile(path).ok).toBe(true);
     expect(existsSync(`${path}-shm`)).toBe(false);
@@ -216,7 +216,7 @@ describe('the log of a file that is served', () => {
   it.each([[['-wal']], [['-wal', '-shm']]])('is not begun anew where %s is gone', async (ends) => {
     const { path, server, place } = await served();
     for (const end of ends) rmSync(`${path}${end}`);
-    const refusal = `${path}: its log was deleted while a running \`paygate serve\` writes it`;
+    const refusal = `${path}: its write-ahead log was deleted while a running \`paygate serve\` writes it`;
     await expect(openTestStore({ path })).rejects.toThrow(refusal);
     expect(() => checkFile(path)).toThrow(refusal);
     expect(existsSync(`${path}-wal`)).toBe(false);

@@ -152,7 +152,7 @@ export function refuseExisting(target: string): void {
   if (taken === undefined) return;
   const what =
     taken !== target
-      ? `${taken} lies there, and would be played into it`
+      ? `${taken} exists, and SQLite would apply it to the new file`
       : there?.isDirectory()
         ? 'is a folder'
         : 'exists already';

@@ -117,7 +117,7 @@ function damageOf(path: string, fault: string): string {
   const restore = restoreLine(quoteForShell(join(folder, latestName)), basename(path));
   return (
     `the last snapshot that was checked is DAMAGED (${fault}), and so may the database be: ${join(folder, latestName)} and those ` +
-    `of days stay as they are, newer copies go to ${join(folder, damagedName)}. Stop paygate, then put the newest that is whole ` +
-    `in place, in the folder of the database, with \`${restore}\`, or one of a day where that is refused`
+    `of days stay as they are, newer copies go to ${join(folder, damagedName)}. Stop paygate, then put the newest intact copy ` +
+    `in place, in the folder of the database, with \`${restore}\`, or a daily copy if that is refused`
   );
 }

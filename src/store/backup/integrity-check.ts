@@ -122,7 +122,7 @@ function privateFolder(path: string): string {
   const places = prefixes.map(dirname).join(' nor ');
   throw new NoSpace(
     'unavailable',
-    `${path}: a copy of it is looked at, and neither ${places} has room for that and takes a file`,
+    `${path}: the check needs a temporary copy, and neither ${places} has room for it and can be written`,
   );
 }
 
@@ -203,7 +203,7 @@ function pageFaults(sqlite: Sqlite, depth: Depth): string[] {
 function contentFaults(sqlite: Sqlite): string[] {
   const loose = sqlite.pragma('foreign_key_check') as { table: string; rowid: number }[];
   return [
-    ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to none`),
+    ...loose.map(({ table, rowid }) => `row ${rowid} of ${table} refers to a missing row`),
     ...schemaFaults(sqlite),
   ];
 }

@@ -170,7 +170,7 @@ export function declareMoved(moved: Declared): void {
       const fact =
         older === undefined
           ? 'addresses were issued since'
-          : `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark is further`;
+          : `wallet ${older.walletId} stands at index ${older.nextIndex}, its mark file is further`;
       throw new PaygateError(
         'conflict',
         `${moved.path}: ${fact}: this is an older copy; leave --moved out, and serve skips what was issued since`,

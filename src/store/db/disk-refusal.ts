@@ -80,11 +80,9 @@ const reasonFor = (code: string): string =>
 export class LostSync extends PaygateError {
   constructor(cause: unknown) {
     const reason = `the disk lost what was written (${reasonOf(cause)})`;
-    super(
-      'unavailable',
-      `${reason}; it may be in the database all the same: look before you repeat it`,
-      { cause },
-    );
+    super('unavailable', `${reason}; it may still be in the database: check before you repeat it`, {
+      cause,
+    });
     this.name = 'LostSync';
   }
 }

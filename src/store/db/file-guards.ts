@@ -214,9 +214,7 @@ export function unwritableAt(path: string): string[] {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') return [];
       const help =
-        code === 'EROFS'
-          ? 'its disk is mounted read-only'
-          : 'be the user whose it is, and chmod u+w it';
+        code === 'EROFS' ? 'its disk is mounted read-only' : 'as its owner, run chmod u+w';
       return [`${path}${end}: cannot be opened for writing; ${help}`];
     }
   });
@@ -239,10 +237,10 @@ export function refuseLostLog(given: string): void {
     // it open only for a moment.
     if (missing() === undefined || !isOpenElsewhere(path)) return;
   }
-  const lost = missing() === '-shm' ? 'the index of its log' : 'its log';
+  const lost = missing() === '-shm' ? 'the index of its write-ahead log' : 'its write-ahead log';
   throw new PaygateError(
     'conflict',
-    `${path}: ${lost} was deleted while a running \`paygate serve\` writes it; stop that first, which saves all that it knows`,
+    `${path}: ${lost} was deleted while a running \`paygate serve\` writes it; stop that first: it saves its data when it stops`,
   );
 }
 

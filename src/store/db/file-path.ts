@@ -66,8 +66,8 @@ export function found(path: string, look: typeof lstatSync | typeof statSync): S
     const { code } = error as NodeJS.ErrnoException;
     const fault =
       code === 'EACCES'
-        ? 'is in a folder that this user may not look into (EACCES); be the user whose it is'
-        : `cannot be looked at (${code ?? reasonOf(error)}); name another one`;
+        ? 'is in a folder that this user may not read (EACCES); run this as its owner'
+        : `cannot be read (${code ?? reasonOf(error)}); name another one`;
     throw new PaygateError('unavailable', `${path}: ${fault}`);
   }
 }
@@ -80,14 +80,14 @@ export function refuseTwoNames(path: string): void {
   if (statSync(path).nlink > 1) {
     throw new PaygateError(
       'unavailable',
-      `${path}: has another name (a hard link), under which its log would be missing; remove that name, or copy the file`,
+      `${path}: has another name (a hard link), under which its write-ahead log would be missing; remove that name, or copy the file`,
     );
   }
   const mounts = existsSync(mountTable) ? mountPoints(readFileSync(mountTable, 'utf8')) : [];
   if (mounts.includes(realpathSync(path))) {
     throw new PaygateError(
       'unavailable',
-      `${path}: is mounted here without the files beside it, its log among them; mount the folder that it lies in`,
+      `${path}: is mounted without the files beside it, such as its write-ahead log; mount its folder instead`,
     );
   }
 }

@@ -55,7 +55,7 @@ export function createIssuingGuard(database: Database, isSetBack: () => boolean)
       const lost = displaced();
       if (lost !== undefined) {
         return [
-          `${lost}: no address is issued. Stop paygate, which saves all that it knows in ${latest}, then put that ${inPlace}`,
+          `${lost}: no address is issued. Stop paygate, which saves a complete copy as ${latest}, then put that ${inPlace}`,
         ];
       }
       const older = overwritten();
@@ -83,11 +83,11 @@ function displacementOf(database: Database): string | undefined {
 const faults = {
   empty: (name: string) => `${name} was deleted or moved away`,
   taken: (name: string) => `another file was put in the place of ${name}`,
-  logless: (name: string) => `${name}-wal, its log, was deleted or moved away`,
+  logless: (name: string) => `${name}-wal, its write-ahead log, was deleted or moved away`,
 };
 
 const overwrittenFact =
-  'the database knows less than before: an older copy was put over it while paygate runs';
+  'the database has lost records: an older copy replaced it while paygate runs';
 
 const refusal = (text: string): PaygateError =>
   new PaygateError('unavailable', text, { retryAfterSeconds: 60 });

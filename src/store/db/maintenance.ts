@@ -73,7 +73,7 @@ export function startMaintenance({
       // The guard caches its answer for a turn, and the stop may come in the turn of the deletion.
       if (database.place() === 'ours') return;
       await snapshots.last(world.now()).catch((error: unknown) => {
-        world.log.error('what the deleted file held could not be saved', {
+        world.log.error('the content of the deleted file could not be saved', {
           reason: reasonOf(error),
         });
       });

@@ -30,7 +30,7 @@ export function raisesTo(floorOf: (wallet: string) => number) {
     if (wasSetBack || from < (reached.get(name) ?? 0)) {
       throw new PaygateError(
         'unavailable',
-        'The database knows less than before: /healthz says what to do',
+        'An older copy replaced the database: /healthz says what to do',
         { retryAfterSeconds: 60 },
       );
     }

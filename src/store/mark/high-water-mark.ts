@@ -210,7 +210,7 @@ function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
   const { position, identity } = found;
   const missing = Math.max(0, (place.beside ?? 0) - (position ?? Infinity));
   const distrust = distrustOf(identity, own, place);
-  const doubt = distrust ?? (missing > 0 ? 'its mark was set back' : undefined);
+  const doubt = distrust ?? (missing > 0 ? 'its mark file was set back' : undefined);
   return {
     ...(doubt !== undefined && { distrust: doubt }),
     ...(missing > 0 && { missing }),
@@ -225,17 +225,17 @@ function distrustOf(
   own: Own,
   { path, beside }: Place,
 ): string | undefined {
-  if (marked === undefined) return 'its mark cannot be read';
+  if (marked === undefined) return 'its mark file cannot be read';
   if (marked.setBack) return 'this machine was set back to a snapshot';
-  if (marked.instance !== own.instance) return 'its mark is of another database';
-  if (marked.machine !== own.machine) return 'its mark was made on another machine';
+  if (marked.instance !== own.instance) return 'its mark file is of another database';
+  if (marked.machine !== own.machine) return 'its mark file was made on another machine';
   if ((marked.fileSystem ?? own.fileSystem) !== own.fileSystem) {
-    return 'its mark was made on another kind of file system';
+    return 'its mark file was made on another kind of file system';
   }
   const isOwn = isSameFile(path, { inode: marked.markInode, born: marked.markBorn });
   // An older version wrote no position.
   const hasPosition = marked.positionInode === undefined || beside !== undefined;
-  return isOwn && hasPosition ? undefined : 'its mark is a copy as well';
+  return isOwn && hasPosition ? undefined : 'its mark file is a copy as well';
 }
 
 const positionFileOf = (marked: Identity | undefined): FileIdentity | undefined =>

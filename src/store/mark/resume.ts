@@ -126,7 +126,7 @@ function warningOf({ reason, skips, lost }: Extract<Resumption, { kind: 'copy' }
   const missing =
     lost.length === 0
       ? ''
-      : `; ${lost.length} wallet(s) that were added later are not in it, and what is paid to them ` +
-        'is not seen: add their stores again';
+      : `; ${lost.length} wallet(s) that were added later are not in it, and payments to them ` +
+        'are not seen: add their stores again';
   return `this database is a copy (${reason}): ${skipped}${missing}`;
 }

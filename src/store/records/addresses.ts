@@ -139,9 +139,9 @@ export function createAddresses(
 
   const issueEach: Addresses['issueEach'] = (tx, now, walletId, storeIds, isPending) => {
     const wallet = catalog.wallet(walletId);
-    if (wallet.scannedAt === null) throw notYet('scanned for used addresses first');
+    if (wallet.scannedAt === null) throw notYet('is scanned for used addresses first');
     if (wallet.nextIndex < floor(wallet)) {
-      throw notYet('brought behind what it issued before');
+      throw notYet('first skips the addresses that it issued before');
     }
     const back = takeBack(tx, wallet, storeIds.length, isPending);
     const next = unusedFrom(statements, catalog, wallet, storeIds.length - back.length, isPending);
@@ -289,7 +289,7 @@ function insert({ insert }: AddressStatements, walletId: number, derived: Derive
 const notYet = (what: string) =>
   new PaygateError(
     'unavailable',
-    `This wallet is to be ${what}; ask again in a moment, /healthz says what it waits for`,
+    `This wallet ${what}; ask again in a moment, /healthz says what it waits for`,
     {
       retryAfterSeconds: 5,
     },

@@ -79,7 +79,7 @@ function checkResend(orm: Orm, row: CallbackRow): void {
   }
   throw new PaygateError(
     'conflict',
-    `callback ${id} tells a status that was overtaken; resend ${newest.id}, the newest of its payment`,
+    `callback ${id} is superseded; resend ${newest.id}, the newest of its payment`,
   );
 }
 
@@ -93,12 +93,12 @@ function checkStands(orm: Orm, { id, paymentId, status }: CallbackRow): void {
     .get();
   const why =
     status !== -1 && payment?.state === 'dropped'
-      ? 'its payment is gone; what is held goes out by itself should the payment return'
+      ? 'its payment is gone; paygate sends the held callback if the payment returns'
       : status > 0 && !payment?.onBest
-        ? 'the block of its payment has left the chain; what became of it is known in a minute'
+        ? 'the block of its payment has left the chain; its new state is known within a minute'
         : undefined;
   if (why === undefined) return;
-  throw new PaygateError('conflict', `callback ${id} tells status ${status}, but ${why}`);
+  throw new PaygateError('conflict', `callback ${id} has status ${status}, but ${why}`);
 }
 
 /** @throws PaygateError not_found, or conflict for a store that is not called any more */

@@ -78,7 +78,7 @@ export class Catalog {
     if (startIndex === undefined) return found;
     throw new PaygateError(
       'conflict',
-      `this key is wallet ${found.id} already, which goes on at index ${found.nextIndex}; ` +
+      `this key is wallet ${found.id} already, which continues at index ${found.nextIndex}; ` +
         'leave --start-index out',
     );
   }

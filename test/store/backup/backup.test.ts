@@ -491,10 +491,10 @@ describe('a check', () => {
       /is missing$/,
     ],
     [
-      'a row that refers to none',
+      'a row that refers to a missing one',
       (path) =>
         look(path).exec('PRAGMA foreign_keys = OFF; UPDATE stores SET wallet_id = 99 WHERE id = 1'),
-      /^row 1 of stores refers to none$/,
+      /^row 1 of stores refers to a missing row$/,
     ],
   ])('finds %s', async (_what, change, fault) => {
     const { path } = await closedShop(change);

@@ -115,7 +115,7 @@ describe('restoring', () => {
     expect(await startCopy(there)).toMatchObject({ skips: [skip(3, 103)] });
     restoreFile(newer, there, 'before');
     expect(await startCopy(there)).toMatchObject({
-      reason: 'its mark does not know how far wallet 1 went',
+      reason: 'its mark file has no current counter of wallet 1',
       skips: [skip(153, 253)],
     });
   });
@@ -128,7 +128,7 @@ describe('restoring', () => {
     await startCopy(there);
     writeFileSync(there, readFileSync(newer));
     expect(await startCopy(there)).toMatchObject({
-      reason: 'its mark does not know how far wallet 1 went',
+      reason: 'its mark file has no current counter of wallet 1',
       skips: [skip(153, 153 + minSkip)],
     });
   });
@@ -152,7 +152,7 @@ describe('restoring', () => {
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(backup, there, 'before');
     expect(await startCopy(there)).toMatchObject({
-      reason: 'no mark stands beside it',
+      reason: 'there is no mark file beside it',
       skips: [skip(0, minSkip)],
       next: minSkip,
     });
@@ -504,7 +504,7 @@ describe('the word of the operator', () => {
     restoreFile(backup, path, 'before');
     await expect(declare(path, declareMoved)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('wallet 1 stands at index 3, its mark is further'),
+      message: expect.stringContaining('wallet 1 stands at index 3, its mark file is further'),
     });
     expect(await startCopy(path)).toMatchObject({ next: 10 });
   });

@@ -486,7 +486,7 @@ describe('a disk', () => {
     });
     const [reason] = await outcomes([database.write((tx) => raising(tx, put, 'a'))]);
     expect(reason).toMatchObject({ code: 'unavailable', cause });
-    expect(reason).toHaveProperty('message', expect.stringContaining('look before you repeat it'));
+    expect(reason).toHaveProperty('message', expect.stringContaining('check before you repeat it'));
     expect(fatal).toEqual([cause]);
     expect(seen()).toEqual([]);
   });

@@ -235,8 +235,7 @@ describe('where the database should be', () => {
     symlinkSync(path, link);
     chmodSync(dirname(link), 0o755);
     chmodSync(dirname(path), 0o000);
-    const text =
-      'is in a folder that this user may not look into (EACCES); be the user whose it is';
+    const text = 'is in a folder that this user may not read (EACCES); run this as its owner';
     for (const named of [path, link]) {
       const attempts: (() => unknown)[] = [
         () => inspectFile(named),
@@ -253,7 +252,7 @@ describe('where the database should be', () => {
   it('a name that is too long: refused', () => {
     const path = join(tempFolder(), 'p'.repeat(300));
     expect(() => inspectFile(path)).toThrow(PaygateError);
-    expect(() => inspectFile(path)).toThrow('cannot be looked at (ENAMETOOLONG)');
+    expect(() => inspectFile(path)).toThrow('cannot be read (ENAMETOOLONG)');
   });
 
   it.each([
@@ -288,7 +287,7 @@ describe('where the database should be', () => {
       expect(await user.line()).toBe('ready');
       user.say(path);
       expect(await user.line()).toBe(
-        `error: ${path}${end}: cannot be opened for writing; be the user whose it is, and chmod u+w it`,
+        `error: ${path}${end}: cannot be opened for writing; as its owner, run chmod u+w`,
       );
       expect(contentOf(dirname(path))).toEqual(before);
     },

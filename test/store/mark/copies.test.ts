@@ -199,7 +199,7 @@ describe('P-17 a copy', () => {
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
     expect(await startCopy(copy)).toMatchObject({
-      reason: 'no mark stands beside it',
+      reason: 'there is no mark file beside it',
       skips: [skip(3, 3 + minSkip)],
       next: 3 + minSkip,
       told: expect.stringMatching(
@@ -215,7 +215,7 @@ describe('P-17 a copy', () => {
     const folder = tempFolder();
     cpSync(dirname(path), folder, { recursive: true });
     expect(await startCopy(join(folder, 'paygate.db'))).toMatchObject({
-      reason: 'its mark is a copy as well',
+      reason: 'its mark file is a copy as well',
       next: 3 + minSkip,
     });
   });
@@ -232,7 +232,7 @@ describe('P-17 a copy', () => {
     rmSync(dirname(path), { recursive: true });
     cpSync(backup, dirname(path), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
-      reason: 'its mark is a copy as well',
+      reason: 'its mark file is a copy as well',
       next: 3 + minSkip,
     });
   });
@@ -251,7 +251,7 @@ describe('P-17 a copy', () => {
       if (entry.isFile()) writeFileSync(target, readFileSync(file));
     }
     expect(await startCopy(path)).toMatchObject({
-      reason: 'its mark was set back',
+      reason: 'its mark file was set back',
       next: 3 + 2 + minSkip,
     });
   });
@@ -260,7 +260,7 @@ describe('P-17 a copy', () => {
     [
       'written over the file, whose inode stays',
       (backup, path) => writeFileSync(path, readFileSync(backup)),
-      'wallet 1 stands at index 3, its mark is further',
+      'wallet 1 stands at index 3, its mark file is further',
     ],
     [
       'put in its place under another inode',
@@ -268,7 +268,7 @@ describe('P-17 a copy', () => {
         renameSync(path, `${path}.old`);
         copyFileSync(backup, path);
       },
-      'the file beside its mark is not the one that issued',
+      'its mark file was written for another file',
     ],
   ])('that is older, %s, goes to the mark', async (_what, restore, reason) => {
     const path = await stoppedAfter(3);
@@ -283,7 +283,7 @@ describe('P-17 a copy', () => {
     const path = await stoppedAfter(3);
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
-      reason: 'no mark stands beside it',
+      reason: 'there is no mark file beside it',
       next: 3 + minSkip,
     });
   });
@@ -292,7 +292,7 @@ describe('P-17 a copy', () => {
     const path = await stoppedAfter(3);
     writeFileSync(markPath(path), 'noise');
     expect(await startCopy(path)).toMatchObject({
-      reason: 'its mark cannot be read',
+      reason: 'its mark file cannot be read',
       next: 3 + minSkip,
     });
   });
@@ -302,7 +302,7 @@ describe('P-17 a copy', () => {
     const bytes = readFileSync(markPath(path), 'utf8');
     writeFileSync(markPath(path), bytes.replace('"instance":"test"', '"instance":"tset"'));
     expect(await startCopy(path)).toMatchObject({
-      reason: 'its mark is of another database',
+      reason: 'its mark file is of another database',
       next: 3 + minSkip,
     });
   });
@@ -425,7 +425,7 @@ describe('P-17 a copy', () => {
     const given = await goOn(there, 7);
     writeFileSync(path, readFileSync(newer));
     const { reason, next = 0 } = await startCopy(path);
-    expect(reason).toBe('its mark does not know how far wallet 1 went');
+    expect(reason).toBe('its mark file has no current counter of wallet 1');
     expect(next).toBeGreaterThan(given.at(-1) ?? Infinity);
   });
 
@@ -438,7 +438,7 @@ describe('P-17 a copy', () => {
     await goOn(other, 40);
     renameSync(other, path);
     expect(await startCopy(path)).toMatchObject({
-      reason: 'its mark does not know how far wallet 1 went',
+      reason: 'its mark file has no current counter of wallet 1',
       next: 144 + minSkip,
     });
     renameSync(`${other}.old`, path);
@@ -512,7 +512,7 @@ describe('P-17 a file of which a part was lost while it ran', () => {
     const path = await withoutLog(5);
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
-      reason: 'no mark stands beside it',
+      reason: 'there is no mark file beside it',
       next: 3 + minSkip,
     });
   });

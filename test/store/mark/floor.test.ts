@@ -120,7 +120,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
     const paygate = await run(path);
     expect(paygate.warnings).toEqual([
       {
-        reason: 'wallet 2 stands at index 0, its mark is further',
+        reason: 'wallet 2 stands at index 0, its mark file is further',
         skips: [{ walletId: 2, from: 0, to: floor }],
       },
     ]);

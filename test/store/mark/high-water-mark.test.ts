@@ -110,7 +110,7 @@ describe('a mark', () => {
     mkdirSync(dirname(markPath(copied)));
     copyFileSync(markPath(path), markPath(copied));
     const mark = open(copied);
-    expect(mark.reading).toMatchObject({ distrust: 'its mark is a copy as well' });
+    expect(mark.reading).toMatchObject({ distrust: 'its mark file is a copy as well' });
     await mark.raise([]);
     expect(reading(copied)).toEqual({ sameDatabase: true, raises: [raise(1, 0, 5)] });
   });
@@ -273,7 +273,7 @@ describe('a torn mark', () => {
     const path = await marked(first, second);
     edit(path, (text) => text.replace(lineOf(text, 0), tear));
     expect(reading(path)).toMatchObject({
-      distrust: 'its mark cannot be read',
+      distrust: 'its mark file cannot be read',
       raises: [first, second],
     });
   });
@@ -286,7 +286,7 @@ describe('a torn mark', () => {
     const path = await marked(first);
     writeFileSync(markPath(path), bytes);
     expect(reading(path)).toEqual({
-      distrust: 'its mark cannot be read',
+      distrust: 'its mark file cannot be read',
       sameDatabase: false,
       raises: [],
     });
@@ -296,7 +296,7 @@ describe('a torn mark', () => {
 describe('a mark that is not of this file', () => {
   it('is of another database', async () => {
     expect(reading(await marked(raise(1, 0, 1)), 'another')).toMatchObject({
-      distrust: 'its mark is of another database',
+      distrust: 'its mark file is of another database',
     });
   });
 
@@ -305,7 +305,7 @@ describe('a mark that is not of this file', () => {
     edit(path, (text) =>
       text.replace(/"machine":"(.?)/, (_, digit) => `"machine":"${digit === 'f' ? 'e' : 'f'}`),
     );
-    expect(reading(path)).toMatchObject({ distrust: 'its mark was made on another machine' });
+    expect(reading(path)).toMatchObject({ distrust: 'its mark file was made on another machine' });
   });
 
   it('is a copy, which has another inode', async () => {
@@ -314,7 +314,7 @@ describe('a mark that is not of this file', () => {
     rmSync(markPath(path));
     renameSync(`${markPath(path)}.copy`, markPath(path));
     expect(reading(path)).toMatchObject({
-      distrust: 'its mark is a copy as well',
+      distrust: 'its mark file is a copy as well',
       sameDatabase: true,
     });
   });
@@ -331,7 +331,7 @@ describe('a mark that is not of this file', () => {
       text.replace(/"markBorn":(\d+)\d/, (_, digits) => `"markBorn":1${digits}`),
     );
     const { birthtimeNs } = statSync(folder, { bigint: true });
-    const distrust = birthtimeNs === 0n ? undefined : 'its mark is a copy as well';
+    const distrust = birthtimeNs === 0n ? undefined : 'its mark file is a copy as well';
     expect(reading(path)?.distrust).toBe(distrust);
   });
 

@@ -299,7 +299,7 @@ describe('a position', () => {
   it('that is gone shows a copy', async () => {
     const path = await stoppedAfter(3);
     for (const each of positionsBeside(markPath(path))) rmSync(each.path);
-    expect(await startCopy(path)).toMatchObject({ reason: 'its mark is a copy as well' });
+    expect(await startCopy(path)).toMatchObject({ reason: 'its mark file is a copy as well' });
     expect(existsSync(markPath(path))).toBe(true);
   });
 
@@ -318,6 +318,6 @@ it('a mark that was made on another kind of file system is one of a copy', async
   const bytes = readFileSync(mark, 'latin1');
   writeFileSync(mark, bytes.replace(/"fileSystem":\d/, '"fileSystem":9'), 'latin1');
   expect(await startCopy(path)).toMatchObject({
-    reason: 'its mark was made on another kind of file system',
+    reason: 'its mark file was made on another kind of file system',
   });
 });
