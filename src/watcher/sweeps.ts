@@ -1,8 +1,9 @@
 // The slow rounds: every address is compared again now and then, at a second server if there is
-// one. So neither a missing subscription nor a server's omission hides a payment for long. Each
+// one. So no missing subscription, lost notification or omission hides a payment for long. Each
 // minute has its share: a server is never asked faster than it answers and forgives (see
 // electrum/budget.ts).
 
+import { lookahead } from '../domain/allocation.ts';
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
@@ -118,9 +119,19 @@ function createRounds({ world, store: { addresses } }: SweepsParts): readonly Ro
       isPart: ({ issuedAt }) => (issuedAt ?? 0) <= hotSince(),
     }),
     createRound({
+      minutes: hotRoundMinutes,
+      count: () => addresses.upcoming(lookahead).length,
+      // Issued next: a use by another program must be known before.
+      pageAfter: (last, limit) =>
+        addresses
+          .upcoming(lookahead)
+          .filter(({ id }) => id < (last?.id ?? maxId))
+          .slice(0, limit),
+    }),
+    createRound({
       minutes: roundMinutes,
       count: () => addresses.count(),
-      pageAfter: (last, limit) => addresses.given(last?.id ?? maxId, limit),
+      pageAfter: (last, limit) => addresses.notAhead(last?.id ?? maxId, limit),
     }),
   ];
 }

@@ -23,7 +23,7 @@ async function pay(app: TestApp, valueSat = 50_000): Promise<{ address: string; 
 async function payHidden(app: TestApp): Promise<{ address: string; txid: Txid }> {
   const address = await app.newAddress();
   const { scripthash } = await app.withStore(async ({ addresses }) => {
-    const [row] = addresses.given(Number.MAX_SAFE_INTEGER, 10);
+    const [row] = addresses.notAhead(Number.MAX_SAFE_INTEGER, 10);
     if (row === undefined) throw new Error('nothing was issued');
     return row;
   });
@@ -57,7 +57,7 @@ const script = (address: string) => addressToScript(address, networks.regtest);
 
 const payments = (app: TestApp, address: string) =>
   app.withStore(async (store) => {
-    const pages = store.addresses.given(Number.MAX_SAFE_INTEGER, 10_000);
+    const pages = store.addresses.notAhead(Number.MAX_SAFE_INTEGER, 10_000);
     const rows = pages.map(({ scripthash }) => store.addresses.byScripthash(scripthash));
     const row = rows.find((each) => each?.address === address);
     return row === undefined ? [] : recorded(store, row.id);

@@ -6,7 +6,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { addresses, isGivenOut, payments, wallets } from '../db/schema.ts';
+import { addresses, payments, wallets } from '../db/schema.ts';
 
 export interface Watched {
   readonly id: number;
@@ -30,8 +30,8 @@ export interface WatchedPages {
   foreign(beforeId: number, limit: number): Watched[];
   /** How many there are, however they came here. */
   count(): number;
-  /** What customers may hold, below an id. */
-  given(beforeId: number, limit: number): Watched[];
+  /** What customers may hold or another program uses, below an id. */
+  notAhead(beforeId: number, limit: number): Watched[];
   /** Given out after a time, behind a row or a time. */
   recent(since: number, behind: GivenOut | undefined, limit: number): Watched[];
   countRecent(since: number): number;
@@ -47,7 +47,7 @@ export function createWatchedPages(orm: Orm): WatchedPages {
     upcoming: (count) => statements.upcoming.all({ count }),
     foreign: (beforeId, limit) => statements.foreign.all({ beforeId, limit }),
     count: () => statements.count.get()?.count ?? 0,
-    given: (beforeId, limit) => statements.given.all({ beforeId, limit }),
+    notAhead: (beforeId, limit) => statements.notAhead.all({ beforeId, limit }),
     recent: (since, behind, limit) =>
       statements.recent.all({
         since,
@@ -98,7 +98,7 @@ function prepare(orm: Orm) {
       .orderBy(desc(addresses.id))
       .prepare(),
     foreign: page(sql`${addresses.origin} = 'foreign'`),
-    given: page(isGivenOut),
+    notAhead: page(sql`${addresses.origin} <> 'ahead'`),
     // No row is ever deleted: the newest id is their number.
     count: orm
       .select({ count: max(addresses.id) })
