@@ -9,7 +9,7 @@ import { Pool, type PoolHandlers, type ServerStatus } from '../electrum/pool.ts'
 import type { ServerAddress } from '../electrum/server-address.ts';
 import type { Session } from '../electrum/session.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
-import { reasonOf } from '../lib/errors.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Events } from '../lib/events.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
@@ -188,6 +188,7 @@ export class Watcher {
     wallets.now();
     this.#cancelSweep = world.schedule(everyMinute, () => {
       servers.assess();
+      for (const session of servers.live()) tasks.run(() => this.#askForTip(session));
       tasks.run(() => sweeps.sweep());
     });
   }
@@ -271,6 +272,24 @@ export class Watcher {
     this.#end();
     const next = servers.choose();
     if (next !== undefined) this.#begin(next);
+  }
+
+  /** Finds a block whose notification was lost, or that a server never announced. */
+  async #askForTip(session: Session): Promise<void> {
+    const { events, world } = this.#parts;
+    const before = session.tip;
+    try {
+      const tip = await session.subscribeHeaders();
+      const isNew = before !== undefined && Buffer.compare(before.raw, tip.raw) !== 0;
+      if (isNew) events.emit('header', session, tip);
+    } catch (error) {
+      // Whether the server is left is decided by the requests that a payment needs.
+      if (!(error instanceof PaygateError)) throw error;
+      world.log.debug('a server did not show its tip', {
+        server: session.server.label,
+        reason: reasonOf(error),
+      });
+    }
   }
 
   #begin(session: Session): void {
