@@ -248,6 +248,7 @@ describe('language', () => {
     'test/docs',
     'test/doctor',
     'test/domain',
+    'test/e2e',
     'test/electrum',
     'test/plugin',
     'test/price',

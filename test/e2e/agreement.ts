@@ -1,5 +1,6 @@
-// The last word of a test: after a clean stop, the database and the node say the same of every payment,
-// the merchant's own wallet knows of no other, nothing is owed to the shop, and no honest server was banned.
+// The final check of a test, after a clean stop. The database and the node agree on every payment,
+// and the merchant's wallet has no other payments. No callback is pending or exhausted, and no
+// honest server was banned.
 
 import { statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
@@ -20,7 +21,7 @@ interface PaymentRow extends PaymentFacts {
   readonly status: number;
 }
 
-/** What the node's wallet says of one output to it. */
+/** An output to the node's wallet, as the wallet reports it. */
 interface WalletOutput {
   readonly category: string;
   readonly address: string;
@@ -33,7 +34,7 @@ interface WalletOutput {
 /** @param required the store's confirmations */
 export async function expectAgreement(stage: Stage, required = 2): Promise<void> {
   const { db, network } = stage;
-  // Of that rank are broken work, and the ban of a server.
+  // An internal error and the ban of a server are logged at this level.
   expect(stage.log().filter((line) => line.includes('"level":"error"'))).toEqual([]);
   expect(statSync(`${db}-wal`).size).toBe(0);
   const { payments, tip } = readDatabase(db);
@@ -79,7 +80,7 @@ function readDatabase(path: string) {
   }
 }
 
-/** A payment is all that one transaction pays to one address; what was replaced is none. */
+/** A payment is the sum that one transaction pays to one address. Replaced ones do not count. */
 async function walletPayments({ merchant, network }: Stage): Promise<PaymentFacts[]> {
   const { transactions } = await merchant.rpc('listsinceblock');
   const mempool: string[] = await network.rpc('getrawmempool');

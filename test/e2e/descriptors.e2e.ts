@@ -1,5 +1,5 @@
-// Output descriptors: paygate's addresses are those that the node derives from the same text, for all
-// six templates and each way in which the receive branch is written; every other shape is refused.
+// Output descriptors: paygate derives the same addresses as the node from the same text. This is
+// checked for all six templates and each notation of the receive branch. Other shapes are refused.
 
 import { expect } from 'vitest';
 import type { MerchantWallet } from './network.ts';
@@ -21,13 +21,13 @@ const several = {
 };
 const shapes = ['', '/0/*', '/1/*', '/<0;1>/*', '/*', '/0/5'];
 
-/** The text with the node's checksum, whatever the node thinks of it otherwise. */
-async function signed({ network }: Stage, body: string): Promise<string> {
+/** The descriptor with the node's checksum, even if the node would refuse it otherwise. */
+async function withChecksum({ network }: Stage, body: string): Promise<string> {
   const { checksum } = await network.rpc('getdescriptorinfo', body);
   return `${body}#${checksum}`;
 }
 
-/** The node gives one list a branch for `<0;1>`. */
+/** For `<0;1>` the node returns a list for each branch; the first is the receive branch. */
 async function nodeAddresses({ network }: Stage, descriptor: string): Promise<string[]> {
   const found = await network.rpc('deriveaddresses', descriptor, [0, count - 1]);
   return Array.isArray(found[0]) ? found[0] : found;
@@ -49,9 +49,7 @@ async function expectSame(stage: Stage, script: string, descriptor: string, asGi
 const keysOf = (merchant: MerchantWallet): Promise<string[]> =>
   Promise.all(signers.map(async (each) => (await merchant.account(each)).tpub));
 
-test('one key: the node’s own descriptors, and every way to write the branch', async ({
-  stage,
-}) => {
+test('one key: the node’s own descriptors, and every notation of the branch', async ({ stage }) => {
   const { descriptors } = await stage.merchant.rpc('listdescriptors');
   for (const script of signers) {
     const { tpub } = await stage.merchant.account(script);
@@ -59,20 +57,20 @@ test('one key: the node’s own descriptors, and every way to write the branch',
       ({ desc, internal }) => desc.includes(tpub) && !internal,
     );
     await expectSame(stage, script, own?.desc ?? '');
-    const fixed = await signed(stage, single[script](`${tpub}/0/*`));
-    await expectSame(stage, script, await signed(stage, single[script](`${tpub}/<0;1>/*`)));
-    // Without a path the node knows one address, and paygate none.
-    const bare = await stage.run(checkArgs, await signed(stage, single[script](tpub)));
+    const fixed = await withChecksum(stage, single[script](`${tpub}/0/*`));
+    await expectSame(stage, script, await withChecksum(stage, single[script](`${tpub}/<0;1>/*`)));
+    // Without a path the node derives a single address, and paygate refuses.
+    const bare = await stage.run(checkArgs, await withChecksum(stage, single[script](tpub)));
     expect(bare).toMatchObject({ code: 2, stdout: '' });
     expect(bare.stderr).toContain('has no path, which makes a single address');
     expect(
-      await stage.network.rpc('deriveaddresses', await signed(stage, single[script](tpub))),
+      await stage.network.rpc('deriveaddresses', await withChecksum(stage, single[script](tpub))),
     ).toHaveLength(1);
     await expectSame(stage, script, fixed, `[00000000/${purposes[script]}h/1h/0h]${tpub}/0/*`);
   }
 });
 
-test('several keys, however they are ordered and written', async ({ stage }) => {
+test('several keys, in every order and notation', async ({ stage }) => {
   const keys = await keysOf(stage.merchant);
   const [a = '', b = '', c = ''] = keys;
   const cases = [
@@ -82,10 +80,11 @@ test('several keys, however they are ordered and written', async ({ stage }) => 
     ['p2sh-p2wsh', `sh(wsh(sortedmulti(2,${b}/0/*,${a}/0/*)))`],
     ['p2sh-p2wsh', `sh(wsh(sortedmulti(3,${b}/<0;1>/*,${c}/<0;1>/*,${a}/<0;1>/*)))`],
   ] as const;
-  for (const [script, body] of cases) await expectSame(stage, script, await signed(stage, body));
+  for (const [script, body] of cases)
+    await expectSame(stage, script, await withChecksum(stage, body));
 });
 
-// Two hundred questions, each a process or a request.
+// About 200 processes and requests.
 test('keys of every shape: as the node derives them, or refused', { timeout: 300_000 }, async ({
   stage,
 }) => {
@@ -104,7 +103,7 @@ test('keys of every shape: as the node derives them, or refused', { timeout: 300
   ];
   const taken = new Set<string>();
   const compare = async ([script, body, given]: (typeof bodies)[number]) => {
-    const descriptor = await signed(stage, body);
+    const descriptor = await withChecksum(stage, body);
     const { code, stdout, stderr } = await stage.run(checkArgs, descriptor);
     if (code === 0) {
       const addresses = await nodeAddresses(stage, descriptor);
@@ -128,17 +127,17 @@ test('the descriptors of a node’s own wallet, as it lists them', async ({ stag
     const { addresses } = await stage.merchant.account(script);
     expect(JSON.parse(stdout).addresses).toEqual(await addresses(count));
   }
-  const asked = await stage.run(checkArgs, list);
-  expect(asked.code).toBe(2);
+  const withoutScript = await stage.run(checkArgs, list);
+  expect(withoutScript.code).toBe(2);
   for (const script of signers) {
     const [first] = await (await stage.merchant.account(script)).addresses(1);
-    expect(asked.stderr).toMatch(new RegExp(`^  ${script} +${first}$`, 'm'));
+    expect(withoutScript.stderr).toMatch(new RegExp(`^  ${script} +${first}$`, 'm'));
   }
 });
 
-test('a payment to a multisig store calls back', async ({ stage }) => {
+test('a payment to a multisig store is sent as a callback', async ({ stage }) => {
   const [a = '', b = ''] = await keysOf(stage.merchant);
-  const descriptor = await signed(stage, `wsh(sortedmulti(2,${a}/0/*,${b}/0/*))`);
+  const descriptor = await withChecksum(stage, `wsh(sortedmulti(2,${a}/0/*,${b}/0/*))`);
   const added = await stage.run(
     [
       ...['store', 'add', '--db', stage.db, '--network', 'regtest', '--name', 'Shop', '--json'],

@@ -1,5 +1,5 @@
-// Keys: paygate's addresses are those of the node's own wallet, what is no fit key is refused in one
-// clear line, and of a private one nothing is left anywhere.
+// Keys: paygate derives the same addresses as the node's own wallet. It refuses an unsuitable key
+// with one clear line. A private key leaves no trace in any file or output.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ test('the first 50 addresses of each script type are the node’s own', async ({
   await Promise.all([...scriptTypes.map((each) => check(each, false)), check('p2wpkh', true)]);
 });
 
-test('keys that do not fit are refused in one clear line', async ({ stage }) => {
+test('unsuitable keys are refused in one clear line', async ({ stage }) => {
   const { tpub, addresses } = await stage.merchant.account('p2wpkh');
   const mistyped = tpub.replace(/.$/, (last) => (last === '1' ? '2' : '1'));
   const refusals = [
@@ -45,7 +45,7 @@ test('keys that do not fit are refused in one clear line', async ({ stage }) => 
   ] as const;
   const refuse = ([key]: readonly [string, RegExp]) => addStore(stage, key, ['--script', 'p2wpkh']);
   const [one, ...others] = refusals;
-  // The first one makes the file, which is not what is tested here.
+  // The first command creates the file; the others run at the same time.
   const results = [await refuse(one), ...(await Promise.all(others.map(refuse)))];
   for (const [index, { code, stdout, stderr }] of results.entries()) {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -54,7 +54,7 @@ test('keys that do not fit are refused in one clear line', async ({ stage }) => 
     expect(stderr).not.toContain(tpub.slice(4, 30));
   }
 
-  // Without a script type: the first address of each, so that a look at the wallet decides.
+  // Without a script type: the first address of each, for the merchant to compare with the wallet.
   const { code, stderr } = await addStore(stage, tpub);
   expect(code).toBe(2);
   const [first] = await addresses(1);
@@ -95,7 +95,7 @@ test('a private key is refused and leaves no trace', async ({ stage }) => {
     ...filesIn(stage.folder),
   ];
   const isSomewhere = (part: string) => places.some((place) => place.includes(part));
-  expect(partsOf(wallet.account).every(isSomewhere)).toBe(true); // the search does find
+  expect(partsOf(wallet.account).every(isSomewhere)).toBe(true); // the search works
   expect(secrets.flatMap(partsOf).filter(isSomewhere)).toEqual([]);
 });
 
@@ -105,7 +105,7 @@ function addStore({ run, db }: Stage, key: string, options: readonly string[] = 
   return run(['store', 'add', ...file, ...shop, '--xpub', key, ...options], input);
 }
 
-/** The same extended key with other version bytes: `0x04b24746` makes a zpub of a tpub. */
+/** The same extended key with other version bytes: `0x04b24746` turns a tpub into a zpub. */
 function withVersion(key: string, version: number): string {
   const payload = base58check.decode(key);
   new DataView(payload.buffer, payload.byteOffset).setUint32(0, version);
@@ -116,7 +116,7 @@ function withVersion(key: string, version: number): string {
 const singleKey = (extended: string): string =>
   base58check.encode(Uint8Array.of(0xef, ...base58check.decode(extended).slice(46, 78), 1));
 
-/** All that stands in a row in a secret and is long enough to be told from chance. */
+/** Every substring of 12 characters: long enough that none occurs by chance. */
 const partsOf = (secret: string): string[] =>
   Array.from({ length: secret.length - 11 }, (_, start) => secret.slice(start, start + 12));
 

@@ -1,17 +1,17 @@
-// The main job on a real chain: an xpub, addresses, payments, callbacks 0, 1 and 2, each exactly once,
-// through three kills of paygate and over every way to the Electrum server.
+// The main job on a real chain: an xpub, addresses, payments, and the callbacks 0, 1 and 2 exactly
+// once. Meanwhile paygate is killed three times, and uses each kind of connection to the server.
 
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
 import { test } from './stage.ts';
 
-/** The schedule's first waits, shortened by the jitter. */
+/** The first delays of the retry schedule, shortened by the most that jitter allows. */
 const firstRetryMs = 4_000 * 0.8;
 const secondRetryMs = 8_000 * 0.8;
 
 test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => {
   const { network, merchant } = stage;
-  /** The callback that the shop fails to take twice, and the one it never answers the first time. */
+  /** The shop answers the one with 500 twice, and the first attempt of the other not at all. */
   const failing = { addr: '', status: '0' };
   const hanging = { addr: '', status: '2' };
   const shop = await stage.openShop(({ addr, status }, before) => {
@@ -39,7 +39,7 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
   expect(addresses).toEqual(expected);
   expect(new Set(addresses).size).toBe(20);
 
-  // Payments: an ordinary one, one in two outputs, two by one transaction, one that is hard to tell.
+  // Payments: a plain one, one in two outputs, two in one transaction, one whose callback fails.
   const [plain = '', parts = '', left = '', right = '', hard = ''] = addresses;
   hanging.addr = plain;
   failing.addr = hard;
@@ -59,8 +59,8 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
     { addr: right, value: 40_004, txid: bothTxid },
     { addr: hard, value: 50_005, txid: await network.pay({ address: hard, valueSat: 50_005 }) },
   ];
-  const stories = () => payments.map(({ addr }) => shop.story(addr).join(' '));
-  await expect.poll(stories).toEqual(['0:200', '0:200', '0:200', '0:200', '0:500']);
+  const attempts = () => payments.map(({ addr }) => shop.attempts(addr).join(' '));
+  await expect.poll(attempts).toEqual(['0:200', '0:200', '0:200', '0:200', '0:500']);
 
   // Killed while a callback waits for its retry.
   await expect.poll(() => server.health()).toMatchObject({ callbacks: { owed: 1 } });
@@ -71,16 +71,18 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
     ...['--network', 'regtest'],
     ...['--electrum', `${network.ssl}?pin=${network.certificateSha256}`],
   );
-  await expect.poll(() => stories().at(-1)).toBe('0:500 0:500 0:200');
+  await expect.poll(() => attempts().at(-1)).toBe('0:500 0:500 0:200');
   await server.settled();
-  const [first, second, third] = shop.told.filter(({ addr }) => addr === hard).map(({ at }) => at);
+  const [first, second, third] = shop.received
+    .filter(({ addr }) => addr === hard)
+    .map(({ at }) => at);
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(firstRetryMs - 50);
   expect((third ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(secondRetryMs - 50);
 
   // One confirmation, then killed before the second.
   await network.mine();
   await expect
-    .poll(stories)
+    .poll(attempts)
     .toEqual([
       '0:200 1:200',
       '0:200 1:200',
@@ -91,17 +93,17 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
   await server.settled();
   await server.kill();
 
-  // Two confirmations; killed while the shop has one of the callbacks and has not answered.
+  // Two confirmations; killed while the shop has received a callback and has not answered.
   server = await stage.serve('--electrum', `${network.ssl}?insecure`);
   await server.settled();
   await network.mine();
-  await expect.poll(() => stories()[0]).toBe('0:200 1:200 2:hang');
+  await expect.poll(() => attempts()[0]).toBe('0:200 1:200 2:hang');
   await expect.poll(() => server.health()).toMatchObject({ callbacks: { owed: 1 } });
   await server.kill();
 
   server = await stage.serve();
   await server.settled();
-  expect(stories()).toEqual([
+  expect(attempts()).toEqual([
     '0:200 1:200 2:hang 2:200',
     '0:200 1:200 2:200',
     '0:200 1:200 2:200',
@@ -115,8 +117,8 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
   await server.stop();
 
   shop.verify(store.webhook_secret);
-  expect(shop.told).toHaveLength(4 + 3 + 3 + 3 + 5);
-  for (const { addr, value, txid } of shop.told)
+  expect(shop.received).toHaveLength(4 + 3 + 3 + 3 + 5);
+  for (const { addr, value, txid } of shop.received)
     expect(payments).toContainEqual({ addr, value, txid });
   await expectAgreement(stage);
   const callbacks = await stage.callbacks();

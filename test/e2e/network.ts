@@ -1,5 +1,5 @@
-// The real chain that scripts/e2e.mjs has started: the node, its two Electrum servers, the wallets on it,
-// and the payments that a customer makes. Amounts are satoshis; the node's decimals stay in here.
+// The real chain that scripts/e2e.mjs starts: the node, its two Electrum servers, its wallets, and
+// a customer's payments. Amounts are satoshis; only this file sees the node's decimals.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the node's answers have the shape that the caller reads.
+// biome-ignore lint/suspicious/noExplicitAny: each RPC method has a response of its own shape.
 type Rpc = (method: string, ...params: unknown[]) => Promise<any>;
 
-/** What of scripts/regtest/network.mjs is used here; its own documentation says more. */
+/** The part of scripts/regtest/network.mjs that is used here; see its documentation. */
 interface Regtest {
   readonly rpc: Rpc;
   walletRpc(wallet: string): Rpc;
@@ -33,7 +33,7 @@ interface RegtestElectrum {
   caughtUp(): Promise<void>;
 }
 
-/** The first is an ElectrumX; the second an electrs, where that was built. */
+/** The first is an ElectrumX. The second is an electrs if that was built. */
 export type ElectrumName = 'first' | 'second';
 
 /** One of the two Electrum servers on the node. */
@@ -42,9 +42,9 @@ export interface Electrum {
   readonly tcp: string;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** As a crash does. */
+  /** Like a crash. */
   kill(): Promise<void>;
-  /** It keeps its connections, takes new ones, and answers nothing. */
+  /** The connections stay open, new ones are accepted, and no request is answered. */
   pause(): void;
   resume(): void;
   /** Whether its history of the address has the transaction. */
@@ -56,14 +56,14 @@ export interface Payment {
   readonly valueSat: number;
 }
 
-/** A descriptor wallet of the node that stands for the merchant's own. */
+/** A descriptor wallet of the node that plays the merchant's own wallet. */
 export interface MerchantWallet {
   readonly rpc: Rpc;
   /** The account of a script type, as the node gives it. */
   account(scriptType: ScriptType): Promise<Account>;
   /** The private counterpart of an account's key, which paygate must never take. */
   privateKey(scriptType: ScriptType): Promise<string>;
-  /** Each wallet that is loaded makes a later start of the node half a second slower. */
+  /** Unloads it, because each loaded wallet slows a later start of the node by half a second. */
   unload(): Promise<void>;
 }
 
@@ -76,26 +76,27 @@ export interface Account {
 export interface Network {
   readonly rpc: Rpc;
   mine(blocks?: number): Promise<string[]>;
-  /** Takes back the newest blocks and mines one more than that, with or without what was in them. */
+  /** Replaces the newest blocks by one block more, with or without their transactions. */
   reorganise(depth: number, transactions: 'kept' | 'left out'): Promise<void>;
-  /** One transaction that pays these, which must be different addresses. Answers its txid. */
+  /** One transaction that pays these addresses, which must differ. Returns its txid. */
   pay(...payments: readonly Payment[]): Promise<string>;
   /** One transaction with several outputs to one address. */
   payInParts(address: string, valuesSat: readonly number[]): Promise<string>;
   createMerchantWallet(): MerchantWallet;
   electrum(name: ElectrumName): Electrum;
-  /** The first Electrum server's, over TLS: value for `--electrum`, and SHA-256 of the certificate, hex. */
+  /** The first Electrum server over TLS: a value for `--electrum`. */
   readonly ssl: string;
+  /** SHA-256 of that server's certificate, in hex. */
   readonly certificateSha256: string;
-  /** Pays a higher fee for one's own unconfirmed transaction. Answers the txid of its replacement. */
+  /** Raises the fee of an unconfirmed transaction. Returns the txid of the replacement. */
   bumpFee(txid: string): Promise<string>;
-  /** Spends what an unconfirmed transaction spends, to another address and for a higher fee. */
+  /** Spends the inputs of an unconfirmed transaction to another address, with a higher fee. */
   doubleSpend(txid: string): Promise<string>;
-  /** As an operator does: what is in its mempool is kept. */
+  /** A clean restart, which preserves the mempool. */
   restartNode(): Promise<void>;
-  /** As a crash does; the blocks stay, what is in the mempool comes back with the wallets. */
+  /** Like a crash: the blocks survive, and the wallets bring the mempool back at the next start. */
   killNode(): Promise<void>;
-  /** Starts what a test has left stopped, and waits until the Electrum servers are at the tip. */
+  /** Starts every stopped process, and waits until the Electrum servers are at the tip. */
   mend(): Promise<void>;
 }
 
@@ -115,7 +116,7 @@ const descriptorStarts: Readonly<Record<ScriptType, string>> = {
 const loadedAtStartup = [false, false, '', false, true, true];
 export const eachServer: readonly ElectrumName[] = ['first', 'second'];
 const electrumTimeoutMs = 5_000;
-/** More than the node's own fees, and than what it asks of a replacement. */
+/** Above the node's usual fees and the increase that it requires of a replacement. */
 const doubleSpendFeeSat = 20_000;
 
 export const btc = (valueSat: number): string => (valueSat / 1e8).toFixed(8);
@@ -203,8 +204,8 @@ async function doubleSpend(rpc: Rpc, txid: string): Promise<string> {
 }
 
 /**
- * The node's commands refuse to name an address twice, so stand-ins of the same script size are paid
- * and replaced before the transaction is signed.
+ * The node refuses to pay an address twice in one transaction. So it pays other addresses whose
+ * scripts have the same size, and we replace those scripts before the node signs.
  */
 async function payInParts(rpc: Rpc, address: string, valuesSat: readonly number[]) {
   const standIns = await Promise.all(valuesSat.map(() => rpc('getnewaddress')));
@@ -221,7 +222,7 @@ const scriptOf = async (rpc: Rpc, address: string): Promise<string> =>
 
 let wallets = 0;
 
-/** It is made when it is first used: that takes the node a second. */
+/** The wallet is created at its first use, because that takes the node a second. */
 function createMerchantWallet({ rpc, walletRpc }: Regtest): MerchantWallet {
   wallets += 1;
   const name = `merchant-${process.pid}-${wallets}`;
@@ -265,7 +266,7 @@ function keyOf(descriptor: string): string {
   return key;
 }
 
-/** One question over a connection of its own. */
+/** Sends one request over a connection of its own. */
 async function askElectrum(port: number, method: string, ...params: unknown[]): Promise<unknown> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
   socket.setTimeout(electrumTimeoutMs, () => socket.destroy(new Error('no answer')));

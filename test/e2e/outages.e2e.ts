@@ -1,12 +1,14 @@
-// What breaks around paygate: it was down, its Electrum server is away, the node behind that server
-// dies. Nothing is lost, and what is told is the truth of the moment.
+// Outages: paygate is down, its Electrum server is unreachable, or the node behind that server
+// dies. No payment is lost, and each callback has the status of the moment.
 
 import { expect } from 'vitest';
 import { expectAgreement } from './agreement.ts';
 import { untilReconnected } from './paygate.ts';
 import { test } from './stage.ts';
 
-test('what was paid while paygate was down is told once, as it is now', async ({ stage }) => {
+test('a payment made while paygate was down gets one callback, with its current status', async ({
+  stage,
+}) => {
   const { network } = stage;
   const shop = await stage.openShop();
   const store = await stage.addStore('p2tr', shop.callbackUrl);
@@ -24,19 +26,19 @@ test('what was paid while paygate was down is told once, as it is now', async ({
   await network.pay({ address: fresh, valueSat: 13_000 });
 
   server = await stage.serve();
-  const stories = () => addresses.map((address) => shop.story(address).join(' '));
-  await expect.poll(stories).toEqual(['2:200', '1:200', '0:200']);
+  const attempts = () => addresses.map((address) => shop.attempts(address).join(' '));
+  await expect.poll(attempts).toEqual(['2:200', '1:200', '0:200']);
   await server.settled();
   await network.mine();
-  await expect.poll(stories).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
+  await expect.poll(attempts).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
   await server.settled();
   await server.stop();
-  expect(stories()).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
+  expect(attempts()).toEqual(['2:200', '1:200 2:200', '0:200 1:200']);
   shop.verify(store.webhook_secret);
   await expectAgreement(stage);
 });
 
-test('without an Electrum server at its start it issues, says so, and catches up', async ({
+test('started without an Electrum server, it issues addresses, reports that, and catches up', async ({
   stage,
 }) => {
   const { network } = stage;
@@ -73,16 +75,16 @@ test('without an Electrum server at its start it issues, says so, and catches up
   expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
 
   await network.electrum('first').start();
-  await expect.poll(() => shop.story(address), untilReconnected).toEqual(['1:200']);
+  await expect.poll(() => shop.attempts(address), untilReconnected).toEqual(['1:200']);
   await server.settled();
   const [scanned = ''] = await stage.newAddresses(server, 1, '?match_callback=never');
   expect([scanned]).toEqual(store.first_addresses.slice(0, 1));
   await server.stop();
-  expect(shop.story(address)).toEqual(['1:200']);
+  expect(shop.attempts(address)).toEqual(['1:200']);
   await expectAgreement(stage);
 });
 
-test('a lost Electrum server is found again, and a certificate that is not the pinned one refused', async ({
+test('it reconnects to a lost Electrum server, and refuses a certificate other than the pinned one', async ({
   stage,
 }) => {
   const { network } = stage;
@@ -101,7 +103,7 @@ test('a lost Electrum server is found again, and a certificate that is not the p
   await expect.poll(() => server.health()).toMatchObject({ electrum: { server: null } });
   await network.pay({ address, valueSat: 22_000 });
   await network.electrum('first').start();
-  await expect.poll(() => shop.story(address), untilReconnected).toEqual(['0:200']);
+  await expect.poll(() => shop.attempts(address), untilReconnected).toEqual(['0:200']);
   await server.settled();
   await server.stop();
   await expectAgreement(stage);
@@ -116,7 +118,7 @@ test('the node dies while its Electrum server lives', async ({ stage }) => {
   const [before = '', after = ''] = await stage.newAddresses(server, 2);
   await server.stop();
 
-  // The Electrum server knows of the payment, but the transaction itself only the node has.
+  // The Electrum server has the payment in its history; only the node has the transaction.
   const txid = await network.pay({ address: before, valueSat: 31_000 });
   await expect.poll(() => network.electrum('first').shows(before, txid)).toBe(true);
   await network.killNode();
@@ -126,23 +128,25 @@ test('the node dies while its Electrum server lives', async ({ stage }) => {
     .toMatch(
       /"reason":"the server did not answer [a-z._]+ in time","message":"a history could not/,
     );
-  expect(shop.told).toEqual([]);
+  expect(shop.received).toEqual([]);
   const [third = ''] = await stage.newAddresses(server, 1);
 
   await network.mend();
   await network.mine();
-  await expect.poll(() => shop.story(before).at(-1)).toBe('1:200');
+  await expect.poll(() => shop.attempts(before).at(-1)).toBe('1:200');
   await network.pay({ address: after, valueSat: 32_000 }, { address: third, valueSat: 33_000 });
-  await expect.poll(() => [shop.story(after), shop.story(third)]).toEqual([['0:200'], ['0:200']]);
+  await expect
+    .poll(() => [shop.attempts(after), shop.attempts(third)])
+    .toEqual([['0:200'], ['0:200']]);
   await network.mine();
   await expect
-    .poll(() => [before, after, third].map((address) => shop.story(address).at(-1)))
+    .poll(() => [before, after, third].map((address) => shop.attempts(address).at(-1)))
     .toEqual(['2:200', '1:200', '1:200']);
   await server.settled();
   await server.stop();
-  // Whether 0 was told of the first depends on who is back first, the node's mempool or the block.
-  expect(shop.story(before).filter((each) => each !== '0:200')).toEqual(['1:200', '2:200']);
-  expect(shop.story(after)).toEqual(['0:200', '1:200']);
+  // The first may get status 0, if the node's mempool is back before the block.
+  expect(shop.attempts(before).filter((each) => each !== '0:200')).toEqual(['1:200', '2:200']);
+  expect(shop.attempts(after)).toEqual(['0:200', '1:200']);
   shop.verify(store.webhook_secret);
   await expectAgreement(stage);
 });

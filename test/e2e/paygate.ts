@@ -1,27 +1,27 @@
-// paygate as its user has it: the built `./paygate`, commands run to their end and `serve` as a child
-// process that is talked to over HTTP, told to stop, or killed. All that serves print goes to one log.
+// paygate as users run it: the built `./paygate`. Commands run to their end. `serve` is a child
+// process that tests call over HTTP, stop or kill. The output of every `serve` goes to one log.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 
-/** Or another, such as a copy of dist/paygate somewhere else. */
+/** PAYGATE_E2E_PROGRAM replaces it, for example with a copy of dist/paygate. */
 const program = process.env.PAYGATE_E2E_PROGRAM || './paygate';
 const startLimitMs = 20_000;
-/** No command takes nearly that long; one that does not end by itself is killed. */
+/** Far longer than any command takes; a command that does not end by then is killed. */
 const commandLimitMs = 30_000;
-/** What paygate promises for a SIGTERM. */
+/** paygate promises to end within this time of a SIGTERM. */
 const stopLimitMs = 10_000;
 
-/** A server that is away is tried again at least each minute. */
+/** paygate tries to reconnect to an Electrum server at least each minute. */
 export const untilReconnected = { timeout: 75_000 };
 
 /**
- * A script whose servers disagree is looked at again each minute, or when the tip moves. What both leave out is
- * gone half a minute later.
+ * paygate checks a script whose servers disagree each minute, and when the tip moves. A payment
+ * that both omit is gone half a minute later.
  */
-export const untilLookedAtAgain = { timeout: 110_000 };
+export const untilCheckedAgain = { timeout: 110_000 };
 
 export interface Outcome {
   readonly code: number | null;
@@ -32,33 +32,33 @@ export interface Outcome {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of the response is what the test checks.
   readonly body: any;
 }
 
 /** A running `paygate serve`. */
 export interface Server {
   readonly port: number;
-  /** All that it has printed. */
+  /** Its whole output so far. */
   output(): string;
-  /** The payments that it says are gone, by txid, and what has replaced each. */
+  /** The payments that it logged as gone, by txid, each with the txid of its replacement. */
   gone(): Record<string, string | null>;
-  /** Asks its HTTP server. */
+  /** Sends a request to its HTTP server. */
   ask(path: string, init?: RequestInit): Promise<Reply>;
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   health(): Promise<any>;
   /**
-   * Until it is connected, has compared every address, and owes no callback.
-   * @param warnings what it goes on to warn of
+   * Waits until it is connected, every address is compared, and no callback is pending.
+   * @param warnings the warnings that remain
    */
   settled(warnings?: readonly string[]): Promise<void>;
-  /** As a crash or the kernel does. */
+  /** SIGKILL. */
   kill(): Promise<void>;
-  /** As an operator does; it must end in time and well. */
+  /** SIGTERM; it must end in time and with exit code 0. */
   stop(): Promise<void>;
 }
 
-/** Without what this process's environment says about paygate or Node. */
+/** Without the variables of this process that concern paygate or Node. */
 const environment = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' };
 
 const start = (args: readonly string[], timeout?: number): ChildProcess =>
@@ -73,7 +73,7 @@ export async function runPaygate(args: readonly string[], input = ''): Promise<O
       printed[stream] += text;
     });
   }
-  child.stdin?.on('error', () => {}); // it may end without having read
+  child.stdin?.on('error', () => {}); // the command may end before it reads
   child.stdin?.end(input);
   const [code] = await once(child, 'close');
   return { code, ...printed };
@@ -135,7 +135,7 @@ export async function servePaygate(args: readonly string[], logFile: string): Pr
   return server;
 }
 
-/** The port that the system has chosen, told in the log line that ends the start. */
+/** The port that the system has chosen; the last log line of the start names it. */
 const portOf = (child: ChildProcess, output: () => string): Promise<number> =>
   vi.waitUntil(
     () => {

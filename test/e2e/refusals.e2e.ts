@@ -1,5 +1,5 @@
-// What paygate must not do: serve a file twice, take what is not its own, or fail to end. Each refusal
-// is one clear line and leaves what it refused as it was.
+// What paygate must not do: serve a file twice, use a foreign file, or fail to end. Each refusal is
+// one clear line and changes no file.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -16,7 +16,7 @@ function expectRefusal(outcome: Outcome, code: number, reason: string | RegExp):
   expect(outcome.stderr).toMatch(reason);
 }
 
-test('a second serve on the file and a taken port are refused, and harm nothing', async ({
+test('a second serve on the same file or port is refused, and the first goes on', async ({
   stage,
 }) => {
   const { db, folder } = stage;
@@ -31,16 +31,16 @@ test('a second serve on the file and a taken port are refused, and harm nothing'
   const other = ['--db', join(folder, 'other.db'), '--network', 'regtest', '--listen', address];
   expectRefusal(await serve(stage, ...other), 1, `cannot listen on ${address}: the port is taken`);
 
-  // The first one goes on as if nothing had been.
+  // The first one still works.
   const [paid = ''] = await stage.newAddresses(server, 1);
   await stage.network.pay({ address: paid, valueSat: 41_000 });
-  await expect.poll(() => shop.story(paid)).toEqual(['0:200']);
+  await expect.poll(() => shop.attempts(paid)).toEqual(['0:200']);
   await server.settled();
   await server.stop();
   await expectAgreement(stage);
 });
 
-test('another network is refused, of the file and of the server', async ({ stage }) => {
+test('a file and an Electrum server of another network are refused', async ({ stage }) => {
   const { db, folder, network } = stage;
   const shop = await stage.openShop();
   await stage.addStore('p2wpkh', shop.callbackUrl);
@@ -52,7 +52,7 @@ test('another network is refused, of the file and of the server', async ({ stage
   );
   expect(readFileSync(db).equals(before)).toBe(true);
 
-  // A mainnet paygate must believe nothing that a server of another chain says.
+  // A mainnet paygate must ignore a server of another chain.
   const mainnet = await stage.serve('--db', join(folder, 'main.db'), '--network', 'mainnet');
   await expect
     .poll(() => mainnet.health())
@@ -65,7 +65,7 @@ test('another network is refused, of the file and of the server', async ({ stage
   await mainnet.stop();
 });
 
-test('files that are not its own are refused and stay as they are', async ({ stage }) => {
+test('files that are not paygate’s are refused and stay unchanged', async ({ stage }) => {
   const { folder } = stage;
   const foreign = join(folder, 'foreign.db');
   const sqlite = new SqliteDatabase(foreign);
@@ -91,7 +91,7 @@ test('files that are not its own are refused and stay as they are', async ({ sta
   }
 });
 
-test('what is written wrong is named in one line', async ({ stage }) => {
+test('each wrong argument is named in one line', async ({ stage }) => {
   const { db, folder } = stage;
   await stage.addStore('p2wpkh', 'http://127.0.0.1:9/callback');
   const { tpub } = await stage.merchant.account('p2wpkh');
@@ -113,21 +113,21 @@ test('what is written wrong is named in one line', async ({ stage }) => {
 });
 
 test('SIGTERM ends it in time, also while a shop hangs and a client stalls', async ({ stage }) => {
-  const shop = await stage.openShop((_told, before) => (before === 0 ? 'hang' : 200));
+  const shop = await stage.openShop((_callback, before) => (before === 0 ? 'hang' : 200));
   const store = await stage.addStore('p2wpkh', shop.callbackUrl);
   let server = await stage.serve();
   await server.settled();
   const [address = ''] = await stage.newAddresses(server, 1);
   await stage.network.pay({ address, valueSat: 51_000 });
-  await expect.poll(() => shop.story(address)).toEqual(['0:hang']);
+  await expect.poll(() => shop.attempts(address)).toEqual(['0:hang']);
   const client = connect(server.port, '127.0.0.1').on('error', () => {});
   await new Promise((sent) => client.write('GET /healthz HTTP/1.1\r\nHost: ', sent));
   await server.stop();
   client.destroy();
 
-  // What it could not finish, the next one does.
+  // The next one delivers the callback that this one could not finish.
   server = await stage.serve();
-  await expect.poll(() => shop.story(address)).toEqual(['0:hang', '0:200']);
+  await expect.poll(() => shop.attempts(address)).toEqual(['0:hang', '0:200']);
   await server.settled();
   await server.stop();
   shop.verify(store.webhook_secret);

@@ -1,23 +1,22 @@
-// The merchant's server: takes callbacks on loopback, keeps each with the answer it got, and checks
-// what a careful shop checks. A payment's story is all that was said of it, with the answers given.
+// The merchant's server: receives callbacks on loopback, stores each with its answer, and checks
+// what a careful shop checks.
 
 import { createHmac } from 'node:crypto';
 import { expect } from 'vitest';
 import { type Answer, type ReceivedRequest, startReceiver } from '../support/receiver.ts';
 
-/** Its own query, which paygate must leave as it is. */
+/** The callback URL has a query of its own, which paygate must not change. */
 const path = '/callback';
 const ownQuery = 'order=a%2Fb+c&secret=s3cr3t';
-/** Of one attempt: it is signed when it begins. */
+/** The deadline of an attempt. The signature's timestamp is the beginning of the attempt. */
 const deadlineSeconds = 20;
 
-/** A callback that came in. */
-export interface Told {
+export interface ReceivedCallback {
   readonly status: string;
   readonly addr: string;
   readonly value: number;
   readonly txid: string;
-  /** What stays the same when it is said again. */
+  /** The same in every attempt. */
   readonly eventId: string;
   /** Epoch milliseconds. */
   readonly at: number;
@@ -26,14 +25,14 @@ export interface Told {
 
 export interface Shop {
   readonly callbackUrl: string;
-  readonly told: readonly Told[];
-  /** What was said of an address: `status:answer`, in the order of arrival. */
-  story(address: string): string[];
-  /** What was said of each payment: its statuses, `0 1 2`, in the order of arrival, by `paymentKey`. */
+  readonly received: readonly ReceivedCallback[];
+  /** The callbacks for an address in the order of arrival, as `status:answer`. */
+  attempts(address: string): string[];
+  /** The statuses of each payment, such as `0 1 2`, in the order of arrival, by `paymentKey`. */
   payments(): Record<string, string>;
   /**
-   * Checks of every request what does not depend on the payment, and that each event has one id.
-   * @param events how many of them there must be; without it, one for each status of a payment
+   * Checks method, URL, signature and headers of every request, and that each event has one id.
+   * @param events the expected number of events; by default, one for each status of a payment
    */
   verify(webhookSecret: string, events?: number): void;
   close(): Promise<void>;
@@ -42,18 +41,21 @@ export interface Shop {
 export const paymentKey = (address: string, valueSat: number, txid: string): string =>
   `${address} ${valueSat} ${txid}`;
 
-/** @param answer what it answers, by what it is told and how often it has been told that before */
+/**
+ * @param answer returns the HTTP status for a callback; `before` counts the earlier attempts of the
+ * same event
+ */
 export async function openShop(
-  answer: (told: Told, before: number) => number | 'hang' = () => 200,
+  answer: (callback: ReceivedCallback, before: number) => number | 'hang' = () => 200,
 ): Promise<Shop> {
-  const told: Told[] = [];
+  const received: ReceivedCallback[] = [];
   const answers: (number | 'hang')[] = [];
 
   function take(request: ReceivedRequest): Answer {
     const callback = read(request);
-    const before = told.filter(({ eventId }) => eventId === callback.eventId).length;
+    const before = received.filter(({ eventId }) => eventId === callback.eventId).length;
     const given = answer(callback, before);
-    told.push(callback);
+    received.push(callback);
     answers.push(given);
     return given === 'hang' ? given : { status: given };
   }
@@ -61,24 +63,24 @@ export async function openShop(
   const receiver = await startReceiver({ answer: take });
   return {
     callbackUrl: `${receiver.origin}${path}?${ownQuery}`,
-    told,
-    story: (address) =>
-      told.flatMap(({ addr, status }, index) =>
+    received,
+    attempts: (address) =>
+      received.flatMap(({ addr, status }, index) =>
         addr === address ? [`${status}:${answers[index]}`] : [],
       ),
     payments() {
       const statuses: Record<string, string> = {};
-      for (const { addr, value, txid, status } of told) {
+      for (const { addr, value, txid, status } of received) {
         const key = paymentKey(addr, value, txid);
         statuses[key] = statuses[key] === undefined ? status : `${statuses[key]} ${status}`;
       }
       return statuses;
     },
     verify(webhookSecret, events) {
-      for (const callback of told) verifyOne(callback, webhookSecret);
-      const ids = new Set(told.map(({ eventId }) => eventId)).size;
-      const queries = told.map(({ request }) => request.url);
-      const pairs = told.map(({ eventId, request }) => `${eventId} ${request.url}`);
+      for (const callback of received) verifyOne(callback, webhookSecret);
+      const ids = new Set(received.map(({ eventId }) => eventId)).size;
+      const queries = received.map(({ request }) => request.url);
+      const pairs = received.map(({ eventId, request }) => `${eventId} ${request.url}`);
       expect(new Set(pairs).size).toBe(ids);
       expect(ids).toBe(events ?? new Set(queries).size);
     },
@@ -86,7 +88,7 @@ export async function openShop(
   };
 }
 
-function read(request: ReceivedRequest): Told {
+function read(request: ReceivedRequest): ReceivedCallback {
   const query = new URL(request.url, 'http://shop.invalid').searchParams;
   const field = (name: string): string => query.get(name) ?? '';
   return {
@@ -100,10 +102,13 @@ function read(request: ReceivedRequest): Told {
   };
 }
 
-function verifyOne({ request, status, addr, value, txid, at }: Told, webhookSecret: string): void {
+function verifyOne(
+  { request, status, addr, value, txid, at }: ReceivedCallback,
+  webhookSecret: string,
+): void {
   const { method, url, headers } = request;
   const facts = `status=${status}&addr=${addr}&value=${value}&txid=${txid}`;
-  const rbf = status === '0' ? '&rbf=1' : ''; // the node's wallet signals it
+  const rbf = status === '0' ? '&rbf=1' : ''; // the node's wallet signals replaceability
   const query = `${ownQuery}&${facts}${rbf}`;
   expect(method).toBe('GET');
   expect(url).toBe(`${path}?${query}`);

@@ -1,5 +1,5 @@
-// What one end-to-end test works with: the shared network, a merchant wallet and a database folder of
-// its own, and paygate. It is cleared away after the test; when that has failed, paygate's log is shown.
+// The fixture of an end-to-end test: the shared network, and a merchant wallet, a database folder
+// and paygate of its own. It is removed after the test. If the test fails, paygate's log is shown.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,15 +43,15 @@ export interface Stage {
   /** `store add` with the merchant wallet's account of this script type. */
   addStore(script: ScriptType, callbackUrl: string): Promise<StoreAnswer>;
   callbacks(): Promise<CallbackAnswer[]>;
-  /** The lines that every `serve` of this test has logged. */
+  /** The log lines of every `serve` of this test. */
   log(): string[];
-  /** `serve` on the database; on the first Electrum server where no `--electrum` is given. */
+  /** `serve` on the database, by default with the first Electrum server. */
   serve(...args: readonly string[]): Promise<Server>;
-  /** `serve` on both Electrum servers, settled; addresses are watched on this one. */
+  /** `serve` on both Electrum servers, settled. Addresses are watched on the given one. */
   serveOnBoth(watched: ElectrumName): Promise<Server>;
-  /** Asks for a new address, which may be refused. */
+  /** Requests a new address; the request may be refused. */
   askAddress(server: Server, query?: string, method?: 'GET' | 'POST'): Promise<Reply>;
-  /** Asks for new addresses, one after another. */
+  /** Requests new addresses, one after another. */
   newAddresses(server: Server, count: number, query?: string): Promise<string[]>;
 }
 
@@ -85,8 +85,8 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
   const db = join(folder, 'paygate.db');
   let apiKey = '';
 
-  /** Runs a command that must succeed, and reads its answer. */
-  async function ask(...args: string[]) {
+  /** Runs a command that must succeed, and returns its JSON. */
+  async function runJson(...args: string[]) {
     const { code, stdout, stderr } = await runPaygate([...args, '--db', db, '--json']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout);
@@ -95,7 +95,7 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
   async function serve(...args: readonly string[]): Promise<Server> {
     const { tcp } = network.electrum('first');
     const electrum = args.includes('--electrum') ? [] : ['--electrum', tcp];
-    // The merchant's wallet, the node's own, looks 1,000 addresses ahead.
+    // The merchant's wallet is the node's own, whose gap limit is 1,000 addresses.
     const own = ['--db', db, '--listen', '127.0.0.1:0', '--wallet-gap', '1000'];
     const server = await servePaygate([...own, ...electrum, ...args], logFile);
     servers.push(server);
@@ -122,19 +122,19 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
       const { tpub } = await merchant.account(script);
       const key = ['--xpub', tpub, '--script', script];
       const url = ['--callback-url', callbackUrl, '--allow-private-callback'];
-      const added = await ask(
+      const added = await runJson(
         ...['store', 'add', '--network', 'regtest', '--name', script, ...key, ...url],
       );
       apiKey = added.api_key;
       return added;
     },
-    callbacks: () => ask('callbacks', 'list', '--limit', '10000'),
+    callbacks: () => runJson('callbacks', 'list', '--limit', '10000'),
     log: () => readLog(logFile).split('\n'),
     serve,
     async serveOnBoth(watched) {
       const other = network.electrum(watched === 'first' ? 'second' : 'first');
       const { tcp } = network.electrum(watched);
-      other.pause(); // the one that is connected first is watched
+      other.pause(); // the server that connects first is watched
       const server = await serve('--electrum', tcp, '--electrum', other.tcp);
       await expect.poll(async () => (await server.health()).electrum.server).toBe(tcp);
       other.resume();

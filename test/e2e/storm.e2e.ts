@@ -1,6 +1,6 @@
-// Kills without warning, in the middle of everything: callbacks on the wire, answers not recorded yet,
-// addresses being issued, histories being worked up. What is told twice is told under the same id, and
-// only by the few callbacks that were under way at a kill; no address is issued twice.
+// SIGKILL in the middle of work: callbacks are in flight, answers are not recorded yet, addresses
+// are being issued, histories are being processed. Only the few callbacks in flight at a kill
+// arrive twice, and with the same event id. No address is issued twice.
 
 import { expect, vi } from 'vitest';
 import { expectAgreement } from './agreement.ts';
@@ -8,12 +8,12 @@ import type { Server } from './paygate.ts';
 import { test } from './stage.ts';
 
 const paidCount = 12;
-/** In each round paygate is killed when so many callbacks of it have come in. */
+/** In each round paygate is killed when the shop has received this many callbacks of the round. */
 const killsAt = [1, 4, 9];
-/** Requests to one store that may be under way at once. */
-const underWay = 2;
+/** The in-flight limit of one store. */
+const maxInFlight = 2;
 
-test('killed again and again, it tells everything, in order, and issues nothing twice', async ({
+test('killed again and again, it delivers every callback in order and issues no address twice', async ({
   stage,
 }) => {
   const { network } = stage;
@@ -25,7 +25,7 @@ test('killed again and again, it tells everything, in order, and issues nothing 
   const paid = await stage.newAddresses(server, paidCount);
   const issued = [...paid];
 
-  /** Customers ask while it dies: some get an address, some none. */
+  /** Requests addresses while paygate is killed: some get an address, some fail. */
   async function askForAddresses(from: Server): Promise<void> {
     const replies = await Promise.allSettled([1, 2, 3].map(() => stage.askAddress(from)));
     for (const reply of replies) {
@@ -34,10 +34,10 @@ test('killed again and again, it tells everything, in order, and issues nothing 
   }
 
   async function round(status: number, begin: () => Promise<unknown>): Promise<void> {
-    const before = shop.told.length;
+    const before = shop.received.length;
     await begin();
     for (const count of killsAt) {
-      await vi.waitUntil(() => shop.told.length >= before + count, {
+      await vi.waitUntil(() => shop.received.length >= before + count, {
         timeout: 30_000,
         interval: 1,
       });
@@ -47,7 +47,7 @@ test('killed again and again, it tells everything, in order, and issues nothing 
       server = await stage.serve();
     }
     await expect
-      .poll(() => paid.filter((address) => shop.story(address).at(-1) !== `${status}:200`))
+      .poll(() => paid.filter((address) => shop.attempts(address).at(-1) !== `${status}:200`))
       .toEqual([]);
     await server.settled();
   }
@@ -63,12 +63,12 @@ test('killed again and again, it tells everything, in order, and issues nothing 
   await server.stop();
 
   for (const address of paid) {
-    const statuses = shop.story(address).map((each) => each.slice(0, 1));
+    const statuses = shop.attempts(address).map((each) => each.slice(0, 1));
     expect([...new Set(statuses)].join()).toBe('0,1,2');
     expect(statuses).toEqual(statuses.toSorted());
   }
-  const repeated = shop.told.length - 3 * paidCount;
-  expect(repeated).toBeLessThanOrEqual(3 * killsAt.length * underWay);
+  const repeated = shop.received.length - 3 * paidCount;
+  expect(repeated).toBeLessThanOrEqual(3 * killsAt.length * maxInFlight);
   shop.verify(store.webhook_secret);
 
   issued.push(...next);

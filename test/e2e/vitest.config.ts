@@ -1,5 +1,5 @@
-// The end-to-end test's own configuration: real servers, real time, one file after another, because
-// they share one chain. Started by scripts/e2e.mjs, never by `npm test`.
+// The configuration of the end-to-end tests: real servers, real time, one file after another,
+// because they share one chain. Started by scripts/e2e.mjs, never by `npm test`.
 
 import { defineConfig } from 'vitest/config';
 
@@ -9,7 +9,7 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // What is waited for is a condition; this only ends the wait for one that never comes.
+    // Tests wait for conditions; this only ends the wait for a condition that never holds.
     expect: { poll: { interval: 30, timeout: 30_000 } },
     reporters: ['verbose', ['json', { outputFile: process.env.PAYGATE_E2E_RESULT ?? '' }]],
   },
