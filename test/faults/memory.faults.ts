@@ -16,11 +16,11 @@ import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
-import type { Crowd } from './crowd.ts';
+import type { Crowd } from './busy-shop.ts';
 import { limitMemory, type MemoryLimit, noMemoryLimit } from './memory-limit.ts';
 import { eventually, openPremises, type Serving, serve } from './serving.ts';
 import { howMany, unless } from './thorough.ts';
-import { openSignIn, stylesheetOf, takePlaces } from './unread.ts';
+import { openSignIn, stylesheetOf, takePlaces } from './unread-responses.ts';
 
 afterEach(cleanUp);
 afterAll(() => rmSync(programFolder(), { recursive: true }));
@@ -107,7 +107,7 @@ it.skipIf(cannot)(
     const shop = await startReceiver();
     whenOver(() => shop.close());
     const crowd = startChild(
-      join(import.meta.dirname, 'crowd.ts'),
+      join(import.meta.dirname, 'busy-shop.ts'),
       ...[path, `${shop.origin}/callback`, String(addressCount)],
     );
     const line = (await crowd.line()) ?? (await crowd.ended).errors;

@@ -1,4 +1,4 @@
-// `crowd.ts DATABASE CALLBACK_URL COUNT`: makes the file of a shop that has been busy for months, and is the Electrum server
+// `busy-shop.ts DATABASE CALLBACK_URL COUNT`: makes the file of a shop that has been busy for months, and is the Electrum server
 // before its chain, in a process of its own, so that its memory is not counted with paygate's. Rows are written straight
 // to the tables: how they came about is not what is tried. Prints a line of JSON (`Crowd`), and then answers each line
 // that it is told: `pay COUNT` and `pay ADDRESS…` with `paid`, `mine` with `mined`, `asked` with the number of hot
