@@ -249,6 +249,7 @@ describe('language', () => {
     'test/doctor',
     'test/domain',
     'test/e2e',
+    'test/faults',
     'test/electrum',
     'test/plugin',
     'test/price',

@@ -1,8 +1,8 @@
-// `busy-shop.ts DATABASE CALLBACK_URL COUNT`: makes the file of a shop that has been busy for months, and is the Electrum server
-// before its chain, in a process of its own, so that its memory is not counted with paygate's. Rows are written straight
-// to the tables: how they came about is not what is tried. Prints a line of JSON (`Crowd`), and then answers each line
-// that it is told: `pay COUNT` and `pay ADDRESS…` with `paid`, `mine` with `mined`, `asked` with the number of hot
-// addresses that it was asked about so far.
+// `busy-shop.ts DATABASE CALLBACK_URL COUNT`: writes the file of a shop with months of sales, row by
+// row, and serves its chain by the Electrum protocol. A process of its own, because its memory must
+// not count as paygate's. It prints a `BusyShop` as JSON, then answers each line of input: `pay COUNT`
+// and `pay ADDRESS…` with `paid`, `mine` with `mined`, and `asked` with a number. That is how many
+// hot addresses paygate has requested so far.
 
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
@@ -20,34 +20,32 @@ import { markOf, openTestStore } from '../support/store.ts';
 
 const [path = '', callbackUrl = '', counted = ''] = process.argv.slice(2);
 
-/** What it prints first. */
-export interface Crowd {
+/** Its first line of output. */
+export interface BusyShop {
   readonly port: number;
   readonly apiKey: string;
-  /** Addresses that were given out in the last week. */
+  /** The number of addresses that were issued in the last week. */
   readonly hot: number;
-  /** Callbacks that are due. */
+  /** The number of callbacks that are due. */
   readonly owed: number;
 }
 
-/** Addresses. */
 const count = Number(counted);
 const hot = 0.3 * count;
-/** Callbacks that are due. */
 const owed = 0.04 * count;
-/** All but every fifth were paid, once. */
+/** Every fifth address is unpaid; the others have one payment. */
 const unpaidEvery = 5;
 const paidAtOnce = 2_000;
-/** So deep that nothing comes of it any more. */
+/** All payments are final. */
 const settledBlocks = 150;
-/** Twenty attempts for each address. */
+/** Together 25 attempts for each payment, so 20 for each address. */
 const callbacksEach = 5;
 const attemptsEach = 5;
 const dayMs = 86_400_000;
 const hotDays = 6;
 const coldDays = 120;
 
-const say = (text: string): void => void writeSync(1, `${text}\n`);
+const print = (text: string): void => void writeSync(1, `${text}\n`);
 
 interface Given {
   readonly address: string;
@@ -56,7 +54,7 @@ interface Given {
   readonly issuedAt: number;
 }
 
-/** Oldest first. Nobody has their keys, and they follow from no wallet's: nothing derives them again. */
+/** Oldest first. The scripts are random, so no wallet derives these addresses. */
 function makeAddresses(now: number): Given[] {
   const cold = count - hot;
   return Array.from({ length: count }, (_, index) => {
@@ -108,7 +106,7 @@ function fillAddresses(sqlite: Sqlite, given: readonly Given[], chain: Simulated
   }
 }
 
-/** As a shop leaves them that answers late or with an error four times of five. */
+/** The callbacks of a shop that answers four attempts of five with an error. */
 function fillCallbacks(sqlite: Sqlite): void {
   const numbers = (last: number) =>
     `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${last})`;
@@ -151,17 +149,17 @@ async function fill(given: readonly Given[], chain: SimulatedChain): Promise<str
   return apiKey;
 }
 
-/** Which hot addresses the server was asked about. */
+/** @returns a function that counts the hot addresses in requests to the server so far */
 function watchRequests(server: SimulatedServer, given: readonly Given[]): () => number {
   const unasked = new Set<unknown>(given.slice(-hot).map((each) => each.scripthash));
-  const look = () => {
+  const readLog = () => {
     for (const { params } of server.requests) unasked.delete(params[0]);
     server.clearLog();
   };
-  // Before its log forgets them.
-  setInterval(look, 100);
+  // The server's log of requests has a maximum length.
+  setInterval(readLog, 100);
   return () => {
-    look();
+    readLog();
     return hot - unasked.size;
   };
 }
@@ -173,8 +171,8 @@ async function run(): Promise<void> {
   const server = new SimulatedServer({ chain, timer: createNodeWorld({ logLevel: 'error' }) });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const asked = watchRequests(server, given);
-  const crowd: Crowd = { port, apiKey, hot, owed };
-  say(JSON.stringify(crowd));
+  const shop: BusyShop = { port, apiKey, hot, owed };
+  print(JSON.stringify(shop));
 
   function pay(words: readonly string[]): void {
     const [first = ''] = words;
@@ -187,11 +185,11 @@ async function run(): Promise<void> {
     const [command, ...words] = line.split(' ');
     if (command === 'pay') pay(words);
     if (command === 'mine') chain.mine();
-    say({ pay: 'paid', mine: 'mined' }[command ?? ''] ?? String(asked()));
+    print({ pay: 'paid', mine: 'mined' }[command ?? ''] ?? String(asked()));
   }
 }
 
 run().catch((error: unknown) => {
-  say(`error: ${error instanceof Error ? error.stack : error}`);
+  print(`error: ${error instanceof Error ? error.stack : error}`);
   process.exit(1);
 });

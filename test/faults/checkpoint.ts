@@ -1,4 +1,4 @@
-// `checkpoint.ts DATABASE`: commits, and makes a checkpoint when it is told to.
+// `checkpoint.ts DATABASE`: makes a commit, then a checkpoint for each line of standard input.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
-// Copies that people and tools make of a running server's files, under 300 commits a second: by `cp paygate.db*`, by
-// `cp paygate.db`, by a reader that takes a second, and of `backups/latest.db`. Each is opened, checked and compared.
-// None is broken or mixed, but where a checkpoint fell into the copy; those are counted.
+// Copies of a running server's files at 300 commits a second: `cp paygate.db*`, `cp paygate.db`, a
+// reader that takes a second, and `backups/latest.db`. Each copy is opened, checked and compared.
+// A copy may be broken or mixed only if a checkpoint ran meanwhile; such copies are counted.
 
 import { execFile } from 'node:child_process';
 import {
@@ -31,12 +31,12 @@ const run = promisify(execFile);
 const slowMs = 1_000;
 const slowChunks = 20;
 const slowAtOnce = 10;
-/** How many rows stand in the file before. */
+/** Rows in the file before the first copy. */
 const rowsBefore = 10_000;
 
-type Way = (from: string, to: string) => Promise<void>;
+type CopyMethod = (from: string, to: string) => Promise<void>;
 
-const ways: Readonly<Record<string, Way>> = {
+const methods: Readonly<Record<string, CopyMethod>> = {
   'cp paygate.db*': (from, to) => copyBy(`cp ${from}* ${to}`),
   'cp paygate.db': (from, to) => copyBy(`cp ${from} ${to}`),
   'a slow reader': slowly,
@@ -62,16 +62,16 @@ async function slowly(from: string, to: string): Promise<void> {
 }
 
 interface Copy {
-  readonly way: string;
+  readonly method: string;
   readonly from: bigint;
   readonly to: bigint;
-  /** What was committed before it began. */
+  /** The number of the last commit before the copy began. */
   readonly committed: number;
-  /** What it holds, or what is wrong with it. */
-  readonly holds: number | string;
+  /** The number of the last commit in the copy, or the reason why it is unsound. */
+  readonly content: number | string;
 }
 
-/** The number of the last commit in a copy; a text when it is broken, or parts of several commits. */
+/** The number of the last commit in a copy. A text if it is broken or mixes several commits. */
 function examine(path: string): number | string {
   const sqlite = openSqlite(path);
   try {
@@ -93,8 +93,8 @@ function examine(path: string): number | string {
   }
 }
 
-it('copies of a running server are whole, but where a checkpoint fell into them', async () => {
-  const count = howMany('copies by each way', 30, 200);
+it('copies of a running server are sound unless a checkpoint ran meanwhile', async () => {
+  const count = howMany('copies by each method', 30, 200);
   const path = join(tempFolder(), 'paygate.db');
   const database = openDatabase({ path, create: true });
   await database.write(() => {
@@ -113,24 +113,24 @@ it('copies of a running server are whole, but where a checkpoint fell into them'
   const here = tempFolder();
   const copies: Copy[] = [];
 
-  async function copy(way: string, number: number): Promise<void> {
-    const folder = join(here, `${way.replaceAll(/\W/g, '')}-${number}`);
+  async function copy(method: string, number: number): Promise<void> {
+    const folder = join(here, `${method.replaceAll(/\W/g, '')}-${number}`);
     mkdirSync(folder);
     const before = { committed: committed.get() as number, from: process.hrtime.bigint() };
-    await ways[way]?.(path, folder);
+    await methods[method]?.(path, folder);
     const to = process.hrtime.bigint();
-    copies.push({ way, ...before, to, holds: examine(join(folder, 'paygate.db')) });
+    copies.push({ method, ...before, to, content: examine(join(folder, 'paygate.db')) });
     rmSync(folder, { recursive: true });
   }
 
-  for (const way of Object.keys(ways)) {
-    const atOnce = way === 'a slow reader' ? slowAtOnce : 1;
+  for (const method of Object.keys(methods)) {
+    const atOnce = method === 'a slow reader' ? slowAtOnce : 1;
     for (let number = 0; number < count; number += atOnce) {
       const group = Array.from(
         { length: Math.min(atOnce, count - number) },
         (_, at) => number + at,
       );
-      await Promise.all(group.map((each) => copy(way, each)));
+      await Promise.all(group.map((each) => copy(method, each)));
     }
   }
   writer.say('stop');
@@ -146,32 +146,34 @@ it('copies of a running server are whole, but where a checkpoint fell into them'
   const [, written, tookMs] = lines.at(-1) ?? [];
   const rate = Math.round((Number(written) * 1000) / Number(tookMs));
 
-  const isHit = (copy: Copy): boolean =>
+  const hasCheckpoint = (copy: Copy): boolean =>
     checkpoints.some(({ from, to }) => from <= copy.to && to >= copy.from);
-  /** The least that a copy of this way must hold. */
+  /** The oldest commit that may be the last one in the copy. */
   function minOf(copy: Copy): number {
-    if (copy.way === 'cp paygate.db*') return copy.committed;
-    if (copy.way === 'backups/latest.db') return 0;
+    if (copy.method === 'cp paygate.db*') return copy.committed;
+    if (copy.method === 'backups/latest.db') return 0;
     return Math.max(
       0,
       ...checkpoints.filter(({ to }) => to < copy.from).map(({ number }) => number),
     );
   }
   const isSound = (copy: Copy): boolean =>
-    typeof copy.holds === 'number' && copy.holds >= minOf(copy);
-  const report = Object.keys(ways).map((way) => {
-    const all = copies.filter((each) => each.way === way);
-    const hit = all.filter(isHit);
-    const spoiled = hit.filter((each) => !isSound(each));
-    return `${way}: ${all.length} copies, a checkpoint fell into ${hit.length}, of which ${spoiled.length} broken, mixed or stale`;
+    typeof copy.content === 'number' && copy.content >= minOf(copy);
+  const report = Object.keys(methods).map((method) => {
+    const all = copies.filter((each) => each.method === method);
+    const risky = all.filter(hasCheckpoint);
+    const unsound = risky.filter((each) => !isSound(each));
+    return `${method}: ${all.length} copies, ${risky.length} with a checkpoint, of which ${unsound.length} broken, mixed or stale`;
   });
   process.stdout.write(
     `${rate} commits a second, ${checkpoints.length} checkpoints\n${report.join('\n')}\n`,
   );
-  expect(copies.filter((each) => !isHit(each) && !isSound(each))).toEqual([]);
-  // A snapshot is put in place whole: nothing can fall into it.
-  expect(copies.filter((each) => each.way === 'backups/latest.db' && !isSound(each))).toEqual([]);
+  expect(copies.filter((each) => !hasCheckpoint(each) && !isSound(each))).toEqual([]);
+  // A snapshot is renamed into place, so no checkpoint can spoil it.
+  expect(copies.filter((each) => each.method === 'backups/latest.db' && !isSound(each))).toEqual(
+    [],
+  );
   expect(copies).toHaveLength(4 * count);
-  // Else nothing was tried.
+  // Without a checkpoint this test proves nothing.
   expect(checkpoints.length).toBeGreaterThan(0);
 });

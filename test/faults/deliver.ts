@@ -1,6 +1,6 @@
-// `deliver.ts DATABASE`: the dispatcher over a file, a process of its own that is killed at some moment.
-// It prints `idle` when all that was owed is delivered and written down. Each line that it is told is a
-// number of callbacks that it owes from then on; it prints `owed` once they are committed.
+// `deliver.ts DATABASE`: the dispatcher on a file, in a process that a test kills. It prints `idle`
+// when every pending callback is delivered and recorded. Each line of input, `FROM TO`, adds
+// callbacks with these ids; it prints `added` after their commit.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const [path = ''] = process.argv.slice(2);
 
-/** One system call, so that a kill never leaves half a line. */
+/** One system call, so a kill never truncates the output. */
 const print = (text: string): void => void writeSync(1, `${text}\n`);
 
 async function deliver(): Promise<void> {
@@ -39,7 +39,7 @@ async function deliver(): Promise<void> {
         });
       }
     });
-    print('owed');
+    print('added');
     dispatcher.wake();
   }
 }

@@ -1,4 +1,4 @@
-// A disk without room, and one that cannot be written at all: tmpfs mounts of a few megabytes. Needs root.
+// A full disk, and a read-only one: tmpfs mounts of a few megabytes. Needs root.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
@@ -11,21 +11,21 @@ import { settings } from '../../src/store/db/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
-import { eventually, openPremises, serve } from './serving.ts';
-import { unless } from './thorough.ts';
+import { eventually, prepareServe, serve } from './serving.ts';
+import { cannotRun } from './thorough.ts';
 
 afterEach(cleanUp);
 
-/** Why nothing can be mounted here; undefined where it can. */
+/** Why nothing can be mounted here; undefined if it can. */
 function noMount(): string | undefined {
   if (process.geteuid?.() !== 0) return 'only root can mount a small disk';
   const tried = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']);
-  return tried.status === 0 ? undefined : 'this machine lets nobody mount a small disk';
+  return tried.status === 0 ? undefined : 'this machine allows no mount of a small disk';
 }
 
-const cannot = unless(noMount());
+const isSkipped = cannotRun(noMount());
 
-/** A disk of its own. */
+/** Mounts a disk of this size. @returns its folder */
 function smallDisk(megabytes: number): string {
   const folder = tempFolder();
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'none', folder]);
@@ -35,7 +35,7 @@ function smallDisk(megabytes: number): string {
 
 const pageBytes = 4_096;
 
-/** Fills a disk with so much, or until nothing more goes on it. @returns what makes room again */
+/** Fills a disk with this many bytes, or until it is full. @returns a function that frees them */
 function fill(folder: string, bytes = Number.POSITIVE_INFINITY): () => void {
   const ballast = join(folder, 'ballast');
   const file = openSync(ballast, 'a');
@@ -49,8 +49,8 @@ function fill(folder: string, bytes = Number.POSITIVE_INFINITY): () => void {
   return () => rmSync(ballast);
 }
 
-it.skipIf(cannot)(
-  'a disk that filled up while paygate was stopped is told by each command',
+it.skipIf(isSkipped)(
+  'each command reports a disk that filled up while paygate was stopped',
   async () => {
     const path = join(smallDisk(4), 'paygate.db');
     const store = await openTestStore({ path });
@@ -78,13 +78,13 @@ it.skipIf(cannot)(
   },
 );
 
-it.skipIf(cannot)(
-  'a disk that fills up stops addresses and not the watching, until there is room',
+it.skipIf(isSkipped)(
+  'a disk that fills up stops new addresses first, and all work resumes with free space',
   async () => {
     const disk = smallDisk(90);
-    const premises = await openPremises(join(disk, 'paygate.db'));
-    const { chain, receiver } = premises;
-    const paygate = await serve(premises);
+    const setup = await prepareServe(join(disk, 'paygate.db'));
+    const { chain, receiver } = setup;
+    const paygate = await serve(setup);
     const issued: string[] = [];
     await eventually('three addresses', async () => {
       const { address } = (await paygate.newAddress()) ?? {};
@@ -101,16 +101,16 @@ it.skipIf(cannot)(
     chain.pay([{ address: first, valueSat: 5_000 }]);
     await receiver.waitFor(1);
     expect(receiver.requests[0]?.url).toContain(`addr=${first}`);
-    // Else it is told once more, because that it was told could not be written down.
+    // A delivery that is not recorded would be repeated.
     await eventually(
-      'that to be written',
+      'the delivery to be recorded',
       async () => (await paygate.health()).callbacks.owed === 0,
     );
 
-    // Not a byte more.
+    // Now the disk is full.
     fill(disk);
     chain.pay([{ address: second, valueSat: 6_000 }]);
-    await eventually('trouble', async () =>
+    await eventually('a warning', async () =>
       /could not be processed|cannot be written/.test((await paygate.health()).warnings.join()),
     );
     expect(await paygate.newAddress()).toMatchObject({ status: 503 });
@@ -124,11 +124,11 @@ it.skipIf(cannot)(
     expect(issued).not.toContain(fourth?.address);
     paygate.kill('SIGTERM');
     expect((await paygate.ended).by).toBe(0);
-    expect(pragma(look(premises.path), 'integrity_check')).toBe('ok');
+    expect(pragma(look(setup.path), 'integrity_check')).toBe('ok');
   },
 );
 
-it.skipIf(cannot)('a checkpoint for which there is no room waits for it', async () => {
+it.skipIf(isSkipped)('a checkpoint without disk space fails and succeeds later', async () => {
   const disk = smallDisk(4);
   const path = join(disk, 'paygate.db');
   const database = openDatabase({ path, create: true });
@@ -146,8 +146,8 @@ it.skipIf(cannot)('a checkpoint for which there is no room waits for it', async 
   expect(pragma(look(path), 'integrity_check')).toBe('ok');
 });
 
-it.skipIf(cannot)('an updated file is served though its log has no room to be moved', () => {
-  /** From before the first migration: for this paygate no other would be older. */
+it.skipIf(isSkipped)('an updated file opens without the disk space to checkpoint its WAL', () => {
+  /** A file from before the first migration. */
   function olderFile(folder: string): string {
     const path = join(folder, 'paygate.db');
     look(path).pragma(`application_id = ${applicationId}`);
@@ -168,41 +168,38 @@ it.skipIf(cannot)('an updated file is served though its log has no room to be mo
   expect(pragma(look(path), 'user_version')).toBe(migrations.length);
 });
 
-it.skipIf(cannot)(
-  'in a folder that cannot be written each command says so in one line',
-  async () => {
-    const disk = smallDisk(20);
-    const premises = await openPremises(join(disk, 'paygate.db'));
-    const before = contentOf(disk);
-    execFileSync('mount', ['-o', 'remount,ro', disk]);
-    const at = ['--db', premises.path];
-    const commands = [
-      premises.args,
-      ['store', 'list', ...at],
-      ['key', 'list', ...at],
-      ['callbacks', 'list', ...at],
-      ['backup', ...at],
-      ['restore', '--moved', ...at],
-      ['admin', 'link', ...at],
-    ];
-    for (const command of commands) {
-      const { code, stdout, stderr } = await runCli(command);
-      expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
-      expect(stderr).toMatch(
-        /^paygate: [^\n]*(cannot be opened for writing|cannot be written|read-?only)[^\n]*\n$/i,
-      );
-    }
-    // What only reads does so.
-    const checked = await runCli(['check', ...at]);
-    expect(checked).toMatchObject({ code: 0, stderr: '' });
-    expect(contentOf(disk)).toEqual(before);
-  },
-);
+it.skipIf(isSkipped)('each command reports a read-only folder in one line', async () => {
+  const disk = smallDisk(20);
+  const setup = await prepareServe(join(disk, 'paygate.db'));
+  const before = contentOf(disk);
+  execFileSync('mount', ['-o', 'remount,ro', disk]);
+  const at = ['--db', setup.path];
+  const commands = [
+    setup.args,
+    ['store', 'list', ...at],
+    ['key', 'list', ...at],
+    ['callbacks', 'list', ...at],
+    ['backup', ...at],
+    ['restore', '--moved', ...at],
+    ['admin', 'link', ...at],
+  ];
+  for (const command of commands) {
+    const { code, stdout, stderr } = await runCli(command);
+    expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^paygate: [^\n]*(cannot be opened for writing|cannot be written|read-?only)[^\n]*\n$/i,
+    );
+  }
+  // A command that only reads succeeds.
+  const checked = await runCli(['check', ...at]);
+  expect(checked).toMatchObject({ code: 0, stderr: '' });
+  expect(contentOf(disk)).toEqual(before);
+});
 
-it.skipIf(cannot)(
-  'a copy is looked at elsewhere where its own disk has no room for another',
+it.skipIf(isSkipped)(
+  'check uses the temporary folder if the disk of the copy has no space for another',
   async () => {
-    const { path } = await openPremises();
+    const { path } = await prepareServe();
     const disk = smallDisk(8);
     const { database } = await openTestStore({ path });
     const value = 'x'.repeat(5_000_000);
@@ -213,7 +210,7 @@ it.skipIf(cannot)(
     expect(written).toMatchObject({ code: 0, stderr: '' });
     expect(await runCli(['check', file])).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(disk)).toEqual(['shop.db']);
-    // Here neither has room.
+    // Neither folder has space.
     for (const TMPDIR of [disk, join(disk, 'nowhere')]) {
       const refused = await runCli(['check', file], { TMPDIR });
       expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -223,10 +220,10 @@ it.skipIf(cannot)(
   },
 );
 
-it.skipIf(cannot)(
-  'a restore for which there is no room says so in one line, and changes nothing',
+it.skipIf(isSkipped)(
+  'a restore without disk space is refused in one line and changes nothing',
   async () => {
-    const { path } = await openPremises();
+    const { path } = await prepareServe();
     const { database } = await openTestStore({ path });
     const value = 'x'.repeat(2_500_000);
     await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());

@@ -1,5 +1,5 @@
-// The single executable where nothing else is: the same bytes from the same sources, and at work in a
-// root that holds the C and C++ libraries alone, as a user without rights. Needs root, for chroot and mount.
+// The single executable: the same sources give the same bytes. It runs as an unprivileged user in a
+// root folder with only the C and C++ libraries. Needs root, for chroot and mount.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ function build(out: string, env: NodeJS.ProcessEnv = {}): void {
 const hashOf = (path: string): string =>
   createHash('sha256').update(readFileSync(path)).digest('hex');
 
-/** A root folder with the program, the libraries that it is linked with, and a data folder. */
+/** A root folder with the program, its linked libraries, and a data folder. */
 function minimalRoot(name: string): string {
   const root = join(folder, name);
   const linked = execFileSync('ldd', [program], { encoding: 'utf8' });
@@ -48,7 +48,7 @@ const asNobody = (root: string): string[] => [
   '/paygate',
 ];
 
-/** Runs the proof before the program's own command; what else a mount needs goes away with its process. */
+/** Runs `prove.mjs` on the command in a mount namespace, whose mounts end with the process. */
 function prove(mounts: string, command: readonly string[], database = '/data/paygate.db') {
   const proof = [process.execPath, 'scripts/executable/prove.mjs', database, ...command];
   return spawnSync('unshare', ['--mount', 'sh', '-ec', `${mounts}\nexec "$@"`, 'sh', ...proof], {
@@ -57,20 +57,20 @@ function prove(mounts: string, command: readonly string[], database = '/data/pay
   });
 }
 
-it('is the same file each time it is made, whatever is around it', () => {
+it('is built to the same bytes in another environment', () => {
   const again = join(folder, 'again');
   build(again, { HOME: folder, LANG: 'de_DE.UTF-8', TZ: 'Asia/Tokyo' });
   expect(hashOf(again)).toBe(hashOf(program));
 });
 
-it('works in a root with nothing but the C and C++ libraries, without /proc, as any user', () => {
+it('runs in a root with only the C and C++ libraries, without /proc, as any user', () => {
   const proof = prove('', asNobody(minimalRoot('bare')));
   expect(proof).toMatchObject({ status: 0, stderr: '' });
   process.stdout.write(`minimal root: ${proof.stdout}`);
 });
 
 it.each(['paygate.db', './paygate.db', 'data/paygate.db'])(
-  'works there with a database that is named as %s',
+  'runs there with the database path %s',
   (database) => {
     const root = minimalRoot(`relative-${database.replaceAll(/\W/g, '-')}`);
     chownSync(root, nobody, nobody);
@@ -78,7 +78,7 @@ it.each(['paygate.db', './paygate.db', 'data/paygate.db'])(
   },
 );
 
-it('works on a read-only root whose data folder lets nothing run, where memory does', () => {
+it('runs on a read-only root with a noexec data folder if /dev/shm may execute', () => {
   const root = minimalRoot('read-only');
   const mounts = `
     mount --bind ${root} ${root}
@@ -89,7 +89,7 @@ it('works on a read-only root whose data folder lets nothing run, where memory d
   expect(prove(mounts, asNobody(root))).toMatchObject({ status: 0, stderr: '' });
 });
 
-it('says which folders let nothing run, where none does', () => {
+it('names the noexec folders if no folder may execute', () => {
   const root = minimalRoot('noexec');
   const mounts = ['data', 'tmp', 'dev/shm']
     .map((each) => `mount -t tmpfs -o noexec,mode=777 none ${root}/${each}`)
@@ -103,9 +103,9 @@ it('says which folders let nothing run, where none does', () => {
   );
 });
 
-it('says whose work it is made of, with the text of each license', () => {
-  const said = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
-  const licenses: { name: string; license: string; text: string }[] = JSON.parse(said);
+it('lists the packages in it with the text of each license', () => {
+  const printed = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
+  const licenses: { name: string; license: string; text: string }[] = JSON.parse(printed);
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(licenses.slice(0, 2).map(({ name }) => name)).toEqual(['paygate', 'Node.js']);
   expect(licenses.map(({ name }) => name)).toEqual(
@@ -120,8 +120,8 @@ it('says whose work it is made of, with the text of each license', () => {
 });
 
 it('has a bill of materials of exactly these packages, each with its hash', async () => {
-  const said = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
-  const licenses: { name: string; version: string }[] = JSON.parse(said);
+  const printed = execFileSync(program, ['licenses', '--json'], { encoding: 'utf8' });
+  const licenses: { name: string; version: string }[] = JSON.parse(printed);
   const text = await billOfMaterials(licenses);
   const bill: {
     components: { name: string; version: string; hashes: { alg: string; content: string }[] }[];

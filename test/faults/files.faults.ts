@@ -1,5 +1,5 @@
-// What the commands leave in the data folder, each a process of its own: every file is for its user alone; a file that
-// is no sound database of ours is refused in one line and stays as it is.
+// The data folder after each command. Only the user of paygate may access its files. A file that is
+// not a sound database of paygate is refused in one line and stays unchanged.
 
 import {
   chmodSync,
@@ -17,11 +17,11 @@ import { migrations } from '../../src/store/db/migrations.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, whenOver } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
-import { openPremises, serve } from './serving.ts';
+import { prepareServe, serve } from './serving.ts';
 
 afterEach(cleanUp);
 
-/** What in a folder is open to others, and how far. */
+/** The files in a folder that other users may access, with their modes. */
 function openFiles(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return names.flatMap((name) => {
@@ -31,7 +31,7 @@ function openFiles(folder: string): string[] {
   });
 }
 
-/** What paygate is started with hides nothing by itself. */
+/** A umask of 0, so that the modes are paygate's own. */
 function withOpenUmask(): void {
   const before = process.umask(0);
   whenOver(() => void process.umask(before));
@@ -64,7 +64,7 @@ it('every file is 0600 and every folder 0700 after every command', async () => {
     ['callbacks', 'list'],
     ['audit', 'list'],
     ['plugin', 'allow'],
-    // It says on stderr where no paygate answers, but not of one behind a public URL.
+    // Without a public URL it prints to stderr that no paygate answers.
     ['admin', 'link', '--public-url', 'https://pay.example.com'],
     ['backup'],
     ['backup', backup],
@@ -82,39 +82,39 @@ it('every file is 0600 and every folder 0700 after every command', async () => {
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['backups', 'paygate.db']));
 });
 
-it('and while serve runs, after a kill, and after a clean stop', async () => {
+it('every file is 0600 while serve runs, after a kill, and after a clean stop', async () => {
   withOpenUmask();
-  const premises = await openPremises();
-  const folder = dirname(premises.path);
-  // The test has made it with another umask than paygate's own.
-  chmodSync(premises.path, 0o600);
-  const paygate = await serve(premises);
+  const setup = await prepareServe();
+  const folder = dirname(setup.path);
+  // The test created the file with a umask other than paygate's.
+  chmodSync(setup.path, 0o600);
+  const paygate = await serve(setup);
   await paygate.newAddress();
   expect(openFiles(folder)).toEqual([]);
   paygate.kill();
   await paygate.ended;
   expect(openFiles(folder)).toEqual([]);
-  const again = await serve(premises);
+  const again = await serve(setup);
   again.kill('SIGTERM');
   expect((await again.ended).by).toBe(0);
   expect(openFiles(folder)).toEqual([]);
 });
 
 const unsound: Readonly<Record<string, (path: string, sound: string) => void>> = {
-  'zero bytes': (path) => writeFileSync(path, ''),
-  'no database': (path) => writeFileSync(path, 'Dear diary\n'.repeat(1_000)),
-  'of another program': (path) => {
+  'an empty file': (path) => writeFileSync(path, ''),
+  'not a database': (path) => writeFileSync(path, 'Dear diary\n'.repeat(1_000)),
+  'a database of another program': (path) => {
     const other = look(path);
     other.exec('CREATE TABLE diary (day)');
     other.close();
   },
-  newer: (path, sound) => {
+  'a newer database': (path, sound) => {
     copyFileSync(sound, path);
     const sqlite = look(path);
     sqlite.pragma(`user_version = ${migrations.length + 1}`);
     sqlite.close();
   },
-  truncated: (path, sound) => {
+  'a truncated database': (path, sound) => {
     copyFileSync(sound, path);
     truncateSync(path, 3 * 4_096);
   },
@@ -122,9 +122,9 @@ const unsound: Readonly<Record<string, (path: string, sound: string) => void>> =
 };
 
 it.each(Object.entries(unsound))(
-  'a file that is %s: one line, and it stays as it is',
+  '%s is refused in one line and stays unchanged',
   async (_what, make) => {
-    const { path: sound, args } = await openPremises();
+    const { path: sound, args } = await prepareServe();
     const folder = tempFolder();
     const path = join(folder, 'paygate.db');
     make(path, sound);

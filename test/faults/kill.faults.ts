@@ -1,5 +1,5 @@
-// kill -9 at 200 random moments around an acknowledged delivery: nothing is lost, nothing arrives more
-// than twice, and what arrives twice has the same id. `npm run test:faults`.
+// kill -9 at 200 random moments around an acknowledged delivery. No callback is lost. None arrives
+// more than twice, and a repeated one has the same id.
 
 import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
@@ -14,10 +14,10 @@ afterEach(cleanUp);
 const program = `${import.meta.dirname}/deliver.ts`;
 const kills = 200;
 const owedAtOnce = 4;
-/** How long after an answer the kill may come: longer than it takes to write it down. */
+/** The longest time from a response to the kill: longer than the record of a response takes. */
 const maxMs = 40;
 
-it(`${kills} kills lose nothing, and double nothing twice`, async () => {
+it(`${kills} kills lose no callback and repeat none more than once`, async () => {
   const shop = await startReceiver();
   whenOver(() => shop.close());
   const owed = openOwed();
@@ -27,14 +27,14 @@ it(`${kills} kills lose nothing, and double nothing twice`, async () => {
   for (let payment = 0; payment < count; payment += 1) owed.addPayment(1 + ((payment + 1) % 2));
 
   for (let kill = 0; kill < kills; kill += 1) {
-    // What the life before left behind is delivered first, undisturbed.
+    // First it delivers the callbacks that are pending since the previous kill.
     const child = startChild(program, owed.path);
     expect(await child.line()).toBe('idle');
     const from = 1 + kill * owedAtOnce;
     const before = shop.requests.length;
     child.say(`${from} ${from + owedAtOnce}`);
-    expect(await child.line()).toBe('owed');
-    // The answer goes out in the turn after the request came in.
+    expect(await child.line()).toBe('added');
+    // The receiver responds in the turn after the request.
     await shop.waitFor(before + 1 + (kill % owedAtOnce));
     const waitMs = Math.random() * maxMs;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -60,11 +60,11 @@ it(`${kills} kills lose nothing, and double nothing twice`, async () => {
   process.stdout.write(
     `${kills} kills, ${count} callbacks: 0 lost, ${twice} twice, 0 more often\n`,
   );
-  // Else no kill fell between an answer and its record.
+  // At least one kill fell between a response and its record.
   expect(twice).toBeGreaterThan(0);
 });
 
-it('a kill keeps each due time', async () => {
+it('a kill changes no due time', async () => {
   const shop = await startReceiver({ answer: () => ({ status: 500 }) });
   whenOver(() => shop.close());
   const owed = openOwed();
@@ -77,10 +77,10 @@ it('a kill keeps each due time', async () => {
   expect(await first.line()).toBe('idle');
   first.kill();
   await first.ended;
-  // The shop that received none of these gets one a second from here on: the rest is owed as before.
+  // A failing shop gets one request a second, so most callbacks have had no attempt.
   const attempts = shop.requests.length;
   expect(attempts).toBeGreaterThan(0);
-  // Far off, so that none becomes due while the test runs, but no further than a wait of its step can be.
+  // None becomes due during the test, and each delay is one that its step allows.
   const later = Date.now() + 3_600_000;
   owed.database.orm
     .update(callbacks)
@@ -95,7 +95,7 @@ it('a kill keeps each due time', async () => {
   expect(shop.requests).toHaveLength(attempts);
 });
 
-it('a kill keeps when a doubtful answer is confirmed, and what was on the wire is confirmed again', async () => {
+it('a kill preserves when a doubtful 200 is confirmed, and an interrupted attempt is repeated', async () => {
   let body = 'Error: secret does not match';
   const shop = await startReceiver({ answer: () => ({ status: 200, body }) });
   whenOver(() => shop.close());

@@ -1,5 +1,6 @@
-// A machine of its own in a container: a small Debian whose first process is systemd, with this machine's network. Its
-// tree is made once and kept beside those of the end-to-end test; each machine is a copy. Needs root.
+// A container with a small Debian whose first process is systemd, on this machine's network. Its
+// file tree is built once, in the cache of the end-to-end tests; each machine is a copy. Needs
+// root.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,13 +27,13 @@ export interface Machine {
   remove(): Promise<void>;
 }
 
-/** That of Debian 12, where systemd still knows control groups of version 1. */
+/** Debian 12, whose systemd still supports control groups of version 1. */
 const suite = 'bookworm';
 const packages = ['systemd', 'systemd-sysv', 'dbus', 'libstdc++6', 'ca-certificates'];
 const tree = join(cacheDir(), `systemd-${suite}`);
 const container = 'systemd-nspawn';
 
-/** Gets what a machine is made of. @returns why there can be none here; undefined where there can */
+/** Installs the file tree. @returns why no machine can boot here; undefined if one can */
 export async function noMachine(): Promise<string | undefined> {
   if (process.geteuid?.() !== 0) return 'only root can boot a machine';
   try {
@@ -53,7 +54,7 @@ export async function bootMachine(): Promise<Machine> {
   const folder = mkdtempSync('/var/tmp/paygate-machine-');
   const root = join(folder, 'root');
   execFileSync('cp', ['--archive', tree, root]);
-  // Nobody watches over machines here: no unit is made for it, and it is not registered.
+  // This machine may have no systemd, so it is not registered and gets no unit.
   const options = ['--quiet', '--register=no', '--keep-unit', '--console=pipe', '--boot'];
   const child = spawn(container, [...options, '--directory', root], { stdio: 'ignore' });
   const ended = once(child, 'exit');

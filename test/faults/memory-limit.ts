@@ -1,5 +1,5 @@
-// A limit of memory as systemd sets it (MemoryMax): a control group of its own, of version 1 or 2. What the kernel can
-// take back at once (the cache of files) is in the limit as well. Needs root.
+// A memory limit as systemd sets it (MemoryMax): a control group, of version 1 or 2. The limit
+// includes the page cache, which the kernel can reclaim. Needs root.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/admin-guide/cgroup-v1/memory.html
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { whenOver } from '../support/files.ts';
 interface Version {
   readonly parent: string;
   readonly limit: string;
-  /** Bytes that belong to no file, by their name in `memory.stat`. */
+  /** The name of anonymous memory in `memory.stat`, in bytes. */
   readonly anonymous: string;
-  /** The most that was ever in it, in bytes. */
+  /** The file with the peak usage, in bytes. */
   readonly peak: string;
-  /** Where it stands how many processes were killed, in a line `oom_kill N`. */
+  /** The file with the number of killed processes, as `oom_kill N`. */
   readonly kills: string;
 }
 
@@ -35,17 +35,17 @@ const versions: readonly Version[] = [
 ];
 
 export interface MemoryLimit {
-  /** A command that joins the group first, which all that it starts is in as well. */
+  /** The command, run inside the group together with its child processes. */
   within(command: readonly string[]): string[];
-  /** What no file gives back, in bytes, now. */
+  /** The anonymous memory now, which the kernel cannot reclaim. */
   anonymousBytes(): number;
-  /** The most that the kernel has counted, in bytes, files that it could take back as well. */
+  /** The peak usage, with the page cache. */
   peakBytes(): number;
-  /** How many processes the kernel has killed for want of memory. */
+  /** How many processes the kernel killed because of the limit. */
   kills(): number;
 }
 
-/** @returns why no limit can be set here; undefined where it can */
+/** @returns why no limit can be set here; undefined if one can */
 export function noMemoryLimit(): string | undefined {
   if (process.geteuid?.() !== 0) return 'only root can limit memory';
   try {
@@ -53,7 +53,7 @@ export function noMemoryLimit(): string | undefined {
     rmdirSync(folder);
     return undefined;
   } catch (error) {
-    return `this machine lets nobody limit memory (${(error as Error).message})`;
+    return `this machine does not allow a memory limit (${(error as Error).message})`;
   }
 }
 
@@ -71,7 +71,7 @@ function makeGroup(bytes: number): Version & { readonly folder: string } {
   }
 }
 
-/** A group that ends with the test, when what ran in it has ended. */
+/** A group that is removed after the test, when its processes have ended. */
 export function limitMemory(bytes: number): MemoryLimit {
   const { folder, anonymous, peak, kills } = makeGroup(bytes);
   whenOver(() => rmdirSync(folder));

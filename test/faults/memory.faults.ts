@@ -1,7 +1,7 @@
-// The memory that the service may have (cli/systemd-unit.ts), before a file of 50,000 addresses and 1,000,000 attempts:
-// the single executable serves, compares every hot address, delivers, takes a snapshot, and is not killed. Without
-// `--all` the file is a tenth of that, and its hot addresses are compared at the start alone. The same memory before a
-// stranger who takes all connections by HTTPS and reads nothing, while wrong passwords come.
+// The memory limit of the service (cli/systemd-unit.ts). The executable serves 50,000 addresses
+// with 1,000,000 attempts: it compares the hot addresses, delivers, and takes a snapshot. Without
+// `--all` it serves a tenth of that, and compares hot addresses only at the start. A second test
+// uses the same limit: a client takes all HTTPS connections, reads nothing, sends wrong passwords.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -16,25 +16,25 @@ import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
-import type { Crowd } from './busy-shop.ts';
+import type { BusyShop } from './busy-shop.ts';
 import { limitMemory, type MemoryLimit, noMemoryLimit } from './memory-limit.ts';
-import { eventually, openPremises, type Serving, serve } from './serving.ts';
-import { howMany, unless } from './thorough.ts';
-import { openSignIn, stylesheetOf, takePlaces } from './unread-responses.ts';
+import { eventually, prepareServe, type ServeProcess, serve } from './serving.ts';
+import { cannotRun, howMany } from './thorough.ts';
+import { openSignIn, openUnread, stylesheetOf } from './unread-responses.ts';
 
 afterEach(cleanUp);
 afterAll(() => rmSync(programFolder(), { recursive: true }));
 
 const mebibyte = 1024 * 1024;
 const limitBytes = Number(/^MemoryMax=(\d+)M$/m.exec(systemdUnit)?.[1]) * mebibyte;
-/** A round of the hot addresses takes ten minutes, a snapshot is due each quarter of an hour. */
+/** A sweep of the hot addresses takes ten minutes; a snapshot is due every 15 minutes. */
 const maxRoundMs = 25 * 60_000;
 const maxDeliveryMs = 5 * 60_000;
 const asked = 500;
 const clients = 32;
 const paid = 100;
 
-/** On a disk: what lies in a file system that is memory itself counts, and cannot be taken back. */
+/** On a disk: files of a tmpfs count as memory that the kernel cannot reclaim. */
 const makeFolder = (): string => mkdtempSync('/var/tmp/paygate-memory-');
 
 function diskFolder(): string {
@@ -50,7 +50,7 @@ const executable = lazy(() => {
   return program;
 });
 
-/** Else who made it pays for it, and not who reads it. */
+/** Drops the file from the page cache, so that its pages count for the process that reads it. */
 function dropCache(path: string): void {
   const quietly = ['oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none'];
   execFileSync('dd', ['if=/dev/null', `of=${path}`, ...quietly]);
@@ -58,25 +58,25 @@ function dropCache(path: string): void {
 
 interface Peaks {
   anonymousBytes: number;
-  /** Also what is in files and shared; what was its most ever, by the kernel. */
+  /** The kernel's peak of resident memory, with files and shared memory. */
   residentBytes: number;
 }
 
-function watchMemory({ pid }: Serving, limit: MemoryLimit): Peaks {
+function watchMemory({ pid }: ServeProcess, limit: MemoryLimit): Peaks {
   const peaks: Peaks = { anonymousBytes: 0, residentBytes: 0 };
-  const look = () => {
+  const sample = () => {
     peaks.anonymousBytes = Math.max(peaks.anonymousBytes, limit.anonymousBytes());
-    // Not there any more of one that has just ended.
-    const most = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    if (most !== undefined) peaks.residentBytes = Number(most) * 1024;
+    // The entry is absent if the process has just ended.
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    if (peak !== undefined) peaks.residentBytes = Number(peak) * 1024;
   };
-  const timer = setInterval(() => existsSync(`/proc/${pid}`) && look(), 100);
+  const timer = setInterval(() => existsSync(`/proc/${pid}`) && sample(), 100);
   whenOver(() => clearInterval(timer));
   return peaks;
 }
 
-/** @returns the addresses, each another one */
-async function askForAddresses(paygate: Serving): Promise<string[]> {
+/** Issues addresses, and checks that they differ. */
+async function issueAddresses(paygate: ServeProcess): Promise<string[]> {
   const answered: string[] = [];
   const ask = async () => {
     while (answered.length < asked) {
@@ -90,29 +90,31 @@ async function askForAddresses(paygate: Serving): Promise<string[]> {
   return answered;
 }
 
-async function tell(crowd: Child, command: string): Promise<string | undefined> {
-  crowd.say(command);
-  return crowd.line();
+async function send(busyShop: Child, command: string): Promise<string | undefined> {
+  busyShop.say(command);
+  return busyShop.line();
 }
 
-const cannot = unless(noMemoryLimit());
-const addressCount = cannot ? 0 : howMany('addresses in the memory of the service', 5_000, 50_000);
+const isSkipped = cannotRun(noMemoryLimit());
+const addressCount = isSkipped
+  ? 0
+  : howMany('addresses in the memory of the service', 5_000, 50_000);
 const isWhole = addressCount === 50_000;
 
-it.skipIf(cannot)(
+it.skipIf(isSkipped)(
   `${addressCount} addresses and ${20 * addressCount} attempts fit in ${limitBytes / mebibyte} MiB`,
   async () => {
     const folder = diskFolder();
     const [path, program] = [join(folder, 'paygate.db'), executable()];
     const shop = await startReceiver();
     whenOver(() => shop.close());
-    const crowd = startChild(
+    const busyShop = startChild(
       join(import.meta.dirname, 'busy-shop.ts'),
       ...[path, `${shop.origin}/callback`, String(addressCount)],
     );
-    const line = (await crowd.line()) ?? (await crowd.ended).errors;
+    const line = (await busyShop.line()) ?? (await busyShop.ended).errors;
     expect(line).toMatch(/^\{/);
-    const { port, apiKey, owed, hot } = JSON.parse(line) as Crowd;
+    const { port, apiKey, owed, hot } = JSON.parse(line) as BusyShop;
     for (const each of [path, program]) dropCache(each);
 
     const limit = limitMemory(limitBytes);
@@ -123,24 +125,27 @@ it.skipIf(cannot)(
     ];
     const paygate = await serve({ args, apiKey }, {}, limit.within([program]));
     const peaks = watchMemory(paygate, limit);
-    const addresses = await askForAddresses(paygate);
+    const addresses = await issueAddresses(paygate);
     await eventually('to be caught up', async () => (await paygate.health()).electrum.caught_up);
-    await tell(crowd, `pay ${addresses.slice(0, paid).join(' ')}`);
-    await tell(crowd, `pay ${paid}`);
+    await send(busyShop, `pay ${addresses.slice(0, paid).join(' ')}`);
+    await send(busyShop, `pay ${paid}`);
     const delivered = (count: number) =>
       eventually(`${count} callbacks`, () => shop.requests.length >= count, maxDeliveryMs);
     await delivered(owed + 2 * paid);
-    await tell(crowd, 'mine');
+    await send(busyShop, 'mine');
     await delivered(owed + 4 * paid);
-    await eventually('nothing owed', async () => (await paygate.health()).callbacks.owed === 0);
+    await eventually(
+      'no pending callback',
+      async () => (await paygate.health()).callbacks.owed === 0,
+    );
     if (isWhole) {
-      const isThrough = async () => Number(await tell(crowd, 'asked')) === hot;
-      await eventually('the round of hot addresses', isThrough, maxRoundMs);
+      const isComplete = async () => Number(await send(busyShop, 'asked')) === hot;
+      await eventually('a sweep of the hot addresses', isComplete, maxRoundMs);
       const hasSnapshot = () => existsSync(join(folder, 'backups/latest.db'));
       await eventually('a snapshot', hasSnapshot, maxRoundMs);
     }
-    const compared = Number(await tell(crowd, 'asked'));
-    await askForAddresses(paygate);
+    const compared = Number(await send(busyShop, 'asked'));
+    await issueAddresses(paygate);
     paygate.kill('SIGTERM');
     expect((await paygate.ended).by).toBe(0);
     expect(limit.kills()).toBe(0);
@@ -148,22 +153,22 @@ it.skipIf(cannot)(
       Math.round(bytes / mebibyte),
     );
     process.stdout.write(
-      `within ${limitBytes / mebibyte} MiB: ${anonymous} MiB of its own at most, ${resident} MiB with files; ` +
+      `within ${limitBytes / mebibyte} MiB: at most ${anonymous} MiB anonymous, ${resident} MiB with files; ` +
         `${compared} of ${hot} hot addresses compared, ${shop.requests.length} callbacks delivered\n`,
     );
   },
 );
 
-/** More than there are (src/web/http-server.ts). */
-const strangers = 540;
+/** More than the server's maximum of connections (src/web/http-server.ts). */
+const connections = 540;
 const wrongPasswords = 4;
 
-it.skipIf(cannot)(
-  `all connections taken by HTTPS, unread, and wrong passwords fit in ${limitBytes / mebibyte} MiB`,
+it.skipIf(isSkipped)(
+  `every HTTPS connection with unread responses, and wrong passwords, fit in ${limitBytes / mebibyte} MiB`,
   async () => {
     const folder = diskFolder();
-    const premises = await openPremises(join(folder, 'paygate.db'));
-    const store = await openTestStore({ path: premises.path });
+    const setup = await prepareServe(join(folder, 'paygate.db'));
+    const store = await openTestStore({ path: setup.path });
     const hash = await createPasswords((length) => randomBytes(length)).hash(
       'two lamps, an owl and a ladder',
     );
@@ -176,31 +181,31 @@ it.skipIf(cannot)(
     writeFileSync(certFile, cert);
     writeFileSync(keyFile, key);
     const limit = limitMemory(limitBytes);
-    const args = [...premises.args, '--tls-cert', certFile, '--tls-key', keyFile];
-    const paygate = await serve({ ...premises, args }, {}, limit.within([executable()]));
+    const args = [...setup.args, '--tls-cert', certFile, '--tls-key', keyFile];
+    const paygate = await serve({ ...setup, args }, {}, limit.within([executable()]));
     const peaks = watchMemory(paygate, limit);
     const port = Number(new URL(paygate.origin).port);
     const tryPassword = await openSignIn(port);
-    await takePlaces(port, strangers, await stylesheetOf(port));
+    await openUnread(port, connections, await stylesheetOf(port));
     const answered: number[] = [];
     for (let left = wrongPasswords; left > 0; left -= 1) {
       answered.push(await tryPassword(`wrong for the ${left}th time`));
     }
     paygate.kill('SIGTERM');
     const { by } = await paygate.ended;
-    const [anonymous, resident, most] = [
+    const [anonymous, resident, peak] = [
       peaks.anonymousBytes,
       peaks.residentBytes,
       limit.peakBytes(),
     ].map((bytes) => Math.round(bytes / mebibyte));
     process.stdout.write(
-      `${strangers} strangers within ${limitBytes / mebibyte} MiB: ${anonymous} MiB of its own at most, ` +
-        `${resident} MiB with files, ${most} MiB by the kernel's count\n`,
+      `${connections} connections within ${limitBytes / mebibyte} MiB: at most ${anonymous} MiB anonymous, ` +
+        `${resident} MiB with files, ${peak} MiB by the kernel's count\n`,
     );
     expect(limit.kills()).toBe(0);
     expect(by).toBe(0);
     expect(answered).toEqual(Array(wrongPasswords).fill(401));
-    // What a kernel with control groups of version 2 counts besides, the buffers of sockets, has as much room again.
-    expect(most).toBeLessThan(limitBytes / mebibyte / 2);
+    // Half of the limit is left for socket buffers, which control groups of version 2 also count.
+    expect(peak).toBeLessThan(limitBytes / mebibyte / 2);
   },
 );

@@ -1,5 +1,5 @@
-// `migrate.ts DATABASE new|update`: makes a database, or brings one up to date with two more migrations than there
-// are, a process of its own whose writes are watched.
+// `migrate.ts DATABASE new|update`: creates a database, or updates one with the two extra migrations
+// of updates.ts. A process of its own, whose writes the shim records.
 
 import { writeSync } from 'node:fs';
 import { openDatabase } from '../../src/store/db/database.ts';

@@ -1,5 +1,5 @@
-// A kill, and a loss of power, at every step of every migration: of those that make a new file, and of two made-up
-// ones on a file in use. Whatever lies there afterwards is opened, and all is applied, once.
+// A kill and a power loss at every step of every migration. A new file is created, and a file with
+// rows gets two invented migrations. Each resulting file opens with every migration applied once.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ import { migrations } from '../../src/store/db/migrations.ts';
 import { settings } from '../../src/store/db/schema.ts';
 import { createRandom } from '../simulation/random.ts';
 import { cleanUp, pragma, tempFolder } from '../support/files.ts';
-import { Disk, lucks } from './shim/disk.ts';
-import { layOut, printOf } from './shim/lay-out.ts';
+import { Disk, survivals } from './shim/disk.ts';
+import { fingerprintOf, layOut } from './shim/lay-out.ts';
 import { noShim } from './shim/shim.ts';
 import { type Watched, watch } from './shim/watch.ts';
-import { unless } from './thorough.ts';
+import { cannotRun } from './thorough.ts';
 import { future, openUpdated } from './updates.ts';
 
 afterEach(cleanUp);
@@ -23,7 +23,7 @@ afterEach(cleanUp);
 const program = join(import.meta.dirname, 'migrate.ts');
 const rows = 200;
 
-/** Opens what would lie there after each step: `everything` is what a kill leaves. */
+/** Checks the files as they would be after each step; `everything` survives a kill. */
 function atEachStep(
   { folder, before, steps }: Watched,
   expectSound: (path: string) => void,
@@ -34,16 +34,16 @@ function atEachStep(
   const seen = new Set<string>();
   for (const [number, step] of steps.entries()) {
     disk.take(step);
-    for (const luck of lucks) {
-      const remains = disk.remains(luck, random);
-      const print = printOf(remains);
-      if (seen.has(print)) continue;
-      seen.add(print);
+    for (const survival of survivals) {
+      const remains = disk.remains(survival, random);
+      const fingerprint = fingerprintOf(remains);
+      if (seen.has(fingerprint)) continue;
+      seen.add(fingerprint);
       layOut(here, folder, remains);
       try {
         expectSound(join(here, 'paygate.db'));
       } catch (error) {
-        throw new Error(`step ${number} of ${steps.length}, ${step.kind}, ${luck}: ${error}`, {
+        throw new Error(`step ${number} of ${steps.length}, ${step.kind}, ${survival}: ${error}`, {
           cause: error,
         });
       }
@@ -52,8 +52,8 @@ function atEachStep(
   return seen.size;
 }
 
-it.skipIf(unless(noShim))(
-  'a new file is there whole or not at all, and made at the next start',
+it.skipIf(cannotRun(noShim))(
+  'a new file is complete or absent, and an absent one is created at the next start',
   async () => {
     const watched = await watch(program, join(tempFolder(), 'paygate.db'), 'new');
     let absent = 0;
@@ -72,8 +72,8 @@ it.skipIf(unless(noShim))(
   },
 );
 
-it.skipIf(unless(noShim))(
-  'an update is applied once, and the file from before is kept',
+it.skipIf(cannotRun(noShim))(
+  'an update is applied once, and a copy of the previous file exists',
   async () => {
     const path = join(tempFolder(), 'paygate.db');
     const database = openDatabase({ path, create: true });
@@ -93,28 +93,28 @@ it.skipIf(unless(noShim))(
       const version = pragma(found, 'user_version');
       versions.add(version);
       found.close();
-      if (version !== migrations.length) expectKept(at);
+      if (version !== migrations.length) expectBackup(at);
       const sqlite = openUpdated(at);
       expect(pragma(sqlite, 'integrity_check')).toBe('ok');
       expect(pragma(sqlite, 'user_version')).toBe(future.length);
       const labels = sqlite.prepare("SELECT count(*), count(nullif(colour, 'red')) FROM labels");
       expect(labels.raw().get()).toEqual([rows, rows / 2]);
       sqlite.close();
-      expectKept(at);
+      expectBackup(at);
     });
-    process.stdout.write(`an update: ${count} different disks, each applied once and kept\n`);
-    // Killed before, between and after.
+    process.stdout.write(`an update: ${count} different disks, each applied once with a copy\n`);
+    // Killed before, between and after the two migrations.
     expect(versions.size).toBe(3);
   },
 );
 
 /** The file as it was before the update. */
-function expectKept(path: string): void {
-  const kept = openSqlite(join(backupFolder(path), `before-update-${migrations.length}.db`), {
+function expectBackup(path: string): void {
+  const backup = openSqlite(join(backupFolder(path), `before-update-${migrations.length}.db`), {
     readonly: true,
   });
-  expect(pragma(kept, 'integrity_check')).toBe('ok');
-  expect(pragma(kept, 'user_version')).toBe(migrations.length);
-  expect(kept.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(rows);
-  kept.close();
+  expect(pragma(backup, 'integrity_check')).toBe('ok');
+  expect(pragma(backup, 'user_version')).toBe(migrations.length);
+  expect(backup.prepare('SELECT count(*) FROM settings').pluck().get()).toBe(rows);
+  backup.close();
 }

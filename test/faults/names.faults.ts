@@ -1,4 +1,5 @@
-// Names whose servers are silent, and what else needs a thread. Needs root, for mount and port 53.
+// Names whose servers do not respond, and other work that needs a thread. Needs root, for mount and
+// port 53.
 
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -11,7 +12,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 const address = '127.0.5.3';
 const folder = mkdtempSync(join(tmpdir(), 'paygate-names-'));
 
-/** 192.0.2.1 for `*.good.test`; silent about `*.dead.test` and the IPv6 address of `*.half.good.test`. */
+/** 192.0.2.1 for `*.good.test`. No response for `*.dead.test` and IPv6 of `*.half.good.test`. */
 const server = createSocket('udp4', (message, { port, address: from }) => {
   const labels: string[] = [];
   let at = 12;
@@ -36,7 +37,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('20 names whose servers are silent hold up no file, no hash and no other name', async () => {
+it('20 names without a response delay no file, no hash and no other name', async () => {
   const config = join(folder, 'resolv.conf');
   writeFileSync(config, `nameserver ${address}\n`);
   const program = [process.execPath, 'scripts/run.mjs', 'test/faults/names.ts'];

@@ -1,4 +1,4 @@
-// A process as `paygate` starts it, which looks names up beside work with files and cryptography.
+// Resolves names while it reads a file and computes a hash, in a process set up like `paygate`.
 
 import { scrypt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

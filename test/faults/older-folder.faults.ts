@@ -1,5 +1,6 @@
-// Folders of `paygate serve` that are copied as people and tools do it, put back over the newer one or brought elsewhere, on a
-// disk with a real file system: no address is given out twice. And the ordinary lives of a file, which skip nothing.
+// Data folders that are copied by common tools, then restored over the newer one or moved, on a
+// disk with a real file system. No address is issued twice. Ordinary restarts and backups skip no
+// address.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -7,22 +8,22 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { eventually, openPremises, type Premises, type Serving, serve } from './serving.ts';
-import { unless } from './thorough.ts';
+import { eventually, prepareServe, type ServeProcess, type ServeSetup, serve } from './serving.ts';
+import { cannotRun } from './thorough.ts';
 
 afterEach(cleanUp);
 
-/** Not in memory: what is tried here are the inodes and times of a disk. */
+/** Not on a tmpfs: these tests depend on the inodes and times of a disk. */
 function diskFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'paygate-folder-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-const isCopy = async (paygate: Serving): Promise<boolean> =>
+const isCopy = async (paygate: ServeProcess): Promise<boolean> =>
   (await paygate.health()).warnings.join().includes('is a copy');
 
-async function issue(paygate: Serving, count: number): Promise<string[]> {
+async function issue(paygate: ServeProcess, count: number): Promise<string[]> {
   const issued: string[] = [];
   await eventually(`${count} addresses`, async () => {
     const { address } = (await paygate.newAddress()) ?? {};
@@ -32,13 +33,13 @@ async function issue(paygate: Serving, count: number): Promise<string[]> {
   return issued;
 }
 
-const at = (premises: Premises, path: string): Premises => ({
-  ...premises,
+const at = (setup: ServeSetup, path: string): ServeSetup => ({
+  ...setup,
   path,
-  args: premises.args.map((arg) => (arg === premises.path ? path : arg)),
+  args: setup.args.map((arg) => (arg === setup.path ? path : arg)),
 });
 
-async function end(paygate: Serving, signal: NodeJS.Signals): Promise<void> {
+async function end(paygate: ServeProcess, signal: NodeJS.Signals): Promise<void> {
   paygate.kill(signal);
   await paygate.ended;
 }
@@ -51,99 +52,102 @@ function expectOnce(...addresses: string[][]): void {
 const shell = (command: string, ...args: string[]): void =>
   void execFileSync('sh', ['-ec', command, 'sh', ...args]);
 
-/** `$1` is what was saved, `$2` where it is put back. */
-const ways: Readonly<Record<string, string>> = {
+/** `$1` is the saved folder, `$2` the folder that is restored. */
+const methods: Readonly<Record<string, string>> = {
   'cp -a': 'cp -a "$1/." "$2/"',
   'cp -r': 'cp -r "$1/." "$2/"',
   'tar --overwrite': 'tar -C "$1" -c . | tar -C "$2" --overwrite -x',
   'cat >': 'cd "$1"; find . -type f | while read -r file; do cat "$file" > "$2/$file"; done',
-  'cat >, and the others removed':
+  'cat >, and rm of the other files':
     'cd "$2"; find . -type f | while read -r file; do test -e "$1/$file" || rm "$file"; done; ' +
     'cd "$1"; find . -type f | while read -r file; do cat "$file" > "$2/$file"; done',
-  'cat > of database, log and mark':
+  'cat > of database, WAL and mark file':
     'for file in paygate.db paygate.db-wal .paygate-mark/paygate.db; do cat "$1/$file" > "$2/$file"; done; ',
   'rm -r and cp -a': 'rm -r "$2"; mkdir "$2"; cp -a "$1/." "$2/"',
 };
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  it.each(Object.entries(ways))(
-    `a folder that was copied from a running paygate, put back after a ${signal} by %s`,
-    async (_way, command) => {
-      const premises = await openPremises(join(diskFolder(), 'paygate.db'));
-      const folder = dirname(premises.path);
-      const first = await serve(premises);
+  it.each(Object.entries(methods))(
+    `a folder copied from a running paygate and restored after ${signal} with %s`,
+    async (_method, command) => {
+      const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
+      const folder = dirname(setup.path);
+      const first = await serve(setup);
       const before = await issue(first, 5);
       const saved = join(diskFolder(), 'saved');
       cpSync(folder, saved, { recursive: true, preserveTimestamps: true });
       const since = await issue(first, 45);
       await end(first, signal);
       shell(command, saved, folder);
-      const second = await serve(premises);
+      const second = await serve(setup);
       expect(await isCopy(second)).toBe(true);
       expectOnce(before, since, await issue(second, 30));
     },
   );
 }
 
-it('paygate.db alone of a new shop that has moved nothing into it yet, on another machine', async () => {
-  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
-  const first = await serve(premises);
+it('paygate.db alone, copied to another machine before the first checkpoint', async () => {
+  const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
+  const first = await serve(setup);
   const before = await issue(first, 20);
   const path = join(diskFolder(), 'paygate.db');
-  copyFileSync(premises.path, path);
+  copyFileSync(setup.path, path);
   const since = await issue(first, 10);
-  const second = await serve(at(premises, path));
+  const second = await serve(at(setup, path));
   expect(await isCopy(second)).toBe(true);
   expectOnce(before, since, await issue(second, 30));
 });
 
 it.each(['SIGTERM', 'SIGKILL'] as const)(
-  'a log and a mark that are both gone after a %s',
+  'a database without its WAL and mark file after %s',
   async (signal) => {
-    const premises = await openPremises(join(diskFolder(), 'paygate.db'));
-    const first = await serve(premises);
+    const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
+    const first = await serve(setup);
     const before = await issue(first, 20);
     await end(first, signal);
-    rmSync(`${premises.path}-wal`);
-    rmSync(join(dirname(premises.path), '.paygate-mark'), { recursive: true });
-    const second = await serve(premises);
+    rmSync(`${setup.path}-wal`);
+    rmSync(join(dirname(setup.path), '.paygate-mark'), { recursive: true });
+    const second = await serve(setup);
     expect(await isCopy(second)).toBe(true);
     expectOnce(before, await issue(second, 30));
   },
 );
 
-/** Why no overlay can be mounted here; undefined where it can. */
+/** Why no overlay can be mounted here; undefined if one can. */
 function noOverlay(): string | undefined {
   if (process.geteuid?.() !== 0) return 'only root can mount an overlay';
   const made = 'mount -t tmpfs none /mnt; mkdir /mnt/l /mnt/u /mnt/w /mnt/m; mount -t overlay -o';
   const options = 'lowerdir=/mnt/l,upperdir=/mnt/u,workdir=/mnt/w none /mnt/m';
   const tried = spawnSync('unshare', ['--mount', 'sh', '-ec', `${made} ${options}`]);
-  return tried.status === 0 ? undefined : 'this machine lets nobody mount an overlay';
+  return tried.status === 0 ? undefined : 'this machine allows no mount of an overlay';
 }
 
-it.skipIf(unless(noOverlay()))('a folder that is seen through an overlay', async () => {
-  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
-  const first = await serve(premises);
-  const before = await issue(first, 5);
-  await end(first, 'SIGTERM');
-  const around = diskFolder();
-  const [upper, work, merged] = ['upper', 'work', 'merged'].map((name) => join(around, name));
-  for (const each of [upper, work, merged]) mkdirSync(each ?? '');
-  const layers = `lowerdir=${dirname(premises.path)},upperdir=${upper},workdir=${work}`;
-  execFileSync('mount', ['-t', 'overlay', '-o', layers, 'none', merged ?? '']);
-  whenOver(() => void execFileSync('umount', [merged ?? '']));
-  const second = await serve(at(premises, join(merged ?? '', 'paygate.db')));
-  expect(await isCopy(second)).toBe(true);
-  const there = await issue(second, 30);
-  await end(second, 'SIGTERM');
-  const third = await serve(premises);
-  expect(await isCopy(third)).toBe(false);
-  expectOnce(before, there, await issue(third, 30));
-});
+it.skipIf(cannotRun(noOverlay()))(
+  'a folder opened through an overlay, and the original later',
+  async () => {
+    const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
+    const first = await serve(setup);
+    const before = await issue(first, 5);
+    await end(first, 'SIGTERM');
+    const around = diskFolder();
+    const [upper, work, merged] = ['upper', 'work', 'merged'].map((name) => join(around, name));
+    for (const each of [upper, work, merged]) mkdirSync(each ?? '');
+    const layers = `lowerdir=${dirname(setup.path)},upperdir=${upper},workdir=${work}`;
+    execFileSync('mount', ['-t', 'overlay', '-o', layers, 'none', merged ?? '']);
+    whenOver(() => void execFileSync('umount', [merged ?? '']));
+    const second = await serve(at(setup, join(merged ?? '', 'paygate.db')));
+    expect(await isCopy(second)).toBe(true);
+    const there = await issue(second, 30);
+    await end(second, 'SIGTERM');
+    const third = await serve(setup);
+    expect(await isCopy(third)).toBe(false);
+    expectOnce(before, there, await issue(third, 30));
+  },
+);
 
-it('kills, stops, and backups that link or touch files or change their modes skip nothing', async () => {
-  const premises = await openPremises(join(diskFolder(), 'paygate.db'));
-  const folder = dirname(premises.path);
+it('kills, stops, and backups that link, touch, move or chmod the files skip no address', async () => {
+  const setup = await prepareServe(join(diskFolder(), 'paygate.db'));
+  const folder = dirname(setup.path);
   const issued: string[][] = [];
   const between = [
     'true',
@@ -153,7 +157,7 @@ it('kills, stops, and backups that link or touch files or change their modes ski
     'mv "$1" "$1-moved"; mv "$1-moved" "$1"',
   ];
   for (const [round, command] of between.entries()) {
-    const paygate = await serve(premises);
+    const paygate = await serve(setup);
     expect([command, await isCopy(paygate)]).toEqual([command, false]);
     issued.push(await issue(paygate, 3));
     await end(paygate, round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');

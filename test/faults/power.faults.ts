@@ -1,6 +1,7 @@
-// Power loss at every write and fsync of issuing, recording, delivering and checkpoints: all that a shop's process does to
-// its folder is written down once, and for each step of it a disk that lost its power there is laid out and
-// opened. What was answered, read, pushed or sent before is on it, no address is issued again, nothing is half.
+// Power loss at every write and fsync while addresses are issued, payments recorded, callbacks
+// delivered and checkpoints made. The shim records the steps of one process. For each step, the
+// disk after a power loss is written to a folder and opened. It contains everything that was
+// answered, read, pushed or sent before. No address is issued again, and no record is partial.
 
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -14,18 +15,18 @@ import { cleanUp, connectionOf, tempFolder, whenOver } from '../support/files.ts
 import { shopOn } from '../support/ledger.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
-import { Disk, type Luck, lucks } from './shim/disk.ts';
-import { layOut, printOf } from './shim/lay-out.ts';
+import { Disk, type Survival, survivals } from './shim/disk.ts';
+import { fingerprintOf, layOut } from './shim/lay-out.ts';
 import type { Step } from './shim/log.ts';
 import { noShim } from './shim/shim.ts';
 import { type Watched, watch } from './shim/watch.ts';
-import { howMany, unless } from './thorough.ts';
+import { cannotRun, howMany } from './thorough.ts';
 
 afterEach(cleanUp);
 
 const program = join(import.meta.dirname, 'shop.ts');
 
-/** Runs the shop with its writes watched. */
+/** Runs shop.ts and records its writes. */
 async function record(rounds: number): Promise<Watched> {
   const receiver = await startReceiver();
   whenOver(() => receiver.close());
@@ -42,25 +43,25 @@ async function record(rounds: number): Promise<Watched> {
   return watch(program, path, `${rounds}`);
 }
 
-/** What somebody outside relies on. */
-interface Promised {
+/** What a client or a shop has learnt, so a power loss must not undo it. */
+interface Acknowledged {
   readonly issued: Set<number>;
   /** The status of each payment, by its address. */
   readonly paid: Map<number, number>;
   readonly delivered: Set<number>;
 }
 
-function promise(promised: Promised, text: string): void {
+function acknowledge(acknowledged: Acknowledged, text: string): void {
   for (const line of text.trimEnd().split('\n')) {
     const [what, id, status] = line.split(' ');
-    if (what === 'issued') promised.issued.add(Number(id));
-    if (what === 'paid') promised.paid.set(Number(id), Number(status));
-    if (what === 'delivered') promised.delivered.add(Number(id));
+    if (what === 'issued') acknowledged.issued.add(Number(id));
+    if (what === 'paid') acknowledged.paid.set(Number(id), Number(status));
+    if (what === 'delivered') acknowledged.delivered.add(Number(id));
   }
 }
 
-/** Opens it as a start does, and holds it against what was promised. */
-async function expectKept(path: string, promised: Promised): Promise<void> {
+/** Opens the database as a start does, and compares it with what was acknowledged. */
+async function expectDurable(path: string, acknowledged: Acknowledged): Promise<void> {
   const store = await openStore({
     path,
     create: false,
@@ -71,14 +72,14 @@ async function expectKept(path: string, promised: Promised): Promise<void> {
     const sqlite = connectionOf(store.database);
     expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok');
     expect(sqlite.pragma('foreign_key_check')).toEqual([]);
-    expectIssued(store, path, promised);
-    expectWhole(store, promised);
+    expectIssued(store, path, acknowledged);
+    expectWhole(store, acknowledged);
   } finally {
     await store.database.close();
   }
 }
 
-function expectIssued(store: Store, path: string, { issued }: Promised): void {
+function expectIssued(store: Store, path: string, { issued }: Acknowledged): void {
   const rows = connectionOf(store.database).prepare(
     "SELECT derivation_index FROM addresses WHERE origin = 'issued'",
   );
@@ -89,10 +90,10 @@ function expectIssued(store: Store, path: string, { issued }: Promised): void {
   const mark = openHighWaterMark(path, store.instance);
   mark.close();
   const { kind, skips } = resume(countersOf(store), mark.reading);
-  // Also a backup that is put back now would go on behind all that was answered.
+  // A backup that is restored now would also continue behind every answered address.
   const marked = Math.max(0, ...(mark.reading?.raises ?? []).map(({ to }) => to));
   expect(marked).toBeGreaterThan(Math.max(-1, ...issued));
-  // A loss of power is no restored backup, and makes no gap in the merchant's wallet.
+  // A power loss does not count as a restored backup, and leaves no gap in the merchant's wallet.
   expect(kind).toBe('continue');
   expect(skips.reduce((sum, { from, to }) => sum + to - from, 0)).toBeLessThanOrEqual(3);
 }
@@ -100,23 +101,23 @@ function expectIssued(store: Store, path: string, { issued }: Promised): void {
 interface Payment {
   readonly address: number;
   readonly status: number;
-  readonly told: number;
+  readonly lastCallback: number;
   readonly statusHash: string | null;
 }
 
-function expectWhole(store: Store, { paid, delivered }: Promised): void {
+function expectWhole(store: Store, { paid, delivered }: Acknowledged): void {
   const sqlite = connectionOf(store.database);
   const payments = sqlite
     .prepare(
       `SELECT address_id AS address, p.status, a.status_hash AS statusHash, (SELECT c.status FROM callbacks c
-        WHERE c.payment_id = p.id ORDER BY c.version DESC LIMIT 1) AS told
+        WHERE c.payment_id = p.id ORDER BY c.version DESC LIMIT 1) AS lastCallback
       FROM payments p JOIN addresses a ON a.id = p.address_id`,
     )
     .all() as Payment[];
-  // Payment, callback and the status of its address: all three or none.
-  expect(payments.filter((each) => each.told !== each.status || each.statusHash === null)).toEqual(
-    [],
-  );
+  // A payment, its callback and the status of its address are committed together.
+  expect(
+    payments.filter((each) => each.lastCallback !== each.status || each.statusHash === null),
+  ).toEqual([]);
   const known = sqlite.prepare(
     'SELECT count(*) FROM addresses WHERE status_hash IS NOT NULL AND id NOT IN (SELECT address_id FROM payments)',
   );
@@ -131,39 +132,39 @@ function expectWhole(store: Store, { paid, delivered }: Promised): void {
   expect([...delivered].filter((id) => !recorded.has(id))).toEqual([]);
 }
 
-/** How many checkpoints there were that something was promised after: the main file was written, and synced. */
+/** Counts the checkpoints (syncs of the main file) before the last acknowledgement. */
 function checkpointsIn(steps: readonly Step[], main: string | undefined): number {
-  const last = steps.findLastIndex(({ kind }) => kind === 'say');
+  const last = steps.findLastIndex(({ kind }) => kind === 'print');
   return steps.slice(0, last).filter((step) => step.kind === 'sync' && step.inode === main).length;
 }
 
-it.skipIf(unless(noShim))(
-  'a loss of power anywhere takes nothing back and leaves nothing half',
+it.skipIf(cannotRun(noShim))(
+  'a power loss at any step undoes nothing acknowledged and leaves no partial record',
   async () => {
     const rounds = howMany('rounds of a shop', 6, 24);
-    const draws = howMany('random remains of each step', 2, 12);
+    const draws = howMany('random disks of each step', 2, 12);
     const { folder, before, steps } = await record(rounds);
     const disk = new Disk(before);
-    const promised: Promised = { issued: new Set(), paid: new Map(), delivered: new Set() };
+    const acknowledged: Acknowledged = { issued: new Set(), paid: new Map(), delivered: new Set() };
     const random = createRandom(1).fraction;
-    const variants: Luck[] = [...lucks, ...Array<Luck>(draws - 1).fill('some')];
+    const variants: Survival[] = [...survivals, ...Array<Survival>(draws - 1).fill('some')];
     const here = tempFolder();
     const path = join(here, 'paygate.db');
     const seen = new Set<string>();
     for (const [number, step] of steps.entries()) {
       disk.take(step);
-      if (step.kind === 'say') promise(promised, step.text);
-      for (const luck of disk.inDoubt === 0 ? (['nothing'] as const) : variants) {
-        const remains = disk.remains(luck, random);
-        const { issued, paid, delivered } = promised;
-        const print = `${printOf(remains)} ${issued.size} ${[...paid.values()]} ${delivered.size}`;
-        if (seen.has(print)) continue;
-        seen.add(print);
+      if (step.kind === 'print') acknowledge(acknowledged, step.text);
+      for (const survival of disk.inDoubt === 0 ? (['nothing'] as const) : variants) {
+        const remains = disk.remains(survival, random);
+        const { issued, paid, delivered } = acknowledged;
+        const fingerprint = `${fingerprintOf(remains)} ${issued.size} ${[...paid.values()]} ${delivered.size}`;
+        if (seen.has(fingerprint)) continue;
+        seen.add(fingerprint);
         layOut(here, folder, remains);
         try {
-          await expectKept(path, promised);
+          await expectDurable(path, acknowledged);
         } catch (error) {
-          const what = `step ${number} of ${steps.length}, ${step.kind}, ${luck}`;
+          const what = `step ${number} of ${steps.length}, ${step.kind}, ${survival}`;
           throw new Error(`${what}: ${error instanceof Error ? error.message : error}`, {
             cause: error,
           });
@@ -174,12 +175,12 @@ it.skipIf(unless(noShim))(
     const counts = (kind: Step['kind']) => steps.filter((step) => step.kind === kind).length;
     process.stdout.write(
       `power loss: ${rounds} rounds, ${counts('write')} writes, ${counts('sync')} syncs, ` +
-        `${seen.size} different disks; ${promised.issued.size} addresses, ${promised.paid.size} payments, ` +
-        `${promised.delivered.size} deliveries, none lost; ${checkpoints} checkpoints\n`,
+        `${seen.size} different disks; ${acknowledged.issued.size} addresses, ${acknowledged.paid.size} payments, ` +
+        `${acknowledged.delivered.size} deliveries, none lost; ${checkpoints} checkpoints\n`,
     );
-    // Else nothing was tried.
+    // With fewer this test proves nothing.
     expect(
-      Math.min(promised.issued.size, promised.paid.size, promised.delivered.size),
+      Math.min(acknowledged.issued.size, acknowledged.paid.size, acknowledged.delivered.size),
     ).toBeGreaterThan(5);
     expect(checkpoints).toBeGreaterThan(2);
   },

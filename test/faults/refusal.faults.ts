@@ -1,5 +1,6 @@
-// A disk that refuses what `paygate serve` writes, while it runs: read-only, full, over its quota, not ours any more, broken.
-// It is told at /healthz, /readyz and to shops, no server is blamed, and all goes on by itself once the disk takes writes.
+// A disk that refuses the writes of a running `paygate serve`: read-only, full, over quota, without
+// permission, or broken. /healthz, /readyz and the API report it. No Electrum server is blamed.
+// paygate recovers by itself once the disk accepts writes.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -7,9 +8,9 @@ import { constants, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
-import { eventually, openPremises, serve } from './serving.ts';
+import { eventually, prepareServe, serve } from './serving.ts';
 import { buildShim, noShim } from './shim/shim.ts';
-import { howMany, unless } from './thorough.ts';
+import { cannotRun, howMany } from './thorough.ts';
 
 afterEach(cleanUp);
 
@@ -21,18 +22,18 @@ const reasons = {
   EIO: 'its disk refuses writes (EIO)',
 } as const;
 
-/** Each takes a minute until all goes on. */
-const tried = Object.entries(reasons).slice(0, howMany('reasons of a disk to refuse', 2, 5));
+/** Each takes a minute, until paygate has recovered. */
+const chosen = Object.entries(reasons).slice(0, howMany('reasons of a disk to refuse', 2, 5));
 
-it.skipIf(unless(noShim)).each(tried)(
-  'a disk that refuses writes with %s, and takes them again',
+it.skipIf(cannotRun(noShim)).each(chosen)(
+  'a disk refuses writes with %s, and later accepts them',
   async (name, reason) => {
-    const premises = await openPremises();
-    const { chain, receiver } = premises;
+    const setup = await prepareServe();
+    const { chain, receiver } = setup;
     const refuse = join(tempFolder(), 'refuse');
-    const paygate = await serve(premises, {
+    const paygate = await serve(setup, {
       LD_PRELOAD: buildShim(tempFolder()),
-      FAULTS_ROOT: dirname(premises.path),
+      FAULTS_ROOT: dirname(setup.path),
       FAULTS_REFUSE: refuse,
     });
     const issued: string[] = [];
@@ -46,15 +47,18 @@ it.skipIf(unless(noShim)).each(tried)(
 
     writeFileSync(refuse, `${constants.errno[name as keyof typeof constants.errno]}`);
     expect(await paygate.newAddress()).toMatchObject({ status: 503 });
-    const told = `the high-water mark of the database cannot be written: ${reason}`;
-    expect((await paygate.health()).warnings.join('\n')).toContain(told);
-    expect(await readiness()).toEqual({ ready: false, reasons: [`no address is issued: ${told}`] });
+    const warning = `the high-water mark of the database cannot be written: ${reason}`;
+    expect((await paygate.health()).warnings.join('\n')).toContain(warning);
+    expect(await readiness()).toEqual({
+      ready: false,
+      reasons: [`no address is issued: ${warning}`],
+    });
     chain.pay([{ address: issued[0] ?? '', valueSat: 5_000 }]);
     chain.mine(1);
     await eventually('the database too', async () =>
       (await paygate.health()).warnings.join().includes('the database cannot be written: '),
     );
-    for (let looks = 0; looks < 30; looks += 1) {
+    for (let checks = 0; checks < 30; checks += 1) {
       const { warnings, electrum } = await paygate.health();
       expect(warnings).toHaveLength(1);
       expect(warnings[0]).toContain('cannot be written');
@@ -66,7 +70,7 @@ it.skipIf(unless(noShim)).each(tried)(
     expect(receiver.requests).toEqual([]);
 
     rmSync(refuse);
-    await eventually('to be well', async () => (await paygate.health()).status === 'ok');
+    await eventually('status ok', async () => (await paygate.health()).status === 'ok');
     expect(await readiness()).toEqual({ ready: true, reasons: [] });
     await receiver.waitFor(1);
     expect(receiver.requests[0]?.url).toContain(`addr=${issued[0]}`);
@@ -76,12 +80,15 @@ it.skipIf(unless(noShim)).each(tried)(
     expect((await paygate.health()).electrum.height).toBe(chain.tipHeight);
     paygate.kill('SIGTERM');
     expect(await paygate.ended).toMatchObject({ by: 0 });
-    expect(pragma(look(premises.path), 'integrity_check')).toBe('ok');
+    expect(pragma(look(setup.path), 'integrity_check')).toBe('ok');
   },
 );
 
-/** Where the kernel is told that an ext4 has met an error, at which it becomes read-only; undefined where that cannot be done. */
-function disk(): { readonly folder: string; readonly trigger: string } | undefined {
+/**
+ * Mounts an ext4 that becomes read-only after an error. `trigger` is the kernel's file that reports
+ * such an error. Undefined if it cannot be mounted here.
+ */
+function ext4Disk(): { readonly folder: string; readonly trigger: string } | undefined {
   if (process.geteuid?.() !== 0) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'paygate-disk-'));
   whenOver(() => rmSync(folder, { recursive: true, force: true }));
@@ -98,18 +105,18 @@ function disk(): { readonly folder: string; readonly trigger: string } | undefin
   return { folder: at, trigger: `/sys/fs/ext4/${basename(device)}/trigger_fs_error` };
 }
 
-it('a disk that its system makes read-only after an error', async ({ skip }) => {
-  const made = disk();
+it('a disk becomes read-only after an error of its file system', async ({ skip }) => {
+  const made = ext4Disk();
   if (made === undefined || !existsSync(made.trigger)) return skip('no disk can be mounted here');
-  const premises = await openPremises(join(made.folder, 'paygate.db'));
-  const paygate = await serve(premises);
+  const setup = await prepareServe(join(made.folder, 'paygate.db'));
+  const paygate = await serve(setup);
   await eventually('an address', async () => (await paygate.newAddress())?.status === 200);
   await eventually('to be caught up', async () => (await paygate.health()).electrum.caught_up);
   writeFileSync(made.trigger, '1');
   expect(await paygate.newAddress()).toMatchObject({ status: 503 });
-  premises.chain.mine(1);
+  setup.chain.mine(1);
   const reason = 'cannot be written: its disk is mounted read-only (EROFS)';
-  for (let looks = 0; looks < 10; looks += 1) {
+  for (let checks = 0; checks < 10; checks += 1) {
     const { warnings, electrum } = await paygate.health();
     expect(warnings.filter((each: string) => !each.includes(reason))).toEqual([]);
     expect(warnings).toHaveLength(1);

@@ -1,5 +1,5 @@
-// `paygate serve` as a process of its own on a real clock, before a simulated chain, with a shop's receiver: for
-// what befalls a process or a disk. Everything else is tested in one process, whose clock the test moves.
+// `paygate serve` as a process with a real clock, on a simulated chain, with a shop's receiver: for
+// faults of a process or a disk. Other tests run in one process whose clock they control.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,17 +14,20 @@ import { openTestStore } from '../support/store.ts';
 
 const program = join(import.meta.dirname, '../../src/main.ts');
 
-export interface Premises {
+export interface ServeSetup {
   readonly path: string;
   readonly apiKey: string;
   readonly chain: SimulatedChain;
   readonly receiver: Receiver;
-  /** What `serve` is started with. */
+  /** The arguments of `serve`. */
   readonly args: readonly string[];
 }
 
-/** A file with a store, at a path or in a folder of its own, the chain and the shop's receiver. */
-export async function openPremises(at?: string): Promise<Premises> {
+/**
+ * Prepares a database with a store, an Electrum server on a chain, and the shop's receiver.
+ * @param at path of the database; by default in a new folder
+ */
+export async function prepareServe(at?: string): Promise<ServeSetup> {
   const world = createNodeWorld({ logLevel: 'silent' });
   const receiver = await startReceiver();
   whenOver(() => receiver.close());
@@ -51,24 +54,24 @@ export async function openPremises(at?: string): Promise<Premises> {
   return { path, apiKey, chain, receiver, args };
 }
 
-export interface Serving {
+export interface ServeProcess {
   readonly origin: string;
-  /** Asks for an address; undefined when no answer came. */
+  /** Requests an address; undefined if there was no response. */
   newAddress(): Promise<{ readonly status: number; readonly address?: string } | undefined>;
-  /** What /healthz says. */
-  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
+  /** The body of /healthz. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of the response is what the test checks.
   health(): Promise<any>;
   kill(signal?: NodeJS.Signals): void;
   readonly pid: number;
   readonly ended: Promise<{ readonly by: string | number | null; readonly errors: string }>;
 }
 
-/** Starts it, as a bundle unless by another command, and waits until it answers. */
+/** Starts `serve`, by default as a bundle, and waits until it listens. */
 export async function serve(
-  { args, apiKey }: Pick<Premises, 'args' | 'apiKey'>,
+  { args, apiKey }: Pick<ServeSetup, 'args' | 'apiKey'>,
   env: Record<string, string> = {},
   command: readonly string[] = [process.execPath, bundleOf(program)],
-): Promise<Serving> {
+): Promise<ServeProcess> {
   const [file = '', ...before] = command;
   const child = spawn(file, [...before, ...args], {
     env: { PATH: process.env.PATH, ...bundleEnv(bundleOf(program)), ...env },
@@ -90,7 +93,7 @@ export async function serve(
     if (origin !== undefined) break;
   }
   if (origin === undefined) throw new Error(`it does not start: ${(await ended).errors}`);
-  // What else it prints is read, so that it never waits for us.
+  // The rest of its output is read and dropped, so that a full pipe never blocks it.
   child.stdout.resume();
   const headers = { Authorization: `Bearer ${apiKey}` };
   return {
@@ -111,15 +114,15 @@ export async function serve(
   };
 }
 
-/** Asks again until it is so: for what another process does in its own time, within a minute unless given more. */
+/** Polls a condition that another process fulfils in its own time. */
 export async function eventually(
   what: string,
-  look: () => boolean | Promise<boolean>,
+  isFulfilled: () => boolean | Promise<boolean>,
   withinMs = 60_000,
 ) {
   const until = performance.now() + withinMs;
-  while (!(await look())) {
-    if (performance.now() > until) throw new Error(`waited in vain: ${what}`);
+  while (!(await isFulfilled())) {
+    if (performance.now() > until) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,8 +1,7 @@
-// `shop.ts DATABASE ROUNDS`: a shop's whole business on a file, a process of its own whose writes are watched
-// (shim/disk.c): addresses are issued in groups, payments to them recorded, their callbacks delivered, checkpoints made
-// now and then. What leaves the process is printed: `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`.
-// That is what a caller is answered, a socket or an event stream pushes, a request reads in any turn of the event loop,
-// and what a callback says.
+// `shop.ts DATABASE ROUNDS`: issues addresses in groups, records payments, delivers callbacks and
+// makes checkpoints, in a process whose writes the shim records (shim/disk.c). It prints each fact
+// that leaves it: `issued INDEX`, `paid ADDRESS_ID STATUS`, `delivered CALLBACK_ID`. A fact leaves
+// by a response, a push, a callback, or a read in any turn of the event loop.
 
 import { writeSync } from 'node:fs';
 import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
@@ -20,13 +19,13 @@ import { openTestStore, type TestStore } from '../support/store.ts';
 
 const [path = '', rounds = ''] = process.argv.slice(2);
 
-/** One system call: it is said whole or not at all. */
-const say = (text: string): void => void writeSync(1, `${text}\n`);
+/** One system call, so the text is never truncated. */
+const print = (text: string): void => void writeSync(1, `${text}\n`);
 
 async function issue(shop: Shop, count: number): Promise<IssuedAddress[]> {
   const one = async (): Promise<IssuedAddress> => {
     const issued = await shop.issue();
-    say(`issued ${issued.derivationIndex}`);
+    print(`issued ${issued.derivationIndex}`);
     return issued;
   };
   return Promise.all(Array.from({ length: count }, one));
@@ -34,10 +33,10 @@ async function issue(shop: Shop, count: number): Promise<IssuedAddress[]> {
 
 async function observe(shop: Shop, issued: IssuedAddress): Promise<void> {
   await shop.observe(issued);
-  for (const { status } of shop.payments(issued)) say(`paid ${issued.id} ${status}`);
+  for (const { status } of shop.payments(issued)) print(`paid ${issued.id} ${status}`);
 }
 
-/** Says whatever a request would read now. */
+/** Prints the facts that a request would read now, each once. */
 function readerOf({ database }: TestStore) {
   const sqlite = connectionOf(database);
   const issued = sqlite.prepare(
@@ -47,21 +46,21 @@ function readerOf({ database }: TestStore) {
     'SELECT address_id AS id, status FROM payments',
   );
   const idOf = sqlite.prepare<[string], number>('SELECT id FROM addresses WHERE address = ?');
-  const said = new Set<string>();
-  function sayOnce(text: string): void {
-    if (said.has(text)) return;
-    said.add(text);
-    say(text);
+  const printed = new Set<string>();
+  function printOnce(text: string): void {
+    if (printed.has(text)) return;
+    printed.add(text);
+    print(text);
   }
   return {
     read() {
-      for (const index of issued.pluck().all()) sayOnce(`issued ${index}`);
-      for (const { id, status } of paid.all()) sayOnce(`paid ${id} ${status}`);
+      for (const index of issued.pluck().all()) printOnce(`issued ${index}`);
+      for (const { id, status } of paid.all()) printOnce(`paid ${id} ${status}`);
     },
-    /** What a callback says is out before it is sent. */
+    /** Prints the status in a callback before the callback is sent. */
     sending(query: string) {
       const sent = new URLSearchParams(query);
-      say(`paid ${idOf.pluck().get(sent.get('addr') ?? '')} ${sent.get('status')}`);
+      print(`paid ${idOf.pluck().get(sent.get('addr') ?? '')} ${sent.get('status')}`);
     },
   };
 }
@@ -74,9 +73,9 @@ async function run(): Promise<void> {
     beforeCommit: (raises) => mark?.raise(raises),
   });
   const reader = readerOf(store);
-  // What sockets and event streams push.
+  // WebSockets and event streams push at this moment.
   store.events.on('paymentChanged', () => reader.read());
-  // So that a commit makes a checkpoint every few rounds.
+  // SQLite's own checkpoint then runs every few rounds.
   connectionOf(store.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(store, chainOf(110));
   mark = openHighWaterMark(path, shop.instance);
@@ -102,7 +101,7 @@ async function run(): Promise<void> {
     for (const { id, state } of shop.outbox.list({ limit: 1000 })) {
       if (state !== 'delivered' || delivered.has(id)) continue;
       delivered.add(id);
-      say(`delivered ${id}`);
+      print(`delivered ${id}`);
     }
   }
 
@@ -131,11 +130,11 @@ async function run(): Promise<void> {
   isOver = true;
   await reading;
   await shop.database.close();
-  say('closed');
+  print('closed');
   process.exit(0);
 }
 
 run().catch((error: unknown) => {
-  say(`error: ${error instanceof Error ? error.stack : error}`);
+  print(`error: ${error instanceof Error ? error.stack : error}`);
   process.exit(1);
 });

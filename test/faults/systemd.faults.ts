@@ -1,6 +1,6 @@
-// The service on a machine that systemd has booted, from `paygate install` to the lines that undo it: what runs there,
-// with which rights, whose files it makes, and what an update does that comes up, and one that does not. Only with
-// `--all`, since it may have to get a Debian first.
+// The service on a machine with systemd, from `paygate install` to its removal. The tests check the
+// rights of the process, the owner of its files, and updates that start or fail. They run only with
+// `--all`, because they may have to download a Debian first.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,15 +28,15 @@ import { ask } from '../support/sandbox.ts';
 import { accountKey } from '../support/store.ts';
 import { bootMachine, type Machine, noMachine } from './machine.ts';
 import { eventually } from './serving.ts';
-import { howMany, unless } from './thorough.ts';
+import { cannotRun, howMany } from './thorough.ts';
 
 const isTried = howMany('boots of systemd', 0, 1) > 0;
-const cannot = unless(isTried ? await noMachine() : 'a service on a booted machine');
+const isSkipped = cannotRun(isTried ? await noMachine() : 'a service on a booted machine');
 const data = '/var/lib/paygate';
 const db = ['--db', `${data}/paygate.db`];
 const newer = '9.8.7';
 
-/** In the place of a newer executable: it makes the database one that only it can read, and dies. */
+/** Plays a newer executable: it gives the database a version that no other can read, and exits. */
 const spoiler = `#!/bin/sh
 case "$1" in
   --version) echo 9.9.9 ;;
@@ -45,7 +45,7 @@ case "$1" in
 esac
 `;
 
-/** The Electrum server of a chain. */
+/** Starts the Electrum server of a chain. @returns the value for `--electrum` */
 async function startChain(): Promise<string> {
   const chain = new SimulatedChain({ seed: 'systemd', now: () => Date.now() / 1000 - 3_600 });
   chain.mine(110);
@@ -55,7 +55,7 @@ async function startChain(): Promise<string> {
   return `tcp://127.0.0.1:${port}`;
 }
 
-/** An executable of the checkout under another version. */
+/** Builds an executable of the checkout with another version. */
 function makeNewer(outfile: string): void {
   const folder = tempFolder();
   const left = new Set(['node_modules', '.git', 'dist'].map((name) => resolve(name)));
@@ -69,11 +69,11 @@ function makeNewer(outfile: string): void {
 const makeExecutable = (outfile: string, checkout = resolve('.')) =>
   execFileSync(process.execPath, ['scripts/executable.mjs', '--out', outfile], { cwd: checkout });
 
-describe.skipIf(cannot)('on a machine with systemd', () => {
+describe.skipIf(isSkipped)('on a machine with systemd', () => {
   let machine: Machine;
   let origin = '';
   let apiKey = '';
-  let told = '';
+  let instructions = '';
   const addresses: string[] = [];
 
   beforeAll(async () => {
@@ -86,8 +86,8 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
   });
   afterAll(() => expect(new Set(addresses).size).toBe(addresses.length));
 
-  /** An executable in a folder of its own, with its checksum beside it. @returns its path there */
-  function bring(folder: string, make: (outfile: string) => void): string {
+  /** Puts an executable and its checksum into a folder of the machine. @returns its path there */
+  function provide(folder: string, make: (outfile: string) => void): string {
     const at = join(machine.root, 'opt', folder);
     const program = join(at, 'paygate');
     mkdirSync(at);
@@ -97,12 +97,12 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     writeFileSync(join(at, 'SHA256SUMS'), `${hash}  paygate\n`);
     return `/opt/${folder}/paygate`;
   }
-  /** Where its database is and where it answers, the service knows. */
+  /** The command takes the database and the address from the service. */
   const update = (file: string, ...more: string[]) =>
     machine.run('paygate', 'update', file, ...more);
   const shown = (property: string) =>
     machine.run('systemctl', 'show', '--property', property, '--value', 'paygate').stdout.trim();
-  /** On a connection of its own: one that was kept ends with the process that kept it. */
+  /** Uses a new connection, because a reused one ends with the process. */
   const answer = async (path: string, headers = {}) => {
     const { status, text } = await ask(`${origin}${path}`, { headers });
     return { ...JSON.parse(text), status };
@@ -123,8 +123,8 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     });
   }
 
-  /** Files that are not the service's alone. */
-  function strange(): string[] {
+  /** Files that the service's user does not own, or that other users may access. */
+  function exposedFiles(): string[] {
     const folder = join(machine.root, data);
     const { uid } = lstatSync(folder);
     expect(uid).not.toBe(0);
@@ -134,22 +134,22 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     });
   }
 
-  it('is installed, starts, is ready, and may do nothing but its work', async () => {
+  it('is installed, starts, becomes ready, and has only the rights it needs', async () => {
     const port = await freePort();
     origin = `http://127.0.0.1:${port}`;
     const installed = machine.run('/opt/first/paygate', 'install', '--network', 'regtest');
     expect(installed).toMatchObject({ status: 0 });
-    told = installed.stdout;
+    instructions = installed.stdout;
     const settings = [
       `PAYGATE_LISTEN=127.0.0.1:${port}`,
       `PAYGATE_ELECTRUM=${await startChain()}`,
       'PAYGATE_PRICE=off',
     ];
     appendFileSync(join(machine.root, 'etc/paygate.env'), `${settings.join('\n')}\n`);
-    const [start = ''] = /systemctl enable --now paygate/.exec(told) ?? [];
+    const [start = ''] = /systemctl enable --now paygate/.exec(instructions) ?? [];
     expect(machine.run('sh', '-c', start)).toMatchObject({ status: 0 });
     await untilReady();
-    await eventually('to be well', () => machine.run('paygate', 'health').stdout === 'ok\n');
+    await eventually('status ok', () => machine.run('paygate', 'health').stdout === 'ok\n');
     expect(machine.run('paygate', 'servers', 'list', ...db)).toMatchObject({
       stdout: expect.stringContaining(' live '),
       stderr: '',
@@ -157,14 +157,14 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     const process = machine.run('cat', `/proc/${shown('MainPID')}/status`).stdout;
     const { uid } = lstatSync(join(machine.root, data));
     expect(process).toMatch(new RegExp(`^Uid:\\s+${uid}\\s+${uid}\\s+${uid}\\s`, 'm'));
-    // CAP_NET_BIND_SERVICE alone; a filter of system calls.
+    // Only CAP_NET_BIND_SERVICE, and a filter of system calls.
     for (const line of [/^CapEff:\s+0+400$/m, /^NoNewPrivs:\s+1$/m, /^Seccomp:\s+2$/m]) {
       expect(process).toMatch(line);
     }
-    expect(strange()).toEqual([]);
+    expect(exposedFiles()).toEqual([]);
   });
 
-  it('takes a store that is added beside it, issues, and is started again when it is killed', async () => {
+  it('serves a store that the CLI adds, issues an address, and is restarted after a kill', async () => {
     const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback', '--json'];
     const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--start-index', '0'];
     const added = machine.run(
@@ -180,8 +180,8 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     await issue();
   });
 
-  it('is updated, and its files stay its own', async () => {
-    const file = bring('second', makeNewer);
+  it('is updated, and its files stay private', async () => {
+    const file = provide('second', makeNewer);
     const wrong = update(file, '--sha256', '0'.repeat(64));
     expect(wrong.status).toBe(2);
     expect(await answer('/healthz')).toMatchObject({ version });
@@ -190,11 +190,11 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     expect(updated.stdout).toContain(`${version} was replaced by ${newer}`);
     expect(await answer('/healthz')).toMatchObject({ version: newer });
     await issue();
-    expect(strange()).toEqual([]);
+    expect(exposedFiles()).toEqual([]);
   });
 
-  it('goes back, with its database, when the newer one does not come up', async () => {
-    const third = bring('third', (program) => writeFileSync(program, spoiler));
+  it('is rolled back with its database if the newer version does not start', async () => {
+    const third = provide('third', (program) => writeFileSync(program, spoiler));
     const { status, stderr } = update(third, '--wait', '12s');
     expect(status).toBe(1);
     expect(stderr).toContain('9.9.9 did not come up');
@@ -202,16 +202,16 @@ describe.skipIf(cannot)('on a machine with systemd', () => {
     await untilReady();
     expect(await answer('/healthz')).toMatchObject({ version: newer });
     await issue();
-    expect(strange()).toEqual([]);
+    expect(exposedFiles()).toEqual([]);
   });
 
-  it('is gone by the lines that undo it, and its data by the last one', () => {
-    const [, undoing = '', forgetting = ''] =
-      /undo all this but the data:\n\n(.*)\n\nThe data, [^:]*: (.*)\n/s.exec(told) ?? [];
-    expect(machine.run('sh', '-ec', undoing)).toMatchObject({ status: 0 });
+  it('is removed by the printed commands, and its data by the last of them', () => {
+    const [, removeService = '', removeData = ''] =
+      /undo all this but the data:\n\n(.*)\n\nThe data, [^:]*: (.*)\n/s.exec(instructions) ?? [];
+    expect(machine.run('sh', '-ec', removeService)).toMatchObject({ status: 0 });
     expect(shown('LoadState')).toBe('not-found');
-    expect(strange()).toEqual([]);
-    expect(machine.run('sh', '-ec', forgetting)).toMatchObject({ status: 0 });
+    expect(exposedFiles()).toEqual([]);
+    expect(machine.run('sh', '-ec', removeData)).toMatchObject({ status: 0 });
     expect(existsSync(join(machine.root, data))).toBe(false);
     expect(machine.run('id', 'paygate').status).toBe(1);
     const left = machine.run('find', '/etc', '/usr/local', '/var/lib', '-name', '*paygate*');

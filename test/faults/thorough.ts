@@ -1,16 +1,16 @@
-// How much the tests of faults try: less in each gate, all of it by `npm run test:faults -- --all`.
+// The size of the fault tests: small by default, full with `npm run test:faults -- --all`.
 
 const all = process.env.PAYGATE_FAULTS_ALL !== undefined;
 
-/** @returns the number to try; says what it leaves out. @param what e.g. `kills` */
+/** @returns `few`, or `many` with `--all`; prints how much is left out. @param what e.g. `kills` */
 export function howMany(what: string, few: number, many: number): number {
   if (all) return many;
   process.stdout.write(`${what}: ${few}; ${many - few} more with --all\n`);
   return few;
 }
 
-/** For `skipIf`: says what stands in the way, if anything does. */
-export function unless(reason: string | undefined): boolean {
+/** For `skipIf`: prints the reason why a test cannot run here, if there is one. */
+export function cannotRun(reason: string | undefined): boolean {
   if (reason !== undefined) process.stdout.write(`left out: ${reason}\n`);
   return reason !== undefined;
 }

@@ -1,19 +1,19 @@
-// A stranger at HTTPS who asks much and reads nothing, on as many connections as there are, and types wrong passwords
-// meanwhile: each of it costs memory, and all of it at once is what the service must outlast.
+// An HTTPS client that sends requests on every connection, reads no response, and meanwhile sends
+// wrong passwords. Each of these costs memory, and the service must survive all of them at once.
 
 import { type RequestOptions, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { whenOver } from '../support/files.ts';
 
 const host = '127.0.0.1';
-/** Another client, who comes in for one of theirs (src/domain/connection-eviction.ts). */
+/** The address of another client, which takes a connection (src/domain/connection-eviction.ts). */
 const localAddress = '127.0.0.2';
-/** Requests in a row on one connection, as the first finding had it. */
-const asked = 4;
+/** Pipelined requests on one connection. */
+const requests = 4;
 
-/** Connects so often, asks for a path on each connection, and leaves the answers where they are. */
-export async function takePlaces(port: number, count: number, path: string): Promise<TLSSocket[]> {
-  const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(asked);
+/** Opens connections, requests a path on each, and reads no response. */
+export async function openUnread(port: number, count: number, path: string): Promise<TLSSocket[]> {
+  const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(requests);
   const open: TLSSocket[] = [];
   whenOver(() => {
     for (const socket of open) socket.destroy();
@@ -55,7 +55,10 @@ const ask = (options: RequestOptions, body = ''): Promise<Page> =>
     sent.once('error', reject).end(body);
   });
 
-/** Opens the page on which a password is typed. @returns what types one: the status, 0 where no answer came */
+/**
+ * Opens the sign-in page.
+ * @returns a function that sends a password; it returns the status, or 0 if there was no response
+ */
 export async function openSignIn(port: number): Promise<(password: string) => Promise<number>> {
   const path = '/dashboard/sign-in';
   const { cookies, text } = await ask({ port, path });
@@ -74,7 +77,7 @@ export async function openSignIn(port: number): Promise<(password: string) => Pr
   };
 }
 
-/** Where the dashboard's stylesheet lies, as its pages name it. */
+/** The path of the dashboard's stylesheet. */
 export async function stylesheetOf(port: number): Promise<string> {
   const { text } = await ask({ port, path: '/dashboard/sign-in' });
   return /href="([^"]+\.css)"/.exec(text)?.[1] ?? '';

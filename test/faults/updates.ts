@@ -1,4 +1,4 @@
-// A paygate of the future: two made-up migrations behind those that there are.
+// A future paygate: two invented migrations after the existing ones.
 
 import { keepBeforeUpdate } from '../../src/store/backup/backup.ts';
 import { openSqlite, type Sqlite } from '../../src/store/db/driver.ts';
@@ -20,7 +20,7 @@ export const future: readonly Migration[] = [
   },
 ];
 
-/** Opens as the store does (database.ts), with the migrations of the future. */
+/** Opens a file as database.ts does, with the future migrations. */
 export function openUpdated(path: string): Sqlite {
   const sqlite = openSqlite(path, { timeout: 5_000 });
   for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'wal_autocheckpoint = 0']) {

@@ -1,4 +1,4 @@
-// `npm run test:faults`: what takes too long for each `npm test`, and belongs to the gate.
+// The configuration of `npm run test:faults`: tests that take too long for `npm test`.
 
 import { defineConfig } from 'vitest/config';
 
@@ -8,7 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/faults/*.faults.ts'],
     testTimeout: all ? 14_400_000 : 540_000,
-    // Executables are made before some: half a minute on an idle machine.
+    // Some build an executable first, which takes half a minute on an idle machine.
     hookTimeout: 540_000,
     maxWorkers: 2,
   },

@@ -1,7 +1,7 @@
-// `writer.ts DATABASE`: commits 300 times a second, with checkpoints and snapshots as a server makes them (the
-// snapshots far more often), until it is told to stop. Each commit writes the same number at two far ends of the
-// file and one row more. Prints `checkpoint FROM TO NUMBER` (nanoseconds of the machine's clock, what is in the
-// file then) for each checkpoint.
+// `writer.ts DATABASE`: commits 300 times a second until a line of input, with checkpoints and (far
+// more often) snapshots like those of a server. Each commit writes its number to the first and the
+// last row, and adds a row. For each checkpoint it prints `checkpoint FROM TO NUMBER`: nanoseconds
+// of the machine's clock, and the last commit in the main file.
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -15,8 +15,8 @@ const [path = ''] = process.argv.slice(2);
 const perSecond = 300;
 const tickMs = 10;
 const snapshotMs = 1_000;
-/** As a server does by itself, but told. */
-const tendMs = 10;
+/** How often it checks whether a checkpoint is due, because it must print each one. */
+const checkMs = 10;
 const logBytes = 8 * 1024 * 1024;
 
 const print = (text: string): void => void writeSync(1, `${text}\n`);
@@ -59,14 +59,14 @@ async function run(): Promise<void> {
       while (written < due && !isOver) await commit();
     });
   }, tickMs);
-  const tending = setInterval(() => {
+  const checkpointing = setInterval(() => {
     if (database.walBytes() >= logBytes) checkpoint();
-  }, tendMs);
+  }, checkMs);
   const saving = setInterval(() => void snapshots.take(Date.now()), snapshotMs);
   print('ready');
   for await (const _ of createInterface(process.stdin)) break;
   clearInterval(writing);
-  clearInterval(tending);
+  clearInterval(checkpointing);
   clearInterval(saving);
   isOver = true;
   await running;

@@ -1,7 +1,7 @@
-// A disk that loses its power: which files may lie on it after each step of a log. What was synced is there.
-// Of what was written since the last sync of a file, any part may be there, in any order, in sectors of 512
-// bytes; of the names that were made since the last sync of any file or folder, the first ones (file systems
-// with a journal keep their order). What a file holds never depends on another file's sync.
+// The files that may be on a disk if the power fails after a step of a log. Synced writes survive.
+// Any part of a file's later writes may survive, in any order, in sectors of 512 bytes. Changes of
+// names are in a journal: the first few of those since the last sync of any file may survive. The
+// content of a file never depends on the sync of another file.
 
 import type { Step } from './log.ts';
 
@@ -9,7 +9,7 @@ const sectorBytes = 512;
 
 type Change =
   | { readonly at: number; readonly data: Buffer }
-  /** Cut, or filled with zeros, to this length. */
+  /** Truncated, or extended with zeros, to this length. */
   | { readonly length: number };
 
 interface File {
@@ -17,15 +17,15 @@ interface File {
   pending: Change[];
 }
 
-/** What lies there: the bytes of each inode, and their names. */
+/** The disk after the power loss: the bytes of each inode, and the inode of each name. */
 export interface Remains {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** How much of what was not synced is there. */
-export type Luck = 'nothing' | 'everything' | 'last' | 'all but the first' | 'some';
-export const lucks: readonly Luck[] = [
+/** Which of the changes that were not synced survive. */
+export type Survival = 'nothing' | 'everything' | 'last' | 'all but the first' | 'some';
+export const survivals: readonly Survival[] = [
   'nothing',
   'everything',
   'last',
@@ -38,7 +38,7 @@ export class Disk {
   readonly #names: Map<string, string>;
   #newNames: Step[] = [];
 
-  /** @param before what was there, for good, before the first step: by path, with its inode */
+  /** @param before the durable files before the first step, by path */
   constructor(before: ReadonlyMap<string, { readonly inode: string; readonly bytes: Buffer }>) {
     this.#names = new Map([...before].map(([path, { inode }]) => [path, inode]));
     for (const { inode, bytes } of before.values()) {
@@ -46,14 +46,14 @@ export class Disk {
     }
   }
 
-  /** How many changes would be in doubt if the power went now. */
+  /** The number of changes that may or may not survive if the power fails now. */
   get inDoubt(): number {
     const counts = [...this.#files.values()].map(({ pending }) => pending.length);
     return counts.reduce((sum, count) => sum + count, this.#newNames.length);
   }
 
   take(step: Step): void {
-    if (step.kind === 'say') return;
+    if (step.kind === 'print') return;
     if (step.kind === 'write') this.#file(step.inode).pending.push(step);
     else if (step.kind === 'truncate') this.#file(step.inode).pending.push(step);
     else if (step.kind === 'sync') this.#sync(step.inode);
@@ -64,14 +64,15 @@ export class Disk {
   }
 
   /** @param random in [0, 1), for `some` */
-  remains(luck: Luck, random: () => number): Remains {
+  remains(survival: Survival, random: () => number): Remains {
     const files = new Map<string, Buffer>();
     for (const [inode, { durable, pending }] of this.#files) {
-      files.set(inode, applied(durable, chosen(pending, luck, random)));
+      files.set(inode, applied(durable, chosen(pending, survival, random)));
     }
     const names = new Map(this.#names);
-    const kept = luck === 'some' ? Math.floor(random() * (this.#newNames.length + 1)) : undefined;
-    const count = kept ?? (luck === 'nothing' ? 0 : this.#newNames.length);
+    const some =
+      survival === 'some' ? Math.floor(random() * (this.#newNames.length + 1)) : undefined;
+    const count = some ?? (survival === 'nothing' ? 0 : this.#newNames.length);
     for (const step of this.#newNames.slice(0, count)) rename(names, step);
     return { files, names };
   }
@@ -88,7 +89,7 @@ export class Disk {
       file.durable = applied(file.durable, file.pending);
       file.pending = [];
     }
-    // A journal is written in order: what is in it before a sync lasts with it.
+    // A journal is written in order, so a sync makes all earlier changes of names durable.
     for (const step of this.#newNames) rename(this.#names, step);
     this.#newNames = [];
   }
@@ -104,11 +105,15 @@ function rename(names: Map<string, string>, step: Step): void {
   names.set(step.to, inode);
 }
 
-function chosen(pending: readonly Change[], luck: Luck, random: () => number): readonly Change[] {
-  if (luck === 'nothing') return [];
-  if (luck === 'everything') return pending;
-  if (luck === 'last') return pending.slice(-1);
-  if (luck === 'all but the first') return pending.slice(1);
+function chosen(
+  pending: readonly Change[],
+  survival: Survival,
+  random: () => number,
+): readonly Change[] {
+  if (survival === 'nothing') return [];
+  if (survival === 'everything') return pending;
+  if (survival === 'last') return pending.slice(-1);
+  if (survival === 'all but the first') return pending.slice(1);
   return pending
     .flatMap((change) => ('data' in change ? sectorsOf(change) : [change]))
     .filter(() => random() < 0.5);

@@ -1,15 +1,15 @@
-// What lies on a disk after a loss of power (disk.ts), laid out in a folder, where it can be opened.
+// Writes the files that survive a power loss (disk.ts) to a folder, where they can be opened.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Remains } from './disk.ts';
 
-/** Who reads it next begins it anew, as after a start of the machine. */
+/** SQLite rebuilds the WAL index when the machine has restarted, so it need not survive. */
 const isLost = (path: string): boolean => path.endsWith('-shm');
 
-/** Two remains with the same print are the same. */
-export function printOf({ files, names }: Remains): string {
+/** Equal fingerprints mean equal files. */
+export function fingerprintOf({ files, names }: Remains): string {
   const hash = createHash('sha1');
   for (const [path, inode] of [...names].sort()) {
     if (!isLost(path)) hash.update(`${path}\0`).update(files.get(inode) ?? '');
@@ -17,7 +17,7 @@ export function printOf({ files, names }: Remains): string {
   return hash.digest('hex');
 }
 
-/** Lays it out instead of what lay there before. @param from the folder that it was in */
+/** Replaces the content of a folder. @param from the original folder */
 export function layOut(folder: string, from: string, { files, names }: Remains): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
   const inodes = new Map<string, string>();
@@ -31,7 +31,7 @@ export function layOut(folder: string, from: string, { files, names }: Remains):
   renameInodes(join(folder, '.paygate-mark/paygate.db'), inodes);
 }
 
-/** On the disk that lost its power each file has the inode that it had, and its age; here they are others. */
+/** Copies have other inodes and ages than the original files, so the mark file gets theirs. */
 function renameInodes(mark: string, inodes: ReadonlyMap<string, string>): void {
   const bytes = statSync(mark, { throwIfNoEntry: false })
     ? readFileSync(mark, 'latin1')

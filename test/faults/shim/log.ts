@@ -1,4 +1,4 @@
-// The log of the shim (disk.c), parsed: what a process did to its files and said, in order.
+// Parses the log of the shim (disk.c): file operations and output of a process, in order.
 
 import { readFileSync } from 'node:fs';
 
@@ -7,12 +7,12 @@ export type Step =
   | { readonly kind: 'create'; readonly inode: string; readonly path: string }
   | { readonly kind: 'write'; readonly inode: string; readonly at: number; readonly data: Buffer }
   | { readonly kind: 'truncate'; readonly inode: string; readonly length: number }
-  /** Of a file, or of a folder whose names are to last. */
+  /** The inode of a file or of a folder. */
   | { readonly kind: 'sync'; readonly inode: string }
   | { readonly kind: 'rename' | 'link'; readonly from: string; readonly to: string }
   | { readonly kind: 'unlink'; readonly path: string }
-  /** On standard output: from here on somebody knows it. */
-  | { readonly kind: 'say'; readonly text: string };
+  /** On standard output: from here on the fact is acknowledged. */
+  | { readonly kind: 'print'; readonly text: string };
 
 export function readLog(path: string): Step[] {
   const log = readFileSync(path);
@@ -34,8 +34,8 @@ function stepOf(kind: string, inode: string, number: number, data: Buffer): Step
   if (kind === 'truncate') return { kind, inode, length: number };
   if (kind === 'sync') return { kind, inode };
   if (kind === 'unlink') return { kind, path: text };
-  if (kind === 'say') return { kind, text };
+  if (kind === 'print') return { kind, text };
   const [from = '', to = ''] = text.split('\0');
   if (kind === 'rename' || kind === 'link') return { kind, from, to };
-  throw new Error(`the log says ${kind}`);
+  throw new Error(`unknown step ${kind} in the log`);
 }

@@ -1,11 +1,11 @@
-// Builds the preloaded library (disk.c) that writes down what a process does to its files.
+// Builds the preloaded library (disk.c) that records the file operations of a process.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const source = join(import.meta.dirname, 'disk.c');
 
-/** Why there can be no shim here; undefined where there can. */
+/** Why no shim can be built here; undefined if one can. */
 export const noShim: string | undefined =
   process.platform !== 'linux'
     ? 'the shim is for Linux'
@@ -13,7 +13,7 @@ export const noShim: string | undefined =
       ? undefined
       : 'there is no gcc to build the shim with';
 
-/** Builds it in a folder. @returns the path to preload */
+/** Builds the library in a folder. @returns its path, for LD_PRELOAD */
 export function buildShim(folder: string): string {
   const library = join(folder, 'disk.so');
   const warnings = ['-Wall', '-Wextra', '-Werror'];

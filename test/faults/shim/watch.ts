@@ -1,4 +1,4 @@
-// Runs a program on a database with all that it does to the database's folder written down.
+// Runs a program on a database and records its operations on the database's folder.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,12 +10,12 @@ import { buildShim } from './shim.ts';
 
 export interface Watched {
   readonly folder: string;
-  /** What lay there before, by path. */
+  /** The files before the first step, by path. */
   readonly before: Map<string, { readonly inode: string; readonly bytes: Buffer }>;
   readonly steps: Step[];
 }
 
-/** @param program that ends with 0, and complains of nothing */
+/** @param program must exit with code 0 and no errors, and print `closed` last */
 export async function watch(program: string, path: string, ...args: string[]): Promise<Watched> {
   const folder = dirname(path);
   const before = filesOf(folder);
