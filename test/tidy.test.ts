@@ -255,6 +255,7 @@ describe('language', () => {
     'test/price',
     'test/sandbox',
     'test/servers',
+    'test/simulation',
     'test/status',
     'test/store',
     'test/support',

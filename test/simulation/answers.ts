@@ -4,15 +4,15 @@
 import { chunks } from '../../src/lib/chunk.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import type { Reply } from '../support/app.ts';
-import { expectedOf, type Row, readBooks, statusesOf } from './invariants.ts';
+import { expectedOf, type Row, readRecords, statusesOf } from './invariants.ts';
 import { type Balance, balances, type Expected, paymentKey } from './recount.ts';
-import { isClockWrong, type Run, through } from './run.ts';
+import { finish, isClockWrong, type Run } from './run.ts';
 import { scriptsOf, walletKey } from './wallet-keys.ts';
 
-/** Everything that is not answered as it must be, in words. */
+/** Describes every response that is not as expected. */
 export async function wrongAnswers(run: Run): Promise<string[]> {
   const expected = expectedOf(run);
-  const { payments } = readBooks(run.app.path);
+  const { payments } = readRecords(run.app.path);
   return [
     ...(await wrongTransactions(run, payments, expected)),
     ...(await wrongBalances(run)),
@@ -21,7 +21,7 @@ export async function wrongAnswers(run: Run): Promise<string[]> {
   ];
 }
 
-const ask = (run: Run, path: string): Promise<Reply> => through(run, run.app.ask(path));
+const ask = (run: Run, path: string): Promise<Reply> => finish(run, run.app.ask(path));
 
 async function wrongTransactions(
   run: Run,
@@ -51,7 +51,7 @@ function isAnswered(run: Run, body: Reply['body'], want: Expected): boolean {
   );
 }
 
-/** What took its place, where that is told, took an input of it. */
+/** A replacement, if the response names one, spends an input of the payment's transaction. */
 function isGone({ known }: Run, body: Reply['body']): boolean {
   const inputsOf = (txid: string): string[] =>
     (known.get(txid)?.inputs ?? []).map((input) => `${input.txid}:${input.vout}`);
@@ -67,8 +67,8 @@ function isGone({ known }: Run, body: Reply['body']): boolean {
 }
 
 const addressesAtOnce = 50;
-/** Further than a search of a wallet goes on beyond its last index. */
-const beyond = 25;
+/** More indexes than paygate scans beyond the last one. */
+const lookAhead = 25;
 
 async function wrongBalances(run: Run): Promise<string[]> {
   const onScripts = balances(run.app.chain);
@@ -82,16 +82,16 @@ async function wrongBalances(run: Run): Promise<string[]> {
         }),
         { confirmed: 0, unconfirmed: 0 },
       );
-  const seen = run.given.filter(({ unseen }) => !unseen);
+  const seen = run.issued.filter(({ isUnwatched }) => !isUnwatched);
   const wallets = new Set(run.shops.map(({ wallet }) => wallet));
   const targets = [
     ...seen.map(({ address, script }) => ({ addr: address, ...sumOf([script]) })),
     ...[...wallets].map((wallet) => {
       const last = Math.max(
         -1,
-        ...run.given.filter(({ shop }) => shop.wallet === wallet).map(({ index }) => index),
+        ...run.issued.filter(({ shop }) => shop.wallet === wallet).map(({ index }) => index),
       );
-      return { addr: walletKey(wallet).account, ...sumOf(scriptsOf(wallet, last + beyond)) };
+      return { addr: walletKey(wallet).account, ...sumOf(scriptsOf(wallet, last + lookAhead)) };
     }),
   ];
   const wrong: string[] = [];
@@ -107,7 +107,7 @@ async function wrongBalances(run: Run): Promise<string[]> {
   return wrong;
 }
 
-/** What may still be told when all is well again: it has happened, and a person is to look at it. */
+/** Only warnings about past events that a person must know of may remain after the recovery. */
 async function wrongHealth(
   run: Run,
   payments: readonly Row[],
@@ -118,19 +118,19 @@ async function wrongHealth(
   const explained: readonly [RegExp, boolean][] = [
     [/is a copy|was restored|older/, run.restoredAt > 0 || run.copies.length > 0],
     [/reversed in the last 7 days/, payments.some(({ state }) => state === 'dropped')],
-    // A shop that did not answer may have heard of the 1 that the 0 overtook, or not.
+    // A shop that did not answer may have received a 1 before the 0 superseded it.
     [
       /fell out of the chain after/,
       all.some(({ depth, txid }) => depth === 0 && run.deepest.has(txid)),
     ],
-    [/no shop receives a callback for them/, all.some(({ forgotten }) => forgotten)],
-    // What a liar made up of an address that nobody was given is never taken back.
-    [/addresses that paygate had not issued yet/, has('squat') || run.liars.size > 0],
+    [/no shop receives a callback for them/, all.some(({ isAmbiguous }) => isAmbiguous)],
+    // The warning about a liar's invented payment to an address that was not issued remains.
+    [/addresses that paygate had not issued yet/, has('payUnissued') || run.liars.size > 0],
     [/lied and is banned until/, run.liars.size > 0],
     [/the clock of this machine is wrong/, isClockWrong(run)],
-    // A shop that was removed goes on asking.
+    // A removed shop still requests addresses.
     [/with a Callback URL that no store has/, has('archive')],
-    // It stands until the next answer of that shop, and nothing may be left to tell.
+    // It remains until the next response of that shop, and no callback may be pending.
     [/its shop answered 200, but/, run.steps.some((each) => each.includes('"status":200,'))],
   ];
   const { body } = await ask(run, '/healthz');

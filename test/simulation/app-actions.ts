@@ -12,11 +12,11 @@ import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
 import type { Random } from './random.ts';
-import type { Given, Shop } from './recount.ts';
-import { type Action, type Run, through } from './run.ts';
+import type { IssuedAddress, Shop } from './recount.ts';
+import { type Action, finish, type Run } from './run.ts';
 import { indexOf, walletKey } from './wallet-keys.ts';
 
-function take(shop: Shop, { status, body }: Reply): Given[] {
+function take(shop: Shop, { status, body }: Reply): IssuedAddress[] {
   if (status === 503) return [];
   if (status !== 200) throw new Error(`no address: ${status} ${JSON.stringify(body)}`);
   const address = String(body.address);
@@ -25,7 +25,7 @@ function take(shop: Shop, { status, body }: Reply): Given[] {
 }
 
 const request = (run: Run, { name }: Shop, query = '', init?: RequestInit): Promise<Reply> =>
-  through(run, run.app.ask(`/api/new_address?match_callback=/${name}${query}`, init));
+  finish(run, run.app.ask(`/api/new_address?match_callback=/${name}${query}`, init));
 
 export const open = ({ shops }: Run): Shop[] => shops.filter(({ archived }) => !archived);
 
@@ -33,42 +33,42 @@ const ask: Action = async (run, random) => {
   const shop = random.pick(open(run));
   const count = Number(random.weighted({ 1: 6, 2: 2, 3: 1 }));
   const replies = await Promise.all(Array.from({ length: count }, () => request(run, shop)));
-  const given = replies.flatMap((reply) => take(shop, reply));
-  run.given.push(...given.sort((one, other) => one.index - other.index));
-  return `ask: ${shop.name} ${given.map(({ index }) => index).join(', ')}`;
+  const issued = replies.flatMap((reply) => take(shop, reply));
+  run.issued.push(...issued.sort((one, other) => one.index - other.index));
+  return `ask: ${shop.name} ${issued.map(({ index }) => index).join(', ')}`;
 };
 
-/** The last address again, where nobody has paid it. */
-const askAgain: Action = async (run, random) => {
+/** With `reset=1`, which returns the last address again if it has no payment. */
+const askReset: Action = async (run, random) => {
   const shop = random.pick(open(run));
   const reply = await request(run, shop, '&reset=1');
-  const [given] = take(shop, reply);
-  if (given === undefined) return `askAgain: ${shop.name} nothing`;
-  const last = run.given.filter((each) => each.shop === shop).at(-1);
-  if (last?.address === given.address) return `askAgain: ${shop.name} ${given.index} again`;
-  run.given.push(given);
-  return `askAgain: ${shop.name} ${given.index}`;
+  const [issued] = take(shop, reply);
+  if (issued === undefined) return `askReset: ${shop.name} nothing`;
+  const last = run.issued.filter((each) => each.shop === shop).at(-1);
+  if (last?.address === issued.address) return `askReset: ${shop.name} ${issued.index} again`;
+  run.issued.push(issued);
+  return `askReset: ${shop.name} ${issued.index}`;
 };
 
 export const dayMs = 86_400_000;
 
-/** For an order that may have been asked for before. */
+/** With an idempotency key, which may have been used before. */
 const askOnce: Action = async (run, random) => {
   const shop = random.pick(open(run));
   const name = `${shop.name} ${random.int(1, 6)}`;
   const headers = { 'Idempotency-Key': name };
-  const [given] = take(shop, await request(run, shop, '', { headers }));
-  if (given === undefined) return `askOnce: ${name} nothing`;
+  const [issued] = take(shop, await request(run, shop, '', { headers }));
+  if (issued === undefined) return `askOnce: ${name} nothing`;
   const now = run.world.now();
   const { addresses, at } = run.orders.get(name) ?? { addresses: [], at: 0 };
   const isSure = now - at < dayMs;
-  if (isSure && addresses.at(-1) !== given.address) {
-    throw new Error(`${name} has ${addresses.at(-1)}, and ${given.address} now`);
+  if (isSure && addresses.at(-1) !== issued.address) {
+    throw new Error(`${name} has ${addresses.at(-1)}, and ${issued.address} now`);
   }
-  if (addresses.includes(given.address)) return `askOnce: ${name} ${given.index} again`;
-  run.orders.set(name, { addresses: [...addresses, given.address], at: now });
-  run.given.push(given);
-  return `askOnce: ${name} ${given.index}`;
+  if (addresses.includes(issued.address)) return `askOnce: ${name} ${issued.index} again`;
+  run.orders.set(name, { addresses: [...addresses, issued.address], at: now });
+  run.issued.push(issued);
+  return `askOnce: ${name} ${issued.index}`;
 };
 
 const merchant: Action = (run, random) => {
@@ -83,7 +83,7 @@ const merchant: Action = (run, random) => {
   const lasts = random.int(1, 5);
   const mine = { answer };
   run.merchant = mine;
-  run.troubles.push({
+  run.activeFaults.push({
     untilStep: run.step + lasts,
     end: () => {
       if (run.merchant === mine) run.merchant = { answer: { status: 200 } };
@@ -98,7 +98,7 @@ const clock: Action = async (run, random) => {
   return `clock: ${seconds} s`;
 };
 
-/** Of the machine's clock alone: no time passes. */
+/** Only the wall clock jumps; no time passes. */
 const jump: Action = (run, random) => {
   const minutes = random.int(1, 100) * random.pick([-1, 1]);
   run.world.jumpWallClock(minutes * 60_000);
@@ -106,56 +106,56 @@ const jump: Action = (run, random) => {
 };
 
 const restart: Action = async (run, random) => {
-  await through(run, run.app.stop());
+  await finish(run, run.app.stop());
   const happened = await meanwhile(run, random);
   await run.app.start();
   return `restart:${happened}`;
 };
 
 /**
- * As kill -9: the files are those of this moment, whatever the old process still does is undone, and it
- * reaches nobody. They are written back in place, so that their inodes are the same. With `torn`, the
- * mark is that of a moment later: its raise was synced, and the commit did not happen.
+ * Like kill -9. The old process can connect to no server and no shop, and its later writes are
+ * undone. The files are restored in place, so their inodes stay. With `torn`, the mark file is a
+ * moment newer: it was synced, and the commit was lost.
  */
 const crash: Action = async (run, random) => {
   const { app, world } = run;
   const torn = random.chance(0.3);
-  const files = [app.path, `${app.path}-wal`].map(photograph);
-  let mark = photographMark(app.path);
+  const files = [app.path, `${app.path}-wal`].map(snapshot);
+  let mark = snapshotMark(app.path);
   world.cutPower();
   if (torn) {
     await request(run, random.pick(open(run)));
-    mark = photographMark(app.path);
+    mark = snapshotMark(app.path);
   }
-  await through(run, app.stop());
+  await finish(run, app.stop());
   rmSync(`${app.path}-shm`, { force: true });
-  for (const put of [...files, mark]) put();
+  for (const restore of [...files, mark]) restore();
   world.restorePower();
   const happened = await meanwhile(run, random);
   await app.start();
   return `crash${torn ? ' between mark and commit' : ''}:${happened}`;
 };
 
-/** @returns puts the file's bytes back */
-function photograph(path: string): () => void {
+/** @returns a function that restores the file's present content */
+function snapshot(path: string): () => void {
   if (!existsSync(path)) return () => rmSync(path, { force: true });
   const bytes = readFileSync(path);
   return () => writeFileSync(path, bytes);
 }
 
-function photographMark(path: string): () => void {
+function snapshotMark(path: string): () => void {
   const mark = markPath(path);
-  const put = photograph(mark);
+  const restore = snapshot(mark);
   const [before] = positionsBeside(mark);
   return () => {
-    put();
+    restore();
     const [now] = positionsBeside(mark);
     if (before !== undefined && now !== undefined) renameSync(now.path, before.path);
   };
 }
 
-/** As a command of the CLI does it, in another connection to the file. */
-export function change(
+/** Changes a store through another connection to the file, like a command of the CLI. */
+export function changeStore(
   run: Run,
   { id }: Pick<Shop, 'id'>,
   fields: Record<string, string | number>,
@@ -166,23 +166,23 @@ export function change(
   file.close();
 }
 
-const demand: Action = (run, random) => {
+const setConfirmations: Action = (run, random) => {
   const shop = random.pick(run.shops);
   noteFinals(run);
   shop.required = random.int(1, 5);
-  change(run, shop, { required_confirmations: shop.required });
-  return `demand: ${shop.name} wants ${shop.required}`;
+  changeStore(run, shop, { required_confirmations: shop.required });
+  return `setConfirmations: ${shop.name} wants ${shop.required}`;
 };
 
-const raise: Action = (run, random) => {
+const setMinimum: Action = (run, random) => {
   const shop = random.pick(run.shops);
   const minimumSat = random.chance(0.4) ? 0 : random.int(500, 200_000);
   shop.maxMinimumSat = Math.max(shop.maxMinimumSat, minimumSat);
-  change(run, shop, { minimum_sat: minimumSat });
-  return `raise: ${shop.name} hears of ${minimumSat} or more`;
+  changeStore(run, shop, { minimum_sat: minimumSat });
+  return `setMinimum: ${shop.name} wants ${minimumSat} or more`;
 };
 
-/** As `paygate store remove`: what was issued stays watched, and is told. */
+/** Like `paygate store remove`: issued addresses stay watched, and callbacks continue. */
 const archive: Action = async (run, random) => {
   const shop = random.pick(open(run));
   if (open(run).length === 1) return 'archive: the last shop';
@@ -195,38 +195,38 @@ const archive: Action = async (run, random) => {
   return `archive: ${shop.name}`;
 };
 
-/** As the template and the app's own stores have it. */
+/** The webhook secret of the template's store and of stores that TestApp adds. */
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-const fresh = (name: string) => ({
+const newShop = (name: string) => ({
   maxMinimumSat: 0,
   archived: false,
   bands: [],
-  terms: { path: `/${name}`, secret },
-  past: [],
+  settings: { path: `/${name}`, secret },
+  pastSettings: [],
   stoppedAt: undefined,
 });
 
-/** The template's shop, made this simulation's own. */
+/** Configures the template's shop for this simulation. */
 export function firstShop(run: Run, random: Random): Shop {
   const required = random.int(1, 4);
   const shop = {
     id: 1,
     name: 'shop1',
     wallet: 1,
-    tellsReversal: random.chance(0.3),
+    hasReversalCallback: random.chance(0.3),
     required,
-    ...fresh('shop1'),
+    ...newShop('shop1'),
   };
-  change(run, shop, {
+  changeStore(run, shop, {
     callback_url: `${run.app.receiver.origin}/shop1?secret=s3cr3t`,
     required_confirmations: required,
-    reversal_callback: Number(shop.tellsReversal),
+    reversal_callback: Number(shop.hasReversalCallback),
   });
   run.shops.push(shop);
   return shop;
 }
 
-async function addShop(run: Run, random: Random): Promise<Shop> {
+async function createShop(run: Run, random: Random): Promise<Shop> {
   const wallet = random.chance(0.7) ? 1 : 2;
   const isKnown = run.shops.some((shop) => shop.wallet === wallet);
   const name = `shop${run.shops.length + 1}`;
@@ -238,33 +238,33 @@ async function addShop(run: Run, random: Random): Promise<Shop> {
     confirmations: required,
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
-  const shop = { id, name, wallet, tellsReversal: false, required, ...fresh(name) };
+  const shop = { id, name, wallet, hasReversalCallback: false, required, ...newShop(name) };
   run.shops.push(shop);
   return shop;
 }
 
-const found: Action = async (run, random) => {
-  if (run.shops.length >= 3) return 'found: enough shops';
-  const { name, wallet, required } = await addShop(run, random);
-  return `found: ${name} on wallet ${wallet}, ${required} confirmations`;
+const addShop: Action = async (run, random) => {
+  if (run.shops.length >= 3) return 'addShop: enough shops';
+  const { name, wallet, required } = await createShop(run, random);
+  return `addShop: ${name} on wallet ${wallet}, ${required} confirmations`;
 };
 
 export const appActions = {
-  ...{ ask, askAgain, askOnce, merchant, clock, jump, restart, crash },
-  ...{ demand, raise, found, archive },
+  ...{ ask, askReset, askOnce, merchant, clock, jump, restart, crash },
+  ...{ setConfirmations, setMinimum, addShop, archive },
 };
 
 export const appWeights: Readonly<Record<keyof typeof appActions, number>> = {
   ask: 14,
-  askAgain: 2,
+  askReset: 2,
   askOnce: 3,
   merchant: 5,
   clock: 8,
   jump: 1,
   restart: 3,
   crash: 4,
-  demand: 3,
-  raise: 1.5,
-  found: 2.5,
+  setConfirmations: 3,
+  setMinimum: 1.5,
+  addShop: 2.5,
   archive: 0.7,
 };

@@ -8,11 +8,11 @@ import type { Fate } from '../../src/sandbox/chain/reorganise.ts';
 import type { Outpoint } from '../../src/sandbox/chain/simulated-transaction.ts';
 import type { Recipient } from '../../src/sandbox/chain/spender.ts';
 import type { Random } from './random.ts';
-import type { Given } from './recount.ts';
+import type { IssuedAddress } from './recount.ts';
 import { type Action, floorHeight, noteMined, type Run } from './run.ts';
 import { walletKey } from './wallet-keys.ts';
 
-/** What the chain's rules refuse is no failure: it just does not happen. */
+/** A refusal by the rules of the chain is no failure; the action just does not happen. */
 export function unlessRefused(what: string, run: () => string): string {
   try {
     return `${what}: ${run()}`;
@@ -24,11 +24,11 @@ export function unlessRefused(what: string, run: () => string): string {
 
 const short = (txid: string): string => txid.slice(0, 8);
 
-/** Most payments go to addresses that were asked for a short while ago. */
+/** Most payments go to recently issued addresses. */
 function someOutputs(run: Run, random: Random): Recipient[] {
   const count = random.weighted({ 1: 6, 2: 2, 3: 1 });
   return Array.from({ length: Number(count) }, () => {
-    const to = random.recent(run.given);
+    const to = random.recent(run.issued);
     const valueSat = random.chance(0.1) ? random.int(330, 999) : random.int(1_000, 5_000_000);
     return { script: to?.script ?? run.app.chain.faucet.script, valueSat };
   });
@@ -43,17 +43,21 @@ const pay: Action = (run, random) =>
     return `${short(txid)} ${outputs.map(({ valueSat }) => valueSat).join('+')} from ${inputs}`;
   });
 
-/** The merchant spends what a payment brought, perhaps to an address of the same wallet. */
+/** The merchant spends the coins of an address, perhaps to an address of the same wallet. */
 const spend: Action = (run, random) =>
   unlessRefused('spend', () => {
-    const from = random.recent(run.given);
-    if (from === undefined) return 'nothing was given out';
+    const from = random.recent(run.issued);
+    if (from === undefined) return 'nothing was issued';
     const outputs = random.chance(0.5) ? someOutputs(run, random).slice(0, 1) : [];
     return spendAll(run, from, outputs);
   });
 
-/** All that is on an address; its outputs are made small. */
-export function spendAll(run: Run, from: Given, outputs: readonly Recipient[] = []): string {
+/** Spends every coin of an address. The outputs are small, so the coins suffice. */
+export function spendAll(
+  run: Run,
+  from: IssuedAddress,
+  outputs: readonly Recipient[] = [],
+): string {
   const coins = outputsTo(run, from);
   if (coins.length === 0) return 'no coins';
   const small = outputs.map((output) => ({ ...output, valueSat: 600 }));
@@ -61,7 +65,7 @@ export function spendAll(run: Run, from: Given, outputs: readonly Recipient[] = 
   return `${short(txid)} of ${coins.length} coins`;
 }
 
-function outputsTo({ app: { chain } }: Run, { script }: Given): Outpoint[] {
+function outputsTo({ app: { chain } }: Run, { script }: IssuedAddress): Outpoint[] {
   const blocks = Array.from(
     { length: chain.tipHeight - floorHeight },
     (_, at) => chain.block(floorHeight + 1 + at)?.transactions ?? [],
@@ -80,10 +84,10 @@ function outputsTo({ app: { chain } }: Run, { script }: Given): Outpoint[] {
 
 const key = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`;
 
-function keyOf({ index, shop }: Given): Uint8Array {
+function keyOf({ index, shop }: IssuedAddress): Uint8Array {
   const root = HDKey.fromMasterSeed(new Uint8Array(32).fill(shop.wallet));
   const { privateKey } = root.derive(`m/84'/1'/0'/0/${index}`);
-  if (privateKey === null) throw new Error('a key that is none');
+  if (privateKey === null) throw new Error('a key without a private part');
   return privateKey;
 }
 
@@ -92,7 +96,7 @@ const mine: Action = (run, random) =>
     const { chain } = run.app;
     const blocks = Number(random.weighted({ 1: 6, 2: 2, 3: 2 }));
     const which = random.weighted({ all: 7, none: 2, some: 3 });
-    const to = random.chance(0.08) ? random.recent(run.given)?.script : undefined;
+    const to = random.chance(0.08) ? random.recent(run.issued)?.script : undefined;
     const include =
       which === 'some' ? withParents(run, (_) => random.chance(0.5)) : (which as 'all' | 'none');
     chain.mine(blocks, { include, ...(to === undefined ? {} : { to }) });
@@ -100,7 +104,7 @@ const mine: Action = (run, random) =>
     return `${blocks} with ${which} up to ${chain.tipHeight}${coinbase}`;
   });
 
-/** Some of the mempool, each with all that it needs. */
+/** The chosen transactions of the mempool whose unconfirmed parents are chosen too. */
 function withParents({ app: { chain } }: Run, isChosen: (txid: Txid) => boolean): Txid[] {
   const waiting = chain.mempool();
   const unconfirmed = new Set(waiting.map(({ txid }) => txid));
@@ -119,11 +123,11 @@ const reorganise: Action = (run, random) => {
   const blocks = depth + random.int(1, 2);
   const fork = chain.tipHeight - depth;
   const one = someFate(random, fork, blocks);
-  const mixed = random.chance(0.5);
-  const transactions = () => (mixed ? someFate(random, fork, blocks) : one);
+  const isMixed = random.chance(0.5);
+  const transactions = () => (isMixed ? someFate(random, fork, blocks) : one);
   const { dropped } = chain.reorganise(depth, { transactions, blocks });
   run.lost.push(...dropped.keys());
-  const fate = mixed ? 'mixed fates' : JSON.stringify(one);
+  const fate = isMixed ? 'mixed fates' : JSON.stringify(one);
   return `reorganise: ${depth} replaced by ${blocks}, ${fate}, ${dropped.size} dropped`;
 };
 
@@ -159,7 +163,7 @@ const rebroadcast: Action = (run, random) =>
     return short(txid);
   });
 
-/** Some of what happens on the chain while paygate is down. */
+/** A few random actions on the chain while paygate is down. @returns their description */
 export async function meanwhile(run: Run, random: Random): Promise<string> {
   const happened: string[] = [];
   for (let left = random.int(0, 4); left > 0; left -= 1) {
@@ -168,11 +172,14 @@ export async function meanwhile(run: Run, random: Random): Promise<string> {
   return happened.length === 0 ? '' : ` [${happened.join('; ')}]`;
 }
 
-/** Somebody pays an address of a wallet that no shop was given yet: another program, or a wallet shown by its owner. */
-const squat: Action = (run, random) =>
-  unlessRefused('squat', () => {
+/**
+ * Pays an address that paygate has not issued yet. Another program on the same wallet may have
+ * issued it, or the owner.
+ */
+const payUnissued: Action = (run, random) =>
+  unlessRefused('payUnissued', () => {
     const { wallet } = random.pick(run.shops);
-    const last = run.given.filter(({ shop }) => shop.wallet === wallet).at(-1)?.index ?? -1;
+    const last = run.issued.filter(({ shop }) => shop.wallet === wallet).at(-1)?.index ?? -1;
     const index = last + random.int(1, 6);
     const { script } = deriveAddress(walletKey(wallet), 0, index) ?? {};
     if (script === undefined) return 'no such child';
@@ -180,22 +187,22 @@ const squat: Action = (run, random) =>
     return `${short(txid)} to index ${index} of wallet ${wallet}`;
   });
 
-/** Pays several addresses, one of them twice, and is replaced by one that pays only some of them. */
-const crowd: Action = async (run, random) => {
+/** Pays several addresses, one of them twice. Sometimes a replacement pays only some of them. */
+const payMany: Action = async (run, random) => {
   const { chain } = run.app;
-  const chosen = new Set(Array.from({ length: 5 }, () => random.recent(run.given)));
-  const scripts = [...chosen].flatMap((given) => given?.script ?? []);
+  const chosen = new Set(Array.from({ length: 5 }, () => random.recent(run.issued)));
+  const scripts = [...chosen].flatMap((issued) => issued?.script ?? []);
   const [first] = scripts;
-  if (first === undefined) return 'crowd: nothing was given out';
+  if (first === undefined) return 'payMany: nothing was issued';
   const outputs = [...scripts, first].map((script) => ({
     script,
     valueSat: random.int(1_000, 900_000),
   }));
-  const paid = unlessRefused('crowd', () => {
+  const paid = unlessRefused('payMany', () => {
     const txid = chain.pay(outputs);
     return `${short(txid)} to ${scripts.length} addresses`;
   });
-  // Also while paygate is down.
+  // This action may also happen while paygate is down.
   if (random.chance(0.6)) await run.world.advance(1_000);
   const old = chain.mempool().at(-1);
   if (old === undefined || random.chance(0.3)) return paid;
@@ -208,7 +215,7 @@ const crowd: Action = async (run, random) => {
   return `${paid}, ${replaced}`;
 };
 
-/** What was replaced comes back, and what replaced it leaves. */
+/** A transaction is replaced; then the replacement leaves and the original comes back. */
 const undo: Action = async (run, random) => {
   const { chain } = run.app;
   const old = random.recent(chain.mempool());
@@ -226,7 +233,7 @@ const undo: Action = async (run, random) => {
   return `${replaced}, ${back}`;
 };
 
-/** Two blocks of the same work, one after the other; some steps later a third one decides. */
+/** Two rival blocks of equal work, one after the other. Some steps later a third one decides. */
 const race: Action = (run, random) => {
   const { chain } = run.app;
   const isEmpty = random.chance(0.5);
@@ -234,7 +241,7 @@ const race: Action = (run, random) => {
   const { height } = chain.tip;
   const lasts = random.int(1, 3);
   const switched = random.int(0, lasts - 1);
-  run.troubles.push({
+  run.activeFaults.push({
     untilStep: run.step + switched,
     end: () => {
       if (chain.tipHeight !== height) return;
@@ -243,15 +250,15 @@ const race: Action = (run, random) => {
       chain.mine(1, { include: isEmpty ? 'all' : 'none' });
     },
   });
-  run.troubles.push({ untilStep: run.step + lasts, end: () => void chain.mine() });
+  run.activeFaults.push({ untilStep: run.step + lasts, end: () => void chain.mine() });
   return `race: at ${height}, the other side after ${switched} steps, decided after ${lasts}`;
 };
 
-/** A race that each server sees from its own side: one has the block of another miner, until the next one decides. */
-const sides: Action = (run, random) => {
+/** One server follows a rival block of another miner, until the next block decides. */
+const rivalBlock: Action = (run, random) => {
   const { chain, servers } = run.app;
   const server = random.pick(servers);
-  const to = random.chance(0.1) ? random.recent(run.given)?.script : undefined;
+  const to = random.chance(0.1) ? random.recent(run.issued)?.script : undefined;
   const [own, theirs] = random.pick([
     ['all', 'none'],
     ['none', 'all'],
@@ -262,7 +269,7 @@ const sides: Action = (run, random) => {
   const end = server.inject({ kind: 'rival', block });
   chain.mine(1, { include: own });
   const lasts = random.int(1, 4);
-  run.troubles.push({
+  run.activeFaults.push({
     untilStep: run.step + lasts,
     end() {
       if (chain.tipHeight === block.height) chain.mine();
@@ -270,11 +277,12 @@ const sides: Action = (run, random) => {
     },
   });
   const place = servers.indexOf(server);
-  return `sides: at ${block.height}, ${own} here, ${theirs} at server ${place}, decided after ${lasts}`;
+  return `rivalBlock: at ${block.height}, ${own} here, ${theirs} at server ${place}, decided after ${lasts}`;
 };
 
 export const chainActions = {
-  ...{ pay, spend, mine, reorganise, replace, evict, rebroadcast, squat, crowd, undo, race, sides },
+  ...{ pay, spend, mine, reorganise, replace, evict, rebroadcast, payUnissued },
+  ...{ payMany, undo, race, rivalBlock },
 };
 
 export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> = {
@@ -285,9 +293,9 @@ export const chainWeights: Readonly<Record<keyof typeof chainActions, number>> =
   replace: 6,
   evict: 4,
   rebroadcast: 5,
-  squat: 2,
-  crowd: 4,
+  payUnissued: 2,
+  payMany: 4,
   undo: 2,
   race: 2,
-  sides: 3,
+  rivalBlock: 3,
 };

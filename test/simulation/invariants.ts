@@ -1,9 +1,9 @@
-// What must hold once nothing is wrong any more and nothing is under way. The file is read as it is, by
-// SQL of our own; the shops' side is what came over the wire.
+// The invariants that must hold when no fault is active and no work is pending. They compare the
+// file, read by SQL of their own, with the requests that the shops received.
 
 import SqliteDatabase from 'better-sqlite3';
-import { type Expected, type Given, paymentKey, recount } from './recount.ts';
-import type { Heard, Run } from './run.ts';
+import { type Expected, type IssuedAddress, paymentKey, recount } from './recount.ts';
+import type { ReceivedCallback, Run } from './run.ts';
 
 export interface Row {
   readonly id: number;
@@ -26,12 +26,12 @@ export interface Callback {
   readonly attemptCount: number;
 }
 
-export interface Books {
+export interface Records {
   readonly payments: readonly Row[];
   readonly callbacks: readonly Callback[];
 }
 
-export function readBooks(path: string): Books {
+export function readRecords(path: string): Records {
   const file = new SqliteDatabase(path, { readonly: true });
   try {
     const payments = file.prepare<[], Row>(
@@ -50,26 +50,26 @@ export function readBooks(path: string): Books {
   }
 }
 
-/** Everything that is not as it must be, in words. */
+/** Describes every violated invariant. */
 export function violations(run: Run): string[] {
-  const books = readBooks(run.app.path);
+  const records = readRecords(run.app.path);
   const expected = expectedOf(run);
   return [
-    ...run.complaints,
-    ...wrongPayments(run, books, expected),
-    ...wrongCallbacks(run, books, expected),
-    ...wrongOrder(run, books),
-    ...wrongEvents(run, books),
+    ...run.requestFaults,
+    ...wrongPayments(run, records, expected),
+    ...wrongCallbacks(run, records, expected),
+    ...wrongOrder(run, records),
+    ...wrongEvents(run, records),
     ...wrongIndexes(run),
     ...wrongBans(run),
   ];
 }
 
-/** What every payment should be, by address and transaction. */
+/** The expected state of every payment, by `paymentKey`. */
 export const expectedOf = (run: Run): Map<string, Expected> =>
-  recount(run.app.chain, [...run.given, ...skippedOf(run)]);
+  recount(run.app.chain, [...run.issued, ...skippedOf(run)]);
 
-/** What is final now may stay so when its shop asks for more from now on. */
+/** Records the final payments: they may stay final when their shop requires more confirmations. */
 export function noteFinals(run: Run): void {
   for (const { txid, blockHash, status } of expectedOf(run).values()) {
     if (status === 2) run.mayBeFinal.add(`${txid} ${blockHash}`);
@@ -83,8 +83,8 @@ interface Skipped {
   readonly storeId: number | null;
 }
 
-/** What no shop was given, but a restored file takes for given: whoever pays to it is recorded. */
-function skippedOf({ app, given, shops }: Run): Given[] {
+/** Addresses that a restored file skipped and no shop received. Payments to them are recorded. */
+function skippedOf({ app, issued, shops }: Run): IssuedAddress[] {
   const file = new SqliteDatabase(app.path, { readonly: true });
   const rows = file
     .prepare<[], Skipped>(
@@ -93,16 +93,18 @@ function skippedOf({ app, given, shops }: Run): Given[] {
     )
     .all();
   file.close();
-  const known = new Set(given.flatMap(({ address, unseen }) => (unseen ? [] : [address])));
+  const known = new Set(
+    issued.flatMap(({ address, isUnwatched }) => (isUnwatched ? [] : [address])),
+  );
   return rows
     .filter(({ address }) => !known.has(address))
     .flatMap(({ storeId, ...row }) => {
       const shop = shops.find(({ id }) => id === (storeId ?? shops[0]?.id));
-      return shop === undefined ? [] : [{ ...row, shop, forgotten: storeId === null }];
+      return shop === undefined ? [] : [{ ...row, shop, isAmbiguous: storeId === null }];
     });
 }
 
-function wrongPayments(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
+function wrongPayments(run: Run, { payments }: Records, expected: Map<string, Expected>): string[] {
   const wrong: string[] = [];
   const recorded = new Map(payments.map((row) => [paymentKey(row.address, row.txid), row]));
   for (const [key, want] of expected) {
@@ -128,7 +130,7 @@ function isAs(run: Run, row: Row, want: Expected): boolean {
   );
 }
 
-/** More than one where a shop has raised its demands since. */
+/** More than one if the shop has since required more confirmations. */
 export function statusesOf({ mayBeFinal }: Run, { status, txid, blockHash }: Expected): number[] {
   return status === 1 && mayBeFinal.has(`${txid} ${blockHash}`) ? [1, 2] : [status];
 }
@@ -139,81 +141,85 @@ function stateOf(depth: number, status: number): string {
   return depth > 144 ? 'settled' : 'confirmed';
 }
 
-function wrongCallbacks(run: Run, { payments }: Books, expected: Map<string, Expected>): string[] {
-  const before = toldBy(run.heard.slice(0, run.restoredAt));
-  const told = toldBy(run.heard.slice(run.restoredAt));
+function wrongCallbacks(
+  run: Run,
+  { payments }: Records,
+  expected: Map<string, Expected>,
+): string[] {
+  const before = acceptedStatuses(run.received.slice(0, run.restoredAt));
+  const after = acceptedStatuses(run.received.slice(run.restoredAt));
   const wrong: string[] = [];
   for (const [key, want] of expected) {
-    const last = told.get(key)?.at(-1);
-    if (want.forgotten || (last === undefined && mayBeSilent(want, before.get(key)))) continue;
+    const last = after.get(key)?.at(-1);
+    if (want.isAmbiguous || (last === undefined && mayBeUnsent(want, before.get(key)))) continue;
     const row = payments.find((each) => paymentKey(each.address, each.txid) === key);
     if (last === undefined || !statusesOf(run, want).includes(last) || last !== row?.status) {
-      wrong.push(`told ${before.get(key)} | ${told.get(key) ?? 'nothing'}: ${shown(want)}`);
+      wrong.push(`accepted ${before.get(key)} | ${after.get(key) ?? 'nothing'}: ${shown(want)}`);
     }
   }
   for (const row of payments) {
     const key = paymentKey(row.address, row.txid);
-    const heard = told.get(key) ?? [];
-    const given = run.given.find(({ address }) => address === row.address);
-    if (given?.forgotten || !given?.shop.tellsReversal || expected.has(key)) continue;
-    if (!heard.some((each) => each > 0)) continue;
-    if (heard.at(-1) !== -1) wrong.push(`told ${heard}, and never -1: ${shown(row)}`);
+    const accepted = after.get(key) ?? [];
+    const issued = run.issued.find(({ address }) => address === row.address);
+    if (issued?.isAmbiguous || !issued?.shop.hasReversalCallback || expected.has(key)) continue;
+    if (!accepted.some((each) => each > 0)) continue;
+    if (accepted.at(-1) !== -1) wrong.push(`accepted ${accepted}, and never -1: ${shown(row)}`);
   }
   return wrong;
 }
 
-/** The statuses that were accepted of each payment. */
-function toldBy(heard: readonly Heard[]): Map<string, number[]> {
-  const told = new Map<string, number[]>();
-  for (const { url, accepted } of heard) {
+/** The statuses that shops accepted, by payment, in order. */
+function acceptedStatuses(requests: readonly ReceivedCallback[]): Map<string, number[]> {
+  const statuses = new Map<string, number[]>();
+  for (const { url, accepted } of requests) {
     if (!accepted) continue;
     const { searchParams } = new URL(url, 'http://shop.invalid');
     const key = paymentKey(searchParams.get('addr') ?? '', searchParams.get('txid') ?? '');
-    told.set(key, [...(told.get(key) ?? []), Number(searchParams.get('status'))]);
+    statuses.set(key, [...(statuses.get(key) ?? []), Number(searchParams.get('status'))]);
   }
-  return told;
+  return statuses;
 }
 
 /**
- * Nothing is told of what is too small, and nothing anew by a restored file that knew what was told; what was told
- * between the copy and its return is unknown to it.
+ * A payment below the minimum has no callback. A restored file does not repeat the callbacks that
+ * it contains, and has no record of those between the copy and the restore.
  */
-const mayBeSilent = ({ valueSat, shop }: Expected, before: readonly number[] = []): boolean =>
+const mayBeUnsent = ({ valueSat, shop }: Expected, before: readonly number[] = []): boolean =>
   valueSat < shop.maxMinimumSat || before.length > 0;
 
-/** Within a payment, a callback is never heard after one that was enqueued later. */
-function wrongOrder(run: Run, { callbacks }: Books): string[] {
+/** Within a payment, no callback arrives after one that was enqueued later. */
+function wrongOrder(run: Run, { callbacks }: Records): string[] {
   const byId = new Map(callbacks.map((callback) => [callback.eventId, callback]));
   const newest = new Map<number, number>();
   const wrong: string[] = [];
-  // A restored file begins where its copy stood.
-  for (const { id, url } of run.heard.slice(run.restoredAt)) {
+  // A restored file continues at the state of its copy.
+  for (const { id, url } of run.received.slice(run.restoredAt)) {
     const callback = byId.get(id);
     if (callback === undefined) {
-      wrong.push(`heard of an event that nobody enqueued: ${id} ${url}`);
+      wrong.push(`an event that was never enqueued: ${id} ${url}`);
       continue;
     }
     const { paymentId, version } = callback;
-    if (version < (newest.get(paymentId) ?? 0)) wrong.push(`heard too late: ${id} ${url}`);
+    if (version < (newest.get(paymentId) ?? 0)) wrong.push(`out of order: ${id} ${url}`);
     newest.set(paymentId, Math.max(version, newest.get(paymentId) ?? 0));
   }
   return wrong;
 }
 
-function wrongEvents(run: Run, { callbacks, payments }: Books): string[] {
+function wrongEvents(run: Run, { callbacks, payments }: Records): string[] {
   const isGone = new Set(payments.flatMap(({ id, state }) => (state === 'dropped' ? [id] : [])));
-  const isHeld = ({ state, paymentId }: { state: string; paymentId: number }): boolean =>
+  const isHeldBack = ({ state, paymentId }: { state: string; paymentId: number }): boolean =>
     state === 'held' && isGone.has(paymentId);
-  const heard = Map.groupBy(run.heard, ({ id }: Heard) => id);
+  const byEvent = Map.groupBy(run.received, ({ id }: ReceivedCallback) => id);
   const wrong: string[] = [];
-  for (const [id, requests] of heard) {
-    // Another shop may be told by a restored file, and of the same.
+  for (const [id, requests] of byEvent) {
+    // After a restore another shop may receive the same event.
     const contents = new Set(requests.map(({ url }) => url.replace(/^[^?]*/, '')));
     if (contents.size > 1) wrong.push(`two contents of ${id}: ${[...contents].join(' and ')}`);
   }
   for (const callback of callbacks) {
-    const accepted = heard.get(callback.eventId)?.some((each) => each.accepted) ?? false;
-    const isOver = ['superseded', 'exhausted'].includes(callback.state) || isHeld(callback);
+    const accepted = byEvent.get(callback.eventId)?.some((each) => each.accepted) ?? false;
+    const isOver = ['superseded', 'exhausted'].includes(callback.state) || isHeldBack(callback);
     if (!isOver && !(callback.state === 'delivered' && accepted)) {
       wrong.push(`never delivered: ${shown(callback)}`);
     }
@@ -221,17 +227,17 @@ function wrongEvents(run: Run, { callbacks, payments }: Books): string[] {
   return wrong;
 }
 
-function wrongIndexes({ given }: Run): string[] {
+function wrongIndexes({ issued }: Run): string[] {
   const wrong: string[] = [];
   const last = new Map<number, number>();
-  for (const { address, index, shop } of given) {
+  for (const { address, index, shop } of issued) {
     if (index <= (last.get(shop.wallet) ?? -1)) wrong.push(`index ${index} again: ${address}`);
     last.set(shop.wallet, index);
   }
   return wrong;
 }
 
-/** A server that never lied is never banned, whatever the other one said. */
+/** A server that never lied is never banned, whatever other servers responded. */
 function wrongBans({ app, liars, world }: Run): string[] {
   return world.logs
     .filter(({ message }) => message === 'electrum server banned')

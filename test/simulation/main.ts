@@ -1,6 +1,6 @@
 // npm run simulate -- --seed N --steps N [--seeds COUNT] [--verbose] [--log]
-// It runs one simulation, or COUNT from that seed on. Without a seed it takes one from the clock and
-// prints it.
+// Runs one simulation, or COUNT of them with consecutive seeds. By default the seed comes from the
+// clock; it is printed.
 
 import { parseArgs } from 'node:util';
 import { reasonOf } from '../../src/lib/errors.ts';
@@ -12,9 +12,9 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     steps: { type: 'string', default: '40' },
     seeds: { type: 'string', default: '1' },
-    /** Prints each step also where nothing fails. */
+    /** Prints the steps even if nothing fails. */
     verbose: { type: 'boolean', default: false },
-    /** Shows paygate's log where something fails. */
+    /** Prints paygate's log with a failure. */
     log: { type: 'boolean', default: false },
   },
 });

@@ -9,7 +9,7 @@ export interface Random {
   chance(probability: number): boolean;
   /** @throws Error when there is nothing to pick from */
   pick<T>(from: readonly T[]): T;
-  /** Prefers the end of the list, where the newest stand; undefined for an empty one. */
+  /** Prefers the end of the list, which has the newest items; undefined if the list is empty. */
   recent<T>(from: readonly T[]): T | undefined;
   /** Picks a name by weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T;

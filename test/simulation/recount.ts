@@ -3,36 +3,35 @@
 
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 
-/** An address that a shop was given. */
-export interface Given {
+/** An address that was issued to a shop. */
+export interface IssuedAddress {
   readonly address: string;
   readonly script: Uint8Array;
   readonly index: number;
   readonly shop: Shop;
-  /** A restored file does not know any more which of several shops asked for it: none is told. */
-  readonly forgotten?: boolean;
-  /** A restored file does not know its wallet. */
-  readonly unseen?: boolean;
+  /** A restored file has no record of which shop requested it, so no shop gets its callbacks. */
+  readonly isAmbiguous?: boolean;
+  /** A restored file does not contain its wallet. */
+  readonly isUnwatched?: boolean;
 }
 
 export interface Shop {
   readonly id: number;
   readonly name: string;
-  /** Which merchant's wallet it receives to. */
+  /** The number of the merchant's wallet. */
   readonly wallet: number;
-  readonly tellsReversal: boolean;
+  readonly hasReversalCallback: boolean;
   required: number;
-  /** The most that was ever its minimum: below it, nobody can say whether a payment was told. */
+  /** The highest minimum it ever had. A smaller payment may or may not have a callback. */
   maxMinimumSat: number;
   /** It gets no more addresses. */
   archived: boolean;
-  /** Payments of more than an amount must be deeper. */
+  /** Larger payments need more confirmations. */
   bands: readonly Band[];
-  /** What its Callback URL says, and what signs. */
-  terms: Terms;
-  /** What these were before; newest first. */
-  past: readonly (Terms & Until)[];
-  /** Since when it is not told anything, milliseconds of a clock that only goes forward. */
+  settings: CallbackSettings;
+  /** Earlier settings, newest first. */
+  pastSettings: readonly (CallbackSettings & Until)[];
+  /** When its callbacks were stopped, in milliseconds of a monotonic clock. */
   stoppedAt: number | undefined;
 }
 
@@ -41,15 +40,16 @@ export interface Band {
   readonly confirmations: number;
 }
 
-export interface Terms {
+/** The path of the Callback URL, and the webhook secrets. */
+export interface CallbackSettings {
   readonly path: string;
   readonly secret: string;
-  /** The secret before it, which signs too until a time of the wall clock. */
+  /** The previous secret, which also signs until this time of the wall clock. */
   readonly older?: { readonly secret: string; readonly until: number };
 }
 
 interface Until {
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   readonly endedAt: number;
 }
 
@@ -62,13 +62,13 @@ export interface Expected {
   readonly coinbase: boolean;
   /** Confirmations; 0 in the mempool. */
   readonly depth: number;
-  /** What the shop's rule makes of it. */
+  /** The status by the shop's rules. */
   readonly status: 0 | 1 | 2;
   readonly shop: Shop;
-  readonly forgotten: boolean;
+  readonly isAmbiguous: boolean;
 }
 
-/** What is on a script, in satoshis: below 2 confirmations it is unconfirmed. */
+/** The balance of a script in satoshis. Coins with fewer than 2 confirmations are unconfirmed. */
 export interface Balance {
   readonly confirmed: number;
   readonly unconfirmed: number;
@@ -76,10 +76,13 @@ export interface Balance {
 
 export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
 
-export function recount(chain: SimulatedChain, given: readonly Given[]): Map<string, Expected> {
+export function recount(
+  chain: SimulatedChain,
+  issued: readonly IssuedAddress[],
+): Map<string, Expected> {
   const byScript = new Map(
-    given
-      .filter(({ unseen }) => !unseen)
+    issued
+      .filter(({ isUnwatched }) => !isUnwatched)
       .map((each) => [Buffer.from(each.script).toString('hex'), each]),
   );
   const found = new Map<string, Expected>();
@@ -100,14 +103,14 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
     place: Pick<Expected, 'height' | 'blockHash' | 'depth'>,
   ): void {
     const { txid, coinbase } = transaction;
-    const paid = new Map<Given, number>();
+    const paid = new Map<IssuedAddress, number>();
     for (const { script, valueSat } of transaction.outputs) {
       const to = byScript.get(Buffer.from(script).toString('hex'));
       if (to !== undefined) paid.set(to, (paid.get(to) ?? 0) + valueSat);
     }
-    for (const [given, valueSat] of paid) {
-      const { address, shop, forgotten = false } = given;
-      const needed = neededFor(given, valueSat, coinbase);
+    for (const [issued, valueSat] of paid) {
+      const { address, shop, isAmbiguous = false } = issued;
+      const needed = neededFor(issued, valueSat, coinbase);
       const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
       found.set(paymentKey(address, txid), {
         address,
@@ -115,7 +118,7 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
         valueSat,
         coinbase,
         shop,
-        forgotten,
+        isAmbiguous,
         status,
         ...place,
       });
@@ -123,14 +126,18 @@ export function recount(chain: SimulatedChain, given: readonly Given[]): Map<str
   }
 }
 
-/** Confirmations that make a payment final. */
-export function neededFor({ shop, forgotten }: Given, valueSat: number, coinbase: boolean): number {
+/** The number of confirmations that make a payment final. */
+export function neededFor(
+  { shop, isAmbiguous }: IssuedAddress,
+  valueSat: number,
+  coinbase: boolean,
+): number {
   const above = shop.bands.filter(({ aboveSat }) => valueSat > aboveSat);
   const asked = Math.max(shop.required, ...above.map(({ confirmations }) => confirmations));
-  return Math.max(forgotten ? 1 : asked, coinbase ? 100 : 1);
+  return Math.max(isAmbiguous ? 1 : asked, coinbase ? 100 : 1);
 }
 
-/** What is on each script that was ever paid, by its bytes in hex. */
+/** The balance of each script that was ever paid, by its bytes in hex. */
 export function balances(chain: SimulatedChain): Map<string, Balance> {
   const moved = new Map<string, Balance>();
   const paid = new Map<string, { readonly script: string; readonly valueSat: number }>();

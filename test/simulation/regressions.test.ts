@@ -1,15 +1,15 @@
-// What the simulation (or a look at why it passed) has found, each as small as it gets.
+// Faults that the simulation or its review found, each reduced to a minimal test.
 
 import { afterEach, expect, test } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
-import { readBooks } from './invariants.ts';
+import { readRecords } from './invariants.ts';
 
 afterEach(closeApps);
 
-test('a false proof of the second voice bans that server, not the one that is watched', async () => {
+test('a false proof from the cross-checking server bans that server, not the watched one', async () => {
   const app = await openApp({ servers: 2 });
   await untilReady(app);
   const watched = app.inUse();
@@ -21,7 +21,7 @@ test('a false proof of the second voice bans that server, not the one that is wa
   app.servers[second]?.inject({ kind: 'lie', about: 'merkle' });
   app.chain.mine();
   await app.settle();
-  // The sweep finds what the watched server keeps to itself.
+  // The sweep finds the payment that the watched server omits.
   for (let minute = 0; minute < 11; minute += 1) {
     await app.world.advance(60_000);
     await app.settle();
@@ -36,9 +36,9 @@ test('a false proof of the second voice bans that server, not the one that is wa
 });
 
 const stateOf = (app: TestApp, wanted: Txid): string | undefined =>
-  readBooks(app.path).payments.find(({ txid }) => txid === wanted)?.state;
+  readRecords(app.path).payments.find(({ txid }) => txid === wanted)?.state;
 
-test('a payment seen in a half-told history is not forgotten when the old status comes back', async () => {
+test('a payment from an incomplete history is dropped if the previous status returns', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
@@ -56,7 +56,7 @@ test('a payment seen in a half-told history is not forgotten when the old status
   expect([stateOf(app, early), stateOf(app, late)]).toEqual(['unconfirmed', 'dropped']);
 });
 
-test('silence that nobody could explain is asked about until somebody can', async () => {
+test('an unexplained absence is checked again until a server explains it', async () => {
   const app = await openApp({ servers: 2 });
   await untilReady(app);
   const watched = app.inUse();
@@ -82,14 +82,14 @@ test('silence that nobody could explain is asked about until somebody can', asyn
   expect(stateOf(app, txid)).toBe('dropped');
 });
 
-test('a status that was told before its history is asked about again, for nothing more is told of it', async () => {
+test('a history that is older than its notified status is requested again', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
-  // A minute's share of the round, newest first, must not come to it.
+  // A minute's share of the sweep, newest first, must not reach it.
   for (let newer = 0; newer < 20; newer += 1) await app.newAddress();
   const txid = app.pay(address, 10_000) as Txid;
-  // The notification is on its way; the history that it announces is not to be had yet.
+  // The notification arrives before the server has the history that it announces.
   const truth = app.server.inject({ kind: 'omit', txids: [txid] });
   await app.settle();
   truth();
@@ -100,7 +100,7 @@ test('a status that was told before its history is asked about again, for nothin
   expect(stateOf(app, txid)).toBe('unconfirmed');
 });
 
-test('a coinbase that left with its block was replaced by no other coinbase of its address', async () => {
+test('a coinbase lost in a reorganisation is not replaced by another coinbase to its address', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
@@ -110,7 +110,7 @@ test('a coinbase that left with its block was replaced by no other coinbase of i
   const gone = app.chain.tip.txids[0] as Txid;
   app.chain.reorganise(1, { transactions: 'mempool' });
   await app.settle();
-  // All of them spend the same: nothing.
+  // All coinbases have the same input, the null outpoint.
   expect(stateOf(app, gone)).toBe('confirming');
   await app.outlastAbsence();
   const { body } = await app.ask(`/api/merchant/tx?addr=${address}&txid=${gone}`);

@@ -1,18 +1,18 @@
-// Checks every request to a shop on arrival. It has a valid signature, an existing transaction, and
-// the value that this pays. The signature is computed as in docs/callbacks.md, without paygate's
-// code.
+// Checks every request to a shop on arrival: it has a valid signature, an existing transaction, and
+// the value that this transaction pays. The signature is computed as in docs/callbacks.md, without
+// paygate's code.
 
 import { createHmac } from 'node:crypto';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { neededFor, type Terms } from './recount.ts';
+import { type CallbackSettings, neededFor } from './recount.ts';
 import { isClockWrong, type Run } from './run.ts';
 
-/** What was on its way when a shop changed its mind comes a little later. */
-export const onTheWayMs = 30_000;
+/** How long a request in flight may arrive after a change of the shop's settings. */
+export const maxInFlightMs = 30_000;
 
-/** @returns what is wrong with it, in words */
+/** @returns descriptions of the faults of a request */
 export function faultsOfRequest(
   run: Run,
   url: string,
@@ -21,53 +21,53 @@ export function faultsOfRequest(
   const [path = '', query = ''] = url.split('?');
   const shop = run.shops.find(({ name }) => path.split('/')[1] === name);
   if (shop === undefined) return [`sent to no shop: ${url}`];
-  const since = run.world.monotonic() - onTheWayMs;
-  const before = shop.past.filter(({ endedAt }) => endedAt >= since);
-  const terms = [shop.terms, ...before];
-  const asked = new URLSearchParams(query);
+  const since = run.world.monotonic() - maxInFlightMs;
+  const before = shop.pastSettings.filter(({ endedAt }) => endedAt >= since);
+  const settings = [shop.settings, ...before];
+  const sent = new URLSearchParams(query);
   const faults = [
-    ...(terms.some((each) => each.path === path) ? [] : ['sent to where the shop was before']),
-    ...((shop.stoppedAt ?? since) < since ? ['sent to a shop that is told nothing'] : []),
-    ...(isGenuine(run, terms, query, headers) ? [] : ['not signed by its secret']),
-    ...(isValueRight(run, asked) ? [] : ['of another value']),
-    ...(isTrue(run, asked) ? [] : ['never so deep']),
+    ...(settings.some((each) => each.path === path) ? [] : ['sent to a previous URL']),
+    ...((shop.stoppedAt ?? since) < since ? ['sent to a shop whose callbacks are stopped'] : []),
+    ...(isGenuine(run, settings, query, headers) ? [] : ['not signed by its secret']),
+    ...(isValueRight(run, sent) ? [] : ['wrong value']),
+    ...(isStatusRight(run, sent) ? [] : ['never had the confirmations of its status']),
   ];
   return faults.map((fault) => `${fault}: ${url}`);
 }
 
-/** Whoever has the secret, or the one before it while that signs too, can verify it. */
+/** Both the secret and, while it is valid, the previous secret can verify the request. */
 function isGenuine(
   run: Run,
-  terms: readonly Terms[],
+  settings: readonly CallbackSettings[],
   query: string,
   headers: ReceivedRequest['headers'],
 ): boolean {
-  const given = headers['webhook-signature'];
-  if (given === undefined) return isClockWrong(run);
+  const signatures = headers['webhook-signature'];
+  if (signatures === undefined) return isClockWrong(run);
   const timestamp = Number(headers['webhook-timestamp']);
   const signed = `${headers['webhook-id']}.${timestamp}.${query}`;
   const isBy = (secret: string): boolean => {
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     const mac = createHmac('sha256', key).update(signed).digest('base64');
-    return given.split(' ').includes(`v1,${mac}`);
+    return signatures.split(' ').includes(`v1,${mac}`);
   };
-  return terms.some(({ secret, older }) => {
-    const isOlderKept = older !== undefined && timestamp * 1_000 + onTheWayMs < older.until;
-    return isBy(secret) && (!isOlderKept || isBy(older.secret));
+  return settings.some(({ secret, older }) => {
+    const isOlderValid = older !== undefined && timestamp * 1_000 + maxInFlightMs < older.until;
+    return isBy(secret) && (!isOlderValid || isBy(older.secret));
   });
 }
 
-/** Nothing is told as confirmed that no block had, nor as final what never was as deep as the shop asks. */
-function isTrue(run: Run, query: URLSearchParams): boolean {
+/** Status 1 needs a confirmation at some time; status 2 needs as many as the shop requires. */
+function isStatusRight(run: Run, query: URLSearchParams): boolean {
   const status = Number(query.get('status'));
   const txid = query.get('txid') ?? '';
   const depth = run.deepest.get(txid) ?? 0;
   if (status < 1) return true;
   if (status === 1) return depth >= 1;
   const wasFinal = [...run.mayBeFinal].some((each) => each.startsWith(`${txid} `));
-  const given = run.given.find(({ address }) => address === query.get('addr'));
+  const issued = run.issued.find(({ address }) => address === query.get('addr'));
   const isCoinbase = run.known.get(txid)?.coinbase ?? false;
-  const needed = given ? neededFor(given, Number(query.get('value')), isCoinbase) : 1;
+  const needed = issued ? neededFor(issued, Number(query.get('value')), isCoinbase) : 1;
   return wasFinal || depth >= needed;
 }
 

@@ -6,32 +6,32 @@ import type { TestApp } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
 import type { Random } from './random.ts';
-import type { Given, Shop } from './recount.ts';
+import type { IssuedAddress, Shop } from './recount.ts';
 import type { SimulationWorld } from './world.ts';
 
-/** Height of the chain before anything happens: a few of its coinbases can be spent. */
+/** Height of the chain before the first step. A few of its coinbases can be spent. */
 export const baseHeight = 110;
 /** No reorganisation goes below it. */
 export const floorHeight = 104;
 
-/** A request that came to a shop. */
-export interface Heard {
+/** A request that a shop received. */
+export interface ReceivedCallback {
   readonly id: string;
   readonly url: string;
   /** Whether it was answered with 200. */
   readonly accepted: boolean;
 }
 
-/** What was answered under an Idempotency-Key. */
+/** The responses to an idempotency key. */
 export interface Order {
   /** The newest last. */
   readonly addresses: readonly string[];
-  /** When the newest was. */
+  /** The time of the newest response, epoch milliseconds. */
   readonly at: number;
 }
 
-/** Something that is wrong until a step. */
-export interface Trouble {
+/** A fault that is active until a step. */
+export interface ActiveFault {
   readonly untilStep: number;
   readonly end: () => void;
 }
@@ -41,76 +41,76 @@ export interface Run {
   readonly world: SimulationWorld;
   readonly app: TestApp;
   readonly shops: Shop[];
-  /** In the order in which they were handed out. */
-  readonly given: Given[];
-  readonly heard: Heard[];
+  /** In the order of issue. */
+  readonly issued: IssuedAddress[];
+  readonly received: ReceivedCallback[];
   /** Transactions that left the mempool or the chain, to be broadcast again. */
   readonly lost: Txid[];
-  /** `txid blockHash` of what was final before a shop raised its demands: it may stay so. */
+  /** `txid blockHash` of payments that were final before a shop required more confirmations. */
   readonly mayBeFinal: Set<string>;
-  readonly troubles: Trouble[];
-  /** Of the file, oldest first. */
+  readonly activeFaults: ActiveFault[];
+  /** Copies of the file, oldest first. */
   readonly copies: Copy[];
-  /** Every transaction that ever was in the mempool or in a block. */
+  /** Every transaction that was ever in the mempool or in a block. */
   readonly known: Map<string, SimulatedTransaction>;
-  /** The most confirmations that a transaction ever had, with each that ever was in a block. */
+  /** The most confirmations that each mined transaction ever had. */
   readonly deepest: Map<string, number>;
-  /** What was wrong with a request to a shop, as it came. */
-  readonly complaints: string[];
+  /** Descriptions of the faults of requests to shops. */
+  readonly requestFaults: string[];
   /** By Idempotency-Key. */
   readonly orders: Map<string, Order>;
-  /** How often each action is taken. */
+  /** The relative frequency of each action. */
   readonly weights: Readonly<Record<string, number>>;
   readonly steps: string[];
-  /** Which servers said something false at some time. */
+  /** Servers that ever sent a false response. */
   readonly liars: Set<number>;
-  /** How the merchants answer. */
+  /** How the shops respond. */
   merchant: { answer: Answer };
   step: number;
-  /** How many requests the shops had heard when a copy was put in the file's place. */
+  /** How many requests the shops had received at the last restore. */
   restoredAt: number;
-  /** What the newest block of all claims, epoch seconds. */
+  /** The latest timestamp of any block, epoch seconds. */
   newestBlockTime: number;
-  /** A server kept something to itself that only the next block or sweep brings to light. */
-  muted: boolean;
+  /** A server withheld notifications, so only the next block or sweep shows its changes. */
+  needsSweep: boolean;
 }
 
 export type Action = (run: Run, random: Random) => string | Promise<string>;
 
-/** How many times the loop is turned for work that needs no clock. */
-const patienceTurns = 60;
+/** Turns of the event loop for work that needs no clock. */
+const maxIdleTurns = 60;
 
-/** Awaits something; when that alone does not end, deadlines must: the clock is moved on. */
-export async function through<T>(run: Run, work: Promise<T>): Promise<T> {
+/** Awaits work. If it does not finish by itself, the clock advances until its deadlines end it. */
+export async function finish<T>(run: Run, work: Promise<T>): Promise<T> {
   let done = false;
   const finished = work.finally(() => {
     done = true;
   });
-  // It is awaited below.
+  // `finished` is awaited below.
   finished.catch(() => {});
   for (let turns = 0; !done; turns += 1) {
-    if (turns < patienceTurns) await run.world.turn();
+    if (turns < maxIdleTurns) await run.world.turn();
     else await run.world.advance(5_000);
-    if (turns > patienceTurns + 2_000) throw new Error('work that never ends');
+    if (turns > maxIdleTurns + 2_000) throw new Error('work that never ends');
   }
   return finished;
 }
 
-/** Until all that was said so far is worked up and delivered. */
-export const settle = (run: Run): Promise<void> => through(run, run.app.settle());
+/** Waits until every notification so far is processed and every due callback is sent. */
+export const settle = (run: Run): Promise<void> => finish(run, run.app.settle());
 
-/** Ends what is wrong, all of it or what has lasted long enough. */
-export function endTroubles(run: Run, all: boolean): void {
-  for (const trouble of run.troubles.splice(0)) {
-    if (all || trouble.untilStep <= run.step) trouble.end();
-    else run.troubles.push(trouble);
+/** Ends the active faults: all of them, or those whose last step has come. */
+export function endActiveFaults(run: Run, all: boolean): void {
+  for (const fault of run.activeFaults.splice(0)) {
+    if (all || fault.untilStep <= run.step) fault.end();
+    else run.activeFaults.push(fault);
   }
 }
 
-/** A coinbase is final that deep. */
+/** The depth at which even a coinbase is final. */
 const watchedBlocks = 110;
 
-/** Remembers what is on the chain now, also when it is gone. */
+/** Records the transactions that are in the mempool and on the chain now. */
 export function noteKnown(run: Run): void {
   const { chain } = run.app;
   run.newestBlockTime = Math.max(run.newestBlockTime, chain.tip.time);
@@ -120,7 +120,7 @@ export function noteKnown(run: Run): void {
   }
 }
 
-/** Remembers what a block brings. */
+/** Records the transactions of a block. */
 export function noteMined(
   { known, deepest }: Run,
   transactions: readonly SimulatedTransaction[],
@@ -133,7 +133,7 @@ export function noteMined(
   }
 }
 
-/** Blocks may claim a time so far ahead of the true one; further back, the machine's clock is wrong. */
+/** The most that a block's timestamp may be ahead. A machine further behind has a wrong clock. */
 const aheadMs = 2 * 3_600_000;
 
 export const isClockWrong = ({ world, newestBlockTime }: Run): boolean =>

@@ -5,7 +5,7 @@ import type { SimulatedServer } from '../../src/sandbox/electrum/simulated-serve
 import type { Random } from './random.ts';
 import type { Action, Run } from './run.ts';
 
-/** One that is 10 MB long is left to the tests of the framing. */
+/** The 10 MB line is left to the tests of the framing. */
 const garbages: readonly Garbage[] = [
   'nonsense',
   'invalid-utf8',
@@ -38,7 +38,7 @@ const fault: Action = (run, random) => {
   const wrong = someFault(run, random);
   const end = server.inject(wrong);
   const lasts = random.int(1, 6);
-  run.troubles.push({
+  run.activeFaults.push({
     untilStep: run.step + lasts,
     end: () => {
       end();
@@ -46,7 +46,7 @@ const fault: Action = (run, random) => {
     },
   });
   if (wrong.kind === 'lie') run.liars.add(place(run, server));
-  if (wrong.kind === 'stopNotifications') run.muted = true;
+  if (wrong.kind === 'stopNotifications') run.needsSweep = true;
   if (random.chance(0.6)) server.notifyAll();
   return `fault: server ${place(run, server)} for ${lasts} steps, ${shown(wrong)}`;
 };
@@ -55,23 +55,23 @@ const pause: Action = (run, random) => {
   const server = random.pick(run.app.servers);
   const lasts = random.int(1, 3);
   server.pause();
-  run.troubles.push({ untilStep: run.step + lasts, end: () => server.resume() });
+  run.activeFaults.push({ untilStep: run.step + lasts, end: () => server.resume() });
   return `pause: server ${place(run, server)} for ${lasts} steps`;
 };
 
-const heal: Action = (run) => {
-  for (const { end } of run.troubles.splice(0)) end();
-  return 'heal: everything';
+const endFaults: Action = (run) => {
+  for (const { end } of run.activeFaults.splice(0)) end();
+  return 'endFaults: all';
 };
 
-/** Another one takes its place, which has not all blocks yet. */
+/** Another server takes its place, which lacks the newest blocks for some steps. */
 const swap: Action = (run, random) => {
   const server = random.pick(run.app.servers);
   const blocks = random.int(1, 6);
   const lasts = random.int(1, 6);
   const end = server.inject({ kind: 'lag', blocks });
   server.disconnectAll();
-  run.troubles.push({
+  run.activeFaults.push({
     untilStep: run.step + lasts,
     end: () => {
       end();
@@ -134,12 +134,12 @@ function someOmission({ app: { chain } }: Run, random: Random): Fault {
   };
 }
 
-export const serverActions = { disconnect, fault, pause, heal, swap };
+export const serverActions = { disconnect, fault, pause, endFaults, swap };
 
 export const serverWeights: Readonly<Record<keyof typeof serverActions, number>> = {
   disconnect: 4,
   fault: 12,
   pause: 1,
-  heal: 4,
+  endFaults: 4,
   swap: 3,
 };

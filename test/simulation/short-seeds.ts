@@ -1,12 +1,12 @@
-// Tests of short simulations, for consecutive seeds. A failure prints how to replay it. Longer runs:
-// npm run simulate.
+// Tests of short simulations, for consecutive seeds. A failure prints the command that replays it.
+// Longer runs: npm run simulate.
 
 import { afterAll, beforeAll, test } from 'vitest';
 import { simulate } from './simulate.ts';
 import { makeTemplate, type Template } from './template.ts';
 
 const steps = 10;
-/** So many in one test, for a report that can be read. */
+/** Seeds in one test, for a readable report. */
 const batch = 20;
 
 export function testSeeds(first: number, count: number): void {

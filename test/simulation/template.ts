@@ -1,5 +1,5 @@
-// A database with one shop, a scanned wallet and the headers of the simulation's first blocks. It is
-// made once a process, because every app would otherwise repeat this slow start.
+// A database with one shop, a scanned wallet and the headers of the first blocks. It is created
+// once a process, because every app would otherwise repeat this slow start.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ export async function makeTemplate(): Promise<Template> {
     listen: { host: '127.0.0.1', port: 0 },
     network: 'regtest',
     electrum: [parseServerAddress(`tcp://127.0.0.1:${port}`)],
-    // Every payment is large enough.
+    // The depth of the merkle tree is proven for every payment.
     proveDepthAbove: 0,
     publicUrl: undefined,
     ...withoutLimits,
@@ -69,7 +69,7 @@ export async function makeTemplate(): Promise<Template> {
   await app.idle();
   await app.stop();
   await close();
-  // Beside a mark a copy would be taken for what it is.
+  // With the mark file, paygate would recognise each copy of the template as a copy.
   rmSync(join(folder, '.paygate-mark'), { recursive: true, force: true });
   return { path, apiKey, instance, remove: () => rmSync(folder, { recursive: true }) };
 }

@@ -1,6 +1,6 @@
-// The test world with two differences. Its clock leaps from one timer to the next instead of ticking
-// through every second (what is due each second runs once a leap), so that hours cost little. And its
-// power can be cut: sockets end, nothing can be dialled, as for a process that was killed.
+// The test world with two differences. Its clock leaps from timer to timer, so hours cost little;
+// tasks of each second run once a leap. Its power can be cut: sockets end and no connection opens,
+// as for a killed process.
 
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
@@ -9,16 +9,16 @@ import type { Cancel } from '../../src/world/world.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 export interface SimulationWorld extends TestWorld {
-  /** From now on whatever runs on this world reaches nobody. */
+  /** Ends all sockets, and refuses new ones until the power is restored. */
   cutPower(): void;
   restorePower(): void;
 }
 
 const startAt = 1_763_650_000_000;
-/** Turns of the event loop after each leap: a few exchanges over a socket fit in. */
+/** Turns of the event loop after each leap: enough for a few exchanges over a socket. */
 const turnsPerLeap = 40;
 const secondMs = 1_000;
-/** The schedules that paygate has, by how often they are due. */
+/** The periods of paygate's schedules. */
 const periods: Readonly<Record<string, number>> = {
   '* * * * * *': secondMs,
   '0 * * * * *': 60_000,
@@ -67,7 +67,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Due whenever the wall clock has passed a multiple of the period. */
+/** A schedule, due when the wall clock passes a multiple of the period. */
 interface Round {
   readonly periodMs: number;
   dueAt: number;
@@ -85,7 +85,7 @@ function createClock(): Clock {
   const timers = new Set<Timer>();
   const rounds = new Set<Round>();
 
-  // Timers may be due between two milliseconds; a wall clock shows whole ones.
+  // Timers may be due between two milliseconds; the wall clock has whole milliseconds.
   const now = (): number => Math.floor(wallStart + elapsedMs);
   const following = (periodMs: number) => Math.floor(now() / periodMs) * periodMs + periodMs;
   const after = (delayMs: number, run: () => void): Cancel => {
@@ -95,12 +95,12 @@ function createClock(): Clock {
   };
   const schedule = (expression: string, run: () => void): Cancel => {
     const periodMs = periods[expression];
-    if (periodMs === undefined) throw new Error(`a schedule that is new here: ${expression}`);
+    if (periodMs === undefined) throw new Error(`unknown schedule ${expression}; add its period`);
     const round = { periodMs, dueAt: following(periodMs), run };
     rounds.add(round);
     return () => rounds.delete(round);
   };
-  /** Where the clock stops next; seconds alone do not stop it. */
+  /** The time of the next leap. Tasks of each second do not count. */
   const nextStop = (untilMs: number): number => {
     let stop = untilMs;
     for (const { dueMs } of timers) stop = Math.min(stop, dueMs);
