@@ -57,9 +57,9 @@ function noteRestored(run: Run, { shops, issued }: Copy): void {
   run.restoredAt = run.received.length;
   // An order since the copy may get a new address, and an older order its first one again.
   for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });
-  const most = run.shops.map(({ maxMinimumSat }) => maxMinimumSat);
+  const minimums = run.shops.map(({ maxMinimumSat }) => maxMinimumSat);
   const back = shops.map((shop, place) => {
-    return { ...shop, mostMinimumSat: Math.max(shop.maxMinimumSat, most[place] ?? 0) };
+    return { ...shop, maxMinimumSat: Math.max(shop.maxMinimumSat, minimums[place] ?? 0) };
   });
   run.shops.splice(0, run.shops.length, ...back);
   const known = new Map(issued.map((each) => [each.address, each]));
