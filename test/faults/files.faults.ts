@@ -102,7 +102,7 @@ it('every file is 0600 while serve runs, after a kill, and after a clean stop', 
 
 const unsound: Readonly<Record<string, (path: string, sound: string) => void>> = {
   'an empty file': (path) => writeFileSync(path, ''),
-  'not a database': (path) => writeFileSync(path, 'Dear diary\n'.repeat(1_000)),
+  'a text file': (path) => writeFileSync(path, 'Dear diary\n'.repeat(1_000)),
   'a database of another program': (path) => {
     const other = look(path);
     other.exec('CREATE TABLE diary (day)');
