@@ -227,6 +227,7 @@ describe('language', () => {
     'docs/benchmarks.md',
     'docs/callbacks.md',
     'docs/dashboard.md',
+    'docs/decisions',
     'docs/electrum-servers.md',
     'docs/monitoring.md',
     'docs/operations.md',
