@@ -3,6 +3,7 @@
 // payment stays without a price. Payments and callbacks never wait for it. No transaction is open
 // during a request.
 
+import { priceCentsOf } from '../domain/money.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Database } from '../store/db/database.ts';
@@ -79,7 +80,7 @@ export class ReceiptPricer {
     const { prices } = this.#parts;
     // prices.ts logs why a source is excluded.
     const price = await prices.price(currency).catch(() => null);
-    if (price !== null) await this.#write(currency, Math.round(price * 100));
+    if (price !== null) await this.#write(currency, priceCentsOf(price));
   }
 
   async #write(currency: string, priceCents: number): Promise<void> {
