@@ -84,7 +84,7 @@ describe('a payment', () => {
     expect(short.text).toContain('4,000 sat are missing');
     // The text, the link and the QR code request the missing sum only.
     expect(short.text).toContain('<strong>0.00004000 BTC</strong> (4,000 sat)');
-    const uri = `bitcoin:${order.address}?amount=0.00004000`;
+    const uri = `bitcoin:${order.address}?amount=0.00004`;
     expect(short.text).toContain(`href="${uri}"`);
     expect(short.text).toContain(encodeQR(uri, 'svg'));
     expect(short.text).toContain('amount=4000"');

@@ -1,5 +1,6 @@
 // One address: its QR code (BIP21) and its payments.
 
+import { paymentUri } from '../../domain/payment-uri.ts';
 import { Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { QrCode } from '../qr.tsx';
@@ -22,7 +23,7 @@ function addressMarkup(request: PageRequest) {
       <p>
         <code>{row.address}</code>
       </p>
-      <QrCode text={`bitcoin:${row.address}`} label={`QR code of ${row.address}`} />
+      <QrCode text={paymentUri(row.address)} label={`QR code of ${row.address}`} />
       <dl class="facts">
         <dt>Derivation</dt>
         <dd>

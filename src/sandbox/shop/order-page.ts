@@ -4,6 +4,7 @@
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
 import { formatBitcoin } from '../../domain/format.ts';
+import { paymentUri } from '../../domain/payment-uri.ts';
 import type { Markup } from '../../web/html-page.ts';
 import {
   type OrderPayment,
@@ -69,17 +70,13 @@ function liveState(order: ShopOrder): Markup {
   </section>`;
 }
 
-/** BIP21. */
-const paymentUri = (address: string, valueSat: number): string =>
-  `bitcoin:${address}?amount=${formatBitcoin(valueSat)}`;
-
 /** Empty when the order is paid: a customer would pay any amount that the page shows. */
 const payWhere = (order: ShopOrder): Markup =>
   html`<section id="pay" class="two" data-live="/events">${payBox(order.address, orderStatus(order))}</section>`;
 
 function payBox(address: string, { missingSat, seenSat }: OrderStatus): Markup | '' {
   if (missingSat === 0) return '';
-  const uri = paymentUri(address, missingSat);
+  const uri = paymentUri(address, { amountSat: missingSat });
   return html`<div>
       <h2>${seenSat > 0 ? 'Pay what is missing' : 'Pay'}</h2>
       <p><strong>${formatBitcoin(missingSat)} BTC</strong> (${showSat(missingSat)})</p>
