@@ -28,6 +28,16 @@ export const requiredConfirmationsFor = (
     ...bands.filter(({ aboveSat }) => valueSat > aboveSat).map((band) => band.confirmations),
   );
 
+/**
+ * The confirmations that a payment to an order requires. The order's amount counts where it is
+ * larger, so that an order in several parts requires as many as one payment.
+ */
+export const requiredConfirmationsInOrder = (
+  policy: ConfirmationPolicy,
+  valueSat: number,
+  orderAmountSat: number,
+): number => requiredConfirmationsFor(policy, Math.max(valueSat, orderAmountSat));
+
 /** Parses `5000000:6`, satoshis and confirmations. @throws PaygateError invalid */
 export function parseBand(text: string): Band {
   const [, above, depth] = /^(\d{1,16}):(\d{1,3})$/.exec(text) ?? [];

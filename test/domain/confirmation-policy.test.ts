@@ -3,6 +3,7 @@ import {
   checkPolicy,
   parseBand,
   requiredConfirmationsFor,
+  requiredConfirmationsInOrder,
 } from '../../src/domain/confirmation-policy.ts';
 
 describe('the depth that an amount asks for', () => {
@@ -22,6 +23,15 @@ describe('the depth that an amount asks for', () => {
     [50_001, 6],
   ])('%i sat: %i', (valueSat, depth) => {
     expect(requiredConfirmationsFor(policy, valueSat)).toBe(depth);
+  });
+
+  it.each([
+    [5_000, 60_000, 6],
+    [60_000, 5_000, 6],
+    [5_000, 5_000, 2],
+    [20_000, 5_000, 3],
+  ])('%i sat in an order of %i sat: %i', (valueSat, orderAmountSat, depth) => {
+    expect(requiredConfirmationsInOrder(policy, valueSat, orderAmountSat)).toBe(depth);
   });
 
   it('is one for all without bands', () => {
