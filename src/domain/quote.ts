@@ -112,8 +112,8 @@ export function quoteAt(
   };
 }
 
-export const isInForce = ({ expiresAt }: Window, now: number): boolean =>
-  expiresAt === null || now < expiresAt;
+export const isInForce = ({ createdAt, expiresAt }: Window, now: number): boolean =>
+  createdAt <= now && (expiresAt === null || now < expiresAt);
 
 /**
  * The windows in which a payment was seen. Windows are in the order in which they were made, and

@@ -87,6 +87,7 @@ describe('a new quote', () => {
     const quote = quoteAt(fiat(1250n), 1, now, 900, null);
     expect(isInForce(quote, now + 899_999)).toBe(true);
     expect(isInForce(quote, now + 900_000)).toBe(false);
+    expect(isInForce(quote, now - 1)).toBe(false);
     expect(isInForce({ createdAt: now, expiresAt: null }, now + 1e12)).toBe(true);
   });
 

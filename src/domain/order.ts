@@ -1,0 +1,330 @@
+// An order: a price, one address, and the payments to it. Its status is a function of facts and the
+// time, never a history. `standing` computes it, `decide` names the event of a change, and the
+// commands say what may be changed. docs/orders.md has the table.
+
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { PaygateError } from '../lib/errors.ts';
+import { ceilDivide, satCentsOf } from './money.ts';
+import type { PaymentState } from './payment.ts';
+import {
+  type FiatPrice,
+  isInForce,
+  type PaymentPrices,
+  type PaymentRate,
+  type Quote,
+  rateFor,
+  type SatPrice,
+  type SeenFacts,
+  windowsOf,
+} from './quote.ts';
+
+export type OrderStatus = 'open' | 'processing' | 'paid' | 'expired' | 'canceled';
+
+/** What a late payment counts: what it is worth, or nothing until the merchant accepts it. */
+export type LatePolicy = 'worth' | 'ask';
+
+/** Times are epoch milliseconds. */
+export interface OrderFacts {
+  readonly price: FiatPrice | SatPrice;
+  /** By how many hundredths of a percent of the price the payments may fall short. */
+  readonly toleranceBasisPoints: number;
+  readonly latePolicy: LatePolicy;
+  /** The store's minimum: smaller payments count, but no event is made for them alone. */
+  readonly minimumSat: number | null;
+  readonly createdAt: number;
+  /** Null for never. */
+  readonly expiresAt: number | null;
+  readonly canceledAt: number | null;
+  readonly acceptedAt: number | null;
+  /** What was received when the order was accepted: from then on enough. */
+  readonly acceptedSat: number | null;
+  /** When a server that had caught up last reported the history of its address. */
+  readonly scannedAt: number | null;
+}
+
+/** A payment to the address of an order. */
+export interface OrderPayment extends SeenFacts, PaymentPrices {
+  readonly txid: string;
+  readonly valueSat: number;
+  readonly state: PaymentState;
+  /** The txid of the transaction that replaced it, if it was dropped. */
+  readonly replacedBy: string | null;
+}
+
+export interface PaymentStanding<P extends OrderPayment> extends PaymentRate {
+  readonly payment: P;
+  /** It is not gone, and not late money that waits for the merchant. */
+  readonly counts: boolean;
+}
+
+export interface Standing<P extends OrderPayment = OrderPayment> {
+  readonly status: OrderStatus;
+  /** Some payment that counts is late. */
+  readonly isLate: boolean;
+  /** The price in satoshis, by the newest quote. */
+  readonly amountSat: number;
+  /** Sum of all payments that are not gone. */
+  readonly receivedSat: number;
+  /** Sum of those that are final. */
+  readonly confirmedSat: number;
+  /** 0 once enough is seen; null while no quote is in force, and when the order has ended. */
+  readonly missingSat: number | null;
+  /** What was paid above the price, by the newest quote. */
+  readonly excessSat: number;
+  /** The quote that is in force. */
+  readonly quote: Quote | null;
+  /** In the order in which they were passed. */
+  readonly payments: readonly PaymentStanding<P>[];
+  /** A hash of the facts that make an event even if the status stays. Empty without payments. */
+  readonly fingerprint: string;
+}
+
+/** What the database stores of a standing, for the next `decide`. */
+export type OrderSnapshot = Pick<Standing, 'status' | 'fingerprint'>;
+
+export type OrderEventType =
+  | 'order.processing'
+  | 'order.paid'
+  | 'order.expired'
+  | 'order.canceled'
+  | 'order.reversed'
+  | 'order.updated';
+
+/** What an order has received is measured against this. */
+interface Bar {
+  readonly unit: 'satoshi' | 'satoshi-cent';
+  readonly amount: bigint;
+  readonly toleranceBasisPoints: number;
+  /** What one satoshi is in its unit, at the newest rate. */
+  readonly satoshi: bigint;
+}
+
+const basisPoints = 10_000;
+
+/**
+ * @param quotes in the order in which they were made; at least one for a price in a currency
+ * @param payments all that its address ever received, with those that are gone
+ */
+export function standing<P extends OrderPayment>(
+  order: OrderFacts,
+  quotes: readonly Quote[],
+  payments: readonly P[],
+  now: number,
+): Standing<P> {
+  const bar = barOf(order, quotes);
+  const counted = countPayments(order, quotes, payments);
+  const sums = sumUp(counted, bar);
+  const status = statusOf(order, sums, bar, now);
+  const isEnough = isCovered(bar, sums.covered);
+  const { covered, receivedSat, confirmedSat } = sums;
+  const newest = quotes.at(-1);
+  const hasEnded = status === 'expired' || status === 'canceled';
+  // The clock may have been set back since the order was made.
+  const at = Math.max(now, order.createdAt);
+  const quote = newest !== undefined && !hasEnded && isInForce(newest, at) ? newest : null;
+  const isPriced = bar.unit === 'satoshi' ? !hasEnded && isInForce(order, at) : quote !== null;
+  const missing = ceilDivide(bar.amount - covered, bar.satoshi);
+  const excess = covered > bar.amount ? (covered - bar.amount) / bar.satoshi : 0n;
+  return {
+    status,
+    isLate: counted.some(({ counts, isLate }) => counts && isLate),
+    amountSat: order.price.kind === 'sat' ? order.price.amountSat : newestOf(quotes).amountSat,
+    receivedSat: Number(receivedSat),
+    confirmedSat: Number(confirmedSat),
+    missingSat: isEnough ? 0 : isPriced ? Number(missing) : null,
+    excessSat: Number(excess),
+    quote: order.price.kind === 'sat' ? null : quote,
+    payments: counted,
+    fingerprint: fingerprintOf(order, counted),
+  };
+}
+
+function newestOf(quotes: readonly Quote[]): Quote {
+  const newest = quotes.at(-1);
+  if (newest === undefined) throw new Error('an order that is priced in a currency has a quote');
+  return newest;
+}
+
+function barOf(
+  { price, acceptedSat, toleranceBasisPoints }: OrderFacts,
+  quotes: readonly Quote[],
+): Bar {
+  if (acceptedSat !== null) {
+    const amount = BigInt(acceptedSat);
+    return { unit: 'satoshi', amount, toleranceBasisPoints: 0, satoshi: 1n };
+  }
+  if (price.kind === 'sat') {
+    const amount = BigInt(price.amountSat);
+    return { unit: 'satoshi', amount, toleranceBasisPoints, satoshi: 1n };
+  }
+  return {
+    unit: 'satoshi-cent',
+    amount: satCentsOf(price.minor, price.currency),
+    toleranceBasisPoints,
+    satoshi: BigInt(newestOf(quotes).rateCents),
+  };
+}
+
+/** Compares products, so that nothing is rounded. */
+const isCovered = ({ amount, toleranceBasisPoints }: Bar, covered: bigint): boolean =>
+  covered * BigInt(basisPoints) >= amount * BigInt(basisPoints - toleranceBasisPoints);
+
+const isGone = ({ state }: OrderPayment): boolean => state === 'dropped';
+const isFinal = ({ state }: OrderPayment): boolean => state === 'confirmed' || state === 'settled';
+
+function countPayments<P extends OrderPayment>(
+  order: OrderFacts,
+  quotes: readonly Quote[],
+  payments: readonly P[],
+): PaymentStanding<P>[] {
+  const { price, latePolicy, acceptedSat } = order;
+  const replaced = Map.groupBy(payments, ({ replacedBy }) => replacedBy);
+  return payments.map((payment) => {
+    const origin = originOf(payment, replaced);
+    const seen = { ...origin, minedAt: payment.minedAt };
+    const rate =
+      price.kind === 'sat'
+        ? { rateCents: null, isLate: windowsOf([order], seen).length === 0 }
+        : rateFor(quotes, seen, {
+            priceCents: origin.priceCents ?? payment.priceCents,
+            minedPriceCents: payment.minedPriceCents,
+          });
+    const waits = rate.isLate && latePolicy === 'ask' && acceptedSat === null;
+    return { payment, ...rate, counts: !isGone(payment) && !waits };
+  });
+}
+
+/** The first seen of a payment and of all that it replaced, directly or in steps. */
+function originOf(
+  payment: OrderPayment,
+  replaced: ReadonlyMap<string | null, readonly OrderPayment[]>,
+): OrderPayment {
+  const chain = new Set([payment]);
+  for (const { txid } of chain) {
+    for (const earlier of replaced.get(txid) ?? []) chain.add(earlier);
+  }
+  return [...chain].reduce((first, each) => (each.firstSeenAt < first.firstSeenAt ? each : first));
+}
+
+interface Sums {
+  readonly receivedSat: bigint;
+  readonly confirmedSat: bigint;
+  /** In the unit of the bar: what counts, and what of it is final. */
+  readonly covered: bigint;
+  readonly finallyCovered: bigint;
+}
+
+function sumUp(counted: readonly PaymentStanding<OrderPayment>[], bar: Bar): Sums {
+  const sums = { receivedSat: 0n, confirmedSat: 0n, covered: 0n, finallyCovered: 0n };
+  for (const { payment, rateCents, counts } of counted) {
+    if (isGone(payment)) continue;
+    const value = BigInt(payment.valueSat);
+    const rate = bar.unit === 'satoshi' ? 1n : BigInt(rateCents ?? 0);
+    const worth = counts ? value * rate : 0n;
+    sums.receivedSat += value;
+    sums.covered += worth;
+    if (!isFinal(payment)) continue;
+    sums.confirmedSat += value;
+    sums.finallyCovered += worth;
+  }
+  return sums;
+}
+
+function statusOf(order: OrderFacts, sums: Sums, bar: Bar, now: number): OrderStatus {
+  const { canceledAt, acceptedAt, expiresAt, scannedAt } = order;
+  if (canceledAt !== null && (acceptedAt === null || acceptedAt < canceledAt)) return 'canceled';
+  if (isCovered(bar, sums.finallyCovered)) return 'paid';
+  if (isCovered(bar, sums.covered)) return 'processing';
+  const isOver = expiresAt !== null && expiresAt <= now;
+  // Without a scan since, a payment may have arrived in time.
+  return isOver && scannedAt !== null && expiresAt <= scannedAt ? 'expired' : 'open';
+}
+
+function fingerprintOf(
+  { minimumSat }: OrderFacts,
+  counted: readonly PaymentStanding<OrderPayment>[],
+): string {
+  const noted = counted.filter(
+    ({ payment }) => !isGone(payment) && payment.valueSat >= (minimumSat ?? 0),
+  );
+  if (noted.length === 0) return '';
+  const isLate = noted.some((each) => each.counts && each.isLate);
+  const txids = noted.map(({ payment }) => payment.txid).sort();
+  return bytesToHex(sha256(utf8ToBytes([isLate ? 'late' : 'on time', ...txids].join(' '))));
+}
+
+/** How far the money has come. A smaller number is a fall. */
+const progress: Readonly<Record<OrderStatus, number>> = {
+  canceled: 0,
+  expired: 0,
+  open: 0,
+  processing: 1,
+  paid: 2,
+};
+
+/** What a new order is before its first payment. */
+export const newOrderSnapshot: OrderSnapshot = { status: 'open', fingerprint: '' };
+
+/** The event of a change; undefined if there is none. */
+export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventType | undefined {
+  if (before.status === after.status) {
+    return before.fingerprint === after.fingerprint ? undefined : 'order.updated';
+  }
+  if (after.status === 'canceled') return 'order.canceled';
+  if (progress[after.status] < progress[before.status]) return 'order.reversed';
+  // The clock was set back behind the end of the order.
+  if (after.status === 'open') return 'order.updated';
+  return `order.${after.status}`;
+}
+
+/**
+ * Cancels an order.
+ * @returns what changes; undefined if it is canceled already
+ * @throws PaygateError conflict if enough was paid
+ */
+export function cancel(
+  { acceptedAt }: OrderFacts,
+  { status }: Pick<Standing, 'status'>,
+  now: number,
+): Pick<OrderFacts, 'canceledAt'> | undefined {
+  if (status === 'canceled') return undefined;
+  if (status === 'processing' || status === 'paid') {
+    throw conflict(`the order is ${status}: only an order that is open or expired is canceled`);
+  }
+  // Even if the clock was set back since.
+  return { canceledAt: acceptedAt === null ? now : Math.max(now, acceptedAt + 1) };
+}
+
+/**
+ * Accepts what was received as enough: from then on, every payment counts in satoshis.
+ * @returns what changes; undefined if the order is paid already
+ * @throws PaygateError conflict if nothing was received, or enough was
+ */
+export function accept(
+  { canceledAt }: OrderFacts,
+  { status, receivedSat }: Pick<Standing, 'status' | 'receivedSat'>,
+  now: number,
+): Pick<OrderFacts, 'acceptedAt' | 'acceptedSat'> | undefined {
+  if (status === 'paid') return undefined;
+  if (status === 'processing') {
+    throw conflict('the order is processing: enough was received, and it waits for confirmations');
+  }
+  if (receivedSat === 0) throw conflict('the order has received nothing that can be accepted');
+  return { acceptedAt: Math.max(now, canceledAt ?? now), acceptedSat: receivedSat };
+}
+
+/** Checks whether a new quote may be made. @throws PaygateError conflict */
+export function checkNewQuote(
+  { price, expiresAt, acceptedSat }: OrderFacts,
+  { status, quote }: Pick<Standing, 'status' | 'quote'>,
+  now: number,
+): void {
+  if (price.kind === 'sat') throw conflict('the order is priced in satoshis and needs no quote');
+  if (status !== 'open') throw conflict(`the order is ${status}: only an open order gets a quote`);
+  if (acceptedSat !== null) throw conflict('the order was accepted and needs no quote');
+  if (quote !== null) throw conflict('a quote is in force; use that one until it expires');
+  if (expiresAt !== null && expiresAt <= now) throw conflict("the order's time is over");
+}
+
+const conflict = (message: string): PaygateError => new PaygateError('conflict', message);
