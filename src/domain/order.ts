@@ -16,6 +16,7 @@ import {
   rateFor,
   type SatPrice,
   type SeenFacts,
+  type Window,
   windowsOf,
 } from './quote.ts';
 
@@ -120,10 +121,9 @@ export function standing<P extends OrderPayment>(
   const { covered, receivedSat, confirmedSat } = sums;
   const newest = quotes.at(-1);
   const hasEnded = status === 'expired' || status === 'canceled';
-  // The clock may have been set back since the order was made.
-  const at = Math.max(now, order.createdAt);
-  const quote = newest !== undefined && !hasEnded && isInForce(newest, at) ? newest : null;
-  const isPriced = bar.unit === 'satoshi' ? !hasEnded && isInForce(order, at) : quote !== null;
+  const isOpen = (window: Window): boolean => !hasEnded && isInForce(window, now, order.createdAt);
+  const quote = newest !== undefined && isOpen(newest) ? newest : null;
+  const isPriced = bar.unit === 'satoshi' ? isOpen(order) : quote !== null;
   const missing = ceilDivide(bar.amount - covered, bar.satoshi);
   const excess = covered > bar.amount ? (covered - bar.amount) / bar.satoshi : 0n;
   return {

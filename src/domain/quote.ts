@@ -112,8 +112,9 @@ export function quoteAt(
   };
 }
 
-export const isInForce = ({ createdAt, expiresAt }: Window, now: number): boolean =>
-  createdAt <= now && (expiresAt === null || now < expiresAt);
+/** @param start when the order was made; a clock may show less than that */
+export const isInForce = ({ createdAt, expiresAt }: Window, now: number, start: number): boolean =>
+  createdAt <= Math.max(now, start) && (expiresAt === null || now < expiresAt);
 
 /**
  * The windows in which a payment was seen. Windows are in the order in which they were made, and
@@ -135,8 +136,7 @@ function windowsAt<W extends Window>(windows: readonly W[], from: number, to: nu
   const start = windows[0]?.createdAt ?? 0;
   return windows.filter(
     ({ createdAt, expiresAt }) =>
-      createdAt <= Math.max(to, start) &&
-      (expiresAt === null || Math.max(from, start) <= expiresAt + graceMs),
+      createdAt <= Math.max(to, start) && (expiresAt === null || from <= expiresAt + graceMs),
   );
 }
 
@@ -171,8 +171,8 @@ const onTimeAt = (quotes: readonly Quote[]): PaymentRate => ({
 });
 
 function lateAt(quotes: readonly Quote[], seenAt: number, priceCents: number | null): PaymentRate {
-  const last = quotes.findLast(({ createdAt }) => createdAt <= seenAt) ?? quotes[0];
-  if (last === undefined) throw new Error('an order that is priced in a currency has a quote');
+  const last = quotes.findLast(({ createdAt }) => createdAt <= seenAt);
+  if (last === undefined) throw new Error('no quote is older than a late payment');
   const rateCents = priceCents === null ? null : Math.min(last.rateCents, priceCents);
   return { rateCents, isLate: true };
 }

@@ -70,6 +70,17 @@ describe('an amount of money', () => {
     );
   });
 
+  test.each([
+    ['IQD', 3],
+    ['TND', 3],
+    ['UGX', 0],
+    ['XPF', 0],
+    ['IDR', 2],
+    ['XDR', 2],
+  ])('%s has %i decimals', (currency, digits) => {
+    expect(minorDigitsOf(currency)).toBe(digits);
+  });
+
   test('each amount is a whole number of satoshi-cents', () => {
     expect(satCentsOf(1n, 'EUR')).toBe(10n ** 8n);
     expect(satCentsOf(1n, 'JPY')).toBe(10n ** 10n);

@@ -544,6 +544,21 @@ test('the time at which an order expires is the end of its time, and a scan sinc
   expect(standingOf(scene([], { expiresAt: null, scannedAt: over }, over)).status).toBe('open');
 });
 
+test('an order whose time is over gets no quote, although it may still be open', () => {
+  const before = scene([], { scannedAt: null }, over);
+  expect(standingOf(before)).toMatchObject({ status: 'open', quote: null });
+  expect(() => requote(before)).toThrow('time is over');
+});
+
+test('an order gets a quote although the clock was set back', () => {
+  const before = { ...scene([]), now: orderStart - hourMs };
+  expect(standingOf(before).quote).toEqual(quote);
+  const later: Quote = { ...quote, createdAt: over, expiresAt: over + hourMs };
+  const ahead = { ...before, quotes: [quote, later] };
+  expect(standingOf(ahead).quote).toBeNull();
+  expect(standingOf(requote(ahead)).quote).toMatchObject({ createdAt: before.now });
+});
+
 test('an order whose clock was set back is open again, with an event', () => {
   const before = timeOver(from.open);
   expect(eventOf(before, { ...before, now: soon })).toBe('order.updated');

@@ -85,10 +85,12 @@ describe('a new quote', () => {
 
   test('is in force until it ends', () => {
     const quote = quoteAt(fiat(1250n), 1, now, 900, null);
-    expect(isInForce(quote, now + 899_999)).toBe(true);
-    expect(isInForce(quote, now + 900_000)).toBe(false);
-    expect(isInForce(quote, now - 1)).toBe(false);
-    expect(isInForce({ createdAt: now, expiresAt: null }, now + 1e12)).toBe(true);
+    const start = now - 60_000;
+    expect(isInForce(quote, now + 899_999, start)).toBe(true);
+    expect(isInForce(quote, now + 900_000, start)).toBe(false);
+    expect(isInForce(quote, now - 1, start)).toBe(false);
+    expect(isInForce(quote, now - 1, now)).toBe(true);
+    expect(isInForce({ createdAt: now, expiresAt: null }, now + 1e12, start)).toBe(true);
   });
 
   test('an order ends after its time, or never', () => {
@@ -136,6 +138,12 @@ describe('the rate of a payment', () => {
     ['in the last one', 60, 'on time, 600'],
   ])('seen %s', (_when, at, expected) => {
     expect(rate({ firstSeenAt: minute(at) })).toBe(expected);
+  });
+
+  test('seen in a quote that was made after the clock was set back', () => {
+    const quotes = [first, quoteFrom(-60, 900)];
+    expect(rate({ firstSeenAt: minute(-50) }, null, null, quotes)).toBe('on time, 900');
+    expect(rate({ firstSeenAt: minute(-40) }, null, null, quotes)).toBe('on time, 500');
   });
 
   test.each([
