@@ -20,6 +20,7 @@ export const addressPlace = {
   storeId: addresses.storeId,
   issuedAt: addresses.issuedAt,
   statusHash: addresses.statusHash,
+  orderId: addresses.orderId,
 };
 
 export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
