@@ -94,7 +94,7 @@ const maxShownPayments = 200;
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 const secondsOrNull = (ms: number | null): number | null => (ms === null ? null : seconds(ms));
 
-/** @param baseUrl where customers reach the page of the order, without a slash at its end */
+/** @param baseUrl begins the URL of the order's page, and has no slash at its end */
 export function orderJson(
   order: OrderDetails,
   standing: Standing<ShownPayment>,

@@ -88,7 +88,7 @@ export class ReceiptPricer {
     const price = { currency, priceCents };
     for (let count = maxRowsPerWrite; count === maxRowsPerWrite && !this.#stopped; ) {
       count = await database.write((tx) =>
-        receiptPrices.put(tx, this.#seenAfter(), price, maxRowsPerWrite),
+        receiptPrices.put(tx, this.#parts.world.now(), this.#seenAfter(), price, maxRowsPerWrite),
       );
       if (count > 0) events.emit('pricesStored');
     }

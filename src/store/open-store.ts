@@ -12,14 +12,17 @@ import { createKeys, type Keys } from './records/api-keys.ts';
 import { type Audit, createAudit } from './records/audit.ts';
 import { type Broadcasts, createBroadcasts } from './records/broadcasts.ts';
 import { Catalog, networkOf } from './records/catalog.ts';
+import { createEventRecords } from './records/event-records.ts';
 import { createHeaders, type Headers } from './records/headers.ts';
 import { createIdempotency, type Idempotency } from './records/idempotency.ts';
 import { Ledger } from './records/ledger.ts';
+import { Orders } from './records/orders.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
 import { createServers, type Servers } from './records/server-records.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
+import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
 import { createReceipts, type Receipts } from './views/receipts.ts';
@@ -45,6 +48,8 @@ export interface Store {
   readonly paymentView: PaymentView;
   readonly addressView: AddressView;
   readonly outbox: Outbox;
+  readonly orders: Orders;
+  readonly orderView: OrderView;
   readonly servers: Servers;
 }
 
@@ -53,6 +58,8 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** See `Addresses.floor`; takes the name of the wallet in the high-water mark. */
   readonly floorOf?: (wallet: string) => number;
+  /** Begins the URLs of order pages; has no slash at its end. */
+  readonly baseUrl?: string;
   /** Names a new file. */
   readonly newInstance: () => string;
 }
@@ -68,6 +75,12 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm, events);
     const outbox = createOutbox(database);
+    const { baseUrl = '' } = options;
+    const orderView = createOrderView(database.orm, headers, baseUrl);
+    const orders = new Orders({
+      ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
+      events: createEventRecords(database.orm, events),
+    });
     const paymentCounts = createPaymentCounts(database.orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
     return {
@@ -83,15 +96,18 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       addresses,
       headers,
       receipts: createReceipts(database.orm),
-      receiptPrices: createReceiptPrices(database.orm),
+      receiptPrices: createReceiptPrices(database.orm, orders),
       paymentCounts,
       paymentView: createPaymentView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,
+      orders,
+      orderView,
       ledger: new Ledger({
         orm: database.orm,
         headers,
         outbox,
+        orders,
         catalog,
         events,
       }),

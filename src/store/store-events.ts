@@ -18,6 +18,10 @@ export interface StoreEventMap {
   pricesStored: [];
   /** Callbacks became due, or deliveries may go on after a backlog. */
   callbacksDue: [];
+  /** An order, its payments or its quotes changed. */
+  orderChanged: [orderId: number];
+  /** Events became due at webhooks. */
+  webhooksDue: [];
   attemptRecorded: [report: AttemptReport];
   /** Stores or wallets changed. */
   catalogChanged: [];

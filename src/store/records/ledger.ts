@@ -15,7 +15,7 @@
 
 import { eq } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
+import { policyOf, requiredConfirmationsInOrder } from '../../domain/confirmation-policy.ts';
 import {
   type Block,
   decide,
@@ -39,6 +39,7 @@ import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold-record.ts';
 import type { GonePayment, Observation, SeenPayment } from './observation.ts';
+import type { ChangedPayment, Orders } from './orders.ts';
 import type { Outbox } from './outbox.ts';
 import {
   createPaymentRecords,
@@ -70,6 +71,7 @@ interface Parts {
   readonly orm: Orm;
   readonly headers: Headers;
   readonly outbox: Outbox;
+  readonly orders: Orders;
   readonly catalog: Pick<Catalog, 'setting'>;
   readonly events: StoreEvents;
 }
@@ -113,6 +115,7 @@ export class Ledger {
     const { statusHash = incompleteStatus } = observation;
     const known = isStale ? incompleteStatus : statusHash;
     this.#statements.setStatus.run({ id: address.id, statusHash: known });
+    this.#parts.orders.settle(tx, now, address, changedBy(changes));
     return {
       callbacks: sumOf(changes),
       reversed: changes.flatMap(({ reversed }) => reversed ?? []),
@@ -130,9 +133,13 @@ export class Ledger {
 
   /** Decides again on those that are still in a block. @returns how many callbacks */
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
-    const changes = this.#payments
-      .withPlace(paymentIds)
-      .map(({ payment, ...place }) => this.#applySeen(tx, now, place, seenOf(payment)));
+    const changes = this.#payments.withPlace(paymentIds).map(({ payment, ...place }) => {
+      const effect = this.#applySeen(tx, now, place, seenOf(payment));
+      return { ...effect, address: place.address };
+    });
+    for (const { address, changed } of changes) {
+      this.#parts.orders.settle(tx, now, address, changed === undefined ? [] : [changed]);
+    }
     return sumOf(changes);
   }
 
@@ -167,7 +174,7 @@ export class Ledger {
     this.#keepRaw(tx, seen, decision, now);
     if (row === undefined || row.state === 'dropped') this.#noteTaken(tx, seen.txid);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
-    return { callbacks, reversed: reversedBy(decision, row) };
+    return { callbacks, ...effectOf(seen.txid, decision, row) };
   }
 
   /** Records which dropped payments this transaction replaced: it may pay other addresses. */
@@ -192,7 +199,7 @@ export class Ledger {
     this.#payments.setReplacedBy(tx, paymentId, rival);
     this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
-    return { callbacks, reversed: reversedBy(decision, row) };
+    return { callbacks, ...effectOf(txid, decision, row) };
   }
 
   #owe(
@@ -231,11 +238,16 @@ export class Ledger {
     return { kind: 'mempool', isBlockGone: known ? !this.#parts.headers.isOnBest(known) : false };
   }
 
-  #rulesOf({ store }: Place, { output: { valueSat, coinbase } }: SeenPayment): PaymentRules {
+  #rulesOf(
+    { address, store }: Place,
+    { output: { valueSat, coinbase } }: SeenPayment,
+  ): PaymentRules {
     const { catalog } = this.#parts;
     return {
       requiredConfirmations:
-        store === null ? 1 : requiredConfirmationsFor(policyOf(store), valueSat),
+        store === null
+          ? 1
+          : requiredConfirmationsInOrder(policyOf(store), valueSat, this.#orderSat(address)),
       isCoinbase: coinbase,
       sendsReversal: store?.reversalCallback ?? false,
       // A getter, because few payments of a block need it.
@@ -245,9 +257,20 @@ export class Ledger {
     };
   }
 
+  /** 0 for an address without an order. */
+  #orderSat({ orderId }: AddressPlace): number {
+    return orderId === null ? 0 : this.#parts.orders.priceOf(orderId).amountSat;
+  }
+
+  #currencyOf({ address, store }: Place): string | null {
+    const { orderId } = address;
+    const own = orderId === null ? null : this.#parts.orders.priceOf(orderId).currency;
+    return own ?? store?.currency ?? null;
+  }
+
   #save(
     tx: Tx,
-    { address, store }: Place,
+    place: Place,
     seen: SeenPayment,
     row: PaymentRow | undefined,
     decision: PaymentDecision,
@@ -268,10 +291,10 @@ export class Ledger {
     const id = this.#payments.insert(tx, now, {
       ...change,
       ...seen.output,
-      addressId: address.id,
+      addressId: place.address.id,
       txid: seen.txid,
       // Its price is asked for later (price/receipt-pricer.ts).
-      currency: store?.currency ?? null,
+      currency: this.#currencyOf(place),
     });
     return this.#tell(tx, id, { before: undefined, after: state });
   }
@@ -293,6 +316,7 @@ interface PaymentEffect {
   readonly callbacks: number;
   /** Set when the payment left its block. */
   readonly reversed?: Txid | undefined;
+  readonly changed?: ChangedPayment;
   /** The block of the proof left our chain meanwhile. */
   readonly isOvertaken?: true;
 }
@@ -303,8 +327,13 @@ const staleProof: PaymentEffect = { callbacks: 0, isOvertaken: true };
 const sumOf = (changes: readonly PaymentEffect[]): number =>
   changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
 
-const reversedBy = ({ next }: PaymentDecision, row: PaymentRow | undefined): Txid | undefined =>
-  row !== undefined && row.height !== null && next.block === null ? row.txid : undefined;
+const changedBy = (changes: readonly PaymentEffect[]): ChangedPayment[] =>
+  changes.flatMap(({ changed }) => changed ?? []);
+
+const effectOf = (txid: Txid, { next }: PaymentDecision, row: PaymentRow | undefined) => ({
+  reversed: row !== undefined && row.height !== null && next.block === null ? txid : undefined,
+  changed: { txid, move: { before: row?.state, after: next.state } },
+});
 
 function noteForeignUse(
   statements: Statements,

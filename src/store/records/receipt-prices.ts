@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { payments } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
+import type { Orders } from './orders.ts';
 
 export interface ReceiptPrices {
   /** Currencies of payments without a price that were first seen after a time. */
@@ -13,7 +14,7 @@ export interface ReceiptPrices {
    * Gives the price of a bitcoin to payments that wait for it.
    * @returns how many, at most `limit`
    */
-  put(tx: Tx, seenAfter: number, price: ReceiptPrice, limit: number): number;
+  put(tx: Tx, now: number, seenAfter: number, price: ReceiptPrice, limit: number): number;
 }
 
 export interface ReceiptPrice {
@@ -25,7 +26,8 @@ export interface ReceiptPrice {
 /** How long after it was first seen a payment may be given a price. */
 export const receiptPriceMs = 10 * 60_000;
 
-export function createReceiptPrices(orm: Orm): ReceiptPrices {
+/** @param orders whose late payments count by these prices */
+export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>): ReceiptPrices {
   // As the index has it, and that index alone is read.
   const isWaiting = (seenAfter: number) =>
     sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
@@ -37,11 +39,17 @@ export function createReceiptPrices(orm: Orm): ReceiptPrices {
         .where(isWaiting(seenAfter))
         .all()
         .flatMap(({ currency }) => currency ?? []),
-    put(_tx, seenAfter, { currency, priceCents }, limit) {
+    put(tx, now, seenAfter, { currency, priceCents }, limit) {
       const found = sql`(select id from payments
         where ${isWaiting(seenAfter)} and currency = ${currency} limit ${limit})`;
-      return orm.update(payments).set({ priceCents }).where(sql`${payments.id} in ${found}`).run()
-        .changes;
+      const priced = orm
+        .update(payments)
+        .set({ priceCents })
+        .where(sql`${payments.id} in ${found}`)
+        .returning({ addressId: payments.addressId })
+        .all();
+      orders.repriced(tx, now, [...new Set(priced.map(({ addressId }) => addressId))]);
+      return priced.length;
     },
   };
 }

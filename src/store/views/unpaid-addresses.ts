@@ -45,7 +45,8 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog): UnpaidAddress
     unpaidSince(walletId, storeId, since) {
       const last = statements.newest
         .all({ walletId, limit: reusedWithin })
-        .find((row) => row.origin === 'issued' && row.storeId === storeId);
+        // The address of an order is never issued for anything else.
+        .find((row) => row.origin === 'issued' && row.storeId === storeId && row.orderId === null);
       const isFresh = last?.statusHash === null && (last.issuedAt ?? 0) > since;
       if (!isFresh || statements.anyPayment.get({ id: last.id }) !== undefined) return undefined;
       return issuedOf(last, catalog.wallet(walletId));

@@ -1,0 +1,153 @@
+// The tables of orders and events (schema.ts has the others, and the units).
+
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { LatePolicy, OrderEventType, OrderStatus } from '../../domain/order.ts';
+import type { PaymentEventType } from '../../domain/payment-event.ts';
+import { addresses, stores } from './schema.ts';
+
+const id = () => integer('id').primaryKey();
+
+/**
+ * A price, one address, and what the payments to it come to (domain/order.ts). Facts first; the
+ * columns from `status` on are computed from them.
+ */
+export const orders = sqliteTable(
+  'orders',
+  {
+    id: id(),
+    /** `ord_…`: who has it may see the order. */
+    publicId: text('public_id').notNull().unique(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    addressId: integer('address_id')
+      .notNull()
+      .unique()
+      .references(() => addresses.id),
+    /** ISO 4217; null for a price in satoshis. */
+    currency: text('currency'),
+    /** The price in the currency's minor units; null for a price in satoshis. */
+    amountMinor: integer('amount_minor'),
+    /** The price in satoshis, by the newest quote if it has a currency. */
+    amountSat: integer('amount_sat').notNull(),
+    toleranceBasisPoints: integer('tolerance_basis_points').notNull(),
+    latePolicy: text('late_policy').$type<LatePolicy>().notNull(),
+    quoteSeconds: integer('quote_seconds').notNull(),
+    /** The shop's own number of it; need not be unique. */
+    reference: text('reference'),
+    description: text('description'),
+    /** JSON: pairs of text. */
+    metadata: text('metadata').notNull().default('{}'),
+    returnUrl: text('return_url'),
+    language: text('language'),
+    createdAt: integer('created_at').notNull(),
+    /** Null for never. */
+    expiresAt: integer('expires_at'),
+    canceledAt: integer('canceled_at'),
+    acceptedAt: integer('accepted_at'),
+    acceptedSat: integer('accepted_sat'),
+    /** When a server that had caught up last reported its address, after its expiry. */
+    scannedAt: integer('scanned_at'),
+    status: text('status').$type<OrderStatus>().notNull(),
+    /** Rises by one with each event. */
+    version: integer('version').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    paidAt: integer('paid_at'),
+  },
+  (table) => [
+    index('orders_store').on(table.storeId, table.id),
+    index('orders_status').on(table.storeId, table.status, table.id),
+    index('orders_reference').on(table.reference, table.id).where(sql`reference is not null`),
+    index('orders_created').on(table.createdAt),
+    index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
+  ],
+);
+
+/** A rate that is promised to an order for some minutes; the newest has the highest id. */
+export const quotes = sqliteTable(
+  'quotes',
+  {
+    id: id(),
+    orderId: integer('order_id')
+      .notNull()
+      .references(() => orders.id),
+    /** Price of one bitcoin in hundredths of the order's currency. */
+    rateCents: integer('rate_cents').notNull(),
+    amountSat: integer('amount_sat').notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('quotes_order').on(table.orderId)],
+);
+
+/**
+ * A change of an order or a payment, as the shop receives it, and its delivery to the webhook. The
+ * body is stored as it is signed and sent.
+ */
+export const events = sqliteTable(
+  'events',
+  {
+    id: id(),
+    /** `evt_…` */
+    publicId: text('public_id').notNull().unique(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    /** Null for a payment to an address without an order. */
+    orderId: integer('order_id').references(() => orders.id),
+    /** Events of one address never overlap on their way. */
+    addressId: integer('address_id')
+      .notNull()
+      .references(() => addresses.id),
+    type: text('type').$type<EventType>().notNull(),
+    body: text('body').notNull(),
+    createdAt: integer('created_at').notNull(),
+    state: text('state').$type<EventState>().notNull(),
+    attemptCount: integer('attempt_count').notNull().default(0),
+    step: integer('step').notNull().default(0),
+    nextAttemptAt: integer('next_attempt_at').notNull(),
+    leasedUntil: integer('leased_until'),
+    settledAt: integer('settled_at'),
+  },
+  (table) => [
+    index('events_store').on(table.storeId, table.id),
+    index('events_order').on(table.orderId).where(sql`order_id is not null`),
+    index('events_due')
+      .on(table.storeId, table.nextAttemptAt, table.addressId)
+      .where(sql`state = 'owed'`),
+    index('events_of_address').on(table.addressId).where(sql`state = 'owed'`),
+    index('events_exhausted').on(table.id).where(sql`state = 'exhausted'`),
+    index('events_leased').on(table.storeId).where(sql`leased_until is not null`),
+    index('events_age').on(table.createdAt),
+  ],
+);
+
+export type EventType = OrderEventType | PaymentEventType;
+
+/** `unsent`: the store had no webhook for it. `superseded`: a newer event of its order is sent. */
+export type EventState = 'unsent' | 'owed' | 'delivered' | 'superseded' | 'exhausted';
+
+/** HTTP requests of events; the rows of old ones are deleted, their number stays. */
+export const webhookAttempts = sqliteTable(
+  'webhook_attempts',
+  {
+    id: id(),
+    eventId: integer('event_id')
+      .notNull()
+      .references(() => events.id, { onDelete: 'cascade' }),
+    startedAt: integer('started_at').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    /** JSON: how long each phase took, in milliseconds (delivery/sender.ts). */
+    phases: text('phases').notNull().default('{}'),
+    /** The IP address that was dialled; null where none was reached. */
+    address: text('address'),
+    outcome: text('outcome').notNull(),
+    httpStatus: integer('http_status'),
+    /** What went wrong, without the URL's secrets. */
+    reason: text('reason'),
+    /** The first 1 KiB of the answer, control characters stripped. */
+    body: text('body'),
+  },
+  (table) => [index('webhook_attempts_event').on(table.eventId)],
+);

@@ -1,0 +1,119 @@
+// Events: changes of orders and payments as shops receive them, appended in the commit of the
+// change. An event that the store's webhook subscribes to is due in that same commit.
+
+// A due `order.processing` or `order.updated` is superseded by a newer event of its order, unless
+// its request is in flight, because each event holds the whole order. An `order.paid` without any
+// request yet is superseded by the `order.reversed` that takes it back, which is not sent either.
+
+import { and, eq, sql } from 'drizzle-orm';
+import { eventIdFor } from '../../domain/order-id.ts';
+import { type EventState, type EventType, events } from '../db/order-schema.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { stores } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+import type { StoreEvents } from '../store-events.ts';
+
+export interface NewEvent {
+  readonly storeId: number;
+  readonly orderId: number | null;
+  readonly addressId: number;
+  readonly type: EventType;
+  readonly data: unknown;
+  /** What the event is about: a restored copy sends no other event under its id. */
+  readonly identity: readonly (string | number)[];
+}
+
+export type EventRow = typeof events.$inferSelect;
+
+export interface EventRecords {
+  append(tx: Tx, now: number, event: NewEvent): void;
+  /** Whether the store's webhook subscribes to events of payments. */
+  hasPaymentEvents(storeId: number): boolean;
+}
+
+/** `2025-11-20T14:53:32Z` */
+const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+
+export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
+  const statements = prepare(orm);
+
+  function isSubscribed(storeId: number, kind: 'order' | 'payment'): boolean {
+    const terms = statements.terms.get({ storeId });
+    if (terms?.webhookUrl == null || terms.callbacksStopped) return false;
+    return terms.webhookEvents.split(',').includes(kind);
+  }
+
+  /** Whether an `order.paid` that was not sent yet is taken back. */
+  const takesBackUnsent = (orderId: number | null): boolean =>
+    statements.supersedePaid.run({ orderId }).changes > 0;
+
+  return {
+    append(tx, now, { type, data, identity, ...place }) {
+      const { storeId, orderId } = place;
+      const body = JSON.stringify({ type, timestamp: timestamp(now), data });
+      if (orderId !== null) statements.supersede.run({ orderId, now });
+      const isOwed = isSubscribed(storeId, type.startsWith('order.') ? 'order' : 'payment');
+      const isMoot = type === 'order.reversed' && takesBackUnsent(orderId);
+      const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
+      const publicId = eventIdFor([...identity, type, body]);
+      statements.insert.run({ ...place, type, body, state, publicId, now });
+      if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
+    },
+    hasPaymentEvents: (storeId) => isSubscribed(storeId, 'payment'),
+  };
+}
+
+const prepare = (orm: Orm) => {
+  const ofOrder = eq(events.orderId, placeholder('orderId'));
+  const isOwed = sql`${events.state} = 'owed'`;
+  return {
+    terms: orm
+      .select({
+        webhookUrl: stores.webhookUrl,
+        webhookEvents: stores.webhookEvents,
+        callbacksStopped: stores.callbacksStopped,
+      })
+      .from(stores)
+      .where(eq(stores.id, placeholder('storeId')))
+      .prepare(),
+    supersede: orm
+      .update(events)
+      .set({ state: 'superseded', settledAt: placeholder('now') })
+      .where(
+        and(
+          ofOrder,
+          isOwed,
+          sql`${events.type} in ('order.processing', 'order.updated')`,
+          sql`${events.leasedUntil} is null`,
+        ),
+      )
+      .prepare(),
+    supersedePaid: orm
+      .update(events)
+      .set({ state: 'superseded' })
+      .where(
+        and(
+          ofOrder,
+          isOwed,
+          sql`${events.type} = 'order.paid' and ${events.attemptCount} = 0
+            and ${events.leasedUntil} is null`,
+        ),
+      )
+      .prepare(),
+    insert: orm
+      .insert(events)
+      .values({
+        publicId: placeholder('publicId'),
+        storeId: placeholder('storeId'),
+        orderId: placeholder('orderId'),
+        addressId: placeholder('addressId'),
+        type: placeholder('type'),
+        body: placeholder('body'),
+        createdAt: placeholder('now'),
+        state: placeholder('state'),
+        nextAttemptAt: placeholder('now'),
+      })
+      .prepare(),
+  };
+};

@@ -1,0 +1,286 @@
+// Orders: their facts, and the events that follow from a change of them. `settle` runs in the
+// transaction of each change that an order depends on. Payment, order, event and its delivery
+// commit together.
+
+import { and, asc, eq, lte, sql } from 'drizzle-orm';
+import { accept, cancel, checkNewQuote, decide, type LatePolicy } from '../../domain/order.ts';
+import { orderJson, paymentJson, type ShownPayment } from '../../domain/order-json.ts';
+import { paymentEventOf } from '../../domain/payment-event.ts';
+import { type FiatPrice, type Quote, quoteAt } from '../../domain/quote.ts';
+import { orders, quotes } from '../db/order-schema.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { addresses } from '../db/schema.ts';
+import type { Tx } from '../db/writer.ts';
+import type { PaymentMove, StoreEvents } from '../store-events.ts';
+import type { OrderRecord, OrderRow, OrderView } from '../views/order-view.ts';
+import type { AddressPlace } from './address-row.ts';
+import type { EventRecords } from './event-records.ts';
+
+/** Times are epoch milliseconds. */
+export interface NewOrder {
+  /** `ord_…`, of random bits. */
+  readonly publicId: string;
+  readonly storeId: number;
+  readonly addressId: number;
+  readonly price: FiatPrice | { readonly kind: 'sat'; readonly amountSat: number };
+  /** The price of one bitcoin now, in hundredths of the currency; null for a price in satoshis. */
+  readonly rateCents: number | null;
+  readonly toleranceBasisPoints: number;
+  readonly latePolicy: LatePolicy;
+  readonly quoteSeconds: number;
+  readonly expiresAt: number | null;
+  readonly reference: string | null;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly returnUrl: string | null;
+  readonly language: string | null;
+}
+
+/** A payment that changed, by its txid. */
+export interface ChangedPayment {
+  readonly txid: string;
+  readonly move: PaymentMove;
+}
+
+export type SettledAddress = Pick<AddressPlace, 'id' | 'storeId' | 'orderId' | 'address'>;
+type IsPending = (scripthash: AddressPlace['scripthash']) => boolean;
+
+interface Parts {
+  readonly orm: Orm;
+  readonly view: OrderView;
+  readonly events: EventRecords;
+  readonly listeners: StoreEvents;
+  readonly baseUrl: string;
+}
+
+export class Orders {
+  readonly #parts: Parts;
+  readonly #statements: Statements;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#statements = prepare(parts.orm);
+  }
+
+  /** Records an order on an address that was issued in the same transaction. */
+  create(_tx: Tx, now: number, order: NewOrder): OrderRow {
+    const quote = firstQuote(order, now);
+    const { id } = this.#statements.insert.get(insertable(order, quote, now));
+    if (quote !== undefined) this.#addQuote(id, quote);
+    this.#statements.mark.run({ addressId: order.addressId, orderId: id });
+    return this.#row(id);
+  }
+
+  /** Promises a rate. @throws PaygateError conflict if the order needs no quote */
+  quote(tx: Tx, now: number, orderId: number, rateCents: number): void {
+    const record = this.#record(orderId);
+    const { row, facts } = record;
+    checkNewQuote(facts, this.#parts.view.standing(record, now), now);
+    const { price } = facts;
+    if (price.kind === 'sat') return;
+    const quote = quoteAt(price, rateCents, now, row.quoteSeconds, row.expiresAt);
+    this.#addQuote(orderId, quote);
+    this.#change(orderId, { amountSat: quote.amountSat });
+    this.#review(tx, now, orderId);
+  }
+
+  /** @throws PaygateError conflict if enough was paid */
+  cancel(tx: Tx, now: number, orderId: number): void {
+    this.#command(tx, now, orderId, cancel);
+  }
+
+  /** @throws PaygateError conflict if nothing was received, or enough was */
+  accept(tx: Tx, now: number, orderId: number): void {
+    this.#command(tx, now, orderId, accept);
+  }
+
+  /** Records what follows from changed payments to an address. */
+  settle(tx: Tx, now: number, address: SettledAddress, changed: readonly ChangedPayment[]): void {
+    const { orderId, storeId } = address;
+    if (storeId === null || changed.length === 0) return;
+    const record = orderId === null ? undefined : this.#record(orderId);
+    appendPaymentEvents(this.#parts, tx, now, { address, storeId, changed, record });
+    if (orderId !== null) this.#review(tx, now, orderId);
+  }
+
+  /** Records what follows from the prices of payments to addresses. */
+  repriced(tx: Tx, now: number, addressIds: readonly number[]): void {
+    for (const addressId of addressIds) {
+      const row = this.#parts.view.byAddressId(addressId);
+      if (row !== undefined) this.#review(tx, now, row.id);
+    }
+  }
+
+  /**
+   * Expires orders whose time is over.
+   * @param isPending whether a server announced a change of the address that is not recorded
+   * @returns how many orders it looked at, at most `limit`
+   */
+  expire(tx: Tx, now: number, isPending: IsPending, limit: number): number {
+    const due = this.#statements.expiring.all({ now, limit });
+    for (const { id, scripthash } of due) {
+      if (isPending(scripthash)) continue;
+      this.#change(id, { scannedAt: now });
+      this.#review(tx, now, id);
+    }
+    return due.length;
+  }
+
+  /** The price of an order in satoshis, for the depth of its payments, and its currency. */
+  priceOf(orderId: number): Pick<OrderRow, 'amountSat' | 'currency'> {
+    return this.#row(orderId);
+  }
+
+  #row(orderId: number): OrderRow {
+    const row = this.#statements.byId.get({ id: orderId });
+    if (row === undefined) throw new Error(`there is no order ${orderId}`);
+    return row;
+  }
+
+  #record(orderId: number): OrderRecord {
+    return this.#parts.view.record(this.#row(orderId));
+  }
+
+  #change(id: number, values: Partial<OrderRow>): void {
+    this.#parts.orm.update(orders).set(values).where(eq(orders.id, id)).run();
+  }
+
+  #addQuote(orderId: number, quote: Quote): void {
+    this.#parts.orm
+      .insert(quotes)
+      .values({ ...quote, orderId })
+      .run();
+  }
+
+  #command(tx: Tx, now: number, orderId: number, command: typeof cancel | typeof accept): void {
+    const record = this.#record(orderId);
+    const changed = command(record.facts, this.#parts.view.standing(record, now), now);
+    if (changed === undefined) return;
+    this.#change(orderId, changed);
+    this.#review(tx, now, orderId);
+  }
+
+  /** Computes an order anew, and appends the event of its change. */
+  #review(tx: Tx, now: number, orderId: number): void {
+    const { view, listeners, events, baseUrl } = this.#parts;
+    const record = this.#record(orderId);
+    const { row, details } = record;
+    const after = view.standing(record, now);
+    const type = decide(row, after);
+    tx.afterCommit(() => listeners.emit('orderChanged', orderId));
+    if (type === undefined) return;
+    const version = row.version + 1;
+    const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
+    const { status, fingerprint } = after;
+    this.#change(orderId, { status, fingerprint, version, paidAt });
+    events.append(tx, now, {
+      ...{ type, storeId: row.storeId, orderId, addressId: row.addressId },
+      data: { was: row.status, order: orderJson({ ...details, version, paidAt }, after, baseUrl) },
+      identity: [row.publicId, version],
+    });
+  }
+}
+
+interface PaymentChanges {
+  readonly address: SettledAddress;
+  readonly storeId: number;
+  readonly changed: readonly ChangedPayment[];
+  readonly record: OrderRecord | undefined;
+}
+
+/** Appends events of payments for a store that subscribes to them. */
+function appendPaymentEvents(
+  { events, view }: Parts,
+  tx: Tx,
+  now: number,
+  { address, storeId, changed, record }: PaymentChanges,
+): void {
+  if (!events.hasPaymentEvents(storeId)) return;
+  const counted = record && view.standing(record, now).payments;
+  const payments = view.paymentsOf(address.id);
+  for (const { txid, move } of changed) {
+    const type = paymentEventOf(move.before, move.after);
+    const payment = payments.find((each) => each.txid === txid);
+    if (type === undefined || payment === undefined) continue;
+    const rated = counted?.find((each) => each.payment.txid === txid) ?? unrated(payment);
+    events.append(tx, now, {
+      ...{ type, storeId, orderId: address.orderId, addressId: address.id },
+      data: {
+        payment: { ...paymentJson(rated), address: address.address },
+        order_id: record?.row.publicId ?? null,
+      },
+      identity: [address.address, txid],
+    });
+  }
+}
+
+const unrated = (payment: ShownPayment) => ({ payment, rateCents: null, isLate: false });
+
+function firstQuote(order: NewOrder, now: number): Quote | undefined {
+  const { price, rateCents, quoteSeconds, expiresAt } = order;
+  if (price.kind === 'sat') return undefined;
+  if (rateCents === null) throw new Error('a price in a currency needs a rate');
+  return quoteAt(price, rateCents, now, quoteSeconds, expiresAt);
+}
+
+function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
+  const { price } = order;
+  return {
+    ...order,
+    currency: price.kind === 'sat' ? null : price.currency,
+    amountMinor: price.kind === 'sat' ? null : Number(price.minor),
+    amountSat: price.kind === 'sat' ? price.amountSat : quote?.amountSat,
+    metadata: JSON.stringify(order.metadata),
+    now,
+  };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+const prepare = (orm: Orm) => ({
+  byId: orm
+    .select()
+    .from(orders)
+    .where(eq(orders.id, placeholder('id')))
+    .prepare(),
+  insert: orm
+    .insert(orders)
+    .values({
+      publicId: placeholder('publicId'),
+      storeId: placeholder('storeId'),
+      addressId: placeholder('addressId'),
+      currency: placeholder('currency'),
+      amountMinor: placeholder('amountMinor'),
+      amountSat: placeholder('amountSat'),
+      toleranceBasisPoints: placeholder('toleranceBasisPoints'),
+      latePolicy: placeholder('latePolicy'),
+      quoteSeconds: placeholder('quoteSeconds'),
+      reference: placeholder('reference'),
+      description: placeholder('description'),
+      metadata: placeholder('metadata'),
+      returnUrl: placeholder('returnUrl'),
+      language: placeholder('language'),
+      createdAt: placeholder('now'),
+      expiresAt: placeholder('expiresAt'),
+      status: 'open',
+      version: 1,
+      fingerprint: '',
+    })
+    .returning({ id: orders.id })
+    .prepare(),
+  mark: orm
+    .update(addresses)
+    .set({ orderId: placeholder('orderId') })
+    .where(eq(addresses.id, placeholder('addressId')))
+    .prepare(),
+  expiring: orm
+    .select({ id: orders.id, scripthash: addresses.scripthash })
+    .from(orders)
+    .innerJoin(addresses, eq(addresses.id, orders.addressId))
+    // As the index has it.
+    .where(and(sql`${orders.status} = 'open'`, lte(orders.expiresAt, placeholder('now'))))
+    .orderBy(asc(orders.expiresAt))
+    .limit(sql.placeholder('limit'))
+    .prepare(),
+});

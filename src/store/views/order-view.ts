@@ -1,0 +1,181 @@
+// Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
+
+import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { headerTime } from '../../bitcoin/header.ts';
+import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
+import {
+  type OrderDetails,
+  type OrderJson,
+  orderJson,
+  type ShownPayment,
+} from '../../domain/order-json.ts';
+import { depthOf } from '../../domain/payment.ts';
+import type { Quote } from '../../domain/quote.ts';
+import { orders, quotes } from '../db/order-schema.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { addresses, headers, payments, stores } from '../db/schema.ts';
+import type { Headers } from '../records/headers.ts';
+
+export type OrderRow = typeof orders.$inferSelect;
+
+/** An order with all that its standing is computed from. */
+export interface OrderRecord {
+  readonly row: OrderRow;
+  readonly details: OrderDetails;
+  readonly facts: OrderFacts;
+  readonly quotes: readonly Quote[];
+  readonly payments: readonly ShownPayment[];
+}
+
+export interface OrderQuery {
+  readonly storeId?: number | undefined;
+  readonly status?: OrderStatus | undefined;
+  readonly reference?: string | undefined;
+  /** Epoch milliseconds. */
+  readonly createdAfter?: number | undefined;
+  readonly createdBefore?: number | undefined;
+  /** Only older orders than this row. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export interface OrderView {
+  byPublicId(publicId: string): OrderRow | undefined;
+  byAddressId(addressId: number): OrderRow | undefined;
+  /** The newest first. */
+  list(query: OrderQuery): OrderRow[];
+  record(row: OrderRow): OrderRecord;
+  /** Payments to an address, the oldest first, with those that are gone. */
+  paymentsOf(addressId: number): ShownPayment[];
+  standing(record: OrderRecord, now: number): Standing<ShownPayment>;
+  json(row: OrderRow, now: number): OrderJson;
+}
+
+/** @param baseUrl begins the URLs of order pages, and has no slash at its end */
+export function createOrderView(orm: Orm, chain: Headers, baseUrl: string): OrderView {
+  const statements = prepare(orm);
+
+  function paymentsOf(addressId: number): ShownPayment[] {
+    const tipHeight = chain.tipHeight();
+    return statements.payments.all({ addressId }).map(({ raw, ...payment }) => {
+      // A block off the best chain counts no confirmations, and its time is not the payment's.
+      const height = raw === null ? null : payment.height;
+      return {
+        ...payment,
+        minedAt: raw && headerTime(raw) * 1000,
+        minedPriceCents: null,
+        confirmations:
+          height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight)),
+      };
+    });
+  }
+
+  function record(row: OrderRow): OrderRecord {
+    const place = statements.place.get({ id: row.id });
+    if (place === undefined) throw new Error(`order ${row.id} has no address or no store`);
+    return {
+      row,
+      details: { ...row, storeName: place.storeName, address: place.address },
+      facts: factsOf(row, place.minimumSat),
+      quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
+      payments: paymentsOf(row.addressId),
+    };
+  }
+
+  const standingOf: OrderView['standing'] = ({ facts, quotes, payments }, now) =>
+    standing(facts, quotes, payments, now);
+
+  return {
+    byPublicId: (publicId) => statements.byPublicId.get({ publicId }),
+    byAddressId: (addressId) => statements.byAddressId.get({ addressId }),
+    list: (query) =>
+      orm
+        .select()
+        .from(orders)
+        .where(and(...conditionsOf(query)))
+        .orderBy(desc(orders.id))
+        .limit(query.limit)
+        .all(),
+    record,
+    paymentsOf,
+    standing: standingOf,
+    json(row, now) {
+      const found = record(row);
+      return orderJson(found.details, standingOf(found, now), baseUrl);
+    },
+  };
+}
+
+function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
+  const { currency, amountMinor, amountSat } = row;
+  return {
+    ...row,
+    minimumSat,
+    price:
+      currency === null || amountMinor === null
+        ? { kind: 'sat', amountSat }
+        : { kind: 'fiat', currency, minor: BigInt(amountMinor) },
+  };
+}
+
+function conditionsOf(query: OrderQuery): SQL[] {
+  const { storeId, status, reference, createdAfter, createdBefore, beforeId } = query;
+  return [
+    ...(storeId === undefined ? [] : [eq(orders.storeId, storeId)]),
+    ...(status === undefined ? [] : [eq(orders.status, status)]),
+    ...(reference === undefined ? [] : [eq(orders.reference, reference)]),
+    ...(createdAfter === undefined ? [] : [gte(orders.createdAt, createdAfter)]),
+    ...(createdBefore === undefined ? [] : [sql`${orders.createdAt} < ${createdBefore}`]),
+    ...(beforeId === undefined ? [] : [sql`${orders.id} < ${beforeId}`]),
+  ];
+}
+
+const prepare = (orm: Orm) => ({
+  byPublicId: orm
+    .select()
+    .from(orders)
+    .where(eq(orders.publicId, placeholder('publicId')))
+    .prepare(),
+  byAddressId: orm
+    .select()
+    .from(orders)
+    .where(eq(orders.addressId, placeholder('addressId')))
+    .prepare(),
+  place: orm
+    .select({
+      address: addresses.address,
+      storeName: stores.name,
+      minimumSat: stores.minimumSat,
+    })
+    .from(orders)
+    .innerJoin(addresses, eq(addresses.id, orders.addressId))
+    .innerJoin(stores, eq(stores.id, orders.storeId))
+    .where(eq(orders.id, placeholder('id')))
+    .prepare(),
+  quotes: orm
+    .select()
+    .from(quotes)
+    .where(eq(quotes.orderId, placeholder('orderId')))
+    .orderBy(asc(quotes.id))
+    .prepare(),
+  payments: orm
+    .select({
+      txid: payments.txid,
+      valueSat: payments.valueSat,
+      state: payments.state,
+      replacedBy: payments.replacedBy,
+      priceCents: payments.priceCents,
+      firstSeenAt: payments.firstSeenAt,
+      interruptedAt: payments.interruptedAt,
+      height: payments.height,
+      signalsRbf: payments.signalsRbf,
+      /** The header of its block, if that is on the best chain. */
+      raw: headers.raw,
+    })
+    .from(payments)
+    .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
+    .where(eq(payments.addressId, placeholder('addressId')))
+    .orderBy(asc(payments.id))
+    .prepare(),
+});

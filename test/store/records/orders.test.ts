@@ -1,0 +1,258 @@
+// Orders in the file: what payments, the time and commands make of them, and the events that follow
+// in the same commit.
+
+import { asc } from 'drizzle-orm';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { OrderJson } from '../../../src/domain/order-json.ts';
+import { events } from '../../../src/store/db/order-schema.ts';
+import type { NewOrder } from '../../../src/store/records/orders.ts';
+import { cleanUp } from '../../support/files.ts';
+import { openShop, type Shop } from '../../support/ledger.ts';
+import { now } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const hour = 3_600_000;
+const publicId = 'ord_3yQ8tZr6WmB1nK5vXc2dLp';
+
+/** 12.50 EUR at 50,000 EUR a bitcoin: 25,000 sat. */
+const priced: Omit<NewOrder, 'addressId' | 'storeId' | 'publicId'> = {
+  price: { kind: 'fiat', currency: 'EUR', minor: 1_250n },
+  rateCents: 5_000_000,
+  toleranceBasisPoints: 50,
+  latePolicy: 'worth',
+  quoteSeconds: 900,
+  expiresAt: now + hour,
+  reference: '1007',
+  description: '2 posters',
+  metadata: { cart: '7f' },
+  returnUrl: 'https://shop.example/thanks/1007',
+  language: 'de',
+};
+
+async function ordered(
+  changes: Partial<NewOrder> = {},
+  terms: Parameters<typeof openShop>[0] = {},
+) {
+  const shop = await openShop({ webhookUrl: 'https://shop.example/hook', ...terms });
+  const issued = await shop.issue();
+  const order = { ...priced, publicId, storeId: 1, addressId: issued.id, ...changes };
+  const { id } = await shop.write((tx) => shop.orders.create(tx, now, order));
+  const json = (at = now): OrderJson => {
+    const row = shop.orderView.byPublicId(publicId);
+    if (row === undefined) throw new Error('there is no order');
+    return shop.orderView.json(row, at);
+  };
+  return { shop, issued, id, json };
+}
+
+const recordedEvents = (shop: Shop) =>
+  shop.database.orm.select().from(events).orderBy(asc(events.id)).all();
+const typesOf = (shop: Shop) => recordedEvents(shop).map(({ type }) => type);
+const statesOf = (shop: Shop) => recordedEvents(shop).map(({ state }) => state);
+
+describe('a new order', () => {
+  it('has a quote, an address of its own, and no event', async () => {
+    const { shop, issued, json } = await ordered();
+    expect(json()).toEqual({
+      ...{ id: publicId, store_id: 1, link_id: null, version: 1, status: 'open', late: false },
+      ...{ amount: '12.50', currency: 'EUR', amount_sat: 25_000, received_sat: 0 },
+      ...{ confirmed_sat: 0, missing_sat: 25_000, excess_sat: 0, address: issued.address },
+      quote: {
+        rate: '50000.00',
+        amount_sat: 25_000,
+        created_at: now / 1000,
+        expires_at: now / 1000 + 900,
+      },
+      uri: `bitcoin:${issued.address}?amount=0.00025&label=Shop`,
+      page_url: `/o/${publicId}`,
+      ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
+      ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
+      ...{ created_at: now / 1000, expires_at: (now + hour) / 1000, paid_at: null },
+      ...{ canceled_at: null, accepted_at: null, payments: [] },
+    });
+    expect(recordedEvents(shop)).toEqual([]);
+    expect(shop.row(issued).orderId).toBe(1);
+  });
+
+  it('has no amount to pay once its quote lapsed, until a new quote', async () => {
+    const { shop, id, json } = await ordered();
+    const later = now + 900_000;
+    expect(json(later)).toMatchObject({ quote: null, missing_sat: null, uri: null });
+    await shop.write((tx) => shop.orders.quote(tx, later, id, 6_250_000));
+    expect(json(later)).toMatchObject({ amount_sat: 20_000, missing_sat: 20_000, version: 1 });
+    expect(recordedEvents(shop)).toEqual([]);
+  });
+
+  it('is never the address of another request', async () => {
+    const { shop, issued } = await ordered();
+    expect(shop.addresses.unpaidSince(1, 1, 0)).toBeUndefined();
+    expect((await shop.issue()).address).not.toBe(issued.address);
+  });
+});
+
+describe('the money of an order', () => {
+  it('makes it processing, then paid, each with an event that holds the whole order', async () => {
+    const { shop, issued, json } = await ordered({}, { requiredConfirmations: 2 });
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.observe(issued);
+    expect(json()).toMatchObject({ status: 'processing', version: 2, missing_sat: 0, uri: null });
+    expect(json().payments).toMatchObject([{ value_sat: 25_000, rate: '50000.00', status: 0 }]);
+    await shop.mine();
+    await shop.observe(issued);
+    expect(json()).toMatchObject({ status: 'processing', version: 2, confirmed_sat: 0 });
+    await shop.mine();
+    expect(json()).toMatchObject({ status: 'paid', version: 3, confirmed_sat: 25_000 });
+    const [processing, paid] = recordedEvents(shop);
+    expect(processing).toMatchObject({ type: 'order.processing', state: 'superseded' });
+    expect(paid).toMatchObject({ type: 'order.paid', state: 'owed', orderId: 1 });
+    const told = JSON.parse(paid?.body ?? '');
+    expect(told).toEqual({
+      type: 'order.paid',
+      timestamp: new Date(now).toISOString().replace('.000Z', 'Z'),
+      data: { was: 'processing', order: json() },
+    });
+  });
+
+  it('in two parts is updated, then processing', async () => {
+    const { shop, issued, json } = await ordered();
+    shop.chain.pay([{ address: issued.address, valueSat: 10_000 }]);
+    await shop.observe(issued);
+    expect(json()).toMatchObject({ status: 'open', missing_sat: 15_000 });
+    shop.chain.pay([{ address: issued.address, valueSat: 15_000 }]);
+    await shop.observe(issued);
+    expect(typesOf(shop)).toEqual(['order.updated', 'order.processing']);
+  });
+
+  it('is reversed by a reorganisation, and nobody hears of a paid that had not left', async () => {
+    const { shop, issued, json } = await ordered({}, { requiredConfirmations: 1 });
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.mine();
+    await shop.observe(issued);
+    expect(typesOf(shop)).toEqual(['order.paid']);
+    shop.chain.reorganise(1, { blocks: 2, transactions: 'mempool' });
+    await shop.follow();
+    await shop.observe(issued);
+    if (json().status === 'paid') throw new Error('the payment is still in a block');
+    expect(typesOf(shop)).toEqual(['order.paid', 'order.reversed']);
+    expect(statesOf(shop)).toEqual(['superseded', 'superseded']);
+    expect(json()).toMatchObject({ status: 'processing', paid_at: null, version: 3 });
+  });
+
+  it('needs the depth of the whole order also in small parts', async () => {
+    const { shop, issued, json } = await ordered(
+      {},
+      { requiredConfirmations: 1, confirmationBands: '[{"aboveSat":20000,"confirmations":3}]' },
+    );
+    shop.chain.pay([{ address: issued.address, valueSat: 12_500 }]);
+    shop.chain.pay([{ address: issued.address, valueSat: 12_500 }]);
+    await shop.mine();
+    await shop.observe(issued);
+    expect(json().status).toBe('processing');
+    expect(shop.told()).toEqual([1, 1]);
+    await shop.mine(2);
+    expect(json().status).toBe('paid');
+    expect(shop.told()).toEqual([1, 1, 2, 2]);
+  });
+
+  it('in the currency of the order waits for its price where it is late', async () => {
+    const { shop, issued, json } = await ordered({ expiresAt: null });
+    const seenAt = now + 2 * hour;
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.write((tx) => shop.ledger.apply(tx, seenAt, shop.observation(issued)));
+    expect(json(seenAt)).toMatchObject({ status: 'open', late: true, received_sat: 25_000 });
+    const price = { currency: 'EUR', priceCents: 5_100_000 };
+    await shop.write((tx) => shop.receiptPrices.put(tx, seenAt, now, price, 10));
+    expect(json(seenAt)).toMatchObject({ status: 'processing', late: true });
+    expect(json(seenAt).payments).toMatchObject([{ rate: '50000.00', late: true }]);
+    expect(typesOf(shop)).toEqual(['order.updated', 'order.processing']);
+  });
+});
+
+describe('the time of an order', () => {
+  const over = now + hour;
+
+  it('expires it once its address was looked at', async () => {
+    const { shop, json } = await ordered();
+    const expire = (at: number, isPending = false) =>
+      shop.write((tx) => shop.orders.expire(tx, at, () => isPending, 200));
+    expect(await expire(over - 1)).toBe(0);
+    expect(json(over).status).toBe('open');
+    await expire(over, true);
+    expect(json(over).status).toBe('open');
+    await expire(over);
+    expect(json(over)).toMatchObject({ status: 'expired', uri: null, missing_sat: null });
+    expect(await expire(over)).toBe(0);
+    expect(typesOf(shop)).toEqual(['order.expired']);
+  });
+
+  it('is no obstacle to enough money', async () => {
+    const { shop, issued, json } = await ordered({
+      price: { kind: 'sat', amountSat: 25_000 },
+      rateCents: null,
+    });
+    await shop.write((tx) => shop.orders.expire(tx, over, () => false, 200));
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.write((tx) => shop.ledger.apply(tx, over + hour, shop.observation(issued)));
+    expect(json(over + hour)).toMatchObject({ status: 'processing', late: true, quote: null });
+    expect(typesOf(shop)).toEqual(['order.expired', 'order.processing']);
+  });
+});
+
+describe('a command', () => {
+  it('cancels an open order once', async () => {
+    const { shop, id, json } = await ordered();
+    await shop.write((tx) => shop.orders.cancel(tx, now, id));
+    await shop.write((tx) => shop.orders.cancel(tx, now, id));
+    expect(json()).toMatchObject({ status: 'canceled', canceled_at: now / 1000, uri: null });
+    expect(typesOf(shop)).toEqual(['order.canceled']);
+  });
+
+  it('accepts what came, and refuses where nothing came', async () => {
+    const { shop, issued, id, json } = await ordered();
+    await expect(shop.write((tx) => shop.orders.accept(tx, now, id))).rejects.toThrow(
+      'received nothing',
+    );
+    shop.chain.pay([{ address: issued.address, valueSat: 9_000 }]);
+    await shop.observe(issued);
+    await shop.write((tx) => shop.orders.accept(tx, now, id));
+    expect(json()).toMatchObject({ status: 'processing', accepted_at: now / 1000 });
+    await expect(shop.write((tx) => shop.orders.cancel(tx, now, id))).rejects.toThrow('processing');
+  });
+});
+
+describe('events', () => {
+  it('are recorded and not owed where the store has no webhook', async () => {
+    const { shop, issued } = await ordered({}, { webhookUrl: null });
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.observe(issued);
+    expect(statesOf(shop)).toEqual(['unsent']);
+  });
+
+  it('of payments are recorded for a store that subscribes to them', async () => {
+    const { shop, issued } = await ordered({}, { webhookEvents: 'order,payment' });
+    const plain = await shop.issue();
+    const txid = shop.chain.pay([{ address: plain.address, valueSat: 7_000 }]);
+    await shop.observe(plain);
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.observe(issued);
+    expect(typesOf(shop)).toEqual(['payment.seen', 'payment.seen', 'order.processing']);
+    const [first, second] = recordedEvents(shop).map(({ body }) => JSON.parse(body).data);
+    expect(first).toMatchObject({
+      payment: { txid, value_sat: 7_000, rate: null, address: plain.address, status: 0 },
+      order_id: null,
+    });
+    expect(second).toMatchObject({ payment: { rate: '50000.00' }, order_id: publicId });
+  });
+
+  it('have an id of their own', async () => {
+    const { shop, issued } = await ordered();
+    for (const valueSat of [6_000, 7_000]) {
+      shop.chain.pay([{ address: issued.address, valueSat }]);
+      await shop.observe(issued);
+    }
+    const ids = recordedEvents(shop).map((event) => event.publicId);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^evt_[1-9A-HJ-NP-Za-km-z]{22}$/);
+  });
+});
