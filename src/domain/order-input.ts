@@ -1,0 +1,265 @@
+// The body with which a shop creates an order: every rule of its fields, and its defaults. The
+// schema of the operation checks types before. All problems are reported at once.
+
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
+import { addressClassOf, type CallbackFlags, literalAddress } from './callback-url-policy.ts';
+import { parseCurrency } from './currency.ts';
+import { parseMoney } from './money.ts';
+import { isOnion } from './onion.ts';
+import { checkOrderSat, type FiatPrice, type SatPrice } from './quote.ts';
+import { copyError } from './url-text.ts';
+
+type Optional<T> = T | null | undefined;
+
+/** The fields of the body. Null is the same as a missing field. */
+export interface OrderBody {
+  readonly amount?: Optional<string>;
+  readonly currency?: Optional<string>;
+  readonly amount_sat?: Optional<number>;
+  readonly reference?: Optional<string>;
+  readonly description?: Optional<string>;
+  readonly expires_in?: Optional<number>;
+  readonly quote_seconds?: Optional<number>;
+  readonly tolerance_percent?: Optional<number>;
+  readonly return_url?: Optional<string>;
+  readonly language?: Optional<string>;
+  readonly metadata?: Optional<Readonly<Record<string, string>>>;
+}
+
+/** What a store chooses for its orders. */
+export interface OrderDefaults {
+  /** 0 for never. */
+  readonly expiresInSeconds: number;
+  readonly quoteSeconds: number;
+  readonly toleranceBasisPoints: number;
+  readonly language: string | null;
+}
+
+/** For a store without these settings. */
+export const orderDefaults: OrderDefaults = {
+  expiresInSeconds: 3_600,
+  quoteSeconds: 900,
+  toleranceBasisPoints: 50,
+  language: null,
+};
+
+/** What a new order is made of. */
+export interface OrderInput extends OrderDefaults {
+  readonly price: FiatPrice | SatPrice;
+  readonly reference: string | null;
+  readonly description: string | null;
+  readonly returnUrl: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export const maxReferenceBytes = 128;
+export const maxDescriptionBytes = 1_024;
+export const maxMetadataPairs = 20;
+/** The size of the metadata as JSON. */
+export const maxMetadataBytes = 2_048;
+export const maxReturnUrlLength = 2_048;
+export const minExpirySeconds = 300;
+export const maxExpirySeconds = 366 * 86_400;
+export const minQuoteSeconds = 300;
+export const maxQuoteSeconds = 3_600;
+export const maxTolerancePercent = 10;
+
+/**
+ * Reads the body of a new order.
+ * @param flags where plain http is allowed to, as for the store's callbacks
+ * @throws PaygateError invalid with `field: problem` for each problem; no text of the body that may
+ *   be a secret is repeated
+ */
+export function parseOrderInput(
+  body: OrderBody,
+  defaults: OrderDefaults,
+  flags: CallbackFlags,
+): OrderInput {
+  const texts = textsOf(body);
+  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
+  const problems: string[] = [];
+  /** The value of one field, or its default if it is missing. */
+  function field<T, R>(name: keyof OrderBody, given: Optional<T>, missing: R, read: (t: T) => R) {
+    try {
+      return given === null || given === undefined ? missing : read(given);
+    } catch (error) {
+      if (!(error instanceof PaygateError)) throw error;
+      problems.push(`${name}: ${reasonOf(error)}`);
+      return missing;
+    }
+  }
+  const price = priceOf(body, field);
+  const input = {
+    reference: field('reference', body.reference, null, parseReference),
+    description: field('description', body.description, null, parseDescription),
+    expiresInSeconds: field(
+      'expires_in',
+      body.expires_in,
+      defaults.expiresInSeconds,
+      parseExpirySeconds,
+    ),
+    quoteSeconds: field(
+      'quote_seconds',
+      body.quote_seconds,
+      defaults.quoteSeconds,
+      parseQuoteSeconds,
+    ),
+    toleranceBasisPoints: field(
+      'tolerance_percent',
+      body.tolerance_percent,
+      defaults.toleranceBasisPoints,
+      parseTolerance,
+    ),
+    returnUrl: field('return_url', body.return_url, null, (url) => parseReturnUrl(url, flags)),
+    language: field('language', body.language, defaults.language, parseLanguage),
+    metadata: field('metadata', body.metadata, {}, parseMetadata),
+  };
+  if (price === undefined || problems.length > 0) throwInvalid(problems.join('; '));
+  return { price, ...input };
+}
+
+function textsOf(body: OrderBody): string[] {
+  const { metadata, ...fields } = body;
+  const texts = Object.values(fields).filter((value) => typeof value === 'string');
+  return [...texts, ...Object.entries(metadata ?? {}).flat()];
+}
+
+type ReadField = <T, R>(
+  name: keyof OrderBody,
+  given: Optional<T>,
+  missing: R,
+  read: (given: T) => R,
+) => R;
+
+/** Undefined after a problem, which is noted. */
+function priceOf(body: OrderBody, field: ReadField): FiatPrice | SatPrice | undefined {
+  const { amount, currency, amount_sat: amountSat } = body;
+  const isFiat = isGiven(amount) || isGiven(currency);
+  if (isFiat === isGiven(amountSat)) {
+    return field('amount', true, undefined, () =>
+      throwInvalid('exactly one is expected: amount with currency, or amount_sat'),
+    );
+  }
+  if (!isFiat) return field('amount_sat', amountSat, undefined, parseSatPrice);
+  if (!isGiven(amount)) return field('amount', true, undefined, () => throwInvalid('is missing'));
+  if (!isGiven(currency)) {
+    return field('currency', true, undefined, () => throwInvalid('is missing, such as EUR'));
+  }
+  const code = field('currency', currency, undefined, parseOrderCurrency);
+  if (code === undefined) return undefined;
+  return field('amount', amount, undefined, (text) => ({
+    kind: 'fiat' as const,
+    currency: code,
+    minor: parseMoney(text, code),
+  }));
+}
+
+const isGiven = <T>(value: Optional<T>): value is T => value !== null && value !== undefined;
+
+function parseOrderCurrency(text: string): string {
+  if (/^\s*(btc|xbt|sats?)\s*$/i.test(text)) {
+    throwInvalid('a price in bitcoin is given in satoshis, as amount_sat alone');
+  }
+  return parseCurrency(text);
+}
+
+function parseSatPrice(amountSat: number): SatPrice {
+  if (!Number.isInteger(amountSat)) throwInvalid('whole satoshis are expected');
+  checkOrderSat(amountSat);
+  return { kind: 'sat', amountSat };
+}
+
+const parseReference = (text: string): string | null => parseText(text, maxReferenceBytes, false);
+const parseDescription = (text: string): string | null =>
+  parseText(text, maxDescriptionBytes, true);
+
+/** Null for an empty text. */
+function parseText(text: string, maxBytes: number, hasLines: boolean): string | null {
+  checkText(text, hasLines);
+  checkBytes(text, maxBytes);
+  return text === '' ? null : text;
+}
+
+function checkText(text: string, hasLines: boolean): void {
+  const plain = hasLines ? text.replace(/\r?\n|\t/g, ' ') : text;
+  if (!/\p{Cc}/u.test(plain) && text.isWellFormed()) return;
+  throwInvalid('has control characters or broken characters; take them out');
+}
+
+function checkBytes(text: string, maxBytes: number): void {
+  const { length } = utf8ToBytes(text);
+  if (length > maxBytes) throwInvalid(`has ${length} bytes; at most ${maxBytes} are allowed`);
+}
+
+function parseSeconds(seconds: number, min: number, max: number, instead = ''): number {
+  if (Number.isInteger(seconds) && seconds >= min && seconds <= max) return seconds;
+  throwInvalid(`whole seconds from ${min} to ${max} are expected${instead}`);
+}
+
+const parseQuoteSeconds = (seconds: number): number =>
+  parseSeconds(seconds, minQuoteSeconds, maxQuoteSeconds);
+
+const parseExpirySeconds = (seconds: number): number =>
+  seconds === 0 ? 0 : parseSeconds(seconds, minExpirySeconds, maxExpirySeconds, ', or 0 for never');
+
+function parseTolerance(percent: number): number {
+  const toleranceBasisPoints = Math.round(percent * 100);
+  const isExact = toleranceBasisPoints / 100 === percent;
+  if (isExact && percent >= 0 && percent <= maxTolerancePercent) return toleranceBasisPoints;
+  throwInvalid(`a number from 0 to ${maxTolerancePercent} with at most 2 decimals is expected`);
+}
+
+/** The URL as it was given: a link of the page, which paygate itself never opens. */
+function parseReturnUrl(url: string, flags: CallbackFlags): string | null {
+  if (url === '') return null;
+  if (url.length > maxReturnUrlLength) {
+    throwInvalid(`has ${url.length} characters; at most ${maxReturnUrlLength} are allowed`);
+  }
+  const copied = copyError(url);
+  if (copied !== undefined) throwInvalid(copied);
+  const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined) {
+    throwInvalid('must be a whole URL such as https://shop.example/thanks');
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throwInvalid('must not hold a user name or a password');
+  }
+  if (parsed.protocol === 'http:' && !isHttpAllowed(parsed.hostname, flags)) {
+    throwInvalid('must start with https://, as the callbacks of this store must');
+  }
+  return url;
+}
+
+/** Callbacks may use plain http to private hosts, to onion services, or if the store allows it. */
+function isHttpAllowed(host: string, flags: CallbackFlags): boolean {
+  if (isOnion(host) || flags.allowHttpCallback) return true;
+  const address = literalAddress(host);
+  const isPublic = address !== undefined && addressClassOf(address) !== 'private';
+  return flags.allowPrivateCallback && !isPublic;
+}
+
+/** A language tag (BCP 47) in its usual case: `de`, `pt-BR`. */
+function parseLanguage(text: string): string {
+  if (text.length <= 35 && /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text)) {
+    try {
+      const [tag] = Intl.getCanonicalLocales(text);
+      if (tag !== undefined) return tag;
+    } catch {
+      // Not a tag, such as `de-x1`.
+    }
+  }
+  throwInvalid('a language tag is expected, such as de or pt-BR');
+}
+
+function parseMetadata(metadata: Readonly<Record<string, string>>): Record<string, string> {
+  const pairs = Object.entries(metadata);
+  if (pairs.length > maxMetadataPairs) {
+    throwInvalid(`has ${pairs.length} pairs; at most ${maxMetadataPairs} are allowed`);
+  }
+  for (const text of pairs.flat()) checkText(text, true);
+  const copy = Object.fromEntries(pairs);
+  checkBytes(JSON.stringify(copy), maxMetadataBytes);
+  return copy;
+}
