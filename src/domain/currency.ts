@@ -33,7 +33,7 @@ export function worthOf(valueSat: number, priceCents: number, currency: string):
   return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;
 }
 
-/** The number of decimals of an amount. */
+/** The decimals that people write (CLDR). money.ts has those that an amount may have. */
 function digitsOf(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   return format.resolvedOptions().maximumFractionDigits ?? 2;

@@ -1,5 +1,5 @@
 // Amounts of money as whole numbers: minor units of a currency as BigInt, prices of a bitcoin in
-// hundredths of a currency. Nothing here is a floating-point number.
+// hundredths of a currency. Only `priceCentsOf` takes a number with a fraction.
 // Minor units: ISO 4217 (SIX list one). `Intl` has the digits of CLDR, which differ.
 
 import { PaygateError } from '../lib/errors.ts';

@@ -6,6 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
 import { ceilDivide, satCentsOf } from './money.ts';
+import { eventIdFor } from './order-id.ts';
 import type { PaymentState } from './payment.ts';
 import {
   type FiatPrice,
@@ -277,6 +278,22 @@ export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventT
   if (after.status === 'open') return 'order.updated';
   return `order.${after.status}`;
 }
+
+/**
+ * The id of an order's event. A restored copy that makes the same event gives it the same id. Other
+ * facts have another id, so that no receiver mistakes one event for another.
+ * @param version of the order after the event
+ */
+export const orderEventId = (
+  orderId: string,
+  version: number,
+  type: OrderEventType,
+  before: OrderSnapshot,
+  { status, fingerprint, receivedSat, confirmedSat }: Standing,
+): string => {
+  const change = [type, before.status, status, fingerprint];
+  return eventIdFor([orderId, version, ...change, receivedSat, confirmedSat]);
+};
 
 /**
  * Cancels an order.

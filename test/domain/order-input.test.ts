@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type OrderBody, orderDefaults, parseOrderInput } from '../../src/domain/order-input.ts';
+import { PaygateError } from '../../src/lib/errors.ts';
 
 const noFlags = { allowPrivateCallback: false, allowHttpCallback: false };
 const parse = (body: OrderBody, flags = noFlags) => parseOrderInput(body, orderDefaults, flags);
@@ -129,6 +131,47 @@ test('every problem is reported', () => {
   expect(() => parse(body)).toThrow(
     /^amount: .*; expires_in: .*; language: a language tag is expected, such as de or pt-BR$/,
   );
+});
+
+test('any body is read, or refused with a reason', () => {
+  /** Mostly what is allowed, so that some bodies are read. */
+  const mostly = <T>(good: T, arbitrary: fc.Arbitrary<T>) =>
+    fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom(good, null, undefined) },
+      { weight: 1, arbitrary },
+    );
+  const text = fc.string({ unit: 'binary' });
+  const number = fc.oneof(fc.double(), fc.integer());
+  const body = fc.record({
+    amount: mostly('12.50', text),
+    currency: mostly('EUR', text),
+    amount_sat: mostly(undefined, number),
+    reference: mostly('1007', text),
+    description: mostly('2 posters', text),
+    expires_in: mostly(600, number),
+    quote_seconds: mostly(600, number),
+    tolerance_percent: mostly(1, number),
+    return_url: mostly('https://shop.example/', fc.oneof(fc.webUrl(), text)),
+    language: mostly('de', text),
+    metadata: mostly({ cart: '7f' }, fc.dictionary(text, text)),
+  });
+  const outcomes = { read: 0, refused: 0 };
+  fc.assert(
+    fc.property(body, (given) => {
+      try {
+        const { price } = parse(given);
+        expect(price.kind === 'sat' ? price.amountSat : price.minor).toBeGreaterThan(0);
+        outcomes.read += 1;
+      } catch (error) {
+        if (!(error instanceof PaygateError)) throw error;
+        expect(error.message.length).toBeGreaterThan(10);
+        outcomes.refused += 1;
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(outcomes.read).toBeGreaterThan(0);
+  expect(outcomes.refused).toBeGreaterThan(0);
 });
 
 describe('the return URL', () => {

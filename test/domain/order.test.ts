@@ -8,6 +8,7 @@ import {
   type OrderFacts,
   type OrderPayment,
   type OrderStatus,
+  orderEventId,
 } from '../../src/domain/order.ts';
 import type { Quote } from '../../src/domain/quote.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
@@ -562,6 +563,24 @@ test('an order gets a quote although the clock was set back', () => {
 test('an order whose clock was set back is open again, with an event', () => {
   const before = timeOver(from.open);
   expect(eventOf(before, { ...before, now: soon })).toBe('order.updated');
+});
+
+test('an event has its id by order, version and facts', () => {
+  const before = standingOf(from.open);
+  const after = standingOf(from.processing);
+  const id = orderEventId('ord_1', 2, 'order.processing', before, after);
+  expect(id).toBe(orderEventId('ord_1', 2, 'order.processing', before, { ...after }));
+  const others = [
+    orderEventId('ord_2', 2, 'order.processing', before, after),
+    orderEventId('ord_1', 3, 'order.processing', before, after),
+    orderEventId('ord_1', 2, 'order.updated', before, after),
+    orderEventId('ord_1', 2, 'order.processing', standingOf(from.expired), after),
+    orderEventId('ord_1', 2, 'order.processing', before, standingOf(from.paid)),
+    orderEventId('ord_1', 2, 'order.processing', before, { ...after, receivedSat: 1 }),
+    orderEventId('ord_1', 2, 'order.processing', before, { ...after, confirmedSat: 1 }),
+    orderEventId('ord_1', 2, 'order.processing', before, { ...after, fingerprint: '' }),
+  ];
+  expect(new Set([id, ...others]).size).toBe(9);
 });
 
 test('the order of payments makes no event', () => {
