@@ -2,6 +2,6 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: ['./src/store/db/schema.ts', './src/store/db/order-schema.ts'],
+  schema: ['schema', 'admin-schema', 'order-schema'].map((name) => `./src/store/db/${name}.ts`),
   out: './drizzle',
 });

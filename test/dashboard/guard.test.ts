@@ -10,7 +10,7 @@ import { pages } from '../../src/dashboard/dashboard.ts';
 import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
-import { admin, adminLinks, sessions } from '../../src/store/db/schema.ts';
+import { admin, adminLinks, sessions } from '../../src/store/db/admin-schema.ts';
 import { closeApps, merchantKey, openApp, type TestApp } from '../support/app.ts';
 import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';

@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { maxSetBackMs } from '../../domain/clock-check.ts';
+import { admin, adminLinks, sessions } from '../db/admin-schema.ts';
 import type { Orm } from '../db/orm.ts';
-import { admin, adminLinks, sessions } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
 /** A session ends so long after it was last used … */

@@ -1,12 +1,11 @@
 // Events: changes of orders and payments as shops receive them, appended in the commit of the
 // change. An event that the store's webhook subscribes to is due in that same commit.
 
-// A due `order.processing` or `order.updated` is superseded by a newer event of its order, unless
-// its request is in flight, because each event holds the whole order. An `order.paid` without any
-// request yet is superseded by the `order.reversed` that takes it back, which is not sent either.
+// Each event holds the whole order. A newer event of the order therefore supersedes a due
+// `order.processing` or `order.updated`, unless its request is in flight. An `order.reversed` also
+// supersedes an `order.paid` that had no request yet; then neither of the two is sent.
 
 import { and, eq, sql } from 'drizzle-orm';
-import { eventIdFor } from '../../domain/order-id.ts';
 import { type EventState, type EventType, events } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -20,8 +19,8 @@ export interface NewEvent {
   readonly addressId: number;
   readonly type: EventType;
   readonly data: unknown;
-  /** What the event is about: a restored copy sends no other event under its id. */
-  readonly identity: readonly (string | number)[];
+  /** `evt_…`, a hash of what the event is about. */
+  readonly publicId: string;
 }
 
 export type EventRow = typeof events.$inferSelect;
@@ -49,14 +48,13 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
     statements.supersedePaid.run({ orderId }).changes > 0;
 
   return {
-    append(tx, now, { type, data, identity, ...place }) {
+    append(tx, now, { type, data, publicId, ...place }) {
       const { storeId, orderId } = place;
       const body = JSON.stringify({ type, timestamp: timestamp(now), data });
       if (orderId !== null) statements.supersede.run({ orderId, now });
       const isOwed = isSubscribed(storeId, type.startsWith('order.') ? 'order' : 'payment');
       const isMoot = type === 'order.reversed' && takesBackUnsent(orderId);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
-      const publicId = eventIdFor([...identity, type, body]);
       statements.insert.run({ ...place, type, body, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
     },

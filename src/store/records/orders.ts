@@ -3,7 +3,15 @@
 // commit together.
 
 import { and, asc, eq, lte, sql } from 'drizzle-orm';
-import { accept, cancel, checkNewQuote, decide, type LatePolicy } from '../../domain/order.ts';
+import {
+  accept,
+  cancel,
+  checkNewQuote,
+  decide,
+  type LatePolicy,
+  orderEventId,
+} from '../../domain/order.ts';
+import { eventIdFor } from '../../domain/order-id.ts';
 import { orderJson, paymentJson, type ShownPayment } from '../../domain/order-json.ts';
 import { paymentEventOf } from '../../domain/payment-event.ts';
 import { type FiatPrice, type Quote, quoteAt } from '../../domain/quote.ts';
@@ -177,7 +185,7 @@ export class Orders {
     events.append(tx, now, {
       ...{ type, storeId: row.storeId, orderId, addressId: row.addressId },
       data: { was: row.status, order: orderJson({ ...details, version, paidAt }, after, baseUrl) },
-      identity: [row.publicId, version],
+      publicId: orderEventId(row.publicId, version, type, row, after),
     });
   }
 }
@@ -210,7 +218,8 @@ function appendPaymentEvents(
         payment: { ...paymentJson(rated), address: address.address },
         order_id: record?.row.publicId ?? null,
       },
-      identity: [address.address, txid],
+      // The same payment may have the same event again, after a reorganisation.
+      publicId: eventIdFor([address.address, txid, type, now]),
     });
   }
 }
