@@ -1,6 +1,5 @@
-// The doubtful answers with status 200 of each shop. A row in the settings lasts from the first
-// doubtful answer to the next good one. Another row records the first answer with a text. Both are
-// written in the commit that records the attempt, for the reason given in failing-shops.ts.
+// The doubtful answers with status 200 of each shop: a streak from the first doubtful answer to the
+// next good one. Another row in the settings records the first answer with a text.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/callback-answer.ts';
@@ -8,6 +7,7 @@ import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
+import { prepareStreak } from './answer-streak.ts';
 
 export interface DoubtfulAnswers {
   readonly storeId: number;
@@ -28,14 +28,14 @@ interface AttemptAnswer {
 }
 
 export function createDoubtfulAnswers(orm: Orm) {
-  const { doubtful, undoubtful, spoken, hasSpoken, list } = prepare(orm);
+  const { streak, spoken, hasSpoken, list } = prepare(orm);
   return {
     /** In the transaction that records it. */
     note(storeId: number, { startedAt, outcome, doubt, verdict }: AttemptAnswer): void {
       if (outcome !== 'delivered') return;
       const name = `doubted ${storeId}`;
-      if (doubt !== null) doubtful.run({ name, since: startedAt, says: doubt });
-      else undoubtful.run({ name });
+      if (doubt !== null) streak.extend.run({ name, since: startedAt, text: doubt });
+      else streak.end.run({ name });
       if (verdict === 'accepted') spoken.run({ name: `spoken ${storeId}` });
     },
     hasSpoken: (storeId: number): boolean =>
@@ -62,23 +62,8 @@ type DoubtfulRecord = Pick<DoubtfulAnswers, 'since' | 'answers' | 'says'>;
 
 function prepare(orm: Orm) {
   const name = placeholder('name');
-  const says = placeholder('says');
   return {
-    doubtful: orm
-      .insert(settings)
-      .values({
-        name,
-        value: sql`json_object('since', ${placeholder('since')}, 'answers', 1, 'says', ${says})`,
-      })
-      .onConflictDoUpdate({
-        target: settings.name,
-        set: {
-          value: sql`json_set(${settings.value}, '$.answers', (${settings.value} ->> 'answers') + 1,
-            '$.says', ${says})`,
-        },
-      })
-      .prepare(),
-    undoubtful: orm.delete(settings).where(eq(settings.name, name)).prepare(),
+    streak: prepareStreak(orm, { count: 'answers', text: 'says' }),
     spoken: orm.insert(settings).values({ name, value: '1' }).onConflictDoNothing().prepare(),
     hasSpoken: orm.select().from(settings).where(eq(settings.name, name)).prepare(),
     list: orm

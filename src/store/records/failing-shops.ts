@@ -1,12 +1,11 @@
-// Since when a shop has received nothing. A row in the settings lasts from the first failed attempt
-// to the next answer with 200. It is written in the commit that records the attempt, because no
-// index leads from a store to its last 200.
+// Since when a shop has received nothing: a streak from the first failed attempt to the next answer
+// with 200.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
+import { prepareStreak } from './answer-streak.ts';
 
 export interface FailingShop {
   readonly storeId: number;
@@ -28,13 +27,13 @@ interface AttemptResult {
 }
 
 export function createFailingShops(orm: Orm) {
-  const { failed, received, waiting } = prepare(orm);
+  const { streak, waiting } = prepare(orm);
   return {
     /** In the transaction that records it. */
     note(storeId: number, tried: AttemptResult): void {
       const name = `unreceived ${storeId}`;
-      if (tried.outcome === 'delivered') received.run({ name });
-      else failed.run({ name, since: tried.startedAt, reason: descriptionOf(tried) });
+      if (tried.outcome === 'delivered') streak.end.run({ name });
+      else streak.extend.run({ name, since: tried.startedAt, text: descriptionOf(tried) });
     },
     /** Stores that receive callbacks, have pending ones, and have received nothing since. */
     list: (): FailingShop[] =>
@@ -52,24 +51,8 @@ const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =
     : (reason ?? outcome);
 
 function prepare(orm: Orm) {
-  const name = placeholder('name');
-  const reason = placeholder('reason');
   return {
-    failed: orm
-      .insert(settings)
-      .values({
-        name,
-        value: sql`json_object('since', ${placeholder('since')}, 'attempts', 1, 'reason', ${reason})`,
-      })
-      .onConflictDoUpdate({
-        target: settings.name,
-        set: {
-          value: sql`json_set(${settings.value}, '$.attempts', (${settings.value} ->> 'attempts') + 1,
-            '$.reason', ${reason})`,
-        },
-      })
-      .prepare(),
-    received: orm.delete(settings).where(eq(settings.name, name)).prepare(),
+    streak: prepareStreak(orm, { count: 'attempts', text: 'reason' }),
     waiting: orm
       .select({
         storeId: stores.id,
