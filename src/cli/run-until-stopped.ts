@@ -3,12 +3,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { reasonOf } from '../lib/errors.ts';
+import type { StoreEvents } from '../store/store-events.ts';
 import type { World } from '../world/world.ts';
 
 /** A shutdown that takes longer is cut off. */
 const stopTimeoutMs = 10_000;
-/** How often the end of a start is checked. */
-const startCheckMs = 3_000;
+/** The first requests after a start go before the garbage collection. */
+const collectAfterMs = 3_000;
 
 /**
  * Resolves after a signal, once all is stopped. Further signals are ignored: Ctrl-C under npm sends
@@ -49,13 +50,14 @@ export function exit(code: number): never {
 }
 
 /**
- * Runs a full garbage collection once the start is over. Subscribing 10,000 addresses leaves 40 MiB
- * that V8 would not collect for hours, because its heap may still grow.
+ * Runs a full garbage collection after every address was first compared. Subscribing 10,000
+ * addresses leaves 40 MiB that V8 would not collect for hours, because its heap may still grow.
  */
-export function collectAfterStart(world: World, isStarted: () => boolean): void {
-  world.after(startCheckMs, () => {
-    if (isStarted()) collectGarbage();
-    else collectAfterStart(world, isStarted);
+export function collectAfterStart(world: World, events: StoreEvents): void {
+  let isPlanned = false;
+  events.on('caughtUp', () => {
+    if (!isPlanned) world.after(collectAfterMs, collectGarbage);
+    isPlanned = true;
   });
 }
 

@@ -98,6 +98,7 @@ async function run(config: Config, world: World): Promise<void> {
     releasedAt,
     checkCopy: checkInProcess(),
   });
+  collectAfterStart(world, opened.store.events);
   const starting = startApp(opened);
   // A start that fails has closed everything.
   const stopped = stopOnSignal(() => starting.then(stopIt, () => {}), world);
@@ -105,7 +106,6 @@ async function run(config: Config, world: World): Promise<void> {
   try {
     world.log.info('paygate is up', { version, network: app.network.name, port: app.port });
     process.stdout.write(await greeting(config, app));
-    collectAfterStart(world, () => app.health().electrum.caught_up);
   } catch (error) {
     await app.stop();
     throw error;

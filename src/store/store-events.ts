@@ -27,6 +27,8 @@ export interface StoreEventMap {
   catalogChanged: [];
   /** The stored trust or ban of an Electrum server changed. */
   serversChanged: [];
+  /** Every address was compared with the Electrum server in use. */
+  caughtUp: [];
   /** A person asks for callbacks to go out now. */
   retryRequested: [];
 }

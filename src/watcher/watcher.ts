@@ -369,6 +369,7 @@ export class Watcher {
     this.#parts.servers.setCaughtUp();
     this.#catchUpFault = undefined;
     this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
+    this.#parts.store.events.emit('caughtUp');
   }
 
   /** A store may require fewer confirmations than before, or a crash have left promotions over. */
