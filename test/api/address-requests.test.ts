@@ -38,7 +38,7 @@ const issuedRows = (app: TestApp) =>
     ).map((row) => [row.wallet_id, row.derivation_index, row.address, row.store_id] as const),
   );
 
-test('more than share a write, and than are derived ahead: each its own, and no index left out', async () => {
+test('more requests than a write and the look-ahead take: each gets its own address, no index is skipped', async () => {
   const app = await openReady();
   const answers = await askTogether(
     app,
@@ -51,7 +51,7 @@ test('more than share a write, and than are derived ahead: each its own, and no 
   expect(new Set(rows.map(([, , address]) => address))).toEqual(new Set(given));
 });
 
-test('several stores and wallets: each gets its own, and a refusal concerns its request only', async () => {
+test('several stores and wallets: each gets its own address, and a refusal fails only its request', async () => {
   const app = await openReady();
   const other = await app.addStore({
     key: merchantKey(2),
@@ -84,7 +84,7 @@ test('several stores and wallets: each gets its own, and a refusal concerns its 
   expect(new Set(rows.map(([, , address]) => address)).size).toBe(24);
 });
 
-test('with idempotency keys and resets among them: the same key the same address, all others their own', async () => {
+test('with idempotency keys and resets in between: equal keys get equal addresses, others get their own', async () => {
   const app = await openReady();
   const answers = await askTogether(app, [
     [''],
@@ -103,7 +103,7 @@ test('with idempotency keys and resets among them: the same key the same address
   );
 });
 
-test('reset=1 gives no address that another request of the moment gets', async () => {
+test('reset=1 gives no address that a concurrent request gets', async () => {
   const store = await openTestStore();
   await store.addWallet();
   for (const name of ['first', 'second']) {
@@ -132,7 +132,7 @@ test('reset=1 gives no address that another request of the moment gets', async (
   expect(new Set([first, other, fresh].map(({ address }) => address)).size).toBe(3);
 });
 
-test('the gap limit counts those of the same moment', async () => {
+test('the gap limit counts concurrent requests', async () => {
   const app = await openReady({ config: { refuseGap: 3 } });
   const answers = await askTogether(
     app,

@@ -105,7 +105,7 @@ test('P-34 used addresses from before paygate and beyond its own are found up to
   expect(await balances(app, key.account)).toEqual([[111_000, 0]]);
 });
 
-test('P-34 also among those that are derived in reserve, of which no server was asked yet', async () => {
+test('P-34 used addresses are also found in the look-ahead, before any server was queried about them', async () => {
   const app = await openReady({ store: { startIndex: 100 } });
   // Right after a start it is still busy.
   await app.world.advance(100);
@@ -121,7 +121,7 @@ test('P-34 also among those that are derived in reserve, of which no server was 
   expect(await balances(app, key.account)).toEqual([[3_913, 0]]);
 });
 
-test('P-33 several in one request come in the order asked, however they are split', async () => {
+test('P-33 several addresses in one request are answered in its order, however they are split', async () => {
   const app = await openReady();
   const [one, two] = [await app.newAddress(), await app.newAddress()];
   app.pay(two, 2_000);
@@ -157,7 +157,7 @@ test.each([
   expect((await app.ask(`/api/balance${query}`)).status).toBe(status);
 });
 
-test('P-35 others are answered for where a setting allows it', async () => {
+test('P-35 foreign addresses are answered if a setting allows it', async () => {
   const app = await openReady({ config: { foreignBalances: true } });
   const stranger = at(0, 0, merchantKey(9)).address;
   app.pay(stranger, 7_000);
@@ -184,7 +184,7 @@ test('P-33 100 addresses in one request, by GET and by POST, each paid or not', 
   expect((await app.ask('/api/balance', { method: 'POST', body })).body.response).toEqual(wanted);
 });
 
-test('P-38 too many readings get 503, and the rest of the API goes on', async () => {
+test('P-38 too many concurrent balances get 503, and the rest of the API works', async () => {
   const app = await openReady({ config: { foreignBalances: true } });
   const strangers = Array.from({ length: 200 }, (_, index) => at(0, index, merchantKey(9)).address);
   const end = app.server.inject({ kind: 'delay', ms: 60_000 });
@@ -250,7 +250,7 @@ test('P-20 P-36 a wallet of several signers is named by its descriptor, beside o
   expect(unclosed.status).toBe(400);
 });
 
-test('P-36 a wallet is known in each way in which its key is written', async () => {
+test('P-36 a wallet is recognised by every notation of its key', async () => {
   const app = await openReady();
   app.pay(await app.newAddress(), 4_000);
   await app.settle();
@@ -263,7 +263,7 @@ test('P-36 a wallet is known in each way in which its key is written', async () 
   expect((await app.ask(`/api/balance?addr=${others}`)).status).toBe(403);
 });
 
-test('P-35 a descriptor of somebody else, where that is allowed; an xpub alone says too little', async () => {
+test('P-35 a foreign descriptor is answered if that is allowed; a foreign xpub alone is ambiguous', async () => {
   const app = await openReady({ config: { foreignBalances: true } });
   const { account } = merchantKey(9);
   app.pay(at(0, 0, merchantKey(9)).address, 7_000);
@@ -276,7 +276,7 @@ test('P-35 a descriptor of somebody else, where that is allowed; an xpub alone s
   expect(body.message).toContain('descriptor');
 });
 
-test('P-12 P-46 a wallet with its balance, where that is asked for, and then under its limit', async () => {
+test('P-12 P-46 a wallet is listed with its balance on request, within the limit of balances', async () => {
   const app = await openReady({ config: { limitBalance: { perMinute: 30, burst: 1 } } });
   app.pay(await app.newAddress(), 6_000);
   await app.settle();
@@ -290,7 +290,7 @@ test('P-12 P-46 a wallet with its balance, where that is asked for, and then und
   expect((await app.ask('/api/v2/wallets/1')).status).toBe(200);
 });
 
-test('without a server the answer is to come back', async () => {
+test('without a server the client gets a Retry-After', async () => {
   const app = await openReady();
   app.server.disconnectAll();
   await app.world.until(() => !app.running.health().electrum.caught_up, 'the server to be gone');
@@ -335,7 +335,7 @@ test('P-10 P-38 a slow server: tx_detail and a history of old blocks wait no lon
   }
 });
 
-test('P-40 searchhistory: what is pending and what is confirmed, newest first, spends below 0', async () => {
+test('P-40 searchhistory: pending and confirmed entries, newest first, spends are negative', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const first = app.pay(address, 50_000);
@@ -368,7 +368,7 @@ test('P-40 searchhistory: what is pending and what is confirmed, newest first, s
   expect(posted.body.history).toEqual(body.history);
 });
 
-test('P-40 searchhistory: what is in no block stands in the order in which it was seen', async () => {
+test('P-40 searchhistory: unconfirmed entries are in the order in which they were seen', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const seen: string[] = [];
@@ -421,7 +421,7 @@ test.each([
   ['searchhistory?addr=ADDRESS', 'blockchain.transaction.get'],
   ['tx_detail?txid=TXID', 'blockchain.transaction.get'],
   ['v2/wallets/1?balance=true', 'blockchain.scripthash.get_history'],
-])('%s: where the server refuses %s the client is told to come back', async (path, method) => {
+])('%s: if the server refuses %s, the client gets a Retry-After', async (path, method) => {
   const app = await openReady();
   const address = await app.newAddress();
   const txid = app.pay(address, 50_000);
@@ -442,7 +442,7 @@ test.each([
   expect((await app.ask(`/api/${asked}`)).status).toBe(200);
 });
 
-test('P-41 tx_detail: what a known transaction spends and pays; unknown ones are not looked up', async () => {
+test('P-41 tx_detail: inputs and outputs of a known transaction; unknown ones are not requested', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const txid = app.pay(address, 50_000);
@@ -473,7 +473,7 @@ test.each([
   expect((await app.ask('/api/new_address')).status).toBe(200);
 });
 
-test('tx_detail: a transaction that is gone says so, and is not to be replaced', async () => {
+test('tx_detail: a gone transaction is marked as gone and not replaceable', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const txid = app.pay(address, 50_000);
@@ -501,7 +501,7 @@ test('tx_detail: a transaction that no server has gets no 503', async () => {
   expect([status, body.message]).toEqual([404, expect.stringContaining('gone')]);
 });
 
-test('tx_detail: nor for one that is gone with what it spent', async () => {
+test('tx_detail: a gone transaction whose parent is gone gets no 503', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const parent = app.chain.pay([{ address: at(0, 0, merchantKey(9)).address, valueSat: 10_000 }]);

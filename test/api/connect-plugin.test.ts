@@ -58,7 +58,7 @@ test('P-18 P-45 the set-up wizard finds its store: wallets, stores, then an addr
   expect(matched.status).toBe(200);
 });
 
-test('P-47 the test of a set-up uses up one address at most, however often it is pressed', async () => {
+test('P-47 the set-up test of a plugin uses up one address at most, however often it runs', async () => {
   const app = await openReady();
   const http_callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
   const { data } = (await app.ask('/api/v2/stores?wallets=true')).body;
@@ -104,7 +104,7 @@ test('P-04 P-50 the set-up wizard finds no store: it makes one, attaches a walle
   ]);
 });
 
-test('a store that is added again is the one that there is', async () => {
+test('a store that is added again is the existing one', async () => {
   const app = await openReady();
   await allowPlugin(app);
   const http_callback = 'https://shop.example/paid?secret=tulip';
@@ -119,7 +119,7 @@ test('a store that is added again is the one that there is', async () => {
   expect(await add('Anew')).toMatchObject({ id: 3, name: 'Anew', wallets: [] });
 });
 
-test('S-50 the log of changes has the name that a store got where none was sent', async () => {
+test('S-50 the audit log has the name that paygate gave to a store without one', async () => {
   const app = await openReady();
   await allowPlugin(app);
   const http_callback = 'https://shop.example/paid?secret=tulip';
@@ -130,7 +130,7 @@ test('S-50 the log of changes has the name that a store got where none was sent'
   ]);
 });
 
-test('what changes nothing is in no log of changes', async () => {
+test('a request that changes nothing is not in the audit log', async () => {
   const app = await openReady();
   await allowPlugin(app);
   const http_callback = `${app.receiver.origin}/cb?secret=s3cr3t`;
@@ -166,7 +166,7 @@ test('P-02 P-05 P-48 an older plugin compares the callback with === and sets it 
   expect((await app.ask(path)).body[0].callback).toBe(fresh);
 });
 
-test('writing is not open any longer for a clock that was ahead when it was opened', async () => {
+test('a plugin window that was opened by a clock that was ahead does not last longer', async () => {
   const app = await openReady();
   const yearMs = 365 * 86_400_000;
   app.world.jumpWallClock(yearMs);
@@ -185,7 +185,7 @@ test('a key that was revoked by a clock that was ahead is not valid again', asyn
   expect((await app.ask('/api/v2/stores', as(key))).status).toBe(401);
 });
 
-test('P-49 S-02 writing is shut until it is opened for this key, and shut again after its time', async () => {
+test('P-49 S-02 a key can write only while its plugin window is open', async () => {
   const app = await openReady();
   const body = post({ name: 'Renamed' });
   const refused = await app.ask('/api/v2/stores/1', body);
@@ -202,7 +202,7 @@ test('P-49 S-02 writing is shut until it is opened for this key, and shut again 
   expect(late.status).toBe(403);
 });
 
-test('a rotation shuts what was open for the merchant keys before, also for one that was rotated already', async () => {
+test('a rotation closes the plugin windows of all earlier merchant keys', async () => {
   const app = await openReady();
   const body = post({ name: 'Renamed' });
   const rotate = (fill: number) =>
@@ -225,7 +225,7 @@ test('a rotation shuts what was open for the merchant keys before, also for one 
   }
 });
 
-test('S-01 what can spend is refused wherever a plugin writes it, and it is neither repeated nor stored', async () => {
+test('S-01 a private key is refused in every field, and neither echoed nor stored', async () => {
   const app = await openReady();
   await allowPlugin(app);
   const secret = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).privateExtendedKey;
@@ -249,7 +249,7 @@ test('S-01 what can spend is refused wherever a plugin writes it, and it is neit
   expect(JSON.stringify(app.world.logs)).not.toMatch(/xprv|abandon/);
 });
 
-test('P-04 P-50 P-71 what a plugin writes is judged as what the merchant writes', async () => {
+test('P-04 P-50 P-71 settings from a plugin are validated like those from the merchant', async () => {
   const app = await openReady();
   await allowPlugin(app);
   const refused = async (path: string, body: unknown): Promise<number> =>
@@ -278,7 +278,7 @@ test.each([
   ['Latin-1', Buffer.from('{"name":"Caf\xe9"}', 'latin1'), 'UTF-8'],
   ['UTF-16', Buffer.from('\ufeff{"name":"Café"}', 'utf16le'), 'UTF-8'],
   ['half a character', Buffer.from('{"name":"\\ud83d"}'), 'name:'],
-])('a name in %s is not kept as another one', async (_name, body, reason) => {
+])('a name in %s is refused, not stored as another one', async (_name, body, reason) => {
   const app = await openReady();
   await allowPlugin(app);
   const refused = await app.ask('/api/v2/stores/1', { method: 'POST', body });
@@ -291,7 +291,7 @@ test.each([
   expect([status, answer.data.name]).toEqual([200, 'Café 😀']);
 });
 
-test('P-51 S-04 a key of one store sees and changes that one alone', async () => {
+test('P-51 S-04 a key of one store sees and changes only that store', async () => {
   const app = await openReady();
   const callbackUrl = `${app.receiver.origin}/second`;
   await app.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl, name: 'Second' });
@@ -423,7 +423,7 @@ test('a flood of refused changes is stored and logged a few times a minute', asy
 });
 
 test.each([' ', '\n', '\u200b', '\u00a0'])(
-  'P-05 a callback URL with %j behind it is refused, not kept as another one',
+  'P-05 a callback URL with %j behind it is refused, not stored as another one',
   async (text) => {
     const app = await openReady();
     await allowPlugin(app);

@@ -77,14 +77,14 @@ test('a rotated key ends at once, or after its overlap', async () => {
   expect((await app.ask('/api/new_address', withSecond)).status).toBe(401);
 });
 
-describe('who is refused', () => {
+describe('a refused request', () => {
   const refusalsOf = (app: TestApp) =>
     app.world.logs.filter(({ message }) => message === 'a request was refused');
   const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
   const client = '127.0.0.1';
   const path = '/new_address';
 
-  test('S-55 is in the log, with the key that it was, and never with its text', async () => {
+  test('S-55 is logged with the id of its key, never with the key itself', async () => {
     const app = await openReady();
     const { keys, reading } = await app.withStore(({ database, keys }) =>
       database.write((tx) => {
@@ -113,7 +113,7 @@ describe('who is refused', () => {
     }
   });
 
-  test('fills no log: a few a minute, and how many there were besides', async () => {
+  test('is logged a few times a minute, with the number of the others', async () => {
     const app = await openReady();
     const refused = () => app.ask('/api/new_address', { headers: { Authorization: '' } });
     for (let count = 0; count < 30; count += 1) await refused();
@@ -130,7 +130,7 @@ describe('who is refused', () => {
     });
   });
 
-  test('is in the log for a key that has ended, however many requests have no valid key', async () => {
+  test('is logged for an expired key, however many requests have no valid key', async () => {
     const app = await openReady();
     await app.withStore(({ keys, database }) =>
       database.write((tx) =>
@@ -171,19 +171,19 @@ test.each([
   expect((await app.ask('/api/new_address?&', init)).status).toBe(200);
 });
 
-test.each(['PUT', 'DELETE', 'PATCH'])('%s is not a way to ask', async (method) => {
+test.each(['PUT', 'DELETE', 'PATCH'])('%s gets 405', async (method) => {
   const app = await openReady();
   expectError(await app.ask('/api/new_address', { method }), 405);
 });
 
-test('P-15 HEAD burns no address', async () => {
+test('P-15 HEAD issues no address', async () => {
   const app = await openReady();
   expect((await app.ask('/api/new_address', { method: 'HEAD' })).status).toBe(405);
   const issued = await app.withStore(async ({ database }) => countIssued(database));
   expect(issued).toBe(0);
 });
 
-test('HEAD is answered as its GET is, without a body, for who may read', async () => {
+test('HEAD is answered like GET without a body, if the key may read', async () => {
   const app = await openReady();
   const secret = app.world.randomBytes(32);
   const read = await app.withStore(({ keys, database }) =>
@@ -203,14 +203,14 @@ test('HEAD is answered as its GET is, without a body, for who may read', async (
   }
 });
 
-test.each(['/api/tx', '/api/openapi.json'])('%s is read alone, and says so', async (path) => {
+test.each(['/api/tx', '/api/openapi.json'])('%s allows GET only', async (path) => {
   const app = await openReady();
   const answer = await app.ask(path, { method: 'POST', body: '{}' });
   expectError(answer, 405);
   expect(answer.headers.get('Allow')).toBe('GET');
 });
 
-test('P-03 P-08 P-21 what is too large or said twice is refused', async () => {
+test('P-03 P-08 P-21 too large requests and repeated parameters are refused', async () => {
   const app = await openReady();
   expectError(await app.ask('/api/new_address?crypto=BTC&crypto=BTC'), 400);
   expectError(await app.ask(`/api/new_address?x=${'a'.repeat(8_300)}`), 414);
@@ -432,7 +432,7 @@ describe('a request that a proxy may read in another way is refused', () => {
   );
 });
 
-test('P-07 S-32 every answer is what it says it is, and no other method is known', async () => {
+test('P-07 S-32 every response forbids content sniffing and other origins, and TRACE gets 404', async () => {
   const app = await openReady();
   for (const path of ['/healthz', '/nowhere', '/docs', '/api/new_address', '/api/nowhere']) {
     const { headers } = await fetch(`http://127.0.0.1:${app.port}${path}`);

@@ -70,7 +70,7 @@ test('a store finds its own among more payments of one transaction than are show
   expect((await app.ask(`/api/merchant/tx?txid=${txid}`)).body.txs).toHaveLength(200);
 });
 
-test('P-30 a payment that was replaced says so', async () => {
+test('P-30 a replaced payment names its replacement', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const old = app.pay(address, 1_000);
@@ -82,7 +82,7 @@ test('P-30 a payment that was replaced says so', async () => {
   expect(body).not.toHaveProperty('rbf');
 });
 
-test('P-30 of several addresses that it paid, each says so, also those that its replacement does not pay', async () => {
+test('P-30 each address of a replaced transaction names the replacement, also if that does not pay it', async () => {
   const app = await openReady();
   const [kept, left] = [await app.newAddress(), await app.newAddress()];
   const txid = app.chain.pay([kept, left].map((address) => ({ address, valueSat: 4_000 })));
@@ -97,7 +97,7 @@ test('P-30 of several addresses that it paid, each says so, also those that its 
   ]);
 });
 
-test('P-30 P-111 a payment whose replacement pays another address of ours says so', async () => {
+test('P-30 P-111 a payment names its replacement that pays another address of ours', async () => {
   const app = await openReady();
   const [left, other] = [await app.newAddress(), await app.newAddress()];
   const old = app.pay(left, 4_000) as Txid;
@@ -109,7 +109,7 @@ test('P-30 P-111 a payment whose replacement pays another address of ours says s
   expect((await app.ask(`/api/merchant/tx?txid=${next}`)).body).not.toHaveProperty('replaced_by');
 });
 
-test('P-29 a payment that is gone stands behind one that is there: a miner took what the customer had replaced', async () => {
+test('P-29 a gone payment is listed after a valid one, also if the replaced transaction was mined', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const old = app.pay(address, 1_000) as Txid;
@@ -160,7 +160,7 @@ test.each([
   expect((await app.ask(`/api/merchant/tx${query}`)).status).toBe(status);
 });
 
-test('P-31 while its block has left the chain it counts as unconfirmed, as callbacks have it', async () => {
+test('P-31 while its block is off the chain a payment is unconfirmed, as in callbacks', async () => {
   const app = await openApp({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(app);
   const address = await app.newAddress();
@@ -178,7 +178,7 @@ test('P-31 while its block has left the chain it counts as unconfirmed, as callb
   expect(await ask()).toEqual([0, 0, 'Unconfirmed']);
 });
 
-test('P-41 tx_detail: a transaction of several stores is as far as all of them have it', async () => {
+test('P-41 tx_detail: a transaction of several stores has the lowest of their statuses', async () => {
   const app = await openReady();
   const callbackUrl = `${app.receiver.origin}/second`;
   await app.addStore({ name: 'careful', callbackUrl, confirmations: 6 });

@@ -60,7 +60,7 @@ test('P-22 reset=1 never gives the address of another store', async () => {
   expect(again.body.address).toBe(first);
 });
 
-test('P-22 reset=1 gives a new one where no server has said that it is unpaid', async () => {
+test('P-22 reset=1 gives a new one if no server has confirmed that the last one is unpaid', async () => {
   const app = await openReady();
   const first = await app.newAddress();
   for (const server of app.servers) server.disconnectAll();
@@ -68,7 +68,7 @@ test('P-22 reset=1 gives a new one where no server has said that it is unpaid', 
   expect(await app.newAddress('?reset=1')).not.toBe(first);
 });
 
-test('P-22 reset=1 gives no address that was ever paid, also where the payment is gone: it may come back', async () => {
+test('P-22 reset=1 gives no address that was ever paid, also if the payment is gone: it may come back', async () => {
   const app = await openReady();
   const first = await app.newAddress();
   const txid = app.pay(first, 50_000) as Txid;
@@ -184,7 +184,7 @@ test('P-11 a store without a wallet says what is missing', async () => {
   expect(body.message).not.toContain('add an xpub');
 });
 
-test('P-10 P-26 a wallet whose first scan has not ended asks for patience', async () => {
+test('P-10 P-26 a wallet whose first scan has not ended gets a Retry-After', async () => {
   const app = await openReady();
   await app.withStore(({ database }) =>
     database.write(() => void database.orm.run('update wallets set scanned_at = null')),
@@ -194,7 +194,7 @@ test('P-10 P-26 a wallet whose first scan has not ended asks for patience', asyn
   expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0);
 });
 
-test('P-11 P-27 the gap limit refuses where the setting says so, and a payment opens it again', async () => {
+test('P-11 P-27 at the gap limit no address is issued if a setting says so, until the next payment', async () => {
   const app = await openReady({ config: { refuseGap: 3 } });
   const issued = [await app.newAddress(), await app.newAddress(), await app.newAddress()];
   const refused = await app.ask('/api/new_address');
@@ -285,7 +285,7 @@ test('P-19 P-25 a key of one store gets no address for a callback URL that its s
   }
 });
 
-test('P-18 who names a removed store gets no address of the only one that is left', async () => {
+test('P-18 a request for a removed store gets no address of the only other store', async () => {
   const app = await openReady();
   const callbackUrl = `${app.receiver.origin}/second?secret=tulip`;
   const second = await app.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl });

@@ -76,7 +76,7 @@ test('P-43 a page that connects late gets the latest state at once', async () =>
   page.socket.close();
 });
 
-test('P-43 a page that connects late gets the payment that stands, not one that is gone', async () => {
+test('P-43 a page that connects late gets the valid payment, not a gone one', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   app.pay(address, 12_000);
@@ -91,7 +91,7 @@ test('P-43 a page that connects late gets the payment that stands, not one that 
   page.socket.close();
 });
 
-test('P-43 with a timestamp, payments from before it are those of another order', async () => {
+test('P-43 with a timestamp, earlier payments belong to another order', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   app.pay(address, 1_000);
@@ -116,7 +116,7 @@ test('P-03 P-43 only addresses that were issued are answered for', async () => {
   expect((await app.ask(`/payment/${await app.newAddress()}`)).status).toBe(400);
 });
 
-test('P-43 S-25 one client has a bounded number of sockets, and gets them back', async () => {
+test('P-43 S-25 one client has a maximum of sockets, and closed ones do not count', async () => {
   const app = await openReady();
   const address = await app.newAddress();
   const pages: Page[] = [];
@@ -133,12 +133,12 @@ test('P-43 S-25 one client has a bounded number of sockets, and gets them back',
 const behindProxy = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
 const from = (client: string) => ({ 'X-Forwarded-For': client });
 
-describe('where all sockets are taken', () => {
+describe('when all sockets are in use', () => {
   test.each([
     ['one line of IPv6', (index: number) => `2001:db8:7:${index.toString(16)}::1`],
     ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
     ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
-  ])('P-43 S-26 by %s, a customer from elsewhere gets one all the same', async (_name, client) => {
+  ])('P-43 S-26 by %s, a customer of another network still gets one', async (_name, client) => {
     const app = await openReady({ config: behindProxy });
     const address = await app.newAddress();
     const greedy: Page[] = [];
@@ -161,7 +161,7 @@ describe('where all sockets are taken', () => {
     for (const { socket } of [...greedy, ...customers]) socket.terminate();
   });
 
-  test('by as many customers, one more is asked to come back', async () => {
+  test('by as many customers, one more gets 429', async () => {
     const app = await openReady({ config: behindProxy });
     const address = await app.newAddress();
     const client = (index: number) => `198.18.${index >> 8}.${index & 255}`;
@@ -173,7 +173,7 @@ describe('where all sockets are taken', () => {
   });
 });
 
-describe('who asks about addresses that are not ours', () => {
+describe('a client that asks about foreign addresses', () => {
   const strangers = firstAddresses(merchantKey(2), 12);
   const limited = { ...behindProxy, limitUnknownKey: { perMinute: 10, burst: 10 } };
   const receiptOf = async (app: TestApp, addr: string, txid: string, client: string) => {
@@ -182,7 +182,7 @@ describe('who asks about addresses that are not ours', () => {
     return [status, headers.get('Retry-After')];
   };
 
-  test('P-13 S-27 is answered nothing after ten, about ours neither, and all others are', async () => {
+  test('P-13 S-27 gets no answer after ten, not even about ours, while other clients do', async () => {
     const app = await openReady({ config: limited });
     const address = await app.newAddress();
     const txid = app.pay(address, 1_000);
@@ -229,7 +229,7 @@ describe('who asks about addresses that are not ours', () => {
     expect(JSON.stringify(lines)).not.toContain(strangers[0]);
   });
 
-  test('and a customer who asks about their own is never limited', async () => {
+  test('is never limited if it asks about its own address', async () => {
     const app = await openReady({ config: limited });
     const address = await app.newAddress();
     const txid = app.pay(address, 1_000);
@@ -265,7 +265,7 @@ test('a client that does not answer is dropped after two beats', async () => {
 test.each([
   ['http://localhost/payment/', 101],
   ['/p%61yment/', 400],
-])('the way to it by %s is answered with %i', async (path, status) => {
+])('the path %s is answered with %i', async (path, status) => {
   const app = await openReady();
   const address = await app.newAddress();
   const socket = connect(app.port, '127.0.0.1');

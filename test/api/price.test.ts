@@ -25,7 +25,7 @@ async function openShop(answer: () => Answer, config: Partial<Config> = {}) {
 const withoutKey = { headers: { Authorization: '' } };
 const rates = { status: 200, body: JSON.stringify({ USD: 67866.85, CHF: '60000.125' }) };
 
-test('P-44 the shapes of the wire, without a key', async () => {
+test('P-44 the documented responses, without a key', async () => {
   const app = await openShop(() => rates);
   await app.world.advance(3_600_000);
   expect(sources.map(({ requests }) => requests.length)).toEqual([0, 0, 0]);
@@ -52,7 +52,7 @@ test('P-44 the shapes of the wire, without a key', async () => {
   expect((await ask('/api/new_address')).status).toBe(401);
 });
 
-test('P-13 one address may ask so often, for both together; others, and keys, are not held up', async () => {
+test('P-13 a client address has one limit for both routes; other addresses and keys are not limited', async () => {
   const app = await openShop(() => rates, {
     limitPrice: { perMinute: 60, burst: 2 },
     trustedProxy: [parseProxyNetwork('127.0.0.1')],

@@ -15,7 +15,7 @@ async function paid(app: TestApp, confirmations: number): Promise<{ address: str
   return { address, txid };
 }
 
-test('a payment taken back to the mempool is told as 0 again, as a new event', async () => {
+test('a payment that falls back to the mempool sends 0 again, as a new event', async () => {
   const app = await openApp();
   await untilReady(app);
   const { address } = await paid(app, 1);
@@ -29,7 +29,7 @@ test('a payment taken back to the mempool is told as 0 again, as a new event', a
   expect(new Set(ids).size).toBe(4);
 });
 
-test('P-118 a payment re-mined at the same height in another block counts from there, silently', async () => {
+test('P-118 a payment re-mined at the same height in another block counts from there, without a callback', async () => {
   const app = await openApp();
   await untilReady(app);
   const { address } = await paid(app, 1);
@@ -41,7 +41,7 @@ test('P-118 a payment re-mined at the same height in another block counts from t
   expect(row).toBeUndefined();
 });
 
-test('a confirmed payment that falls back is told as 0, then 1 and 2 again', async () => {
+test('a confirmed payment that falls back sends 0, then 1 and 2 again', async () => {
   const app = await openApp();
   await untilReady(app);
   const { address } = await paid(app, 2);
@@ -54,7 +54,7 @@ test('a confirmed payment that falls back is told as 0, then 1 and 2 again', asy
   expect(app.statuses(address)).toEqual(['0', '2', '0', '1', '2']);
 });
 
-test('P-123 S-18 a server that hides a payment takes nothing back', async () => {
+test('P-123 S-18 a server that omits a payment reverts no status', async () => {
   const app = await openApp();
   await untilReady(app);
   const { address, txid } = await paid(app, 1);
@@ -66,7 +66,7 @@ test('P-123 S-18 a server that hides a payment takes nothing back', async () => 
   expect(app.statuses(address)).toEqual(['0', '1', '2']);
 });
 
-test('P-123 the only server hides a payment and cannot ask its node: that is no word that it is gone', async () => {
+test('P-123 the only server omits a payment and cannot query its node: the payment is not gone', async () => {
   const app = await openApp();
   await untilReady(app);
   const { address, txid } = await paid(app, 0);
@@ -92,7 +92,7 @@ test('P-123 the only server hides a payment and cannot ask its node: that is no 
   expect(app.statuses(address)).toEqual(['0']);
 });
 
-test('P-123 P-125 the only server hides a payment and refuses to be verbose: it is asked for the bytes', async () => {
+test('P-123 P-125 the only server omits a payment and refuses verbose requests: the raw one is used', async () => {
   const app = await openApp();
   await untilReady(app);
   const { txid } = await paid(app, 0);
@@ -155,7 +155,7 @@ for (const about of ['header-work', 'header-bits', 'header-link'] as const) {
   });
 }
 
-test('P-135 a transaction in other bytes than its id says is no payment, and ends in a ban', async () => {
+test('P-135 a transaction whose bytes do not match its id is no payment, and bans the server', async () => {
   const app = await openApp();
   await untilReady(app);
   app.server.inject({ kind: 'lie', about: 'transaction' });
@@ -164,7 +164,7 @@ test('P-135 a transaction in other bytes than its id says is no payment, and end
   expect(app.callbacks()).toEqual([]);
 });
 
-test('P-140 a transaction that a server made up is none, and does not hold up a true one', async () => {
+test('P-140 an invented transaction is no payment, and does not delay a true one', async () => {
   const app = await openApp();
   await untilReady(app);
   const truth = app.server.inject({ kind: 'lie', about: 'invented-transaction' });
@@ -187,7 +187,7 @@ test('a server of another network is not used', async () => {
   expect(app.running.health().electrum.servers[0]?.error).toContain('network');
 });
 
-test('P-61 P-107 a payment to an address that was not issued yet calls nobody and is skipped', async () => {
+test('P-61 P-107 a payment to an unissued address sends no callback, and the address is skipped', async () => {
   const app = await openApp();
   await untilReady(app);
   const [next] = await app.withStore(async ({ addresses }) => addresses.upcoming(40).slice(-1));

@@ -19,7 +19,7 @@ async function pay(app: TestApp): Promise<Readonly<Record<string, string | undef
   return app.receiver.requests.at(-1)?.headers ?? {};
 }
 
-test('P-170 behind the newest block: callbacks go out unsigned, and that is said until it is right', async () => {
+test('P-170 behind the newest block: callbacks are unsigned, with a warning until the clock is right', async () => {
   const app = await openApp();
   await untilReady(app);
   app.chain.mine(1);
@@ -38,7 +38,7 @@ test('P-170 behind the newest block: callbacks go out unsigned, and that is said
   expect(await pay(app)).toHaveProperty('webhook-signature');
 });
 
-test('P-170 no certificate is learnt meanwhile', async () => {
+test('P-170 no certificate is pinned while the clock is wrong', async () => {
   const { servers } = await openTestStore();
   let isClockWrong = true;
   const memory = createServerMemory({ servers, now: () => 1, isClockWrong: () => isClockWrong });
@@ -61,7 +61,7 @@ async function putOff() {
   return { app, address };
 }
 
-test('56 years ahead: what was put off there is told soon after the clock is right', async () => {
+test('56 years ahead: delayed callbacks are sent soon after the clock is right', async () => {
   const { app, address } = await putOff();
   expect(app.callbacks()).toHaveLength(1);
   app.world.jumpWallClock(-56 * yearMs);

@@ -12,7 +12,7 @@ import { look, pragma } from '../support/files.ts';
 
 afterEach(closeApps);
 
-test('it is told of, and the good snapshots stay', async () => {
+test('a damaged snapshot raises a warning, and the sound ones stay', async () => {
   const app = await openApp({
     checkCopy: async (path) => checkFile(path, 'quick_check').faults,
   });

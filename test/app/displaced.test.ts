@@ -29,7 +29,7 @@ async function openShop() {
   return { app, address: await app.newAddress() };
 }
 
-test('a file that is deleted: told, no address until it is restored, and nothing is lost', async () => {
+test('a deleted file: a warning, no address until it is restored, and nothing is lost', async () => {
   const { app, address } = await openShop();
   rmSync(app.path);
   expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
@@ -54,7 +54,7 @@ test('a file that is deleted: told, no address until it is restored, and nothing
   expect(await app.newAddress()).not.toBe(address);
 });
 
-test('of a file with a name of its own the command says which one', async () => {
+test('the advised command names a file that has not the default name', async () => {
   const { database, path } = await openTestStore({ path: join(tempFolder(), 'my shop.db') });
   rmSync(path);
   const [warning = ''] = createIssuingGuard(database, () => false).warnings();
@@ -74,7 +74,7 @@ test('a snapshot that went with the folder is taken again', async () => {
   expect(checkFile(latestOf(app)).counts.addresses).toBe(1);
 });
 
-test('the whole folder that is deleted: what it held is saved in a new one', async () => {
+test('a deleted folder: its content is saved in a new one', async () => {
   const { app, address } = await openShop();
   rmSync(dirname(app.path), { recursive: true });
   expect((await app.ask('/api/new_address')).status).toBe(503);
@@ -90,7 +90,7 @@ test('the whole folder that is deleted: what it held is saved in a new one', asy
   expect(await app.newAddress()).not.toBe(address);
 });
 
-test('another file that is put in its place: told, and left as it is', async () => {
+test('another file in its place: a warning, and that file stays unchanged', async () => {
   const { app } = await openShop();
   const other = await openTestStore();
   await other.database.close();
@@ -112,7 +112,7 @@ test('another file that is put in its place: told, and left as it is', async () 
   expect(checkFile(latestOf(app)).counts.addresses).toBe(1);
 });
 
-test('a file that is put back where it was: all is well again', async () => {
+test('a file that is moved back: the warning ends', async () => {
   const { app, address } = await openShop();
   renameSync(app.path, `${app.path}.away`);
   expect((await app.ask('/api/new_address')).status).toBe(503);
@@ -130,7 +130,7 @@ test('a file that is put back where it was: all is well again', async () => {
 
 const goneLog = gone.replace('paygate.db was', 'paygate.db-wal, its write-ahead log, was');
 
-test('its log that is deleted: told, no address, and no other process writes one of its own', async () => {
+test('a deleted WAL: a warning, no address, and no other process creates a WAL', async () => {
   const { app, address } = await openShop();
   rmSync(`${app.path}-wal`);
   expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
@@ -152,7 +152,7 @@ test('its log that is deleted: told, no address, and no other process writes one
   expect(await app.newAddress()).not.toBe(address);
 });
 
-test('its log that is deleted: a start again finds all that was known in the file itself', async () => {
+test('a deleted WAL: after a restart the main file has all data', async () => {
   const { app, address } = await openShop();
   rmSync(`${app.path}-wal`);
   app.pay(address, 25_000);
@@ -165,7 +165,7 @@ test('its log that is deleted: a start again finds all that was known in the fil
   expect(await app.newAddress()).not.toBe(address);
 });
 
-test('a file whose log was deleted after a kill is opened as it is', async () => {
+test('a file whose WAL was deleted after a kill is opened as it is', async () => {
   const store = await openTestStore();
   const { path } = store;
   await store.database.close();

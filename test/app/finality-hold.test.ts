@@ -32,7 +32,7 @@ async function restarted(reason: HoldReason, servers: readonly string[]) {
 }
 
 test.each([branch, lie, deep])(
-  'of a server that is no longer on the list: $kind',
+  'a hold because of a server that is no longer on the list ends: $kind',
   async (reason) => {
     const { hold, kept } = await restarted(reason, []);
     expect(kept()).toEqual([reason]);
@@ -41,7 +41,7 @@ test.each([branch, lie, deep])(
   },
 );
 
-test('of a server that never comes back: half an hour after its last word', async () => {
+test('a hold because of a server that never returns ends half an hour after its last response', async () => {
   const { hold, kept, world } = await restarted(branch, [server]);
   await world.advance(29 * minuteMs);
   await hold.update([], true);
@@ -51,14 +51,14 @@ test('of a server that never comes back: half an hour after its last word', asyn
   expect(kept()).toEqual([]);
 });
 
-test('of a branch that outweighs ours no longer: with the next look', async () => {
+test('a hold because of a heavier branch ends once our chain is heavier', async () => {
   const { hold, kept, world } = await restarted(deep, [server]);
   await world.advance(minuteMs);
   await hold.update([], true);
   expect(kept()).toEqual([]);
 });
 
-test('of a lie: once a server is in use that is beyond it', async () => {
+test('a hold because of a lie ends once the server in use is redeemed', async () => {
   const { hold, kept } = await restarted(lie, [server]);
   await hold.update([], false);
   expect(kept()).toEqual([lie]);
@@ -80,7 +80,7 @@ function refuseWrites({ path }: TestStore): () => void {
   };
 }
 
-test('that could not be written down: as soon as it can', async () => {
+test('a hold that could not be stored is stored as soon as possible', async () => {
   const { hold, kept, store } = await restarted(lie, [server]);
   const room = refuseWrites(store);
   await expect(hold.update([], true)).rejects.toThrow('no room');
@@ -90,7 +90,7 @@ test('that could not be written down: as soon as it can', async () => {
   expect(kept()).toEqual([]);
 });
 
-test('that began while nothing could be written holds as soon as it can', async () => {
+test('a hold that began while the disk refused writes is stored as soon as possible', async () => {
   const { hold, kept, store } = await restarted(lie, [server]);
   await hold.update([], true);
   const room = refuseWrites(store);

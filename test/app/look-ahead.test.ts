@@ -45,13 +45,13 @@ async function openReady(more: Partial<TestAppOptions> = {}): Promise<TestApp> {
 const issue = (app: TestApp, count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => app.newAddress()));
 
-test('a wallet that issued much has as many ahead, all of them watched', async () => {
+test('a wallet that issued many addresses has as many in its look-ahead, all watched', async () => {
   const app = await openReady();
   expect(await derivedUntil(app)).toBe(2 * startIndex);
   expect(await watchedAhead(app, startIndex, 2 * startIndex)).toBe(startIndex);
 });
 
-test('a rush uses them up, and they are filled up and watched when it is over', async () => {
+test('a burst of requests uses up the look-ahead, which is refilled and watched afterwards', async () => {
   const app = await openReady();
   await issue(app, 160);
   expect(await derivedUntil(app)).toBe(2 * startIndex);
@@ -64,7 +64,7 @@ test('a rush uses them up, and they are filled up and watched when it is over', 
   expect(await watchedAhead(app, next, 2 * next)).toBe(next);
 });
 
-test('P-107 a rush hands out no index that another program has used', async () => {
+test('P-107 a burst of requests issues no index that another program has used', async () => {
   const used = deriveAddress(merchantKey(), 0, startIndex + 150);
   const before = (chain: SimulatedChain) => {
     chain.pay([{ script: used?.script ?? new Uint8Array(), valueSat: 77_000 }]);
@@ -79,7 +79,7 @@ test('P-107 a rush hands out no index that another program has used', async () =
   expect(app.callbacks()).toEqual([]);
 });
 
-test('what is in reserve at a stop is there at the next start', async () => {
+test('the look-ahead survives a restart', async () => {
   const app = await openReady();
   await issue(app, 100);
   await app.stop();
@@ -94,7 +94,7 @@ test('what is in reserve at a stop is there at the next start', async () => {
   expect(app.statuses(address ?? '')).toEqual(['0']);
 });
 
-test('a start has its addresses compared before the reserve is filled', async () => {
+test('a start compares the addresses before it fills the look-ahead', async () => {
   const app = await openReady();
   await issue(app, 160);
   await app.stop();
@@ -114,7 +114,7 @@ test('a start has its addresses compared before the reserve is filled', async ()
   expect(await derivedUntil(app)).toBe(2 * (startIndex + 160));
 });
 
-test('a comparison that a server cuts off leaves the reserve to be filled', async () => {
+test('the look-ahead is filled although a server cuts off the comparison', async () => {
   const app = await openReady();
   await issue(app, 160);
   await app.stop();
@@ -131,7 +131,7 @@ test('a comparison that a server cuts off leaves the reserve to be filled', asyn
   expect(await derivedUntil(app)).toBe(2 * (startIndex + 160));
 });
 
-test('a wallet whose scan fails keeps no other one from being filled up and watched', async () => {
+test('a wallet whose scan fails does not stop the look-ahead of another one', async () => {
   const app = await openReady();
   const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
   const when = (method: string, [first]: readonly unknown[]) =>

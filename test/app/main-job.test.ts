@@ -7,7 +7,7 @@ import { closeApps, merchantKey, openApp, untilReady } from '../support/app.ts';
 
 afterEach(closeApps);
 
-test('P-56 a payment is told as 0, 1 and 2, each once, with its address, value and txid', async () => {
+test('P-56 a payment sends 0, 1 and 2, each once, with its address, value and txid', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
@@ -55,7 +55,7 @@ test.each([
   },
 );
 
-test('P-56 one transaction to two addresses and two outputs to one are told as sums', async () => {
+test('P-56 callbacks have the sum of a transaction to each address', async () => {
   const app = await openApp();
   await untilReady(app);
   const [one, two] = [await app.newAddress(), await app.newAddress()];
@@ -90,7 +90,7 @@ test('P-55 P-69 a callback keeps the URL byte for byte and is signed over its ra
   expect(headers['user-agent']).toBe('paygate/0.1');
 });
 
-test('a shop that answers 500 is asked again after 4 and 8 seconds, with the same id', async () => {
+test('a callback answered with 500 is retried after 4 and 8 seconds, with the same id', async () => {
   const app = await openApp();
   await untilReady(app);
   app.receiver.script({ status: 500 }, { status: 500 });
@@ -111,7 +111,7 @@ test('a shop that answers 500 is asked again after 4 and 8 seconds, with the sam
   expect(app.statuses(address)).toHaveLength(3);
 });
 
-test('P-58 a status that is overtaken while the shop is down is not sent', async () => {
+test('P-58 a status that is superseded while the shop is down is not sent', async () => {
   const app = await openApp({ receiver: { answer: () => ({ status: 503 }) } });
   await untilReady(app);
   const address = await app.newAddress();

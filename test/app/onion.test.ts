@@ -19,7 +19,7 @@ async function write(app: TestApp): Promise<[number, string]> {
   return [status, String(body.message)];
 }
 
-test('without a proxy it is refused where it is entered, and called by nobody', async () => {
+test('without a proxy an onion URL is refused as a setting, and a stored one is never called', async () => {
   const app = await openReady();
   const said = `${onion} is reached only through Tor: start serve with --proxy`;
   expect(await write(app)).toEqual([400, expect.stringContaining(said)]);
@@ -40,7 +40,7 @@ test('without a proxy it is refused where it is entered, and called by nobody', 
   expect(attempt).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(said) });
 });
 
-test('with one its callbacks go through it, and nothing else of the shop does', async () => {
+test('with a proxy its callbacks go through it, and no other request to the shop', async () => {
   let app: TestApp | undefined;
   const socks = await startSocks({
     names: {

@@ -42,7 +42,7 @@ async function openOverwritten() {
   return { app, addresses, latest, snapshot, mark };
 }
 
-test('no address is given out twice, and it is told', async () => {
+test('no address is issued twice, and a warning appears', async () => {
   const { app, mark } = await openOverwritten();
   expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
   expect(app.running.health().warnings.join()).toContain(
@@ -55,7 +55,7 @@ test('no address is given out twice, and it is told', async () => {
   expect(readFileSync(markPath(app.path), 'utf8')).toBe(mark);
 });
 
-test('nor where none was issued since the start', async () => {
+test('no address is issued twice, also if none was issued since the start', async () => {
   const app = await openApp();
   await untilReady(app);
   const copy = join(tempFolder(), 'copy.db');
@@ -70,7 +70,7 @@ test('nor where none was issued since the start', async () => {
   expect(app.running.health().warnings.join()).toContain(fact);
 });
 
-test('nor is any given out by a copy that lacks a wallet', async () => {
+test('no address is issued twice, also if the copy lacks a wallet', async () => {
   const app = await openApp();
   await untilReady(app);
   await app.newAddress();
@@ -86,7 +86,7 @@ test('nor is any given out by a copy that lacks a wallet', async () => {
   expect(await app.ask('/api/new_address')).toMatchObject({ status: 503 });
 });
 
-test('its snapshots stay as they were, and one of them is put back', async () => {
+test('the snapshots stay unchanged, and one of them can be restored', async () => {
   const { app, addresses, latest, snapshot } = await openOverwritten();
   await app.world.advance(quarterMs);
   await app.stop();

@@ -91,7 +91,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     ]);
   });
 
-  test('P-112 a replacement that pays us no more drops the payment, and tells nobody', async () => {
+  test('P-112 a replacement that no longer pays us drops the payment, without a callback', async () => {
     const app = await openReady({ servers });
     const { address, txid } = await pay(app);
     app.chain.replace(txid, []);
@@ -128,7 +128,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(logged(app)).toContain('a payment was reversed by the chain');
   });
 
-  test('P-59 where the store wants to hear it, that is told as -1, and its return as 0', async () => {
+  test('P-59 if the store opted in, a reversal sends -1, and the return of the payment sends 0', async () => {
     const app = await openReady({ servers });
     await change(app, { reversalCallback: true });
     const { address, txid } = await pay(app);
@@ -164,7 +164,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(app.statuses(address)).toEqual(['0', '1', '2', '0', '1', '2']);
   });
 
-  test('P-124 silence is counted anew once the payment was named again', async () => {
+  test('P-124 an absence begins anew once a server has reported the payment', async () => {
     const app = await openReady({ servers });
     const { address, txid } = await pay(app);
     for (let times = 0; times < 3; times += 1) {
@@ -182,7 +182,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(logged(app)).not.toContain('a payment is gone');
   });
 
-  test('P-59 a payment that vanished unconfirmed is never told as -1', async () => {
+  test('P-59 a payment that vanishes unconfirmed never sends -1', async () => {
     const app = await openReady({ servers });
     await change(app, { reversalCallback: true });
     const { address, txid } = await pay(app);
@@ -194,7 +194,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
 });
 
 describe('a second server', () => {
-  test('P-123 keeps a payment that the first one hides, and sees it through', async () => {
+  test('P-123 preserves a payment that the first one omits, until it is final', async () => {
     const app = await openReady({ servers: 2 });
     const { address, txid } = await pay(app);
     app.inUse().inject({ kind: 'omit', txids: [txid], deny: true });
@@ -211,7 +211,7 @@ describe('a second server', () => {
     expect(app.statuses(address)).toEqual(['0']);
   });
 
-  test('P-128 sees that a payment is gone which it alone had shown, and for a short while', async () => {
+  test('P-128 detects that a payment is gone which it alone had reported for a short while', async () => {
     const app = await openReady({ servers: 2 });
     const { address, txid } = await payHidden(app);
     app.chain.evict(txid);
@@ -219,7 +219,7 @@ describe('a second server', () => {
     expect(await payments(app, address)).toMatchObject([{ txid, state: 'dropped' }]);
   });
 
-  test('P-128 sees that also where paygate was down meanwhile', async () => {
+  test('P-128 detects this also if paygate was down meanwhile', async () => {
     const app = await openReady({ servers: 2 });
     const { address, txid } = await payHidden(app);
     await app.stop();
@@ -270,7 +270,7 @@ describe('amounts and addresses', () => {
     expect(app.callbacks().at(-1)).toMatchObject({ txid, value: '3000', status: '0' });
   });
 
-  test('P-58 a payment first seen deep is told as 2 alone', async () => {
+  test('P-58 a payment first seen with enough confirmations sends only 2', async () => {
     const app = await openReady();
     const address = await app.newAddress();
     await app.stop();
@@ -281,7 +281,7 @@ describe('amounts and addresses', () => {
     expect(app.statuses(address)).toEqual(['2']);
   });
 
-  test('P-109 a flood of dust to one address does not hold up another', async () => {
+  test('P-109 a flood of dust to one address does not delay another', async () => {
     const app = await openReady({ before: (chain) => chain.stock(120, 20_000) });
     const [flooded, other] = [await app.newAddress(), await app.newAddress()];
     for (let count = 0; count < 100; count += 1) {
@@ -311,7 +311,7 @@ describe('amounts and addresses', () => {
     expect(app.server.count('blockchain.scripthash.get_history')).toBe(asked);
   });
 
-  test('P-109 a flood of replacements, too, is told of one by one', async () => {
+  test('P-109 a flood of replacements sends one callback after another', async () => {
     const app = await openReady({ before: (chain) => chain.stock(120, 20_000) });
     const address = await app.newAddress();
     const first = Array.from({ length: 100 }, () => app.pay(address, 600) as Txid);
@@ -338,8 +338,8 @@ describe('amounts and addresses', () => {
   });
 });
 
-describe('the store’s demands', () => {
-  test('P-57 more confirmations are asked above an amount', async () => {
+describe('required confirmations', () => {
+  test('P-57 larger amounts can require more confirmations', async () => {
     const app = await openReady();
     const bands = [{ aboveSat: 100_000, confirmations: 4 }];
     await change(app, { confirmationBands: writeBands(bands) });
@@ -356,7 +356,7 @@ describe('the store’s demands', () => {
     expect(app.statuses(large.address)).toEqual(['0', '1', '2']);
   });
 
-  test('P-57 raised demands apply to what is not final yet, and take nothing back', async () => {
+  test('P-57 raised confirmations apply to payments that are not final, and revert no status', async () => {
     const app = await openReady();
     const early = await pay(app);
     await mine(app, 2);
@@ -369,7 +369,7 @@ describe('the store’s demands', () => {
     expect(app.statuses(late.address)).toEqual(['0', '1', '2']);
   });
 
-  test('P-57 lowered demands are met within a second', async () => {
+  test('P-57 lowered confirmations take effect within a second', async () => {
     const app = await openReady({ store: { confirmations: 6 } });
     const { address } = await pay(app);
     await mine(app, 3);
@@ -409,7 +409,7 @@ describe('reorganisations', () => {
     expect(await payments(app, address)).toMatchObject([{ state: 'confirmed', height }]);
   });
 
-  test('P-58 at the tip of the new branch, a payment that was 2 is told as 1', async () => {
+  test('P-58 at the tip of the new branch, a payment that was 2 sends 1', async () => {
     const app = await openReady();
     const { address } = await pay(app);
     await mine(app, 2);
@@ -448,7 +448,7 @@ describe('reorganisations', () => {
   });
 });
 
-test('P-114 an unconfirmed payment is broadcast again after six hours, for as long as it is one', async () => {
+test('P-114 an unconfirmed payment is broadcast again after six hours, as long as it is unconfirmed', async () => {
   const app = await openReady();
   const { txid } = await pay(app);
   // The wall clock alone: hours of ticks would only cost time.
@@ -484,7 +484,7 @@ test('P-114 an unconfirmed payment is broadcast for fourteen days, and no longer
   expect(await later(48)).toBe(1);
 });
 
-test('a block full of payments is written down before a shop hears of one', async () => {
+test('all payments of a block are committed before the first callback', async () => {
   const count = 3 * minBacklog;
   let unwritten: number | undefined;
   const app = await openReady({

@@ -15,7 +15,7 @@ import {
 
 afterEach(closeApps);
 
-test('P-104 a payment made and confirmed while paygate is down is told once, as it is now', async () => {
+test('P-104 a payment made and confirmed while paygate is down sends one callback, with its current status', async () => {
   const app = await openApp();
   await untilReady(app);
   const [early, late] = [await app.newAddress(), await app.newAddress()];
@@ -37,7 +37,7 @@ test('P-104 a payment made and confirmed while paygate is down is told once, as 
   expect(compared[1]?.fields).toEqual({ server, addresses: 40 });
 });
 
-test('P-104 a payment that is spent again while paygate is down is told like any other', async () => {
+test('P-104 a payment that is spent again while paygate is down sends callbacks like any other', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
@@ -51,7 +51,7 @@ test('P-104 a payment that is spent again while paygate is down is told like any
   expect(app.callbacks()).toEqual([{ status: '2', addr: address, value: '20000', txid }]);
 });
 
-test('a callback that was owed when paygate stopped is sent after the start, same id', async () => {
+test('a callback that was pending when paygate stopped is sent after the start, with the same id', async () => {
   const app = await openApp();
   await untilReady(app);
   app.receiver.script('reset');
@@ -102,7 +102,7 @@ test('P-61 a payment to an address that only the lost file had issued calls back
   expect(app.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
-test('P-105 such a payment that several stores of a wallet may wait for is said to whoever runs paygate', async () => {
+test('P-105 such a payment that may belong to several stores of a wallet is reported to the operator', async () => {
   const app = await openApp();
   await untilReady(app);
   await app.addStore({ name: 'Second', callbackUrl: `${app.receiver.origin}/second` });
@@ -122,7 +122,7 @@ test('P-105 such a payment that several stores of a wallet may wait for is said 
   expect(unclaimed()).toEqual([]);
 });
 
-test('such a payment calls the store that a removed one of the same wallet made room for', async () => {
+test('such a payment calls the store that replaced a removed one of the same wallet', async () => {
   const app = await openApp();
   await untilReady(app);
   await app.withStore(({ catalog, database }) =>
@@ -137,7 +137,7 @@ test('such a payment calls the store that a removed one of the same wallet made 
   expect(app.receiver.requests[0]?.url).toContain('/new?');
 });
 
-test('without its mark a file that has issued skips 100 indexes', async () => {
+test('without its mark file a database that has issued addresses skips 100 indexes', async () => {
   const app = await openApp();
   await untilReady(app);
   await app.newAddress();
@@ -158,7 +158,7 @@ test('without its mark a file that has issued skips 100 indexes', async () => {
   ]);
 });
 
-test('P-61 a payment beyond what a file without its mark skips calls back, though it was derived ahead', async () => {
+test('P-61 a payment to the look-ahead beyond the indexes that a copy skips sends a callback', async () => {
   const app = await openApp({ store: { startIndex: 300 } });
   await untilReady(app);
   await app.newAddress();
@@ -175,7 +175,7 @@ test('P-61 a payment beyond what a file without its mark skips calls back, thoug
   expect(app.callbacks()).toMatchObject([{ addr: lost, status: '0', value: '3000' }]);
 });
 
-test('nor does it call a store that was added in place of its own before the chain could be asked', async () => {
+test('such a payment does not call a store that replaced its own before the scan', async () => {
   const app = await openApp({ store: { startIndex: 300 } });
   await untilReady(app);
   await app.newAddress();
@@ -211,7 +211,7 @@ test('a plain restart skips nothing and warns of nothing', async () => {
   expect(app.running.health()).toMatchObject({ status: 'ok', warnings: [] });
 });
 
-test('a wallet that was used before goes on after its last used index', async () => {
+test('a wallet that was used before continues after its last used index', async () => {
   const app = await openApp({
     before: (chain) => {
       const used = firstAddresses(merchantKey(), 18);
@@ -249,7 +249,7 @@ test('a store added while paygate runs is taken up within a second', async () =>
   expect(app.statuses(address)).toEqual(['0']);
 });
 
-test('with no server at the start the API issues, says so, and catches up', async () => {
+test('without a server at the start the API issues addresses, reports that, and catches up', async () => {
   const app = await openApp({ store: { startIndex: 0 } });
   await untilReady(app);
   await app.stop();
@@ -283,7 +283,7 @@ test('a removed store issues no more, but payments to its addresses call back', 
   expect(app.statuses(address)).toEqual(['0']);
 });
 
-test('what a stop leaves of a reorganisation is looked at after it, also where each status is as before', async () => {
+test('the rest of a reorganisation is processed after a restart, also if no history has changed', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();

@@ -70,13 +70,13 @@ const newAddresses = async (app: TestApp, count: number): Promise<string[]> => {
   return made;
 };
 
-test('P-17 are given out before the counter rises on, each once', async () => {
+test('P-17 are issued before the counter rises, each once', async () => {
   const app = await damaged();
   await recheck(app);
   expect(await newAddresses(app, 31)).toEqual([...range(1, 31), addressAt(32)]);
 });
 
-test('stay left out where a block proves that they were used', async () => {
+test('stay skipped if a block proves that they were used', async () => {
   const app = await damaged();
   for (const index of [1, 3]) app.pay(addressAt(index), 5_000);
   app.chain.mine();
@@ -97,7 +97,7 @@ test('wait for a server that can be asked', async () => {
   expect(await app.newAddress()).toBe(addressAt(32));
 });
 
-test('are watched: a payment to one is told', async () => {
+test('are watched: a payment to one sends callbacks', async () => {
   const app = await damaged();
   await recheck(app);
   const address = await app.newAddress();
@@ -106,7 +106,7 @@ test('are watched: a payment to one is told', async () => {
   expect(app.statuses(address)).toEqual(['0']);
 });
 
-test('go on after a restart, silently', async () => {
+test('are still available after a restart, without a warning', async () => {
   const app = await damaged();
   await recheck(app);
   const [first] = await newAddresses(app, 1);
@@ -117,7 +117,7 @@ test('go on after a restart, silently', async () => {
   expect(app.running.health().warnings.join()).not.toContain('copy');
 });
 
-test('P-17 are given out by no copy of the file', async () => {
+test('P-17 are issued by no copy of the file', async () => {
   const app = await damaged();
   await recheck(app);
   const given = await loseByRestore(app, () => newAddresses(app, 2));
@@ -130,7 +130,7 @@ test('P-17 are given out by no copy of the file', async () => {
   expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
-test('P-17 are given out by no older file that was written over the newer one', async () => {
+test('P-17 are issued by no older file that was written over the newer one', async () => {
   const app = await damaged();
   await app.stop();
   copyFileSync(app.path, `${app.path}.bak`);
@@ -148,7 +148,7 @@ test('P-17 are given out by no older file that was written over the newer one', 
   expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
-test('P-17 are given out by no older file of which the mark began its last raise', async () => {
+test('P-17 are issued by no older file whose copy preceded the last raise of the mark file', async () => {
   const app = await damaged();
   await recheck(app);
   const [first] = await newAddresses(app, 1);
@@ -165,7 +165,7 @@ test('P-17 are given out by no older file of which the mark began its last raise
   expect(range(0, 32)).not.toContain(await app.newAddress());
 });
 
-test('P-17 are given out by no older file that was written over the newer one, however often it was restarted', async () => {
+test('P-17 are issued by no older file that was written over the newer one, however often it was restarted', async () => {
   const app = await damaged();
   await recheck(app);
   await app.stop();

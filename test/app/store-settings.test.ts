@@ -31,7 +31,7 @@ async function mine(app: TestApp): Promise<void> {
   await app.settle();
 }
 
-test('P-55 rbf is told, and left out where the store wants that', async () => {
+test('P-55 rbf is sent, and omitted if the store wants that', async () => {
   const app = await openWith({});
   await pay(app, 5_000);
   await change(app, { omitRbf: true });
@@ -42,7 +42,7 @@ test('P-55 rbf is told, and left out where the store wants that', async () => {
   expect((await app.ask(`/api/merchant/tx?addr=${address}`)).body.rbf).toBe(1);
 });
 
-test('P-60 a payment below the minimum is recorded and shown, and owes no callback', async () => {
+test('P-60 a payment below the minimum is recorded and shown, and sends no callback', async () => {
   const app = await openWith({ minimumSat: 1_000 });
   const [small, edge] = [await pay(app, 999), await pay(app, 1_000)];
   await mine(app);
@@ -53,7 +53,7 @@ test('P-60 a payment below the minimum is recorded and shown, and owes no callba
   expect(body).toMatchObject({ addr: small, status: 2, value: 999, confirmations: 2 });
 });
 
-test('P-60 a minimum that is set later mutes no payment that was told already', async () => {
+test('P-60 a minimum that is set later does not stop the callbacks of earlier payments', async () => {
   const app = await openWith({});
   const early = await pay(app, 999);
   await change(app, { minimumSat: 1_000 });
@@ -65,7 +65,7 @@ test('P-60 a minimum that is set later mutes no payment that was told already', 
   expect(app.statuses(late)).toEqual(['2']);
 });
 
-test('what is deep enough once a store asks for less is told at once, without another block', async () => {
+test('a payment that is final after the store lowers its confirmations sends 2 at once, without another block', async () => {
   const app = await openWith({ requiredConfirmations: 3 });
   const address = await pay(app, 5_000);
   await mine(app);

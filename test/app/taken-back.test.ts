@@ -52,7 +52,7 @@ const resend = (app: TestApp) =>
   );
 
 describe.each([1, 2])('with %i server(s)', (servers) => {
-  test('P-119 a shop that was away hears no 2 of a payment that a reorganisation took back', async () => {
+  test('P-119 a shop that was down gets no 2 for a payment that a reorganisation reverted', async () => {
     const { app, comeBack, heard } = await withShopAway(servers);
     await mine(app, 2);
     app.chain.reorganise(2, { transactions: 'drop' });
@@ -65,7 +65,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
     expect(heard()).toEqual([]);
   });
 
-  test('P-119 nor a 0 of one that was replaced and pays it no more', async () => {
+  test('P-119 it gets no 0 for a payment whose replacement no longer pays it', async () => {
     const { app, txid, comeBack, heard } = await withShopAway(servers);
     app.chain.replace(txid, []);
     await app.outlastAbsence();
@@ -77,7 +77,7 @@ describe.each([1, 2])('with %i server(s)', (servers) => {
   });
 });
 
-test('P-119 what was held for a payment that is gone is told once it returns with the same status', async () => {
+test('P-119 a callback held back for a gone payment is sent when the payment returns with the same status', async () => {
   const { app, txid, comeBack, heard } = await withShopAway();
   app.chain.evict(txid);
   await app.outlastAbsence();
@@ -91,7 +91,7 @@ test('P-119 what was held for a payment that is gone is told once it returns wit
   expect(heard()).toEqual(['0']);
 });
 
-test('P-31 P-119 while its block has left the chain and nobody names the payment, no 2 goes out', async () => {
+test('P-31 P-119 while the block is off the chain and no server reports the payment, no 2 is sent', async () => {
   const { app, comeBack, heard } = await withShopAway();
   await mine(app, 2);
   app.chain.reorganise(2, { transactions: 'drop' });
@@ -102,7 +102,7 @@ test('P-31 P-119 while its block has left the chain and nobody names the payment
   expect(heard()).toEqual([]);
 });
 
-test('P-31 P-119 a start hears of the chain first: no 2 goes out of a block that left it meanwhile', async () => {
+test('P-31 P-119 a start reads the chain first: no 2 is sent for a block that left it meanwhile', async () => {
   const { app, comeBack, heard } = await withShopAway();
   await mine(app, 2);
   await app.stop();
@@ -115,7 +115,7 @@ test('P-31 P-119 a start hears of the chain first: no 2 goes out of a block that
   expect(heard()).toEqual(['0']);
 });
 
-test('neither is sent again by hand', async () => {
+test('a manual resend sends neither', async () => {
   const app = await openApp();
   await untilReady(app);
   app.pay(await app.newAddress(), 50_000);

@@ -60,21 +60,21 @@ test('it ends three days after the last such request, not before', async () => {
   expect(alarms(app)).toEqual([]);
 });
 
-test('what is no URL is not shown: it may be a secret as a whole', async () => {
+test('a value that is no URL is not shown, because it may be a secret', async () => {
   const app = await openReady();
   await askWith(app, 'correcthorse');
   expect(alarms(app).join()).toContain('a part of one, of 12 characters');
   expect(alarms(app).join()).not.toContain('correct');
 });
 
-test('a wrong wallet beside a URL that fits is no such case, nor is a private key kept', async () => {
+test('a wrong wallet with a known URL raises no such alarm, and a private key is not stored', async () => {
   const app = await openReady();
   await app.ask('/api/new_address?match_callback=s3cr3t&match_account=tpubNone');
   await askWith(app, 'https://shop.example/KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn');
   expect(alarms(app)).toEqual([]);
 });
 
-test('a key of one store is told of that store', async () => {
+test('for a key of one store the alarm names that store', async () => {
   const app = await openReady();
   await app.addStore({ name: 'Second', callbackUrl: wrong });
   const key = await app.withStore(({ keys, database }) =>
@@ -91,7 +91,7 @@ test('a key of one store is told of that store', async () => {
   expect(alarms(app).join()).toContain('paygate store set 1 --callback-url');
 });
 
-test('whoever holds a key fills neither the page nor the file', async () => {
+test('a client with a key cannot flood the page or the file', async () => {
   const app = await openReady();
   const bad = `https://${'x'.repeat(3_000)}.example/\u202e\u0007?secret=`;
   for (let count = 0; count < 200; count += 1) await askWith(app, `${count}${bad}${count}`);
