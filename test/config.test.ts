@@ -4,7 +4,7 @@ import { PaygateError } from '../src/lib/errors.ts';
 
 const hash = '00000000007899e1a91526d0258948b023f565a35fe0b0d2f9c898a39906495b';
 
-test('without anything: the defaults', () => {
+test('without flags and variables: the defaults', () => {
   expect(readConfig({}, {})).toMatchObject({
     db: 'paygate.db',
     listen: { host: '127.0.0.1', port: 8080 },
@@ -15,7 +15,7 @@ test('without anything: the defaults', () => {
   });
 });
 
-test('a flag wins over the environment, the environment over the default', () => {
+test('a flag overrides the environment, and the environment overrides the default', () => {
   const env = { PAYGATE_DB: 'env.db', PAYGATE_NETWORK: 'signet' };
   expect(readConfig({ db: ['flag.db'] }, env)).toMatchObject({ db: 'flag.db', network: 'signet' });
   expect(readConfig({}, { PAYGATE_DB: '' }).db).toBe('paygate.db');
@@ -29,7 +29,7 @@ test('an option has one name, as a flag and as a variable', () => {
   });
 });
 
-test('the public URL has no query, and no password, which everybody could read in the docs', () => {
+test('the public URL has no query and no password, because the docs show it', () => {
   const read = (text: string) => () => readConfig({ publicUrl: [text] }, {}).publicUrl;
   expect(read('https://pay.example.com/btc/')()).toBe('https://pay.example.com/btc');
   expect(read('https://pay.example.com/?a')).toThrow(/^--public-url: a URL such as/);
@@ -43,7 +43,7 @@ test('the public URL has no query, and no password, which everybody could read i
 describe('prices', () => {
   const source = 'https://a.example/btc{code}#last';
 
-  test('are on, from the built-in sources, unless told otherwise', () => {
+  test('are on by default, from the built-in sources', () => {
     expect(readConfig({}, {})).toMatchObject({ price: 'on', priceSource: [] });
     const env = {
       PAYGATE_PRICE: 'own',
@@ -125,7 +125,7 @@ describe('the checkpoint', () => {
   });
 });
 
-test('takes an amount of whole satoshis that there can be', () => {
+test('takes a possible amount of whole satoshis', () => {
   const read = (text: string) => readConfig({ proveDepthAbove: [text] }, {}).proveDepthAbove;
   expect(readConfig({}, {}).proveDepthAbove).toBe(10_000_000);
   expect([read('0'), read('2100000000000000')]).toEqual([0, 21e14]);

@@ -19,7 +19,7 @@ async function freshFile(): Promise<string> {
 
 const tokenIn = (text: string): string => /token=([\w-]{43})/.exec(text)?.[1] ?? '';
 
-test('prints a link to where paygate is reached, which takes the place of the one before', async () => {
+test('prints a link to paygate, which replaces the previous link', async () => {
   const path = await freshFile();
   const first = await runCli(['admin', 'link', '--db', path]);
   expect(first.code).toBe(0);
@@ -35,7 +35,7 @@ test('prints a link to where paygate is reached, which takes the place of the on
   expect(admin.hasLink(Date.now() + 15 * 60_000, tokenIn(url))).toBe(false);
 });
 
-test('says where no paygate answers, and prints the link all the same', async () => {
+test('warns if no paygate answers, and prints the link anyway', async () => {
   const path = await freshFile();
   const listen = `127.0.0.1:${await freePort()}`;
   const args = ['admin', 'link', '--db', path];
@@ -53,7 +53,7 @@ test('says where no paygate answers, and prints the link all the same', async ()
   expect(await runCli(beside)).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('is refused where a paygate with another database answers', async () => {
+test('is refused if a paygate with another database answers', async () => {
   const path = await freshFile();
   const app = await openApp();
   const listen = `127.0.0.1:${app.port}`;
@@ -65,7 +65,7 @@ test('is refused where a paygate with another database answers', async () => {
   );
 });
 
-test('is refused where there is no file', async () => {
+test('is refused without a database file', async () => {
   const db = join(tempFolder(), 'none.db');
   const refused = await runCli(['admin', 'link', '--db', db]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });

@@ -59,7 +59,7 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
   expect(checked.stdout).toMatch(/\n1 +p2wpkh +2 +3\n$/);
 });
 
-it('a file of another network than the one that is named is neither called whole nor put in place', async () => {
+it('a file of a network other than the named one passes no check and is not restored', async () => {
   const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
   await runCli(['backup', file, '--db', app.path]);
@@ -91,7 +91,7 @@ it('a backup without a name goes to the folder of backups', async () => {
   expect(checkFile(file).ok).toBe(true);
 });
 
-it('a backup to where this user may not look ends with a sentence', async () => {
+it('a backup to an inaccessible folder fails with a clear sentence', async () => {
   const store = await openTestStore();
   await store.database.close();
   const folder = tempFolder();
@@ -108,7 +108,7 @@ it('a backup to where this user may not look ends with a sentence', async () => 
   );
 });
 
-it('a backup is not written where the log of another file lies, which would be played into it', async () => {
+it('a backup is not written beside the WAL of another file, which SQLite would replay into it', async () => {
   const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
   writeFileSync(`${file}-wal`, 'of another file');
@@ -120,7 +120,7 @@ it('a backup is not written where the log of another file lies, which would be p
   expect(existsSync(file)).toBe(false);
 });
 
-it('a check says what is damaged, and ends with 1', async () => {
+it('a check names the damage, and exits with 1', async () => {
   const app = await openApp();
   const file = join(tempFolder(), 'copy.db');
   await runCli(['backup', file, '--db', app.path]);
@@ -145,7 +145,7 @@ it('names in a hostile file neither clear the screen nor write lines of their ow
   expect(absent.stderr).toMatch(/^paygate: \S+\/x \[2J\.db: there is no such file\n$/);
 });
 
-it('a command on a damaged file says so in one line, and what helps', async () => {
+it('a command on a damaged file names the damage and the remedy in one line', async () => {
   const { path, addWallet, addStore, database } = await openTestStore();
   await addWallet();
   await addStore();
@@ -163,7 +163,7 @@ it('a command on a damaged file says so in one line, and what helps', async () =
   }
 });
 
-it('restore says one thing at a time', async () => {
+it('restore takes exactly one of a backup, --moved and --in-place', async () => {
   const both = await runCli(['restore', 'copy.db', '--moved', '--db', 'none.db']);
   const nothing = await runCli(['restore', '--db', 'none.db']);
   for (const { code, stderr } of [both, nothing]) {
@@ -174,7 +174,7 @@ it('restore says one thing at a time', async () => {
   }
 });
 
-it('the word that the machine was set back is heard at the next start', async () => {
+it('restore --in-place takes effect at the next start', async () => {
   const app = await openApp({ store: { startIndex: 0 } });
   await untilReady(app);
   await app.newAddress();

@@ -102,7 +102,7 @@ describe('callbacks list', () => {
 });
 
 describe('callbacks show', () => {
-  it('tells every attempt, and the URL only where it is asked for', async () => {
+  it('shows every attempt, and the URL only on request', async () => {
     const owed = open();
     const callbackUrl = 'https://shop.example/cb?secret=s3cr3t';
     await owed.enqueue(now, owed.addPayment(owed.addStore({ callbackUrl })));
@@ -131,7 +131,7 @@ describe('callbacks show', () => {
 });
 
 describe('callbacks resend', () => {
-  it('owes a callback anew, under the same event id', async () => {
+  it('makes a callback pending again, with the same event id', async () => {
     const owed = open();
     const callback = owed.addPayment(owed.addStore());
     await owed.enqueue(now, callback);
@@ -145,7 +145,7 @@ describe('callbacks resend', () => {
     expect(owed.outbox.callback(1).attemptCount).toBe(2);
   });
 
-  it('refuses what was overtaken, naming the newest, and a store that was stopped', async () => {
+  it('refuses a superseded callback, naming the newest, and a stopped store', async () => {
     const owed = open();
     const callback = owed.addPayment(owed.addStore());
     const stopped = owed.addPayment(owed.addStore({ callbacksStopped: true }));
@@ -156,7 +156,7 @@ describe('callbacks resend', () => {
     expect(rowsOf(owed)).toEqual(['superseded 0', 'owed 0', 'owed 0']);
   });
 
-  it('in bulk takes what failed of one store, within an age', async () => {
+  it('resends the failed callbacks of one store in bulk, up to an age', async () => {
     const owed = open();
     const [one, two] = [owed.addStore(), owed.addStore()];
     const each: [NewCallback, number][] = [
@@ -185,7 +185,7 @@ describe('callbacks resend', () => {
   });
 });
 
-describe('callbacks whose last answer is doubtful', () => {
+describe('callbacks whose last response is doubtful', () => {
   async function doubtful() {
     const owed = open();
     const [one, two] = [owed.addStore(), owed.addStore()];
@@ -198,7 +198,7 @@ describe('callbacks whose last answer is doubtful', () => {
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   const idsOf = (rows: any) => rows.map(({ id }: any) => id);
 
-  it('P-64 are listed, with when they are sent again', async () => {
+  it('P-64 are listed, with the time of the next attempt', async () => {
     const { owed, one } = await doubtful();
     const listed = await ask(owed, `callbacks list --doubtful --store ${one}`);
     expect(idsOf(listed)).toEqual([3, 2, 1]);
@@ -215,7 +215,7 @@ describe('callbacks whose last answer is doubtful', () => {
     expect(idsOf(await ask(owed, `callbacks list --doubtful --store ${one}`))).toEqual([2, 1]);
   });
 
-  it('P-64 are resent in bulk, those of one store within an age, and nothing that was overtaken', async () => {
+  it('P-64 are resent in bulk, for one store up to an age, but never if superseded', async () => {
     const { owed, one, second } = await doubtful();
     await owed.enqueue(now, withStatus(second, 1));
     const resend = `callbacks resend-failed --doubtful --store ${one}`;
@@ -230,7 +230,7 @@ describe('callbacks whose last answer is doubtful', () => {
     );
   });
 
-  it('are left alone by the other bulk resend', async () => {
+  it('are not resent by the other bulk command', async () => {
     const { owed, one } = await doubtful();
     expect(await ask(owed, `callbacks resend-failed --store ${one}`)).toEqual({ resent: 0 });
   });
@@ -250,7 +250,7 @@ describe('callbacks test', () => {
     ['<!DOCTYPE html><title>Home</title>', 'web-page', 'not the plugin: permalinks?'],
     ['Module Not Activated', 'refused', 'the shop refused it'],
     ['OK', 'accepted', 'the shop accepted it'],
-  ])('P-66 knows what the families answer: %j is %s', async (body, verdict, words) => {
+  ])('P-66 explains the response of a plugin family: %j is %s', async (body, verdict, words) => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body }) });
     owed.addStore({ callbackUrl: shop.origin });
@@ -264,7 +264,7 @@ describe('callbacks test', () => {
     );
   });
 
-  it('sends a marked callback of nobody’s address, signed, and shows the exchange', async () => {
+  it('sends a marked, signed callback for an address of no wallet, and shows the exchange', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body: 'wrong secret s3cr3t' }) });
     owed.addStore({ callbackUrl: `${shop.origin}/cb?secret=s3cr3t` });
@@ -294,7 +294,7 @@ describe('callbacks test', () => {
     expect(stdout).toContain('delivered, but the answer says "wrong secret …"');
   });
 
-  it('says what a receiver must bear as well: rbf, and a payment that vanished', async () => {
+  it('sends two more cases to a receiver: rbf, and a gone payment', async () => {
     const owed = open();
     const shop = await receiver();
     owed.addStore({ callbackUrl: `${shop.origin}/cb` });
@@ -311,7 +311,7 @@ describe('callbacks test', () => {
     expect(shop.requests).toHaveLength(2);
   });
 
-  it('says what WordPress answers while the plugin is off', async () => {
+  it('explains the response of WordPress without the plugin', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 400, body: '-1' }) });
     owed.addStore({ callbackUrl: shop.origin });
@@ -324,7 +324,7 @@ describe('callbacks test', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ http_status: 400, verdict: 'not-delivered' });
   });
 
-  it('says why a shop was not reached, and ends with 1', async () => {
+  it('names the reason why a shop was not reached, and exits with 1', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 404 }) });
     owed.addStore({ callbackUrl: shop.origin });
@@ -340,7 +340,7 @@ describe('callbacks test', () => {
 });
 
 describe('store', () => {
-  it('list keeps the secrets of callback URLs to itself', async () => {
+  it('list hides the secrets of callback URLs', async () => {
     const owed = open();
     owed.addStore({ callbackUrl: 'https://shop.example/cb?secret=s3cr3t' });
     const { stdout } = await run(owed, 'store list');
@@ -396,7 +396,7 @@ describe('store', () => {
     expect(await test()).toBe(1);
   });
 
-  it('has a minimum and a say about rbf, which show what they are', async () => {
+  it('has a minimum and an rbf setting, which are shown', async () => {
     const owed = open();
     owed.addStore();
     const before = await ask(owed, 'store set 1 --name Shop');

@@ -51,17 +51,17 @@ test.each([
   expect(await check(path)).toEqual([]);
 });
 
-test('one that cannot be looked at is told in words', async () => {
+test('a copy that cannot be read gives an error text', async () => {
   const path = join(tempFolder(), 'copy.db');
   await expect(check(path)).rejects.toThrow(`paygate: ${path}: there is no such file`);
 });
 
-test('a process that was ended by somebody else says nothing of the copy', async () => {
+test('a killed check process gives no result', async () => {
   const killed = checkInProcess(['-e', 'process.kill(process.pid, "SIGKILL")']);
   await expect(killed('copy.db', signal)).rejects.toThrow('the check ended with SIGKILL');
 });
 
-test('it ends with its signal', async () => {
+test('it ends when its signal aborts', async () => {
   const world = createTestWorld();
   const path = join(tempFolder(), 'pid');
   writeFileSync(path, '');

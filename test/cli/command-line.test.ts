@@ -19,7 +19,7 @@ const words = Array.from({ length: 12 }, (_, index) => (index < 11 ? 'abandon' :
 
 const freshPath = (): string => join(tempFolder(), 'paygate.db');
 
-it('key rotate says that an older key ends earlier than was promised', async () => {
+it('key rotate reports an older key that ends earlier than announced', async () => {
   const path = freshPath();
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
   const wallet = ['--xpub', regtest.account, '--script', 'p2wpkh', '--network', 'regtest'];
@@ -113,11 +113,11 @@ describe('a secret in the wrong place', () => {
     expect(() => refusePrivateInput([], { [name]: xprv })).toThrow(/private key/);
   });
 
-  it('is no business of ours in what belongs to others', () => {
+  it('is ignored in variables of other programs', () => {
     expect(() => refusePrivateInput([], { WALLET_KEY: xprv })).not.toThrow();
   });
 
-  it('is not seen in a command that says much', () => {
+  it('is not found in a long harmless command', () => {
     const flags = ['--allow-private-callback', '--allow-http-callback', '--allow-depth', '--json'];
     const texts = [
       ...['--name', 'the shop with books and bread', '--xpub', regtest.account],
@@ -144,7 +144,7 @@ describe('address check', () => {
   const check = (env: Record<string, string>, ...args: string[]) =>
     runCli(['address', 'check', '--xpub', regtest.account, '--script', 'p2wpkh', ...args], env);
 
-  it('takes the network out of the environment, as all others do, and --network before that', async () => {
+  it('takes the network from --network, else from the environment, like all other commands', async () => {
     const checked = await check({ PAYGATE_NETWORK: 'regtest' });
     expect(checked).toMatchObject({ code: 0, stderr: '' });
     expect(checked.stdout).toMatch(/^0 {2}bcrt1q/);
@@ -155,7 +155,7 @@ describe('address check', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/^paygate: --network: /)]);
   });
 
-  it('of a key that does not say its kind names the option that does', async () => {
+  it('names the option for the script type if the key does not determine it', async () => {
     const args = ['address', 'check', '--xpub', regtest.account, '--network', 'regtest'];
     const { code, stderr } = await runCli(args);
     expect(code).toBe(2);
@@ -166,7 +166,7 @@ describe('address check', () => {
 });
 
 describe('help', () => {
-  it('of a command of a command is that of its own, like its --help', async () => {
+  it('of a subcommand is the same as its --help', async () => {
     const { code, stdout, stderr } = await runCli(['help', 'store', 'add']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: paygate store add /);
@@ -184,7 +184,7 @@ describe('help', () => {
     },
   );
 
-  it('is what paygate alone prints, on standard output', async () => {
+  it('is printed to standard output by paygate without arguments', async () => {
     const { code, stdout, stderr } = await runCli([]);
     expect([code, stderr]).toEqual([2, '']);
     expect(stdout).toBe((await runCli(['--help'])).stdout);

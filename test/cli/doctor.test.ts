@@ -43,7 +43,7 @@ function makePrivate(path: string): void {
 }
 
 describe('a paygate that is well', () => {
-  it('passes beside a running serve; the shop is asked no callback', async () => {
+  it('passes beside a running serve, and sends no callback', async () => {
     const app = await openApp();
     await untilReady(app);
     await app.newAddress();
@@ -75,7 +75,7 @@ describe('a paygate that is well', () => {
     expect(JSON.stringify(checks)).not.toMatch(/s3cr3t|tpub|pgk_|whsec/);
   });
 
-  it('asks the Electrum servers of the serve that runs on its file, where none is named', async () => {
+  it('by default checks the Electrum servers of the running serve', async () => {
     const app = await openApp({ servers: 2 });
     await untilReady(app);
     const listen = ['--listen', `127.0.0.1:${app.port}`, '--json'];
@@ -92,7 +92,7 @@ describe('a paygate that is well', () => {
     expect(foreign.stdout).toContain('no built-in servers; name one with --electrum');
   });
 
-  it('is looked at without a serve too, in lines for a person; a fault ends with 1', async () => {
+  it('is checked without a serve too, in readable lines; a fault exits with 1', async () => {
     const app = await openApp();
     await untilReady(app);
     await app.stop();
@@ -107,7 +107,7 @@ describe('a paygate that is well', () => {
     expect(ill.stdout).toMatch(/^fail +electrum +tcp:\/\/127\.0\.0\.1:1: cannot connect/m);
   });
 
-  it('is told of a file that is damaged, or none, and the rest is looked at', async () => {
+  it('reports a damaged or missing file, and checks the rest', async () => {
     const path = join(tempFolder(), 'paygate.db');
     const shop = await receiver();
     const args = ['doctor', '--db', path, '--network', 'regtest', '--json'];
@@ -135,7 +135,7 @@ describe('a paygate that is well', () => {
     });
   });
 
-  it('says that a network without a list of servers needs one, and what is mistyped', async () => {
+  it('reports a network without a list of servers, and a mistyped option', async () => {
     const path = join(tempFolder(), 'paygate.db');
     const args = ['doctor', '--db', path, '--network', 'regtest'];
     const { stdout } = await runCli(args, { PAYGATE_LISTN: '*:80' });

@@ -85,7 +85,7 @@ describe.skipIf(!isRoot)('root', () => {
     expect(readdirSync(own)).toEqual([]);
   });
 
-  it('reads by check and restore nothing that the user may not, whatever it is called', async () => {
+  it('reads by check and restore nothing that the user may not read, whatever its name', async () => {
     const { db, own, link } = await place();
     const secret = join(own, 'secret');
     writeFileSync(secret, 'of root', { mode: 0o600 });
@@ -100,7 +100,7 @@ describe.skipIf(!isRoot)('root', () => {
     expect(readFileSync(secret, 'utf8')).toBe('of root');
   });
 
-  it('works on no database of its own to which the user leads it', async () => {
+  it('works on no database of root behind a link of the user', async () => {
     const { own, db, link } = await place();
     const other = join(own, 'paygate.db');
     copyFileSync(db, other);
@@ -115,7 +115,7 @@ describe.skipIf(!isRoot)('root', () => {
     expect(readdirSync(own)).toEqual(['paygate.db', 'shop.db']);
   });
 
-  it('says whose the work is where it names a file that this user may not reach', async () => {
+  it('names the user whose rights apply, if that user has no access to a named file', async () => {
     const { db, own } = await place();
     const backup = join(own, 'backup.db');
     copyFileSync(db, backup);
@@ -187,7 +187,7 @@ else {
       });
   }
 
-  it('has the new one look at the snapshot as the user, who is told nothing of our environment', async () => {
+  it('runs the new executable on the snapshot as the user, without the environment of root', async () => {
     const { db, folder } = await place();
     const { code, stderr } = await executables()(db);
     expect([code, stderr]).toEqual([
@@ -204,7 +204,7 @@ else {
     ).toEqual([user, user]);
   });
 
-  it('makes no file where the user leads it', async () => {
+  it('creates no file behind a link of the user', async () => {
     const { db, own, link } = await place();
     link('paygate.db.update.lock', join(own, 'nologin'));
     link('backups', own);
@@ -213,7 +213,7 @@ else {
     expect(readdirSync(own)).toEqual([]);
   });
 
-  it('takes no database of its own for the one that the user leads it to', async () => {
+  it('uses no database of root behind a link of the user', async () => {
     const { db, own, link, folder } = await place();
     const other = join(own, 'paygate.db');
     copyFileSync(db, other);

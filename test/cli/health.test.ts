@@ -9,7 +9,7 @@ afterEach(closeApps);
 
 const at = (port: number): string[] => ['health', '--listen', `127.0.0.1:${port}`];
 
-test('ends with 0 for a paygate that answers, with --strict only where nothing is wrong', async () => {
+test('exits with 0 for a paygate that answers, with --strict only if there is no warning', async () => {
   const well = await openReady();
   expect(await runCli([...at(well.port), '--strict'])).toMatchObject({ code: 0, stdout: 'ok\n' });
   // So many addresses without a payment are warned of.
@@ -24,7 +24,7 @@ test('ends with 0 for a paygate that answers, with --strict only where nothing i
   expect([json.code, JSON.parse(json.stdout).status]).toEqual([1, 'degraded']);
 });
 
-test('ends with 1 where none answers', async () => {
+test('exits with 1 if no paygate answers', async () => {
   const port = await freePort();
   expect(await runCli(at(port))).toMatchObject({
     code: 1,

@@ -55,7 +55,7 @@ test('puts an executable, a user, settings and a service below its root', async 
   }
 });
 
-test('makes folders through which every user comes, whatever its own umask', async () => {
+test('creates folders that every user may enter, whatever the umask', async () => {
   const { root, install } = machine();
   await install();
   const folders = Object.keys(contentOf(root)).filter((name) =>
@@ -67,7 +67,7 @@ test('makes folders through which every user comes, whatever its own umask', asy
   }
 });
 
-test('changes nothing the second time, and nothing of others without --force', async () => {
+test('changes nothing the second time, and replaces no foreign file without --force', async () => {
   const { root, binary, at, install } = machine();
   const takesUp = 'A service that runs already needs: systemctl restart paygate';
   expect((await install()).stdout).not.toContain(takesUp);
@@ -99,7 +99,7 @@ test('changes nothing the second time, and nothing of others without --force', a
   expect(readFileSync(at(paths.settings), 'utf8')).toBe('PAYGATE_DB=/mine');
 });
 
-test('says which settings that were given are not in the file that is kept', async () => {
+test('lists the given settings that the existing file lacks', async () => {
   const { at, install } = machine();
   await install('--network', 'signet');
   const kept = readFileSync(at(paths.settings), 'utf8');
@@ -143,7 +143,7 @@ test.each([
   expect(contentOf(root)).toEqual({});
 });
 
-test('what is not the single executable does not install itself', async () => {
+test('only the single executable can install itself', async () => {
   const refused = await runCli(['install', '--root', tempFolder()]);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
   expect(refused.stderr).toContain('not the single executable');
@@ -166,7 +166,7 @@ describe.skipIf(!hasSystemd)('systemd', () => {
     expect(exposure).toBeLessThanOrEqual(maxExposure);
   });
 
-  test('knows every word of it', () => {
+  test('accepts every directive of the unit', () => {
     const { stderr } = spawnSync('systemd-analyze', ['verify', unitFile()], { encoding: 'utf8' });
     expect(stderr.replaceAll(/^.*Command .*\/paygate is not executable.*\n/gm, '')).toBe('');
   });
@@ -177,7 +177,7 @@ test('the service keeps within the memory that paygate is built for, and may com
   expect(systemdUnit).not.toMatch(/^MemoryDenyWriteExecute=/m);
 });
 
-test('the service leaves no core, which would hold every key', () => {
+test('the service writes no core dump, which would contain every key', () => {
   expect(systemdUnit).toMatch(/^LimitCORE=0$/m);
 });
 
@@ -189,7 +189,7 @@ test.each([
   [['--acme-email', 'you@example.com'], '--acme-email: needs --domain'],
   [['--domain', 'pay'], '--domain: a name such as'],
   [['--network', 'mars'], '--network: unknown network'],
-])('makes no service that would not start: %j', async (args, reason) => {
+])('refuses a service that would not start: %j', async (args, reason) => {
   const { root, install } = machine();
   const refused = await install(...args);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(reason)]);
@@ -197,7 +197,7 @@ test.each([
   expect((await install(...args, '--dry-run')).code).toBe(2);
 });
 
-test('takes the domain of settings that are kept for one that is said', async () => {
+test('treats the domain in an existing settings file as given', async () => {
   const { install } = machine();
   await install('--domain', 'pay.example.com');
   const again = await install('--acme-email', 'you@example.com');
@@ -205,7 +205,7 @@ test('takes the domain of settings that are kept for one that is said', async ()
   expect(again.stdout).toContain('it lacks PAYGATE_ACME_EMAIL=you@example.com');
 });
 
-test('ends with one line where the executable is a folder, and where nothing can be written', async () => {
+test('fails with one line if the executable is a folder, and if nothing can be written', async () => {
   const { root, binary } = machine();
   const file = join(root, 'file');
   writeFileSync(file, '');
@@ -218,13 +218,10 @@ test('ends with one line where the executable is a folder, and where nothing can
   expect(readdirSync(root)).toEqual(['file']);
 });
 
-test.each([paths.binary, paths.settings])(
-  'ends with one line where %s is a folder',
-  async (path) => {
-    const { at, install } = machine();
-    mkdirSync(at(path), { recursive: true });
-    const refused = await install('--force');
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/^paygate: .*cannot be read \(EISDIR.*\n$/);
-  },
-);
+test.each([paths.binary, paths.settings])('fails with one line if %s is a folder', async (path) => {
+  const { at, install } = machine();
+  mkdirSync(at(path), { recursive: true });
+  const refused = await install('--force');
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^paygate: .*cannot be read \(EISDIR.*\n$/);
+});

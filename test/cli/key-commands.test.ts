@@ -59,7 +59,7 @@ test('a key of one store is shown once, listed without its text, and revoked', a
   expect((await run(path, 'key', 'list')).answer).toHaveLength(1);
 });
 
-test('the merchant key is not revoked but rotated; keys of other stores outlive that', async () => {
+test('the merchant key is not revoked but rotated; keys of stores survive that', async () => {
   const path = await fileWithStore();
   const refused = await run(path, 'key', 'revoke', '1');
   expect(refused.code).toBe(1);
@@ -70,7 +70,7 @@ test('the merchant key is not revoked but rotated; keys of other stores outlive 
   expect(store.keys.find(answer.api_key, Date.now())?.scope).toBe('address-only');
 });
 
-test('keys that end are listed with their end, which an earlier rotation may bring nearer', async () => {
+test('expiring keys are listed with their end, which an earlier rotation may shorten', async () => {
   const path = await fileWithStore();
   const told = async (...args: string[]) => (await runCli([...args, '--db', path])).stdout;
   expect(await told('key', 'rotate', '--overlap', '24h')).toMatch(
@@ -81,7 +81,7 @@ test('keys that end are listed with their end, which an earlier rotation may bri
   expect(await told('key', 'list')).toMatch(/^id .*\n3 .* UTC *\n$/);
 });
 
-test('a store takes its keys along, and gets no more', async () => {
+test('the keys of a removed store are invalid, and it gets no new ones', async () => {
   const path = await fileWithStore();
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'payments');
   await run(path, 'store', 'remove', '1');
@@ -91,7 +91,7 @@ test('a store takes its keys along, and gets no more', async () => {
   expect(late.errors).toContain('removed');
 });
 
-test('the plugin window is opened for one key that may write, and shut by 0 minutes', async () => {
+test('the plugin window is opened for one key that may write, and closed by 0 minutes', async () => {
   const path = await fileWithStore();
   const before = Date.now();
   const { answer } = await run(path, 'plugin', 'allow', '--minutes', '15');

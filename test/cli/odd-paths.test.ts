@@ -47,7 +47,7 @@ const server = [
 ];
 
 describe('as --db', () => {
-  it.each(Object.entries(odd))('%s: each command says so', async (name, [code, told]) => {
+  it.each(Object.entries(odd))('%s: each command reports it', async (name, [code, told]) => {
     const folder = await layOut();
     const before = readdirSync(folder, { recursive: true });
     const path = `${folder}/${name}`;
@@ -76,7 +76,7 @@ describe('as --db', () => {
     }
   });
 
-  it('one whose folder nobody else may look into: that is said', async () => {
+  it('a file that this user may not open: the error says so', async () => {
     const folder = tempFolder();
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'paygate.db'), 'x');
@@ -86,7 +86,7 @@ describe('as --db', () => {
     expect(stderr).toMatch(/^paygate: [^\n]+paygate\.db: [^\n]+\n$/);
   });
 
-  it('a name in a working folder that was removed: that is said', () => {
+  it('a name in a removed working folder: the error says so', () => {
     const bundle = bundleOf(program);
     const gone = join(tempFolder(), 'gone');
     mkdirSync(gone);
@@ -102,8 +102,8 @@ describe('as --db', () => {
   });
 });
 
-describe('as a backup, or as what is to be checked', () => {
-  it.each(Object.entries(odd))('%s: that is said', async (name) => {
+describe('as a backup, or as the file to check', () => {
+  it.each(Object.entries(odd))('%s: the error says so', async (name) => {
     const folder = await layOut();
     const before = readdirSync(folder, { recursive: true });
     const path = `${folder}/${name}`;

@@ -24,7 +24,7 @@ async function openShop(callbackUrl = url) {
   return { added, run };
 }
 
-it('needs no --allow-http-callback, and is told of the proxy that serve needs', async () => {
+it('needs no --allow-http-callback, and the output names the proxy that serve needs', async () => {
   const { added, run } = await openShop();
   expect(added.code).toBe(0);
   const note = expect.stringContaining('start serve with --proxy socks5://127.0.0.1:9050');
@@ -38,12 +38,12 @@ it('needs no --allow-http-callback, and is told of the proxy that serve needs', 
 it.each([
   ['http://expyuzz4wqqyqhjn.onion/cb', 'version 2'],
   [url.replace('2gzy', '2gzz'), 'checksum is wrong'],
-])('is refused where no such service can be: %s', async (wrong, said) => {
+])('is refused if no such service can exist: %s', async (wrong, said) => {
   const { added } = await openShop(wrong);
   expect([added.code, added.stderr]).toEqual([2, expect.stringContaining(said)]);
 });
 
-it('is tried through the proxy that is named, and refused without one', async () => {
+it('is tested through the named proxy, and refused without one', async () => {
   const receiver = await startReceiver();
   const socks = await startSocks({ names: { [onion]: receiver.port } });
   try {

@@ -35,14 +35,14 @@ async function emptyFile(): Promise<string> {
   return path;
 }
 
-describe.skipIf(!existsSync(fullDisk))('a disk that takes no answer', () => {
+describe.skipIf(!existsSync(fullDisk))('a full disk behind the output', () => {
   function onFullDisk(): number {
     const full = openSync(fullDisk, 'w');
     whenOver(() => closeSync(full));
     return full;
   }
 
-  it('ends a command with 1 and a line that says so', async () => {
+  it('ends a command with 1 and one line', async () => {
     const args = ['store', 'list', '--db', await emptyFile()];
     const child = start(args, ['ignore', onFullDisk(), 'pipe']);
     const [code, said] = await Promise.all([endOf(child), text(child.stderr as never)]);
@@ -66,7 +66,7 @@ describe.skipIf(!existsSync(fullDisk))('a disk that takes no answer', () => {
   });
 });
 
-describe('a reader that has seen enough', () => {
+describe('a reader that closes the pipe', () => {
   it('does not hurt a command', async () => {
     const child = start(['store', 'list', '--db', await emptyFile()], ['ignore', 'pipe', 'pipe']);
     child.stdout?.destroy();

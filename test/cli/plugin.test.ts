@@ -53,7 +53,7 @@ function run(members: readonly Member[], ...args: string[]) {
   return { ...paygate('plugin', ...args, input, ...url, '-o', output), input, output };
 }
 
-test('says first what needs a look, then what it changed and what it left', async () => {
+test('lists first what needs a review, then what it changed and what it left', async () => {
   const { status, stdout, stderr, output } = run(plugin);
   expect({ status, stderr }).toEqual({ status: 3, stderr: '' });
   expect(stdout).toBe(`LOOK AT THIS (1): the plugin may not work until you change it by hand:
@@ -88,7 +88,7 @@ test('as JSON, by its full name', () => {
   expect(answer.untouched).toEqual(['pay/readme.txt']);
 });
 
-test('ends with 0 where nothing needs a look', () => {
+test('exits with 0 if nothing needs a review', () => {
   const members = plugin.map((member) =>
     member.name === 'pay/checkout.js' ? { ...member, content: '' } : member,
   );
@@ -139,7 +139,7 @@ Left as it is:
   expect(existsSync(output)).toBe(true);
 });
 
-test('says where the service is named, when nothing of it is to change', () => {
+test('names the places of the service if nothing has to change', () => {
   const { status, stderr, output } = run([
     { name: 'readme.md', content: 'https://www.blockonomics.co/api' },
     { name: 'de.po', content: '"https://www.blockonomics.co/api"' },
@@ -162,7 +162,7 @@ test('refuses in one line, and writes nothing', () => {
   for (const { output } of [evil, other]) expect(existsSync(output)).toBe(false);
 });
 
-test('leaves no half archive behind where the disk takes no more', () => {
+test('leaves no partial archive on a full disk', () => {
   const folder = tempFolder();
   const [input, output] = [join(folder, 'pay.zip'), join(folder, 'out.zip')];
   writeFileSync(

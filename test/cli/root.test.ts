@@ -36,7 +36,7 @@ async function run(...args: readonly string[]): Promise<string> {
 }
 
 describe.skipIf(!isRoot)('root', () => {
-  it('makes a database, its mark, its backups and its restored file for the user whose folder it is', async () => {
+  it('creates database, mark file, backups and restored file for the owner of the folder', async () => {
     const folder = userFolder();
     const db = ['--db', join(folder, 'paygate.db')];
     const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
@@ -52,7 +52,7 @@ describe.skipIf(!isRoot)('root', () => {
     expect(strange(folder)).toEqual([]);
   });
 
-  it("keeps a database of another name in a folder of backups that is the user's, to the top", async () => {
+  it('gives all backup folders of a database with another name to the user', async () => {
     const folder = userFolder();
     const db = ['--db', join(folder, 'shop.db'), '--network', 'regtest'];
     const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback'];
@@ -61,7 +61,7 @@ describe.skipIf(!isRoot)('root', () => {
     expect(strange(folder)).toEqual([]);
   });
 
-  it('removes what was left of its own work alone, not what a user calls so', () => {
+  it('removes only its own leftovers, not files of a user with such names', () => {
     const folder = tempFolder();
     const [own, theirs] = [join(folder, 'left-1'), join(folder, 'left-2')];
     for (const left of [own, theirs]) {

@@ -101,7 +101,7 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   expect(existsSync(other)).toBe(false);
 });
 
-test('leaves nothing behind for who does not wait for its links', async () => {
+test('leaves nothing behind if it is stopped before it prints its links', async () => {
   const folder = tempFolder();
   const child = spawn(
     process.execPath,
@@ -121,7 +121,7 @@ test('leaves nothing behind for who does not wait for its links', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a file that was named stays, and is not begun a second time', async () => {
+test('a named file remains, and is not used a second time', async () => {
   const path = join(tempFolder(), 'sandbox.db');
   const { stop } = await start(['--db', path], {});
   expect(await stop()).toBe(0);
@@ -134,7 +134,7 @@ test('a file that was named stays, and is not begun a second time', async () => 
 test.each([
   ['--listen', '--shop'],
   ['--shop', '--listen'],
-])('ends where the port of %s is taken', async (taken, other) => {
+])('fails if the port of %s is taken', async (taken, other) => {
   const server = createServer().listen(0, '127.0.0.1');
   whenOver(() => void server.close());
   await once(server, 'listening');
@@ -144,7 +144,7 @@ test.each([
   expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
 });
 
-test('answers on loopback alone', async () => {
+test('listens on loopback only', async () => {
   const refused = await runCli(['sandbox', '--shop', '0.0.0.0:0']);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
   expect(refused.stderr).toContain('0.0.0.0 is not a loopback address');

@@ -106,7 +106,7 @@ test('a SIGUSR1 opens no debugger', async () => {
   expect(by).toBe(0);
 });
 
-test('a terminal that is closed under it is a stop', async () => {
+test('a closed terminal stops it', async () => {
   const { path, database } = await openTestStore();
   await database.close();
   const child = serve(path, nowhere);
@@ -142,7 +142,7 @@ test('a second Ctrl-C does not cut off the stop that the first one began', async
   expect(existsSync(`${path}-shm`)).toBe(false);
 });
 
-test('a SIGTERM is done with in 10 seconds, though a shop hangs and clients stall', async () => {
+test('SIGTERM ends it within 10 seconds, though a shop hangs and clients stall', async () => {
   const shop = await startReceiver({ answer: () => 'hang' });
   whenOver(() => shop.close());
   const child = serve(await fileOwing(`${shop.origin}/cb`), await startServer());
@@ -165,7 +165,7 @@ test.skipIf(!existsSync('/proc/self/comm'))('ps and pgrep find it by its name', 
   expect(readFileSync(`/proc/${child.pid}/comm`, 'utf8')).toBe('paygate\n');
 });
 
-test('its log is JSON, or lines for a person', async () => {
+test('its log is JSON or readable text', async () => {
   const shop = await startReceiver();
   whenOver(() => shop.close());
   const path = await fileOwing(`${shop.origin}/cb`);
@@ -181,7 +181,7 @@ test('its log is JSON, or lines for a person', async () => {
   }
 });
 
-test('its log is for a person on a terminal, and JSON elsewhere', async () => {
+test('its log is readable text on a terminal, otherwise JSON', async () => {
   const path = await emptyFile();
   const bundle = bundleOf(program);
   const command = ['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', nowhere];
@@ -228,7 +228,7 @@ test('each link that it prints is answered', async () => {
   }
 });
 
-test('the working folder that is deleted under it is saved as well', async () => {
+test('a database in a deleted working folder is saved as well', async () => {
   const folder = tempFolder();
   const child = startChildIn(folder, program, ...argsOf('paygate.db', nowhere));
   await portOf(child);
@@ -239,7 +239,7 @@ test('the working folder that is deleted under it is saved as well', async () =>
 });
 
 test.each(['--listen', '--metrics-listen'])(
-  'a port of %s that is taken is told before a file is made, which would have fixed the network',
+  'a taken port of %s is an error before the file exists, because a file fixes the network',
   async (flag) => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -255,7 +255,7 @@ test.each(['--listen', '--metrics-listen'])(
   },
 );
 
-test('and so is one that two of its own doors are to have', async () => {
+test('a port of two listeners is an error before the file exists', async () => {
   const path = join(tempFolder(), 'paygate.db');
   const at = `127.0.0.1:${await freePort()}`;
   const doors = ['--listen', at, '--metrics-listen', at];
@@ -264,21 +264,21 @@ test('and so is one that two of its own doors are to have', async () => {
   expect(readdirSync(dirname(path))).toEqual([]);
 });
 
-test('and so is that no source of prices is named', async () => {
+test('a missing price source is an error before the file exists', async () => {
   const path = join(tempFolder(), 'paygate.db');
   const { by, errors } = await serve(path, nowhere, '--price', 'own').ended;
   expect([by, errors]).toEqual([2, 'paygate: --price own: name a source with --price-source\n']);
   expect(readdirSync(dirname(path))).toEqual([]);
 });
 
-test('a door for figures that is none is refused', async () => {
+test('a metrics listener beyond loopback is refused', async () => {
   const child = serve('nowhere.db', nowhere, '--metrics-listen', '0.0.0.0:9090');
   const { by, errors } = await child.ended;
   expect(by).toBe(2);
   expect(errors).toContain('--metrics-listen: 0.0.0.0 is not a loopback address');
 });
 
-test('a network that is not the one of the file is a wrong setting, after which systemd leaves it', async () => {
+test('a network other than that of the file is a wrong setting, after which systemd does not restart it', async () => {
   const { path, database } = await openTestStore();
   await database.close();
   const { by, errors } = await serve(path, nowhere, '--network', 'mainnet').ended;
@@ -290,7 +290,7 @@ const damaged = (path: string) =>
   `paygate: ${path}: the database is damaged (database disk image is malformed); put a backup in its place by \`paygate restore BACKUP --db ${path}\`\n`;
 
 test.each(['addresses', 'attempts', 'callbacks', 'payments', 'settings', 'stores', 'wallets'])(
-  'a file whose %s are damaged is refused with one line, and what helps',
+  'a file whose %s are damaged is refused with one line that names the remedy',
   async (table) => {
     const path = await fileOwing('http://127.0.0.1:1/cb');
     damageTable(path, table);
@@ -299,7 +299,7 @@ test.each(['addresses', 'attempts', 'callbacks', 'payments', 'settings', 'stores
   },
 );
 
-test('a file that is damaged under it ends it with the same line', async () => {
+test('a file that becomes damaged ends it with the same line', async () => {
   const { path, database } = await openTestStore();
   await database.close();
   const child = serve(path, nowhere, '--log-level', 'silent');

@@ -28,13 +28,13 @@ async function openShop(name = 'paygate.db') {
 }
 
 describe('a line to be typed', () => {
-  it('names the file it is about, as one word', async () => {
+  it('quotes the path of the file', async () => {
     const { path, added } = await openShop("my shop's.db");
     const word = `'${path.replace("'", "'\\''")}'`;
     expect(added).toContain(`\n  ./paygate store remove 1 --db ${word}\n`);
   });
 
-  it('leaves out what is so without it, and says what is not', () => {
+  it('omits default values', () => {
     const listen = { host: '127.0.0.1', port: 8080 };
     const db = 'paygate.db';
     expect(commandLine('admin link', { db, listen })).toBe('./paygate admin link');
@@ -55,7 +55,7 @@ describe('a Callback URL that was copied', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 
   it.each([`${url} `, `\n${url}\r\n`, `\ufeff${url}\u200b`, `"${url}"`, `<${url}>`])(
-    'is kept without what came along: %j',
+    'is stored without invisible characters around it: %j',
     async (copied) => {
       const { store } = await openShop();
       expect(await store('set', '1', '--callback-url', copied)).toMatchObject({ code: 0 });
@@ -69,7 +69,7 @@ describe('a Callback URL that was copied', () => {
     [url.replace('&', '&amp;'), `write it as ${url}`],
     [url.replace('&', '&#038;'), `write it as ${url}`],
     [`${url}"`, 'leave the quotation mark out'],
-  ])('is refused where what came along is inside it: %j', async (copied, said) => {
+  ])('is refused with invisible characters inside it: %j', async (copied, said) => {
     const { store } = await openShop();
     const refused = await store('set', '1', '--callback-url', copied);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)]);
@@ -79,7 +79,7 @@ describe('a Callback URL that was copied', () => {
 });
 
 describe('a store', () => {
-  it('gets no Callback URL that another one has, and is not added with it', async () => {
+  it('gets no Callback URL of another store', async () => {
     const { path, store } = await openShop();
     const add = (url: string) =>
       store(
@@ -103,7 +103,7 @@ describe('a store', () => {
     expect((await store('set', '1', '--name', 'Former')).code).toBe(0);
   });
 
-  it('keeps a Callback URL that another has from an earlier day, whatever else is changed', async () => {
+  it('can be changed although an older file has its Callback URL twice', async () => {
     const { path, store } = await openShop();
     const other = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];
     await store('add', ...other, '--xpub', accountKey().account, '--script', 'p2wpkh');
@@ -112,7 +112,7 @@ describe('a store', () => {
     expect((await store('set', '2', '--callback-url', 'https://twin.example/')).code).toBe(0);
   });
 
-  it('that is the second says what that means for the shop of the first', async () => {
+  it('that is the second one prints the consequence for the shop of the first', async () => {
     const { store, added } = await openShop();
     expect(added).not.toContain('match_callback');
     const add = (name: string, ...more: string[]) =>
@@ -127,7 +127,7 @@ describe('a store', () => {
     expect(note).toMatch(/must name its own by match_callback/);
   });
 
-  it('gets another wallet, and one that it has not yet', async () => {
+  it('gets another wallet, existing or new', async () => {
     const { path, store } = await openShop();
     const other = accountKey(2);
     const wallet = ['--xpub', other.account, '--script', 'p2wpkh'];
@@ -147,7 +147,7 @@ describe('a store', () => {
     expect(await shown(store)).toMatchObject({ wallet: { id: 1 }, next_index: 0 });
   });
 
-  it('gets no wallet that would begin anew, nor one when it was removed', async () => {
+  it('gets no wallet whose counter would restart, and none if it is removed', async () => {
     const { store } = await openShop();
     const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
     const again = await store('wallet', '1', ...wallet, '--start-index', '0');
@@ -161,7 +161,7 @@ describe('a store', () => {
     expect(none).toMatchObject({ code: 1, stdout: '', stderr: 'paygate: there is no store 5\n' });
   });
 
-  it('that was removed can be used again, unless another has its Callback URL by now', async () => {
+  it('that was removed can be restored, unless another store has its Callback URL', async () => {
     const { path, store } = await openShop();
     const removed = await store('remove', '1', '--stop-callbacks');
     expect(removed.stdout).toContain(`To use it again: ./paygate store restore 1 --db ${path}\n`);
@@ -185,7 +185,7 @@ describe('a store', () => {
     });
   });
 
-  it('that was removed is told from one that was not, and so is one whose callbacks have ended', async () => {
+  it('is listed as active, removed, or removed with stopped callbacks', async () => {
     const { store } = await openShop();
     const shop = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];
     await store('add', ...shop, '--xpub', accountKey().account, '--script', 'p2wpkh');
@@ -199,20 +199,20 @@ describe('a store', () => {
     expect(shown.stdout).toMatch(new RegExp(`^removed +${time}, its callbacks are stopped$`, 'm'));
   });
 
-  it('shows that it is told -1', async () => {
+  it('shows that it gets -1', async () => {
     const { store } = await openShop();
     expect((await store('show', '1')).stdout).not.toContain('status');
     await store('set', '1', '--reversal-callback');
     expect((await store('show', '1')).stdout).toMatch(/^status -1 +sent$/m);
   });
 
-  it('is not changed by nothing', async () => {
+  it('is not changed without an option', async () => {
     const { store } = await openShop();
     const { code, stderr } = await store('set', '1');
     expect([code, stderr]).toEqual([2, expect.stringContaining('name an option')]);
   });
 
-  it('is changed whatever it was before, where that is not touched', async () => {
+  it('can be changed although another setting is no longer valid', async () => {
     const { path, store } = await openShop();
     await store('set', '1', '--confirmations-above', '5000:3');
     const sqlite = look(path);
@@ -235,7 +235,7 @@ describe('a store', () => {
     expect([later.code, later.stderr]).toEqual([2, expect.stringContaining('6 of every amount')]);
   });
 
-  it('takes larger amounts anew in the place of those it had', async () => {
+  it('replaces its bands of amounts', async () => {
     const { store } = await openShop();
     await store('set', '1', '--confirmations-above', '5000:3');
     const bands = ['--no-confirmations-above', '--confirmations-above', '9000:6'];
@@ -244,7 +244,7 @@ describe('a store', () => {
     expect(stdout).toMatch(/^confirmations +2, 6 above 9000 sat$/m);
   });
 
-  it('shows the secret before the last one also to programs, while that signs', async () => {
+  it('shows the previous secret in JSON too, while that signs', async () => {
     const { store } = await openShop();
     const shown = async () => JSON.parse((await store('show', '1', '--json')).stdout);
     const before = await shown();
@@ -259,7 +259,7 @@ describe('a store', () => {
 });
 
 describe('the audit log', () => {
-  it('has what commands changed, and that a command did', async () => {
+  it('has the changes of commands, marked as such', async () => {
     const { path, store } = await openShop();
     const run = (...args: string[]) => runCli([...args, '--db', path]);
     await store('set', '1', '--confirmations', '3', '--callback-url', 'https://a.example/');
@@ -295,7 +295,7 @@ describe('the audit log', () => {
 });
 
 describe('recheck-used', () => {
-  it('asks for it, says how many are marked, and leaves a row in the audit log', async () => {
+  it('requests a check, prints how many addresses are marked, and writes an audit entry', async () => {
     const { path, store } = await openShop();
     const asked = await store('recheck-used', '1', '--json');
     expect(JSON.parse(asked.stdout)).toEqual({ id: 1, wallet_id: 1, marked: 0 });
@@ -305,7 +305,7 @@ describe('recheck-used', () => {
     expect(JSON.parse(audit.stdout)).toMatchObject([row, row, { action: 'store.add' }]);
   });
 
-  it('of a store that there is not is refused', async () => {
+  it('of an unknown store is refused', async () => {
     const { store } = await openShop();
     expect(await store('recheck-used', '7')).toMatchObject({ code: 1, stdout: '' });
   });

@@ -161,7 +161,7 @@ if (verb === 'restart') {
   };
 }
 
-it('puts a checked executable in place, after a snapshot, and sees it come up', async () => {
+it('installs a checked executable after a snapshot, and waits until it is ready', async () => {
   const { bring, update, binary, db, answering, installed } = await machine();
   const { code, stdout, stderr } = await update(bring('0.2.0'), '--json');
   expect([code, stderr]).toEqual([0, '']);
@@ -175,7 +175,7 @@ it('puts a checked executable in place, after a snapshot, and sees it come up', 
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
-it('takes the settings of the service that runs, where it is not told others', async () => {
+it('by default uses the settings of the running service', async () => {
   const { bring, updateAsSet, restart, db, answering } = await machine();
   await restart();
   const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'));
@@ -185,7 +185,7 @@ it('takes the settings of the service that runs, where it is not told others', a
   expect(await answering()).toBe('0.2.0');
 });
 
-it('asks where the service answers that it started, which did not run before', async () => {
+it('finds the address of a service that did not run before', async () => {
   const { bring, updateAsSet, db, answering } = await machine();
   const { code, stdout, stderr } = await updateAsSet(bring('0.2.0'), '--db', db);
   expect([code, stderr]).toEqual([0, '']);
@@ -193,7 +193,7 @@ it('asks where the service answers that it started, which did not run before', a
   expect(await answering()).toBe('0.2.0');
 });
 
-it('goes back when the new one does not come up', async () => {
+it('rolls back if the new version does not start', async () => {
   const { bring, update, answering, installed } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'dead'));
   expect(code).toBe(1);
@@ -204,7 +204,7 @@ it('goes back when the new one does not come up', async () => {
   expect(await answering()).toBe('0.1.0');
 });
 
-it('goes back with the database where the new one made it unreadable for the old one', async () => {
+it('rolls back the database too if the old version cannot read it', async () => {
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'spoils'));
   expect(code).toBe(1);
@@ -217,7 +217,7 @@ it('goes back with the database where the new one made it unreadable for the old
   expect(pragma(look(kept, { readonly: true }), 'user_version')).toBe(99);
 });
 
-it('goes back to what the new one has kept of the database, where that is newer than the snapshot', async () => {
+it('rolls back to the copy of the new version if that is newer than the snapshot', async () => {
   const { bring, update, db, answering } = await machine();
   const { code, stderr } = await update(bring('0.2.0', 'keeps'));
   expect(code).toBe(1);
@@ -229,7 +229,7 @@ it('goes back to what the new one has kept of the database, where that is newer 
   );
 });
 
-it('starts the old one also where the database cannot be put back, and says what to do', async () => {
+it('starts the old version although the database cannot be restored, and prints what to do', async () => {
   const { bring, update, db, answering, installed } = await machine();
   const lock = lockForServer(db);
   const { code, stderr } = await update(bring('0.2.0', 'spoils'));
@@ -241,7 +241,7 @@ it('starts the old one also where the database cannot be put back, and says what
   expect([installed(), await answering()]).toEqual(['0.1.0', '0.1.0']);
 });
 
-it('puts no snapshot in the place of a database that it only could not look at', async () => {
+it('does not replace a database that it only could not read', async () => {
   const { bring, update, db, answering } = await machine();
   const { ino } = statSync(db);
   const { code, stderr } = await update(bring('0.2.0', 'clings'));
@@ -262,7 +262,7 @@ it('replaces an executable that does not run', async () => {
   expect(readdirSync(dirname(binary)).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
-it('leaves a database of an older version as it is, for the new one to update', async () => {
+it('leaves a database of an older version to the new executable', async () => {
   const { bring, update, db } = await machine({ systemd: false });
   const older = look(db);
   older.pragma('user_version = 0');
@@ -275,7 +275,7 @@ it('leaves a database of an older version as it is, for the new one to update', 
   expect(pragma(look(snapshot, { readonly: true }), 'user_version')).toBe(0);
 });
 
-it('keeps the snapshot of a database behind a link where that leads', async () => {
+it('stores the snapshot of a linked database beside the target of the link', async () => {
   const { bring, update, db } = await machine({ systemd: false });
   const link = join(tempFolder(), 'shop.db');
   symlinkSync(db, link);
@@ -284,7 +284,7 @@ it('keeps the snapshot of a database behind a link where that leads', async () =
   expect(readdirSync(dirname(link))).toEqual(['shop.db']);
 });
 
-it('is refused where the database has two names, under which no version starts', async () => {
+it('is refused if the database has two names, because no version starts with it', async () => {
   const { bring, update, binary, db, restart, answering } = await machine();
   await restart();
   linkSync(db, join(tempFolder(), 'paygate.db'));
@@ -294,7 +294,7 @@ it('is refused where the database has two names, under which no version starts',
   expect(await answering()).toBe('0.1.0');
 });
 
-it('is refused where the log of the database was deleted while it is served', async () => {
+it('is refused if the WAL of a served database was deleted', async () => {
   const { bring, update, binary, db } = await machine({ systemd: false });
   const { database } = await openTestStore({ path: db });
   for (const end of ['-wal', '-shm']) rmSync(`${db}${end}`);
@@ -336,7 +336,7 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   expect(left).toEqual(['download', 'paygate', 'tools']);
 });
 
-it('says that the new one is not there, and asks for no checksum of it', async () => {
+it('reports a missing executable without asking for its checksum', async () => {
   const { binary, update } = await machine();
   const nowhere = join(dirname(binary), 'downloaded', 'paygate-linux-x64');
   expect(await update(nowhere)).toMatchObject({
@@ -345,7 +345,7 @@ it('says that the new one is not there, and asks for no checksum of it', async (
   });
 });
 
-it('changes nothing where the new one cannot read the database, or there is none', async () => {
+it('changes nothing if the new version cannot read the database, or there is none', async () => {
   const { bring, update, db, installed } = await machine();
   const blind = await update(bring('0.2.0', 'blind'));
   expect(blind.stderr).toContain(
@@ -356,7 +356,7 @@ it('changes nothing where the new one cannot read the database, or there is none
   expect(installed()).toBe('0.1.0');
 });
 
-it('says what to do where systemd does not run it', async () => {
+it('prints what to do without systemd', async () => {
   const { bring, update, binary, db, answering, installed } = await machine({ systemd: false });
   const { code, stdout } = await update(bring('0.2.0'));
   expect(code).toBe(0);
@@ -367,7 +367,7 @@ it('says what to do where systemd does not run it', async () => {
   expect(await answering()).toBeUndefined();
 });
 
-it('says it in commands that do it, from any folder and with spaces in their names', async () => {
+it('prints commands that work from any folder and with spaces in names', async () => {
   const { bring, update, binary, db } = await machine({ systemd: false });
   const folder = join(tempFolder(), 'my shop');
   mkdirSync(folder);
@@ -385,7 +385,7 @@ it('says it in commands that do it, from any folder and with spaces in their nam
   expect(statSync(shop).ino).not.toBe(before);
 });
 
-it('of a paygate that runs from its sources asks which executable is meant', async () => {
+it('asks for --binary if paygate runs from its sources', async () => {
   const { bring } = await machine();
   const { code, stderr } = await runCli(['update', bring('0.2.0')]);
   expect([code, stderr]).toEqual([
@@ -394,7 +394,7 @@ it('of a paygate that runs from its sources asks which executable is meant', asy
   ]);
 });
 
-it('is refused for an older version, unless that is what is wanted', async () => {
+it('is refused for an older version, unless a flag allows it', async () => {
   const { bring, update, binary, installed } = await machine({ systemd: false });
   expect((await update(bring('0.10.0'))).code).toBe(0);
   const { code, stderr } = await update(bring('0.9.1'));
@@ -417,7 +417,7 @@ it('counts a release as newer than its candidates', async () => {
   expect(installed()).toBe('0.2.0');
 });
 
-it('puts no script in the place of a program', async () => {
+it('refuses a script in place of the executable', async () => {
   const { bring, update, binary } = await machine({ systemd: false });
   copyFileSync('/bin/true', binary);
   const { code, stderr } = await update(bring('9.9.9'));

@@ -154,7 +154,7 @@ describe('the receivers', () => {
   });
 
   it.each(atHand)(
-    'in %s tells genuine requests from forged ones, and paid orders from unpaid ones',
+    'in %s distinguishes genuine from forged requests, and paid from unpaid orders',
     (name) => {
       const { language, file, program } = receivers[name];
       const [path, asked] = [join(folder, file), join(folder, 'cases.json')];

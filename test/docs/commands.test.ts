@@ -58,7 +58,7 @@ const mentions = pages.flatMap((page) =>
 );
 
 describe('the documentation names commands', () => {
-  it('and enough of them', () => {
+  it('at least as many as expected', () => {
     expect(mentions.length).toBeGreaterThan(30);
   });
 
@@ -80,7 +80,7 @@ describe('docs/plugins.md', () => {
     ...['Magento 2', 'GiveWP', 'Medusa', 'FOSSBilling'],
   ];
 
-  it.each(shops)('says of %s how to install it, and what its test shows', (shop) => {
+  it.each(shops)('explains for %s the installation, and the result of its test', (shop) => {
     const [, section = ''] = text.split(`\n## ${shop}\n`);
     const [own = ''] = section.split('\n## ');
     expect(own).toMatch(/install|rewritten/i);

@@ -8,7 +8,7 @@ import { type Document, schemasIn } from '../support/openapi.ts';
 afterEach(closeApps);
 
 // A generator makes a float of a number, and an unusable type of an id that may be text, too.
-test('what is whole is documented as an integer, an id as nothing else, up to the longest that is read', async () => {
+test('whole numbers are documented as integers, and ids with their maximum', async () => {
   const app = await openApp({});
   const headers = { Authorization: `Bearer ${app.apiKey}` };
   const { paths } = (await app.ask('/api/openapi.json')).body;
@@ -42,14 +42,14 @@ test('what is whole is documented as an integer, an id as nothing else, up to th
 });
 
 // A client of a closed schema refuses an answer as soon as a later version adds a field.
-test('no answer is documented as closed', async () => {
+test('no response schema forbids further fields', async () => {
   const app = await openApp({});
   const schemas = schemasIn((await app.ask('/api/openapi.json')).body);
   expect(schemas.filter(({ type }) => type === 'object').length).toBeGreaterThan(20);
   expect(schemas.filter((each) => 'additionalProperties' in each)).toEqual([]);
 });
 
-test('each operation has a name of its own, and what is to be waited for is documented', async () => {
+test('each operation has a unique name, and its Retry-After is documented', async () => {
   const app = await openApp({});
   const { paths, info } = (await app.ask('/api/openapi.json')).body;
   const operations = Object.values<Document>(paths).flatMap((each) =>

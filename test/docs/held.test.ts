@@ -29,7 +29,7 @@ const documented = pages.map(rowsOf);
 const ids = new Set(documented.flatMap((page) => page.ids));
 const tested = new Set(idsOfTests());
 
-test('each row of the pages has an id, and no page repeats a promise of its own', () => {
+test('each row of the pages has an id, and no page repeats an id', () => {
   expect(documented.flatMap(({ bare }) => bare)).toEqual([]);
   expect(documented.every((page) => page.ids.length > 60)).toBe(true);
   const [promises] = documented;

@@ -156,7 +156,7 @@ test('P-08 a parameter that is documented as required is required, and each erro
   expect(refused).toBeGreaterThan(0);
 });
 
-test('the header that makes a request one with the one before is documented, and the page names all that can be sent', async () => {
+test('the header Idempotency-Key is documented, and the page names every parameter', async () => {
   const { paths } = (await app.ask('/api/openapi.json')).body;
   for (const method of ['get', 'post']) {
     const header = paths['/new_address'][method].parameters.find(
@@ -182,7 +182,7 @@ test('the header that makes a request one with the one before is documented, and
   );
 });
 
-test('what is too long, and a bug, are documented; a key is refused only where one is asked for', async () => {
+test('414 and 500 are documented, and 401 only for operations with a key', async () => {
   const { paths } = (await app.ask('/api/openapi.json')).body;
   const statuses = (path: string, method: string) => Object.keys(paths[path][method].responses);
   expect(statuses('/balance', 'post')).toEqual([
@@ -212,7 +212,7 @@ test('what is too long, and a bug, are documented; a key is refused only where o
   expect(statuses('/v2/stores/{id}', 'get')).not.toContain('413');
 });
 
-test('what a body has to hold is documented as required', async () => {
+test('required fields of a body are documented as required', async () => {
   const { paths } = (await app.ask('/api/openapi.json')).body;
   const calls = samples();
   await openWindow(1);
@@ -270,7 +270,7 @@ describe('P-01 P-52 each operation', () => {
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
 });
 
-test('P-01 a cookie never stands in for a key, neither that of a session nor one that holds a key', async () => {
+test('P-01 a cookie never replaces a key, neither a session cookie nor one that contains a key', async () => {
   await openWindow(1);
   const operator = await signedIn(app);
   expect((await operator.get('/dashboard/stores')).status).toBe(200);
@@ -285,7 +285,7 @@ test('P-01 a cookie never stands in for a key, neither that of a session nor one
   }
 });
 
-test("P-32 P-51 another store's key learns nothing of the first store", async () => {
+test('P-32 P-51 the key of another store reveals nothing of the first store', async () => {
   const key = await addKey(2, 'payments');
   for (const [name, sample] of Object.entries(samples())) {
     const { body } = await call(name, sample, key);
@@ -313,7 +313,7 @@ test('P-53 the page of the API names every operation and loads nothing from anyw
   expect(policy).toContain("frame-ancestors 'none'");
 });
 
-test('P-42 the receipt shows a payment to who has both, escaped, and nothing else', async () => {
+test('P-42 the receipt shows a payment, escaped, only to a client with address and txid', async () => {
   const { status, text, policy } = await pageOf(`/api/tx?txid=${txid}&addr=${address}`);
   expect(status).toBe(200);
   expect(text).toContain('0.00009000 BTC');

@@ -31,20 +31,20 @@ test('its receivers are those of docs/callbacks.md, which are run', async () => 
   }
 });
 
-test('it says where the secret of the signatures is found, and what to answer without one', async () => {
+test('it explains where to find the webhook secret, and what to answer without one', async () => {
   const { text } = await pageOf(await openApp());
   for (const said of ['whsec_', 'Show the secret', 'paygate store show', 'Answer 401']) {
     expect(text).toContain(said);
   }
 });
 
-test('it says what to send where there are several stores', async () => {
+test('it explains what to send with several stores', async () => {
   const { text } = await pageOf(await openApp());
   expect(text).toContain('new_address?match_callback=');
   expect(text).toContain('A key of one store');
 });
 
-test('what it asks for with curl is answered by this very paygate', async () => {
+test('its curl requests are answered by this paygate', async () => {
   const app = await openApp();
   await untilReady(app);
   const { status, text, headers } = await pageOf(app);
@@ -65,7 +65,7 @@ test('what it asks for with curl is answered by this very paygate', async () => 
   expect(known.status).toBe(200);
 });
 
-test('names the URL that the operator has said, and writes no name that it is called by as markup', async () => {
+test('names the public URL of the operator, and escapes the Host header', async () => {
   const named = await openApp({ config: { publicUrl: 'https://pay.example.com' } });
   expect((await pageOf(named)).text).toContain(' https://pay.example.com/api/new_address');
   const app = await openApp();
@@ -74,7 +74,7 @@ test('names the URL that the operator has said, and writes no name that it is ca
   }
 });
 
-test('asks by HTTPS behind a listed proxy that has it: a key in plain text would be read on the way', async () => {
+test('uses HTTPS URLs behind a listed proxy with HTTPS', async () => {
   const said = {
     'X-Forwarded-For': '192.0.2.7',
     'X-Forwarded-Proto': 'https',

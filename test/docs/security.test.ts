@@ -17,7 +17,7 @@ const tested = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .flatMap((text) => [...text.matchAll(/\(\s*['"`](?:P-\d+ )*((?:S-\d\d )+)/g)])
   .flatMap(([, found = '']) => found.trim().split(' '));
 
-test('every file that it names is there', () => {
+test('every file that it names exists', () => {
   expect(files.length).toBeGreaterThan(60);
   expect(files.filter((path) => !existsSync(path))).toEqual([]);
 });

@@ -91,7 +91,7 @@ describe('a server', () => {
     ['blockchain.scripthash.subscribe', 'fail', '--electrum'],
     ['blockchain.scripthash.get_history', 'fail', '--electrum'],
     ['blockchain.headers.subscribe', 'fail', '--electrum'],
-  ] as const)('that refuses %s: %s, with what to do', async (refused, state, advice) => {
+  ] as const)('that refuses %s: %s, with advice', async (refused, state, advice) => {
     const world = createTestWorld();
     const { server, label } = await simulated('a chain', world);
     const when = (method: string) => method === refused;
@@ -103,7 +103,7 @@ describe('a server', () => {
     expect(found?.text).toContain(advice);
   });
 
-  it('that gives no coinbase by its place shows and proves a payment of ours instead', async () => {
+  it('that refuses the coinbase by position is checked with a payment of ours instead', async () => {
     const app = await openApp();
     await untilReady(app);
     app.pay(await app.newAddress(), 5_000);
@@ -121,7 +121,7 @@ describe('a server', () => {
   });
 
   it.each(['error', 'closeMidLine'] as const)(
-    'that knows no features (%s) is as good',
+    'that does not support server.features (%s) passes',
     async (kind) => {
       const world = createTestWorld();
       const { server, label } = await simulated('a chain', world);
@@ -132,7 +132,7 @@ describe('a server', () => {
     },
   );
 
-  it('many whose names do not resolve are one line: is the machine online', async () => {
+  it('several whose names do not resolve give one finding about the network of the machine', async () => {
     const world = createTestWorld();
     const { label } = await simulated('a chain', world);
     const offline = Array.from({ length: 13 }, (_, at) => `ssl://no-such-${at}.invalid:50002`);
@@ -154,7 +154,7 @@ describe('a server', () => {
     ]);
   });
 
-  it('whose newest block is old is told, but on a test chain, where nobody mines', async () => {
+  it('whose newest block is old is reported, except on a test chain without miners', async () => {
     const world = createTestWorld();
     const { label } = await simulated('a chain', world);
     const real: Network = { ...network, name: 'mainnet' };
@@ -167,7 +167,7 @@ describe('a server', () => {
     });
   });
 
-  it('whose certificate is pinned, changed, or of no matter; nothing is learnt of it', async () => {
+  it('whose certificate is pinned, changed, or not checked; the check pins nothing', async () => {
     const world = createTestWorld();
     const { port } = await simulated('a chain', world);
     const [first, second] = [makeCertificate(), makeCertificate()];
@@ -191,7 +191,7 @@ describe('a server', () => {
     expect(await findingOf(label, store, world)).toMatchObject({ state: 'fail' });
   });
 
-  it('of another chain than the verified one is told', async () => {
+  it('of a chain other than the verified one is reported', async () => {
     const app = await openApp();
     await untilReady(app);
     const store = await openTestStore({ path: app.path });
@@ -216,7 +216,7 @@ describe('a server', () => {
     });
   });
 
-  it('that says nothing is given up on', async () => {
+  it('that does not respond times out', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     whenOver(() => void silent.close());
     await new Promise((listening) => silent.once('listening', listening));

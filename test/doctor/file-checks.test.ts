@@ -72,7 +72,7 @@ describe('the file', () => {
     });
   });
 
-  it('of an older version is left as it is, and that is told', async () => {
+  it('of an older version is reported and stays unchanged', async () => {
     const path = join(tempFolder(), 'paygate.db');
     const older = look(path);
     older.pragma(`application_id = ${applicationId}`);
@@ -88,7 +88,7 @@ describe('the file', () => {
     expect(contentOf(dirname(path))).toEqual(before);
   });
 
-  it('whose mark is gone after it has issued is taken for a copy at the next start', async () => {
+  it('that has issued addresses and lost its mark file is reported as a copy at the next start', async () => {
     const store = await shop();
     const mark = openHighWaterMark(store.path, store.instance);
     await mark.raise([{ wallet: markOf(), from: 0, to: 1 }]);
@@ -102,7 +102,7 @@ describe('the file', () => {
     });
   });
 
-  it('that others may read or replace gives its keys away', async () => {
+  it('that other users may read or replace exposes its keys', async () => {
     const store = await shop();
     expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
     chmodSync(store.path, 0o640);
@@ -115,7 +115,7 @@ describe('the file', () => {
     expect(permissions?.text).toContain('others may write there');
   });
 
-  it('whose mark or snapshots others may read gives the same away', async () => {
+  it('whose mark file or snapshots other users may read exposes its keys', async () => {
     const store = await shop();
     const mark = openHighWaterMark(store.path, store.instance);
     await mark.raise([]);
@@ -134,7 +134,7 @@ describe('the file', () => {
     }
   });
 
-  it('of another user is told', async () => {
+  it('of another user is reported', async () => {
     const store = await shop();
     const world = createTestWorld();
     const checks = fileChecks({ world, store, walletGap: 20, uid: 54_321 });
@@ -170,7 +170,7 @@ describe('the file', () => {
     expect(other).toMatchObject({ state: 'ok' });
   });
 
-  it('has no snapshot, a fresh one, or one that was not followed by others', async () => {
+  it('has no snapshot, a recent one, or only an old one', async () => {
     const store = await shop();
     const latest = join(dirname(store.path), 'backups/latest.db');
     expect((await findings(store)).snapshot).toMatchObject({ state: 'warn' });
@@ -185,7 +185,7 @@ describe('the file', () => {
     expect([await age(0.5), await age(3), await age(25)]).toEqual(['ok', 'warn', 'fail']);
   });
 
-  it('whose copies the check of each day found damaged', async () => {
+  it('whose snapshots were found damaged by the daily check', async () => {
     const store = await shop();
     expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
     const damaged = join(backupFolder(store.path), 'latest-damaged.db');
@@ -217,7 +217,7 @@ describe('the file', () => {
     });
   });
 
-  it('of a machine whose clock is from before this paygate, with no block to tell by', async () => {
+  it('of a machine whose clock is before the release of this paygate, without any block', async () => {
     const store = await shop();
     const world = createTestWorld();
     const told = async (releasedAt: number) => {
@@ -234,7 +234,7 @@ describe('the file', () => {
     });
   });
 
-  it('whose wallet waits for its scan, or is beyond its gap limit', async () => {
+  it('whose wallet has no finished scan, or is beyond its gap limit', async () => {
     const waiting = await openTestStore();
     await waiting.addWallet({ startIndex: undefined });
     expect((await findings(waiting)).wallets).toEqual({

@@ -55,7 +55,7 @@ describe('by HTTP', () => {
 
   const healthy = { status: 200, body: '{"version":"0.1.0","network":"regtest"}' } as const;
 
-  it('a public URL with a certificate that nobody vouches for, or of another network', async () => {
+  it('a public URL with an untrusted certificate, or of another network', async () => {
     const tls = await receiver({ tls: true });
     const publicUrl = `https://localhost:${tls.port}`;
     expect((await findings({ publicUrl }))['public URL']).toMatchObject({
@@ -70,7 +70,7 @@ describe('by HTTP', () => {
     expect((await findings({}))['public URL']).toMatchObject({ state: 'skip' });
   });
 
-  it('a public URL with a good certificate, and how long it is good', async () => {
+  it('a public URL with a valid certificate, and its days left', async () => {
     const inDays = (days: number) =>
       new Date(Date.now() + days * 24 * hourMs)
         .toISOString()
@@ -96,7 +96,7 @@ describe('by HTTP', () => {
     }
   });
 
-  it('the name of --domain, which is the public URL where no other is set', async () => {
+  it('the name of --domain, which is the default public URL', async () => {
     const path = join(tempFolder(), 'none.db');
     const args = ['doctor', '--json', '--db', path, '--electrum', 'tcp://127.0.0.1:1'];
     const publicUrl = async (...more: string[]): Promise<string> => {
@@ -145,7 +145,7 @@ describe('by HTTP', () => {
     });
   });
 
-  it('a shop without a Callback URL, and one whose certificate its own authority vouches for', async () => {
+  it('a shop without a Callback URL, and one with a certificate of its own authority', async () => {
     const store = await openTestStore();
     await store.addWallet();
     const tls = authority.issue(host, '20200101000000Z', '20990101000000Z');

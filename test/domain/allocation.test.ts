@@ -212,14 +212,14 @@ const rows: Row[] = [
   ],
 ];
 
-describe('where a counter goes on', () => {
+describe('the index at which a counter continues', () => {
   it.each(rows)('%s', (_what, counters, mark, kind, skips) => {
     const resumption = resume(counters, mark);
     expect(resumption.kind).toBe(kind);
     expect(resumption.skips).toEqual(skips);
   });
 
-  it('a copy says why', () => {
+  it('a copy has a reason', () => {
     const reasons = [
       [resume([at(7)], undefined), /no mark/],
       [resume([at(5)], own(raise(6, 9))), /wallet 1 stands at index 5/],
@@ -245,7 +245,7 @@ describe('where a counter goes on', () => {
     expect(resume(counters, mark)).toMatchObject({ kind: 'copy', mustScan });
   });
 
-  it('never goes back, and never stays below an index that a mark names', () => {
+  it('never decreases, and never stays below an index in a mark file', () => {
     const index = fc.nat(300);
     const counters = fc.uniqueArray(
       fc
@@ -291,28 +291,28 @@ describe('where a counter goes on', () => {
   });
 });
 
-describe('a wallet that the mark knows and the file does not', () => {
-  it('goes on where its mark ends, should it come back', () => {
+describe('a wallet that is in the mark file but not in the database', () => {
+  it('continues behind the mark file when it is added again', () => {
     for (const mark of [own, otherFile]) {
       const { lost } = resume([at(7)], mark(raise(6, 7), raise(4, 9, 2), raise(0, 3, 3)));
       expect(lost).toEqual([raise(4, 9, 2), raise(0, 3, 3)]);
     }
   });
 
-  it('goes on further where the mark may be older than what was issued', () => {
+  it('continues further if the mark file may be older than the last issue', () => {
     expect(resume([at(7)], distrusted(raise(6, 7), raise(4, 9, 2))).lost).toEqual([
       raise(9 + minSkip, 9 + minSkip, 2),
     ]);
   });
 
-  it('is none where every wallet is known, or no mark stands', () => {
+  it('does not exist if the database has every wallet, or there is no mark file', () => {
     expect(resume([at(7)], own(raise(6, 7))).lost).toEqual([]);
     expect(resume([at(7)], undefined).lost).toEqual([]);
     expect(resume([], distrusted()).lost).toEqual([]);
   });
 });
 
-test('the mark calls a wallet by its keys alone', () => {
+test('the mark file identifies a wallet by its keys alone', () => {
   const names = ['wpkh(A/0/*)', 'wpkh(B/0/*)', 'tr(A/0/*)'].map(markName);
   expect(new Set(names).size).toBe(3);
   for (const name of names) expect(name).toMatch(/^[0-9a-f]{16}$/);
@@ -336,7 +336,7 @@ describe('the gap limit that a wallet needs', () => {
     expect(gapLimitNeeded(gaps, limit)).toBe(needed);
   });
 
-  it('is always more than what it was asked for, and is then enough', () => {
+  it('is above the requested gap, and sufficient', () => {
     fc.assert(
       fc.property(fc.nat(5_000), fc.nat(5_000), fc.integer({ min: 1, max: 9_999 }), (...given) => {
         const [unpaid, widest, limit] = given;
@@ -349,7 +349,7 @@ describe('the gap limit that a wallet needs', () => {
   });
 });
 
-describe('how far a copy skips where no mark says it', () => {
+describe('how far a copy skips without a usable mark file', () => {
   const dayMs = 86_400_000;
 
   it.each([
@@ -363,8 +363,8 @@ describe('how far a copy skips where no mark says it', () => {
   });
 });
 
-describe('what the mark is to know of a file that goes on', () => {
-  it('is every wallet that has issued, and those that only the mark knows', () => {
+describe('the content of the mark file for a database that continues', () => {
+  it('is every wallet that has issued, and every wallet that only the mark file has', () => {
     const counters = [at(7), at(4, false, 2), { ...at(9, true, 3), scanned: false }];
     const known = [raise(5, 6), raise(1, 8, 4)];
     expect(marksOf(counters, known)).toEqual([raise(7, 7), raise(9, 9, 3), raise(1, 8, 4)]);

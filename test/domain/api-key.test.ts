@@ -24,7 +24,7 @@ describe('an API key', () => {
     );
   });
 
-  it('is as long whatever the bytes are, and holds all of them', () => {
+  it('has one length for any bytes, and encodes all of them', () => {
     const seen = new Map<string, string>();
     fc.assert(
       fc.property(anySecret, (bytes) => {
@@ -50,12 +50,12 @@ describe('a key for plugins that take 43 characters', () => {
     );
   });
 
-  it.each(['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}-`])('%j is none', (wrong) => {
+  it.each(['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}-`])('%j is no key', (wrong) => {
     expect(readApiKey(wrong)).toBeUndefined();
   });
 });
 
-describe('a mistyped key costs no look-up', () => {
+describe('a mistyped key is detected without a look-up', () => {
   const text = formatApiKey(secret);
 
   it('one wrong digit, wherever it is', () => {

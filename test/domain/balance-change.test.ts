@@ -20,7 +20,7 @@ const part = (
   ...change,
 });
 
-test('what came in less what went out, in whatever order the history stands', () => {
+test('the sum received less the sum spent, in any order of the history', () => {
   const parts = [
     part('b', 12, { spent: [{ txid: id('a'), vout: 1 }], received: [{ vout: 0, valueSat: 300 }] }),
     part('a', 10, {
@@ -34,7 +34,7 @@ test('what came in less what went out, in whatever order the history stands', ()
   expect(balanceChangesOf(parts).map(({ deltaSat }) => deltaSat)).toEqual([-700, 1_050, -300]);
 });
 
-test('outputs of others that it spends are nothing to the script', () => {
+test('spent outputs of other scripts do not count', () => {
   const [movement] = balanceChangesOf([part('a', 5, { spent: [{ txid: id('f'), vout: 0 }] })]);
   expect(movement?.deltaSat).toBe(0);
 });

@@ -6,7 +6,7 @@ const judged = (body: string, secrets: string[] = []) => {
   return [verdict, says];
 };
 
-describe('P-63 an answer in words', () => {
+describe('P-63 a response in prose', () => {
   it.each([
     // WooCommerce and GiveWP, OpenCart, PrestaShop, EDD, WHMCS, Magento 2.
     ['Error: secret does not match', 'wrong-secret'],
@@ -122,7 +122,7 @@ describe('P-63 an answer in words', () => {
   });
 });
 
-describe('P-63 an answer that is empty', () => {
+describe('P-63 an empty response', () => {
   it.each([
     '',
     ' \r\n',
@@ -221,7 +221,7 @@ describe('notices of PHP', () => {
     ['of more than a kilobyte', html('Warning', `missing ${'x'.repeat(1_500)}`).repeat(3)],
   ];
 
-  it.each(kinds)('P-65 %s are taken off before the answer is judged', (_, notice) => {
+  it.each(kinds)('P-65 %s are removed before the response is classified', (_, notice) => {
     expect(judged(`${notice}Invalid secret`)).toEqual(['wrong-secret', 'Invalid secret']);
     expect(judged(`${notice}OK`)).toEqual(['accepted', null]);
     expect(judged(`OK${notice}`)).toEqual(['accepted', null]);
@@ -233,7 +233,7 @@ describe('notices of PHP', () => {
     ]);
   });
 
-  it('that are fatal are none', () => {
+  it('that are fatal errors are not removed', () => {
     const fatal = html('Fatal error', 'Uncaught Error: Call to undefined function a()');
     expect(judged(html('Notice', 'a') + fatal)).toEqual([
       'refused',
@@ -241,13 +241,13 @@ describe('notices of PHP', () => {
     ]);
   });
 
-  it('that only begin hide nothing', () => {
+  it('that are incomplete hide nothing', () => {
     expect(judged('Notice: Invalid secret')).toEqual(['wrong-secret', 'Notice: Invalid secret']);
     expect(judged('<b>Unknown</b>: order not found')[0]).toBe('unknown-order');
   });
 });
 
-describe('a hostile answer', () => {
+describe('a hostile response', () => {
   it.each([
     '<b>Notice</b>:',
     'Warning: ',

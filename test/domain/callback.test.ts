@@ -14,11 +14,11 @@ const facts = { status: 0, address: 'bc1qexample', valueSat: 12_345, txid, rbf: 
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 
 describe('the query of a callback', () => {
-  it('P-55 has the four names in the order that receivers know', () => {
+  it('P-55 has the four parameters in the order that receivers expect', () => {
     expect(callbackQuery(facts)).toBe(`status=0&addr=bc1qexample&value=12345&txid=${txid}`);
   });
 
-  it('P-55 says rbf=1 only of an unconfirmed transaction that can be replaced', () => {
+  it('P-55 has rbf=1 only for an unconfirmed, replaceable transaction', () => {
     expect(callbackQuery({ ...facts, rbf: true })).toMatch(/&rbf=1$/);
     expect(callbackQuery({ ...facts, rbf: true, status: 1 })).not.toContain('rbf');
     expect(callbackQuery({ ...facts, rbf: true, status: 2 })).not.toContain('rbf');
@@ -62,7 +62,7 @@ describe('the target of a callback', () => {
     expect(callbackTarget(url, 'status=0')).toEqual({ origin, path: path + query, query });
   });
 
-  it('keeps every path and query, and signs exactly what stands behind the ?', () => {
+  it('retains every path and query, and signs exactly the text after the ?', () => {
     const bytes = fc.string({
       unit: fc.constantFrom(..."az09-._~!$&'()*+,;=:@%2F/"),
       maxLength: 40,
@@ -79,7 +79,7 @@ describe('the target of a callback', () => {
   });
 });
 
-describe('P-71 a callback URL that is saved', () => {
+describe('P-71 a callback URL to save', () => {
   it.each([
     'https://shop.example',
     'https://shop.example:8443/cb?secret=s3cr%C3%A9t&a[]=1',
@@ -136,12 +136,12 @@ describe('P-71 a callback URL that is saved', () => {
     expect(() => checkCallbackUrl(url, strict)).toThrow(message);
   });
 
-  it('is proposed as it would be, and no further', () => {
+  it('is proposed in its normal form', () => {
     const message = /write it as https:\/\/shop\.example\/a%7Cb$/;
     expect(() => checkCallbackUrl('https://shop.example/a|b', strict)).toThrow(message);
   });
 
-  it('is not judged again where it does not change', () => {
+  it('is not validated again if it does not change', () => {
     const before = { ...strict, callbackUrl: 'https://shop.example/?a=1&amp;b=2' };
     expect(() => checkCallbackUrl(before.callbackUrl, strict, before)).not.toThrow();
     const open = { ...strict, allowHttpCallback: true };
@@ -149,7 +149,7 @@ describe('P-71 a callback URL that is saved', () => {
     expect(() => checkCallbackUrl(`${before.callbackUrl}&c`, strict, before)).toThrow('&amp;');
   });
 
-  it('may be private, plain http included, where the store allows it', () => {
+  it('may be private, also with plain http, if the store allows it', () => {
     const flags = { allowPrivateCallback: true, allowHttpCallback: false };
     for (const host of ['127.0.0.1:8080', '[::1]', 'localhost', '10.0.0.5', 'shop.lan']) {
       expect(() => checkCallbackUrl(`http://${host}/cb`, flags)).not.toThrow();
@@ -158,14 +158,14 @@ describe('P-71 a callback URL that is saved', () => {
     expect(() => checkCallbackUrl('http://169.254.1.1/', flags)).toThrow('never');
   });
 
-  it('is judged with what is known of the machine', () => {
+  it('is validated against the addresses of this machine', () => {
     const here = { ownAddresses: ['1.1.1.1'] };
     const of = (url: string) => () => checkCallbackUrl(url, strict, undefined, here);
     expect(of('https://1.1.1.1/cb')).toThrow('1.1.1.1 is an address of this machine');
     expect(of('https://1.1.1.2/cb')).not.toThrow();
   });
 
-  it('may be public plain http where the store allows it', () => {
+  it('may be public plain http if the store allows it', () => {
     const flags = { allowPrivateCallback: false, allowHttpCallback: true };
     expect(() => checkCallbackUrl('http://shop.example/', flags)).not.toThrow();
     expect(() => checkCallbackUrl('http://127.0.0.1/', flags)).toThrow('--allow-private-callback');
@@ -234,7 +234,7 @@ describe('the class of an address', () => {
   });
 });
 
-describe('a URL that is shown', () => {
+describe('a URL for display', () => {
   it.each([
     ['https://shop.example/wc-api/paygate/?secret=1', 'https://shop.example/wc-api/paygate/?…'],
     ['https://shop.example/cb/5f3a9c81d2/v2', 'https://shop.example/cb/…/v2'],

@@ -104,7 +104,7 @@ describe('easy blocks on the testnets', () => {
     expect(chain.feed([child(real, { bits: easyBits })])).toEqual(rejected('header 2023: bits'));
   });
 
-  it.each(['bitcoin', 'none'] as const)('%s knows none', (retarget) => {
+  it.each(['bitcoin', 'none'] as const)('%s has no such rule', (retarget) => {
     const bits = retarget === 'none' ? easyBits : 0x1f7fffff;
     const start = firstHeader({ bits });
     const late = { time: start.time + 100_000, bits: retarget === 'none' ? 0x1f7fffff : easyBits };

@@ -109,7 +109,7 @@ describe('time', () => {
     expect(chain.feed([child(tip, { time: median + 1 })])).toMatchObject({ kind: 'best' });
   });
 
-  it('may be the latest that a header can say', () => {
+  it('may be the largest value of the field', () => {
     const { tip, chain } = easy(15);
     expect(chain.feed([child(tip, { time: 0xffffffff })])).toMatchObject({ kind: 'best' });
   });

@@ -48,7 +48,7 @@ describe('real headers of regtest', () => {
     }
   });
 
-  it('follow a reorganisation, and name where both chains part', () => {
+  it('follow a reorganisation, and name the fork', () => {
     const chain = chainOf(20);
     const ours = storeHeaders(networks.regtest, headersOf(chain));
     chain.reorganise(3, { transactions: 'mempool' });
@@ -57,7 +57,7 @@ describe('real headers of regtest', () => {
     expect(ours.hashes()).toEqual(headersOf(chain).map(({ hash }) => hash));
   });
 
-  it('start with those we have: only the new ones are added', () => {
+  it('may begin with known headers: only the new ones are added', () => {
     const chain = chainOf(20);
     const ours = storeHeaders(networks.regtest, headersOf(chain));
     chain.mine(2);
@@ -68,7 +68,7 @@ describe('real headers of regtest', () => {
 });
 
 describe('headers that add nothing', () => {
-  it('headers that we have, on any branch, and none at all', () => {
+  it('known headers, on any branch, and an empty list', () => {
     const { headers, chain } = easy(10);
     const side = branch(at(headers, 6), 2);
     chain.feed(side);
@@ -77,7 +77,7 @@ describe('headers that add nothing', () => {
     }
   });
 
-  it('a header whose parent we do not have', () => {
+  it('a header whose parent is unknown', () => {
     const { chain, headers } = easy(5);
     const further = branch(at(headers, -1), 3);
     expect(chain.feed(further.slice(1))).toEqual({ kind: 'unlinked' });
@@ -128,7 +128,7 @@ describe('most work wins', () => {
     expect(chain.hashes()).toEqual([...headers, ...back].map(({ hash }) => hash));
   });
 
-  it('a fork of a fork parts from the best chain where the first one did', () => {
+  it('a fork of a fork leaves the best chain at the first fork', () => {
     const { headers, chain } = easy(10);
     const side = branch(at(headers, 5), 3);
     chain.feed(side);
@@ -177,7 +177,7 @@ describe('forks that are too deep', () => {
     expect(deep).toMatchObject({ kind: 'best', forkHeight: 15 });
   });
 
-  it('also when most of the branch came earlier, in parts', () => {
+  it('this also holds if most of the branch came earlier, in parts', () => {
     const { headers, chain } = easy(160);
     const parts = branch(at(headers, 5), 155);
     expect(chain.feed(parts.slice(0, 100))).toMatchObject({ kind: 'side' });

@@ -37,7 +37,7 @@ test('a network prefix is a /64 or /48 of IPv6, or one IPv4 address', () => {
 });
 
 test.each(['10/8', '010.0.0.1', '0x0a.0.0.1/8', '10.1', '10'])(
-  '%s, which people read in two ways, is refused',
+  'the ambiguous %s is refused',
   (text) => {
     expect(() => parseProxyNetwork(text)).toThrow('expected');
   },

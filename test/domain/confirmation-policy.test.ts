@@ -6,7 +6,7 @@ import {
   requiredConfirmationsInOrder,
 } from '../../src/domain/confirmation-policy.ts';
 
-describe('the depth that an amount asks for', () => {
+describe('the confirmations that an amount requires', () => {
   const policy = {
     confirmations: 2,
     bands: [
@@ -34,13 +34,13 @@ describe('the depth that an amount asks for', () => {
     expect(requiredConfirmationsInOrder(policy, valueSat, orderAmountSat)).toBe(depth);
   });
 
-  it('is one for all without bands', () => {
+  it('are the same for all amounts without bands', () => {
     expect(requiredConfirmationsFor({ confirmations: 2, bands: [] }, 2_100_000_000_000_000)).toBe(
       2,
     );
   });
 
-  it('is never less for more, also where the bands say so', () => {
+  it('never decrease with the amount, even if the bands do', () => {
     const bands = [...policy.bands, { aboveSat: 90_000, confirmations: 4 }];
     expect(requiredConfirmationsFor({ ...policy, bands }, 90_001)).toBe(6);
   });
@@ -72,7 +72,7 @@ describe('a band', () => {
     expect(() => parseBand(text)).toThrow('1 to 100 confirmations expected');
   });
 
-  it('asks for more than every amount does', () => {
+  it('requires more than the default', () => {
     const bands = [{ aboveSat: 50_000, confirmations: 6 }];
     expect(() => checkPolicy({ confirmations: 5, bands })).not.toThrow();
     expect(() => checkPolicy({ confirmations: 6, bands })).toThrow(

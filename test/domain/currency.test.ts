@@ -14,7 +14,7 @@ test.each([
   expect(worthOf(valueSat, priceCents, currency)).toBe(worth);
 });
 
-test('a currency is one that there is', () => {
+test('only existing currencies are accepted', () => {
   expect(parseCurrency(' eur ')).toBe('EUR');
   for (const text of ['', 'EURO', 'ABC', '=A1', 'E\u0000R']) {
     expect(() => parseCurrency(text)).toThrow('ISO 4217');

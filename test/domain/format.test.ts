@@ -9,11 +9,11 @@ describe('plain text', () => {
     );
   });
 
-  it('is all of it where nothing is said of its length', () => {
+  it('is complete without a maximum length', () => {
     expect(plainText(`${'x'.repeat(10_000)}\n`)).toHaveLength(10_000);
   });
 
-  it('is cut by characters', () => {
+  it('is cut between characters', () => {
     expect(plainText('😀'.repeat(10), 3)).toBe('😀😀😀');
     expect(plainText('x'.repeat(5_000_000), 200)).toHaveLength(200);
   });
@@ -30,7 +30,7 @@ describe('plain text', () => {
 });
 
 describe('plain lines', () => {
-  it('stay apart and as wide as they are, and nothing in them acts', () => {
+  it('stay separate and aligned, without active control characters', () => {
     expect(plainLines('a  b\n\tc\x1b[2J\x9bd\r\u202ee')).toBe('a  b\n\tc [2J d  e');
   });
 });

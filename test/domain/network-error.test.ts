@@ -30,7 +30,7 @@ test('with TLS a lost connection is one of the handshake', () => {
   );
 });
 
-test('nothing is said of a code that is not known, nor of what every object has', () => {
+test('an unknown code has no text, and neither has the name of an object method', () => {
   for (const code of ['EWHATEVER', 'constructor', ''])
     expect(networkErrorText(code)).toBeUndefined();
 });

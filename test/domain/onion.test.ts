@@ -40,7 +40,7 @@ describe('an onion address', () => {
   });
 
   it.each(['onion.example', 'shop.onion.example', 'myonion', 'shop.xonion'])(
-    'is none: %s',
+    'is no onion address: %s',
     (host) => {
       expect(isOnion(host)).toBe(false);
     },

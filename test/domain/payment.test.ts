@@ -214,7 +214,7 @@ describe('P-101 the table of payments', () => {
     expect(decision.next.cycle).toBe((current[from]?.cycle ?? 0) + (taken ? 1 : 0));
   });
 
-  it('names no block as the same one by its height alone', () => {
+  it('does not treat two blocks of one height as the same', () => {
     expect(blockA.height).toBe(blockB.height);
     const moved = decide(current.confirmed, proven(blockB, 3), rules);
     expect(moved).toEqual({ next: { ...current.confirmed, block: blockB } });
@@ -224,7 +224,7 @@ describe('P-101 the table of payments', () => {
 describe('while the servers disagree', () => {
   const held = { ...rules, isHeld: true };
 
-  it('nothing becomes final, and what is stays so', () => {
+  it('no payment becomes final, and final ones stay final', () => {
     expect(decide(undefined, proven(blockA, 200), held)).toMatchObject({
       next: { state: 'confirming' },
       callback: 1,
@@ -235,7 +235,7 @@ describe('while the servers disagree', () => {
   });
 
   it.each(['confirmed', 'settled'] as const)(
-    'what was %s is so in another block, if as deep',
+    'a payment that was %s stays so in another block of the same depth',
     (from) => {
       const again = decide(current[from], proven(blockB, required), held);
       expect(again).toEqual({ next: { ...current.confirmed, block: blockB } });
@@ -246,7 +246,7 @@ describe('while the servers disagree', () => {
     },
   );
 
-  it('what fell back meanwhile does not rise again', () => {
+  it('a payment that fell back meanwhile is not promoted again', () => {
     const fallen = decide(current.confirmed, mempool(true), held)?.next;
     expect(decide(fallen, proven(blockB, 200), held)).toMatchObject({ callback: 1 });
   });
@@ -360,7 +360,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('what comes of it fits together: state, block and status', () => {
+  it('state, block and status of the result are consistent', () => {
     fc.assert(
       fc.property(anyPayment, anyFact, anyRules, (payment, fact, rules) => {
         const decision = decide(payment, fact, rules);
@@ -392,7 +392,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('what is settled is never decided again in its own block', () => {
+  it('a settled payment is never decided again in its own block', () => {
     fc.assert(
       fc.property(anyDepth, anyRules, fc.boolean(), (depth, rules, blockLeft) => {
         expect(decide(current.settled, proven(blockA, depth), rules)).toBeUndefined();
@@ -401,7 +401,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('demands that rise later take no 2 back, in the same block', () => {
+  it('more required confirmations revert no 2 in the same block', () => {
     fc.assert(
       fc.property(anyDepth, anyRules, (depth, rules) => {
         const decision = decide(current.confirmed, proven(blockA, depth), rules);
@@ -423,7 +423,7 @@ describe('laws of every decision', () => {
     );
   });
 
-  it('the same fact again changes nothing more', () => {
+  it('the same fact again changes nothing', () => {
     fc.assert(
       fc.property(anyPayment, anyFact, anyRules, (payment, fact, rules) => {
         const decision = decide(payment, fact, rules);

@@ -42,7 +42,7 @@ describe('plain HTTP', () => {
     '192.0.2.1:80',
     'pay.example.com:80',
     '[::ffff:127.0.0.1]:80',
-  ])('is refused at %s, and allowed by a word alone', (address) => {
+  ])('is refused at %s without the explicit option', (address) => {
     const plain = () => front(`--listen ${address}`);
     expect(plain).toThrow(PaygateError);
     expect(plain).toThrow(/^--listen: .* is not a loopback address.*--plain-http allow/);
@@ -61,7 +61,7 @@ describe('HTTPS', () => {
     });
   });
 
-  test('by an authority listens everywhere unless told otherwise', () => {
+  test('by an authority listens on all addresses by default', () => {
     const config = read('--domain Pay.example.com --acme-email you@example.com');
     expect(config.listen).toEqual({ host: '*', port: 443 });
     expect(publicEndpointOf(config)).toEqual({
@@ -105,7 +105,7 @@ test.each([
   ['[::]:80', '[::1]:80'],
   ['[2001:db8::1]:80', '[2001:db8::1]:80'],
   ['localhost:80', 'localhost:80'],
-])('who listens at %s is asked at %s', (text, at) => {
+])('a listener at %s is reached at %s', (text, at) => {
   expect(localAddressOf(parseListen(text))).toBe(at);
 });
 

@@ -34,7 +34,7 @@ test('after a rest the bucket is full, never fuller', () => {
   expect(takeToken(rate, bucket, 1e9).bucket.tokens).toBe(2);
 });
 
-test('whenever they come, no more go through than the rate and one burst', () => {
+test('at any times, no more pass than the rate and one burst allow', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(5_000), { maxLength: 200 }), (pauses) => {
       let bucket: Bucket | undefined;

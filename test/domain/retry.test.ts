@@ -13,7 +13,7 @@ const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const failedAttempts = fc.integer({ min: 1, max: retryScheduleMs.length });
 
 describe('P-68 the schedule', () => {
-  it('is the one that is promised to merchants', () => {
+  it('is the documented one', () => {
     const waits = retryScheduleMs.map((_, index) => {
       const at = nextAttempt({ attemptCount: index + 1, now, jitter: 0.5 }) ?? 0;
       return (at - now) / 1000;
@@ -25,13 +25,13 @@ describe('P-68 the schedule', () => {
     ]);
   });
 
-  it('is exhausted after its last wait', () => {
+  it('is exhausted after its last delay', () => {
     const attemptCount = retryScheduleMs.length + 1;
     expect(nextAttempt({ attemptCount, now, jitter: 0.5 })).toBeUndefined();
     expect(nextAttempt({ attemptCount, now, jitter: 0.5, retryAfterSeconds: 60 })).toBeUndefined();
   });
 
-  it('never leaves ±20 % of a wait by jitter', () => {
+  it('has at most 20 % jitter', () => {
     fc.assert(
       fc.property(failedAttempts, jitter, (attemptCount, fraction) => {
         const wait = (nextAttempt({ attemptCount, now, jitter: fraction }) ?? 0) - now;
@@ -42,7 +42,7 @@ describe('P-68 the schedule', () => {
     );
   });
 
-  it('honours Retry-After within one to two times the wait', () => {
+  it('honours Retry-After between one and two times the delay', () => {
     const asked = fc.integer({ min: 0, max: 1_000_000 });
     fc.assert(
       fc.property(failedAttempts, jitter, asked, (attemptCount, fraction, retryAfterSeconds) => {

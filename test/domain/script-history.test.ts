@@ -16,7 +16,7 @@ const waiting = (unconfirmedParents: boolean): Position => ({
 
 // Each by `printf '<txid>:<height>:…' | sha256sum`, which is the protocol's text.
 describe('the status of a history', () => {
-  it('is none where nothing ever happened', () => {
+  it('is null for an empty history', () => {
     expect(statusHash([])).toBeNull();
   });
 

@@ -27,7 +27,7 @@ function doubt(stored: StoredChain, end: Header, laterMs = 0, network: NetworkNa
 
 const back = (blocks: number): Header => headers.at(-1 - blocks) as Header;
 
-it('P-162 one block behind is on its way, two are a lag, however many it is an ancestor', () => {
+it('P-162 a tip one block behind is in time, two or more are a lag, if it is on our chain', () => {
   const stored = chain();
   expect(doubt(stored, tip)).toBeUndefined();
   expect(doubt(stored, back(1))).toBeUndefined();

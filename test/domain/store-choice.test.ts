@@ -61,7 +61,7 @@ describe('the store that a request means', () => {
     ['a parameter with a part of its secret', 'secret=abcde', undefined],
     ['a part of a parameter', 'cret=abcdef', undefined],
     ['a part that ends in a secret', 'shop.example/cb?secret=ab', undefined],
-  ])('is named to a key that sees no secrets by %s, or not', (_what, callback, chosen) => {
+  ])('can be named by %s, or not, with a key that sees no secrets', (_what, callback, chosen) => {
     const choose = () => chooseStore([cafe, cafeTwo, bakery], { callback, hidesSecrets: true });
     if (chosen === undefined) expect(choose).toThrow('fits the Callback URL of no store');
     else expect(choose()).toBe(chosen);
@@ -73,14 +73,14 @@ describe('the store that a request means', () => {
 });
 
 describe('P-11 a store without a wallet', () => {
-  it('has a message that no plugin takes for another coin', () => {
+  it('has a message that no plugin reads as an unsupported coin', () => {
     const { message, number } = noWalletError(cafe);
     expect([number, message]).toEqual([1001, expect.stringContaining('paygate store wallet 1')]);
     expect(message).not.toMatch(/^Currency|add an xpub|Could not find matching xpub/i);
   });
 });
 
-describe('P-11 no store is guessed', () => {
+describe('P-11 no store is assumed', () => {
   it.each<[string, readonly StoreCandidate[], StoreQuery, number, RegExp]>([
     ['there is none', [], {}, 1001, /no store yet: make one/],
     ['there is none, whatever is wished', [], { callback: 'x' }, 1001, /no store yet: make one/],
@@ -133,7 +133,7 @@ describe('P-11 no store is guessed', () => {
     expect(refusal([odd, cafeTwo], {}).message).not.toContain('\n');
   });
 
-  it('the message names hosts, which match', () => {
+  it('the message names hosts that match_callback accepts', () => {
     const shouted = store(5, 'https://Cafe.Example:8443/cb?secret=abc');
     const { message } = refusal([shouted, bakery], {});
     expect(message).toContain('(5 "Shop 5" at Cafe.Example:8443, 3 "Shop 3" at bakery.example)');
@@ -154,7 +154,7 @@ describe('P-11 no store is guessed', () => {
     expect(message).not.toMatch(/t0ken|abc|5f3a|key/);
   });
 
-  it('the message says if the difference is hidden', () => {
+  it('the message notes a difference in the secrets that it hides', () => {
     const near = refusal([cafe], { callback: 'https://shop.example/cb?secret=xyz' }).message;
     expect(near).toContain('a part that is not shown here, such as the secret');
     expect(refusal([cafe], { callback: 'https://x/' }).message).not.toContain('not shown here');

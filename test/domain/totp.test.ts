@@ -23,7 +23,7 @@ describe('a code', () => {
   const now = 1_111_111_111_000;
   const step = totpStep(now);
 
-  test('is taken one step early and late, with spaces as apps show them', () => {
+  test('is accepted one step early and late, with spaces as apps show them', () => {
     for (const off of [-1, 0, 1]) {
       const code = totpCode(secret, step + off);
       expect(matchingStep(secret, `${code.slice(0, 3)} ${code.slice(3)}`, now, 0)).toBe(step + off);
@@ -33,18 +33,18 @@ describe('a code', () => {
     }
   });
 
-  test('is taken once, and none before it', () => {
+  test('is accepted once, and no earlier one after it', () => {
     expect(matchingStep(secret, totpCode(secret, step), now, step)).toBeUndefined();
     expect(matchingStep(secret, totpCode(secret, step - 1), now, step)).toBeUndefined();
     expect(matchingStep(secret, totpCode(secret, step + 1), now, step)).toBe(step + 1);
   });
 
-  test.each(['', '12345', '1234567', 'abcdef'])('%j is none', (text) => {
+  test.each(['', '12345', '1234567', 'abcdef'])('%j is no code', (text) => {
     expect(matchingStep(secret, text, now, 0)).toBeUndefined();
   });
 });
 
-test('the QR code says the key, the issuer and the host', () => {
+test('the QR code contains the key, the issuer and the host', () => {
   expect(totpUri(secret, 'pay.example.com:8080')).toBe(
     'otpauth://totp/paygate:pay.example.com%3A8080?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=paygate',
   );

@@ -16,14 +16,14 @@ const invisible = [
   (text) => [text, [...text].map((each) => each.codePointAt(0)?.toString(16)).join(' ')] as const,
 );
 
-describe('what does not show', () => {
-  it.each(invisible)('is no part of a URL that it stands around: %#, U+%s', (text) => {
+describe('an invisible character', () => {
+  it.each(invisible)('is removed around a URL: %#, U+%s', (text) => {
     expect(trimUrl(url + text)).toBe(url);
     expect(trimUrl(text + url)).toBe(url);
     expect(trimUrl(`${text} ${url}\n${text}`)).toBe(url);
   });
 
-  it.each(invisible)('P-05 is named inside it, and never encoded: %#, U+%s', (text) => {
+  it.each(invisible)('P-05 is named inside a URL, and never encoded: %#, U+%s', (text) => {
     for (const broken of [`${url}${text}x`, `${url}${text}`, `${text}${url}`]) {
       const fault = copyError(broken) ?? '';
       expect(fault).toMatch(/\(U\+[0-9A-F]{4,5}\)/);
@@ -32,7 +32,7 @@ describe('what does not show', () => {
     }
   });
 
-  it('is said with where it stands', () => {
+  it('is reported with its position', () => {
     expect(copyError('https://shop.example/\u200bcb')).toBe(
       'has a zero-width space (U+200B) at character 22, which came along when it was copied: take it out',
     );
@@ -61,7 +61,7 @@ describe('quotation marks', () => {
     '「」',
   ];
 
-  it.each(pairs)('are no part of a URL that they stand around: %s', (pair) => {
+  it.each(pairs)('are removed around a URL: %s', (pair) => {
     const [opens, closes] = pair;
     expect(trimUrl(`${opens}${url}${closes}`)).toBe(url);
     expect(trimUrl(`\u200b${opens} ${url}\n${closes} `)).toBe(url);
@@ -70,7 +70,7 @@ describe('quotation marks', () => {
   });
 
   it.each(['"', '>', '`', '”', '»', '’', '}', ']'])(
-    'are said where one is left over: %s',
+    'are reported if one is unmatched: %s',
     (mark) => {
       expect(trimUrl(url + mark)).toBe(url + mark);
       expect(copyError(url + mark)).toBe(`ends with ${mark}: leave the quotation mark out`);
@@ -79,7 +79,7 @@ describe('quotation marks', () => {
   );
 
   it.each(['https://shop.example/(a)', "https://shop.example/?it's'", 'https://shop.example/?a[]'])(
-    'that a URL may have are left: %s',
+    'that a URL may contain stay: %s',
     (kept) => {
       expect([trimUrl(kept), copyError(kept)]).toEqual([kept, undefined]);
       expect(() => checkCallbackUrl(kept, strict)).not.toThrow();
@@ -101,7 +101,7 @@ describe('an escape of a page or a program', () => {
     ['\\u0026', '&'],
     ['\\/', '/'],
     ['\\&', '&'],
-  ])('is refused, and what it stands for proposed: %s', (text, meant) => {
+  ])('is refused, and the decoded URL is proposed: %s', (text, meant) => {
     const at = 'https://shop.example/?wc-api=WC_Gateway'.length + 1;
     const given = `https://shop.example/?wc-api=WC_Gateway${text}secret=abc`;
     expect(trimUrl(given)).toBe(given);
@@ -120,7 +120,7 @@ describe('an escape of a page or a program', () => {
   });
 
   it.each(['&quot;', '&rsquo;', '&zwnj;', '&ZeroWidthSpace;', '&shy;', '\\n', '\\r', '\\'])(
-    'at the end is left out of what is proposed: %s',
+    'at the end is omitted from the proposal: %s',
     (text) => {
       const url = 'https://shop.example/?a=1&secret=abc';
       expect(copyError(url + text)).toMatch(
@@ -133,7 +133,7 @@ describe('an escape of a page or a program', () => {
     'https://shop.example/?a=%26amp;b',
     'https://shop.example/?amp;a=1',
     'https://s.example/?a&ampb=2',
-  ])('is none in %s', (kept) => expect(copyError(kept)).toBeUndefined());
+  ])('is not detected in %s', (kept) => expect(copyError(kept)).toBeUndefined());
 
   it('costs no time, however long', () => {
     const long = `${'&#38;'.repeat(3_000)}${'&amp;'.repeat(3_000)}`;
@@ -143,14 +143,14 @@ describe('an escape of a page or a program', () => {
   });
 });
 
-describe('a mark inside', () => {
+describe('a typographic quote or an ellipsis inside', () => {
   it.each(['“', '’', '«', '＂'])('is named, and not encoded into the secret: %s', (mark) => {
     const url = `https://shop.example/cb?secret=${mark}abc`;
     expect(copyError(url)).toContain(`has ${mark} at character 32: if it came along`);
     expect(copyError(url)).not.toContain('write it as');
   });
 
-  it('that stands for what was left out asks for the whole', () => {
+  it('that replaces omitted text asks for the whole URL', () => {
     expect(copyError('https://shop.example/cb?…')).toContain('copy the whole of it');
     expect(copyError('https://shop.example/cb?secret=ab…yz')).toContain('copy the whole of it');
   });
