@@ -87,7 +87,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
     describe.each(Object.entries(faults))('%s', (_, kind) => {
       const fault: Fault = { ...kind, when: (method) => method === request };
 
-      test('P-167 by the only server: told, or named', async () => {
+      test('P-167 by the only server: the callback is sent, or a warning names the server', async () => {
         const { app, address, label } = await withFault(1, start, fault);
         if (start === 'while it runs') await pass(app, 40_000);
         app.pay(address, largeSat + 1);
@@ -104,7 +104,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
         expect(names(checked, label, request), checked.join('\n')).toBe(true);
       });
 
-      test('P-167 beside an honest server: told', async () => {
+      test('P-167 beside an honest server: the callback is sent', async () => {
         const { app, address } = await withFault(2, start, fault);
         if (start === 'while it runs') await pass(app, 40_000);
         app.pay(address, largeSat + 1);
@@ -118,7 +118,7 @@ describe.each(['while it runs', 'from a start on'] as const)('%s', (start) => {
   });
 });
 
-test('what both connected servers refuse is asked of one of the list that is not connected', async () => {
+test('a request that both connected servers refuse goes to a listed server that is not connected', async () => {
   const app = await openApp({ servers: 3 });
   await untilReady(app);
   const address = await app.newAddress();
@@ -134,7 +134,7 @@ test('what both connected servers refuse is asked of one of the list that is not
   expect(app.running.health().warnings).toEqual([]);
 });
 
-test('addresses that are not subscribed are looked at by the minute, however long, and told of', async () => {
+test('unsubscribed addresses are compared each minute, however long that takes, and have callbacks', async () => {
   const when = (method: string) => method === 'blockchain.scripthash.subscribe';
   const { app, address, label } = await withFault(1, 'from a start on', {
     ...(faults.refused as Fault),

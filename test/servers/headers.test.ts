@@ -63,7 +63,7 @@ test.each([
     says: 'the later ones do not connect',
   },
   { where: 'on and on', at: () => 0, says: 'not at the heights' },
-])('P-152 headers that lead $where are a lie, and hold up no payment', async ({ at, says }) => {
+])('P-152 headers that lead $where are a lie, and delay no payment', async ({ at, says }) => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -84,7 +84,7 @@ test.each([
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
 
-test('P-159 headers one by one are not waited for once another server has shown them', async () => {
+test('P-159 a server that sends headers one by one is not awaited once another has sent them', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -103,7 +103,7 @@ test('P-159 headers one by one are not waited for once another server has shown 
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirmed' }]);
 });
 
-test('over a slow line headers come in small pieces, each within its deadline', async () => {
+test('over a slow connection headers come in small pieces, each within its deadline', async () => {
   const watching = await prepareWatching({ servers: 1 });
   const { chain, watcher, servers } = watching;
   // 40 a second, which is 52 kbit/s.
@@ -120,7 +120,7 @@ test('over a slow line headers come in small pieces, each within its deadline', 
   }
 });
 
-test('over a quick one they come in ever larger pieces', async () => {
+test('over a fast connection headers come in growing pieces', async () => {
   const watching = await prepareLying({ servers: 1 });
   const { chain } = watching;
   const liar = watching.liars[0] as Liar;
@@ -134,7 +134,7 @@ test('over a quick one they come in ever larger pieces', async () => {
   expect(counts.filter((count) => count > 1)).toEqual([200, 400, 410]);
 });
 
-test('P-159 a server that takes minutes to show the headers of its tip is left for another', async () => {
+test('P-159 a server that takes minutes to send the headers of its tip is replaced by another', async () => {
   const watching = await begin(2);
   const { chain, world, watcher } = watching;
   const liar = watching.inUse();
@@ -159,7 +159,7 @@ test('P-159 a server that takes minutes to show the headers of its tip is left f
   );
 });
 
-test('P-159 one that is not in use and shows no header of its tip makes room for another', async () => {
+test('P-159 an unused server that sends no header of its tip is replaced by another', async () => {
   const watching = await begin(3);
   const { liars, labels, watcher, world } = watching;
   const used = watcher.status().server;
@@ -180,7 +180,7 @@ test('P-159 one that is not in use and shows no header of its tip makes room for
   expect(watcher.status().server).toBe(used);
 });
 
-describe('P-159 a second server that shows, one by one, headers that we have holds up', () => {
+describe('P-159 a second server that sends known headers one by one delays', () => {
   const getHistory = 'blockchain.scripthash.get_history';
 
   async function beginLed() {
@@ -232,7 +232,7 @@ describe('P-159 a second server that shows, one by one, headers that we have hol
     expect(world.logs.filter(({ message }) => message.includes('banned'))).toEqual([]);
   });
 
-  test('P-160 no address that it alone tells of', async () => {
+  test('P-160 no address that it alone reports', async () => {
     const scene = await beginLed();
     const { chain, issued, second } = scene;
     const first = scene.inUse();
@@ -250,7 +250,7 @@ describe('P-159 a second server that shows, one by one, headers that we have hol
   });
 });
 
-test('a header that comes while what waits for it is written down is not missed', async () => {
+test('a header that arrives during the commit of the payments that wait for it is not missed', async () => {
   const watching = await prepareLying({ servers: 1 });
   const { chain, world, watcher, store } = watching;
   await watching.start();
@@ -277,7 +277,7 @@ test('a header that comes while what waits for it is written down is not missed'
   expect(watching.payments(issued)).toMatchObject([{ state: 'confirming' }]);
 });
 
-test('tips that are told without end, while headers are waited for, cost little memory', async () => {
+test('endless notifications of tips, while headers are awaited, cost little memory', async () => {
   const watching = await prepareLying({ servers: 1 });
   const { world, watcher } = watching;
   await watching.start();
@@ -304,7 +304,7 @@ test('tips that are told without end, while headers are waited for, cost little 
   expect(bytes() - before).toBeLessThan(5 * 2 ** 20);
 });
 
-test('P-134 tips that it announces and never shows are no excuse for a lie', async () => {
+test('P-134 announced tips without headers do not excuse a lie', async () => {
   const watching = await begin(2);
   const { chain, watcher, world } = watching;
   const issued = await watching.issue();

@@ -83,7 +83,7 @@ test('P-140 a true payment does not wait for thousands that do not exist', async
   expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
-test('P-141 nor for hundreds that exist, are shown slowly and have nothing to do with it', async () => {
+test('P-141 a true payment does not wait for hundreds of unrelated ones that a server sends slowly', async () => {
   const scene = await begin();
   const { chain, liar } = scene;
   const issued = await scene.issue();
@@ -102,7 +102,7 @@ test('P-141 nor for hundreds that exist, are shown slowly and have nothing to do
   expect(scene.payments(issued)).toMatchObject([{ state: 'unconfirmed', valueSat: 7_000 }]);
 });
 
-test('P-141 payments that are shown slowly are recorded as they come', async () => {
+test('P-141 payments that a server sends slowly are recorded as they arrive', async () => {
   const scene = await begin();
   const issued = await scene.issue();
   slowly(scene, scene.liar);
@@ -118,7 +118,7 @@ test('P-141 payments that are shown slowly are recorded as they come', async () 
   expect(scene.payments(issued)).toHaveLength(75);
 });
 
-test('P-143 what a server forgives is not used up by what it makes up of one address', async () => {
+test('P-143 the budget of a server is not spent on the payments that it invents for one address', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const [bait, other] = [await scene.issue(), await scene.issue()];
   await pass(scene, 10_000);
@@ -132,7 +132,7 @@ test('P-143 what a server forgives is not used up by what it makes up of one add
   }
 });
 
-test('P-143 nor of many: another server is used, which was asked for few of them', async () => {
+test('P-143 if it invents payments for many addresses, another server with budget left is used', async () => {
   const scene = await begin({ own: false, software: 'ElectrumX 1.20.0' });
   const { watcher, servers, labels, liars } = scene;
   const baits: IssuedAddress[] = [];
@@ -157,7 +157,7 @@ test('P-143 nor of many: another server is used, which was asked for few of them
   expect(honest?.requests.filter(isInvented).length).toBeLessThanOrEqual(20);
 });
 
-test('P-141 P-142 very many histories that are shown slowly are left for those of another server', async () => {
+test('P-141 P-142 very many slow histories are replaced by those of another server', async () => {
   const scene = await begin({ own: false });
   const { watcher } = scene;
   const baits: IssuedAddress[] = [];
@@ -177,7 +177,7 @@ test('P-141 P-142 very many histories that are shown slowly are left for those o
   expect(watcher.status().server).not.toBe(server);
 });
 
-test('P-143 nor does a server use up another one by refusing to show what has nothing to do with an address', async () => {
+test('P-143 a server cannot spend the budget of another by refusing unrelated transactions', async () => {
   const scene = await begin();
   const { chain, liar, servers, liars } = scene;
   const bait = await scene.issue();

@@ -28,8 +28,8 @@ afterEach(cleanUp);
 /** Ever smaller ones, down to nearly nothing. */
 const halves = (bytes: number): number[] => (bytes < 2 ? [1] : [bytes, ...halves(bytes >> 1)]);
 
-describe('transactions that a server made up', () => {
-  test('P-149 cost little memory, however large they are once read', async () => {
+describe('transactions that a server invented', () => {
+  test('P-149 cost little memory, however large they are after parsing', async () => {
     const app = await prepareLying();
     await app.start();
     const issued = await app.issue();
@@ -48,7 +48,7 @@ describe('transactions that a server made up', () => {
     expect(bytes() - before).toBeLessThan(100 * 2 ** 20);
   });
 
-  test('P-145 are no payments where no node relays what weighs so much', async () => {
+  test('P-145 are no payments if they are too heavy for nodes to relay', async () => {
     const app = await prepareLying();
     await app.start();
     const issued = await app.issue();
@@ -61,7 +61,7 @@ describe('transactions that a server made up', () => {
   });
 });
 
-describe('payments that a server made up', () => {
+describe('payments that a server invented', () => {
   /** A little more than fits in memory, the smallest last: nothing else fits then. */
   const madeUp = (script: Uint8Array): Buffer[] => {
     const large = Array.from({ length: Math.floor(32_000_000 / 95_000) }, () => 95_000);
@@ -69,7 +69,7 @@ describe('payments that a server made up', () => {
     return [...large, ...small].map((bytes, at) => payingTo(script, at, bytes));
   };
 
-  test('P-149 keep no true one waiting, however slowly what follows them is shown', async () => {
+  test('P-149 delay no true one, however slowly the server sends the rest', async () => {
     const app = await prepareLying();
     const { world, store, chain } = app;
     const pass = async (seconds: number) => {
@@ -136,7 +136,7 @@ describe('payments that a server made up', () => {
     expect(recordedMb()).toBeLessThanOrEqual(44);
   });
 
-  test('P-150 keep nobody from hearing what replaced a true one, though its bytes are not kept', async () => {
+  test('P-150 do not hide the replacement of a true one, though its bytes are not stored', async () => {
     const app = await prepareLying();
     const { chain, store } = app;
     await app.start();
@@ -162,7 +162,7 @@ describe('payments that a server made up', () => {
     ]);
   });
 
-  test('P-157 do not use up, when they are broadcast, what another server forgives', async () => {
+  test('P-157 do not spend the budget of another server when they are broadcast', async () => {
     const app = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
     const { world, store, chain, watcher, labels, servers } = app;
     const pass = async (minutes: number) => {
@@ -206,7 +206,7 @@ describe('payments that a server made up', () => {
   });
 });
 
-test('P-149 what is shown after its look has failed keeps no true payment waiting', async () => {
+test('P-149 a response that arrives after its request has failed delays no true payment', async () => {
   const app = await prepareLying({ servers: 1 });
   const { world, chain, store } = app;
   await app.start();
@@ -283,7 +283,7 @@ describe('the scan of a new wallet', () => {
   }
 
   test.each([1, 2])(
-    'P-146 is not drawn out by histories of nothing, %i server(s)',
+    'P-146 is not extended by histories without payments, %i server(s)',
     async (servers) => {
       const app = await prepareLying({ wallet: false, servers });
       await app.start();
@@ -294,7 +294,7 @@ describe('the scan of a new wallet', () => {
     },
   );
 
-  test('P-146 is not drawn out by payments that a second server has not heard of', async () => {
+  test('P-146 is not extended by payments that a second server does not report', async () => {
     const app = await prepareLying({ wallet: false });
     await app.start();
     await bothLive(app);
@@ -321,15 +321,18 @@ describe('the scan of a new wallet', () => {
     expect(wallet().nextIndex).toBe(0);
   });
 
-  test.each([1, 2])('P-146 finds what was spent long ago, %i server(s)', async (servers) => {
-    const app = await prepareLying({ wallet: false, servers });
-    useAndSpend(app);
-    await app.start();
-    await bothLive(app);
-    expect(await scanned(app)).toBe(4);
-  });
+  test.each([1, 2])(
+    'P-146 finds addresses that were spent long ago, %i server(s)',
+    async (servers) => {
+      const app = await prepareLying({ wallet: false, servers });
+      useAndSpend(app);
+      await app.start();
+      await bothLive(app);
+      expect(await scanned(app)).toBe(4);
+    },
+  );
 
-  test('P-146 finds what is proven, whatever a second server leaves out', async () => {
+  test('P-146 finds proven payments, whatever a second server omits', async () => {
     const app = await prepareLying({ wallet: false });
     useAndSpend(app);
     await app.start();
@@ -342,7 +345,7 @@ describe('the scan of a new wallet', () => {
   });
 });
 
-describe('histories of nothing', () => {
+describe('histories without payments', () => {
   /** Every address has a transaction of its own, which no server has. */
   const everywhere: Lie = ({ method, params: [of = ''] }, message) => {
     if (method === 'blockchain.scripthash.subscribe') {
@@ -352,7 +355,7 @@ describe('histories of nothing', () => {
     return { ...message, result: [{ tx_hash: of, height: 0, fee: 1 }] };
   };
 
-  test('P-148 do not silence the warning of unpaid addresses, told by a second server', async () => {
+  test('P-148 do not end the warning of unpaid addresses if a second server reports them', async () => {
     const app = await prepareLying();
     const { world, watcher, store } = app;
     await app.start();
@@ -376,7 +379,7 @@ describe('histories of nothing', () => {
     expect(gaps()).toEqual({ unpaid: 27, widest: 3 });
   });
 
-  test('P-148 do not hide how far a server has driven the addresses on', async () => {
+  test('P-148 do not hide how many indexes a server has skipped', async () => {
     const app = await prepareLying({ servers: 1 });
     const { store } = app;
     await app.start();
@@ -393,7 +396,7 @@ describe('histories of nothing', () => {
   });
 });
 
-test('P-151 statuses of addresses that nobody paid do not drive the counter beyond the usual gap', async () => {
+test('P-151 statuses of unpaid addresses do not drive the counter beyond the usual gap', async () => {
   const watching = await prepareWatching({ servers: 2, own: false, mayLie: true });
   const { store, watcher, world, liars } = watching;
   const isSubscribed = (method: string) => method === 'blockchain.scripthash.subscribe';

@@ -56,7 +56,7 @@ test.each([
   ['below the checkpoint', 10, checkpointAt50],
   ['in the mempool for ever', 0, undefined],
 ])(
-  'P-129 a payment that it places %s is told where another one proves it',
+  'P-129 a payment that it places %s sends callbacks if another server proves it',
   async (_, height, options) => {
     const scene = await begin(await options?.());
     placeAt(scene.liar, height);
@@ -69,7 +69,7 @@ test.each([
   },
 );
 
-test('P-129 a payment that it names behind invented ones and refuses to show is told', async () => {
+test('P-129 a payment that it names behind invented ones and does not return sends callbacks', async () => {
   const scene = await begin();
   const { liar, chain } = scene;
   const invented = Array.from({ length: 25 }, (_, at) => ({
@@ -90,7 +90,7 @@ test('P-129 a payment that it names behind invented ones and refuses to show is 
   expect(scene.payments(scene.issued)).toMatchObject([{ txid, state: 'confirmed' }]);
 });
 
-test('P-129 a payment that only its word places below the checkpoint is looked at until both agree', async () => {
+test('P-129 a payment that it alone places below the checkpoint is checked until both agree', async () => {
   const scene = await begin(await checkpointAt50());
   placeAt(scene.liar, 10);
   pay(scene);
@@ -107,7 +107,7 @@ test('P-129 a payment that only its word places below the checkpoint is looked a
   expect(status()).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('P-129 what is below the checkpoint by one server is in no mempool by the word of another', async () => {
+test('P-129 a payment that one server places below the checkpoint is not in the mempool because of another', async () => {
   const scene = await begin(await checkpointAt50());
   placeAt(scene.liar, 10);
   placeAt(scene.honest, 0);
@@ -117,7 +117,7 @@ test('P-129 what is below the checkpoint by one server is in no mempool by the w
   expect(scene.payments(scene.issued)).toEqual([]);
 });
 
-test('P-129 a second server that places a payment falsely is banned, and takes nothing back', async () => {
+test('P-129 a second server that places a payment falsely is banned, and reverts no status', async () => {
   const scene = await begin();
   pay(scene);
   await scene.watcher.idle();

@@ -27,7 +27,7 @@ async function openRace() {
   return { app, address };
 }
 
-test('P-133 what a second server alone shows is recorded also while it follows another block of our height', async () => {
+test('P-133 a payment that only the second server reports is recorded, also while it follows another block of our height', async () => {
   const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
@@ -47,7 +47,7 @@ test('P-133 what a second server alone shows is recorded also while it follows a
   expect(store.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
-test('P-133 what the watched server leaves out is not gone by the word of one that follows another block', async () => {
+test('P-133 a payment that the watched server omits is not gone because of a server on another block', async () => {
   const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
@@ -68,7 +68,7 @@ test('P-133 what the watched server leaves out is not gone by the word of one th
   expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
 });
 
-test('P-134 a payment in a block that wins a long race late is told with the block that decides it', async () => {
+test('P-134 a payment in a block that wins a long race sends its callback with the deciding block', async () => {
   const { app, address } = await openRace();
   const { chain, world } = app;
   // For longer than an unproven item is checked each minute.
@@ -79,7 +79,7 @@ test('P-134 a payment in a block that wins a long race late is told with the blo
   expect(app.statuses(address)).toEqual(['0', '2']);
 });
 
-test('P-134 a server whose branch wins while it still shows that is not taken for a liar', async () => {
+test('P-134 a server whose branch wins while it still sends its headers is no liar', async () => {
   const { app, address } = await openRace();
   const { chain, world, server } = app;
   // A slow server: it announces its next block between an inclusion proof in the block before and

@@ -55,7 +55,7 @@ async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar
 }
 
 describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
-  test('P-144 beside an honest one: the payment is told at once, and the honest bytes are kept', async () => {
+  test('P-144 beside an honest one: the callback is sent at once, and the honest bytes are stored', async () => {
     const app = await lying(2, lie);
     const issued = await app.issue();
     const txid = pay(app, issued.address);
@@ -67,7 +67,7 @@ describe.each(Object.entries(lies))('a server that %s', (_, lie) => {
     expect(app.payments(issued)).toMatchObject([{ txid, state: 'confirming' }]);
   });
 
-  test('P-144 alone: the payment is told at once, its bytes are kept without a witness, and whole once it is honest', async () => {
+  test('P-144 alone: the callback is sent at once; the bytes are stored without a witness until it is honest', async () => {
     const app = await lying(1, lie);
     const { world, chain, server, liar } = { ...app, server: app.servers[0] };
     const issued = await app.issue();

@@ -58,8 +58,8 @@ async function minutes(app: TestApp, count: number): Promise<void> {
   }
 }
 
-describe('an address of which a server tells nothing', () => {
-  test('is tried again each minute anew once it was told of', async () => {
+describe('an address that a server does not answer for', () => {
+  test('is requested each minute again once a server has answered for it', async () => {
     const app = await openReady(1);
     const address = await app.newAddress();
     const endFirst = refuse(app.server, [getHistory], address);
@@ -79,7 +79,7 @@ describe('an address of which a server tells nothing', () => {
     expect(app.callbacks().map(({ value }) => value)).toEqual(['5000', '6000']);
   });
 
-  test('P-153 does not keep the others from being watched, also after a reconnect', async () => {
+  test('P-153 does not stop the others from being watched, also after a reconnect', async () => {
     const app = await openReady(1);
     const [flooded, other] = [await app.newAddress(), await app.newAddress()];
     refuse(app.server, [subscribe, getHistory], flooded);
@@ -110,30 +110,33 @@ describe('an address of which a server tells nothing', () => {
     expect(app.running.health().warnings).toEqual([]);
   });
 
-  test.each([subscribe, getHistory])('P-153 not even an answer (%s)', async (method) => {
-    const app = await openReady(1);
-    const [silent, other] = [await app.newAddress(), await app.newAddress()];
-    const when = (name: string, [first]: readonly unknown[]) =>
-      name === method && first === hashOf(silent);
-    app.server.inject({ kind: 'hang', when });
-    app.pay(silent, 5_000);
-    await app.world.turn();
-    app.server.disconnectAll();
-    await app.world.until(() => !app.running.health().electrum.caught_up);
-    await app.world.advance(20_000);
-    await app.world.until(() => app.running.health().electrum.caught_up, 'paygate to catch up');
-    const connections = app.server.count('server.version');
-    app.pay(other, 5_000);
-    await app.world.until(() => app.statuses(other).length > 0, 'the other one');
-    await app.world.advance(5 * minuteMs);
-    expect(app.server.count('server.version')).toBe(connections);
-    app.server.heal();
-    await app.world.advance(2 * minuteMs);
-    await app.settle();
-    expect(app.statuses(silent)).toEqual(['0']);
-  });
+  test.each([subscribe, getHistory])(
+    'P-153 does not delay the others if the server never responds (%s)',
+    async (method) => {
+      const app = await openReady(1);
+      const [silent, other] = [await app.newAddress(), await app.newAddress()];
+      const when = (name: string, [first]: readonly unknown[]) =>
+        name === method && first === hashOf(silent);
+      app.server.inject({ kind: 'hang', when });
+      app.pay(silent, 5_000);
+      await app.world.turn();
+      app.server.disconnectAll();
+      await app.world.until(() => !app.running.health().electrum.caught_up);
+      await app.world.advance(20_000);
+      await app.world.until(() => app.running.health().electrum.caught_up, 'paygate to catch up');
+      const connections = app.server.count('server.version');
+      app.pay(other, 5_000);
+      await app.world.until(() => app.statuses(other).length > 0, 'the other one');
+      await app.world.advance(5 * minuteMs);
+      expect(app.server.count('server.version')).toBe(connections);
+      app.server.heal();
+      await app.world.advance(2 * minuteMs);
+      await app.settle();
+      expect(app.statuses(silent)).toEqual(['0']);
+    },
+  );
 
-  test('P-153 it is asked about ever less often, and at once where a server is new', async () => {
+  test('P-153 is requested less and less often, but at once from a new server', async () => {
     const app = await openReady(2);
     const address = await app.newAddress();
     await app.settle();
@@ -156,7 +159,7 @@ describe('an address of which a server tells nothing', () => {
     expect(app.inUse()).toBe(first);
   });
 
-  test('does not keep its wallet from being scanned', async () => {
+  test('does not stop the scan of its wallet', async () => {
     const app = await openApp({
       before: (chain) => {
         chain.pay([{ address: used, valueSat: 5_000 }]);
@@ -169,7 +172,7 @@ describe('an address of which a server tells nothing', () => {
   });
 
   test.each(['hang', 'error'] as const)(
-    'a wallet scan that fails (%s) is begun again',
+    'a wallet scan that fails (%s) is restarted',
     async (kind) => {
       const app = await openReady(1);
       const when = (method: string) => method === getHistory;
@@ -201,7 +204,7 @@ describe('an address of which a server tells nothing', () => {
     expect(await app.newAddress('?match_callback=/second')).toBe(silent);
   });
 
-  test('a wallet whose scan fails again and again does not keep another one waiting', async () => {
+  test('a wallet whose scan fails repeatedly does not delay another one', async () => {
     const app = await openReady(1);
     const refused = new Set(firstAddresses(merchantKey(2), 6).map(hashOf));
     const when = (method: string, [first]: readonly unknown[]) =>
@@ -219,7 +222,7 @@ describe('an address of which a server tells nothing', () => {
     expect(app.statuses(address)).toEqual(['0']);
   });
 
-  test('P-153 nor do very many of them, where there are more of the others', async () => {
+  test('P-153 very many of them do not delay the others, if those are more', async () => {
     const app = await openReady(1);
     const all: string[] = [];
     for (let count = 0; count < 260; count += 1) all.push(await app.newAddress());
@@ -238,7 +241,7 @@ describe('an address of which a server tells nothing', () => {
     expect(app.statuses(other)).toEqual(['0']);
   });
 
-  test('P-153 a server that refuses them all is left', async () => {
+  test('P-153 a server that refuses all addresses is replaced', async () => {
     const app = await openReady(2);
     for (let count = 0; count < 150; count += 1) await app.newAddress();
     await app.settle();
@@ -261,7 +264,7 @@ describe('an address of which a server tells nothing', () => {
     ['that a transaction of it exists', 'blockchain.transaction.get'],
     ['the branch of its transaction', 'blockchain.transaction.get_merkle'],
     ['how deep the tree of its block is', 'blockchain.transaction.id_from_pos'],
-  ])('P-155 %s: another server is asked', async (_, method) => {
+  ])('P-155 %s: the request goes to another server', async (_, method) => {
     const app = await openReady(2);
     const address = await app.newAddress();
     const first = app.inUse();
@@ -279,7 +282,7 @@ describe('an address of which a server tells nothing', () => {
   });
 });
 
-test('a server asked in place of another is not called a liar for what that one named', async () => {
+test('a server that is queried instead of another is no liar because of the histories of that one', async () => {
   const app = await openReady(2);
   const address = await app.newAddress();
   const [first, second] = [app.inUse(), secondOf(app)];
@@ -304,7 +307,7 @@ test('a server asked in place of another is not called a liar for what that one 
   expect(app.statuses(address).at(-1)).toBe('1');
 });
 
-test('what a second server alone names, and refuses once to show, is asked of it again in a minute', async () => {
+test('a payment that only the second server names, and refuses once, is requested again after a minute', async () => {
   const app = await openReady(2);
   const address = await app.newAddress();
   // So many addresses that no sweep reaches each one every minute.
@@ -324,7 +327,7 @@ test('what a second server alone names, and refuses once to show, is asked of it
   expect(app.statuses(address)).toEqual(['0']);
 });
 
-describe('the sweeps go on', () => {
+describe('the sweeps continue', () => {
   /** A payment that the first server hides and the second one shows, found by the sweeps alone. */
   async function isFound(app: TestApp, address: string): Promise<void> {
     await app.settle();
@@ -334,7 +337,7 @@ describe('the sweeps go on', () => {
     expect(app.statuses(address)).toEqual(['0']);
   }
 
-  test('P-156 where a server never answers a broadcast', async () => {
+  test('P-156 if a server never answers a broadcast', async () => {
     const app = await openReady(2);
     app.pay(await app.newAddress(), 5_000);
     await app.settle();
@@ -346,7 +349,7 @@ describe('the sweeps go on', () => {
   });
 
   test.each(['error', 'hang'] as const)(
-    'P-156 where a server has but an %s for an address',
+    'P-156 if a server answers an address only with an %s',
     async (kind) => {
       const app = await openReady(2);
       const older = await app.newAddress();

@@ -81,7 +81,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(app.watcher.status().soleReporters.get(1)).toBe(app.labels[0]);
   });
 
-  test('P-147 does so together with a second server: none of these is given out', async () => {
+  test('P-147 does so together with a second server: none of these addresses is issued', async () => {
     const app = await prepareLying();
     for (const liar of app.liars) liar.lie = invent(0);
     await app.start();
@@ -91,7 +91,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(await indexesOf(app, 1)).toEqual([40]);
   });
 
-  test('P-146 ends the scan of a new wallet with what to do, once it has shown too many alone', async () => {
+  test('P-146 ends the scan of a new wallet with an advice, once it alone has reported too many', async () => {
     const app = await prepareLying({ wallet: false, servers: 1 });
     const { store, watcher, world } = app;
     for (const liar of app.liars) liar.lie = invent(0, { count: 1_100 });
@@ -105,7 +105,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
   });
 
-  test('ends no scan for ever: a second server that comes later is asked about what it showed alone', async () => {
+  test('ends no scan for ever: a second server that connects later checks the unconfirmed addresses', async () => {
     const app = await prepareLying({ wallet: false });
     const { store, watcher, world } = app;
     for (const liar of app.liars.slice(0, 1)) liar.lie = invent(0, { count: 1_200 });
@@ -124,7 +124,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(store.catalog.wallet(1).nextIndex).toBe(0);
   });
 
-  test('leaves an address that it alone names with what is paid to it', async () => {
+  test('cannot hide later payments to an address that it alone reported', async () => {
     const app = await prepareLying({ servers: 1 });
     for (const liar of app.liars) liar.lie = invent(0, { shows: false });
     await app.start();
@@ -138,7 +138,7 @@ describe('S-17 a server that invents a transaction for each address', () => {
 });
 
 describe('an address that another program has used', () => {
-  test('P-147 in a block is never given out, shown by the only server', async () => {
+  test('P-147 in a block is never issued, if the only server proves it', async () => {
     const app = await prepareLying({ servers: 1 });
     await app.start();
     for (let index = 0; index < 12; index += 1) {
@@ -150,7 +150,7 @@ describe('an address that another program has used', () => {
     expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
   });
 
-  test('in the mempools of two servers is never given out', async () => {
+  test('in the mempools of two servers is never issued', async () => {
     const app = await prepareLying();
     await app.start();
     await bothLive(app);
@@ -161,7 +161,7 @@ describe('an address that another program has used', () => {
     expect(await indexesOf(app, 1)).toEqual([12]);
   });
 
-  test('P-147 in the mempool of the only server is left out, and is proven by the next block', async () => {
+  test('P-147 in the mempool of the only server is skipped, and proven by the next block', async () => {
     const app = await prepareLying({ servers: 1 });
     await app.start();
     app.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
@@ -174,7 +174,7 @@ describe('an address that another program has used', () => {
   });
 });
 
-describe('addresses that are asked about again', () => {
+describe('addresses that are checked again', () => {
   /** A block marks so many indexes as used, and no server reports them later. */
   async function marked(count: number): Promise<Lying> {
     const app = await prepareLying();
@@ -196,7 +196,7 @@ describe('addresses that are asked about again', () => {
     await watcher.idle();
   }
 
-  test('stay marked where a second server names what the one in use hides', async () => {
+  test('stay marked if a second server reports the payment that the one in use omits', async () => {
     const app = await marked(3);
     app.inUse().lie = ({ method }, message) =>
       method === getHistory ? { ...message, result: [] } : message;
@@ -205,7 +205,7 @@ describe('addresses that are asked about again', () => {
     expect(asksForRecheck(app.store.catalog, 1)).toBe(false);
   });
 
-  test('do not wait for one of which no server tells, nor does what is to be watched', async () => {
+  test('do not wait for an address that no server answers, and neither do the subscriptions', async () => {
     const app = await marked(3);
     const script = (index: number) => deriveAddress(merchantKey(), 0, index)?.scripthash;
     for (const liar of app.liars) {

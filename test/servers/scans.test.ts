@@ -52,7 +52,7 @@ const newAddress = (app: TestApp) => app.ask('/api/new_address?match_callback=/s
 describe.each(Object.entries(faults))('%s', (_, fault) => {
   const many = [2, 3, 4, 5, 6, 7, 8, 9];
 
-  test('P-168 by one of two servers: the scan ends by the other one, and no index is left out', async () => {
+  test('P-168 by one of two servers: the scan finishes with the other one, and skips no index', async () => {
     const app = await openReady({ servers: 2 });
     fail(app.inUse(), fault, many);
     await addSecond(app);
@@ -62,7 +62,7 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     expect(body.address).toBe(firstAddresses(key, 1)[0]);
   });
 
-  test('P-168 by the only one: what was answered is not asked again, and the 503 names the trouble', async () => {
+  test('P-168 by the only one: received histories are not requested again, and the 503 names the fault', async () => {
     const app = await openReady();
     const end = fail(app.server, fault, many);
     await addSecond(app);
@@ -83,12 +83,12 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
   });
 });
 
-describe('the balance of an xpub of which one address is not told', () => {
+describe('the balance of an xpub with one unanswered address', () => {
   const body = `wpkh(${key.account}/0/*)`;
   const addr = encodeURIComponent(`${body}#${descriptorChecksum(body)}`);
   const balanceOf = (app: TestApp) => app.ask(`/api/balance?addr=${addr}`);
 
-  test.each(Object.entries(faults))('P-168 (%s) is told by another server', async (_, fault) => {
+  test.each(Object.entries(faults))('P-168 (%s) comes from another server', async (_, fault) => {
     const app = await openReady({ servers: 2, config: { foreignBalances: true } });
     app.pay(firstAddresses(key, 3)[2] ?? '', 5_000);
     await app.settle();
@@ -106,7 +106,7 @@ describe('the balance of an xpub of which one address is not told', () => {
     expect(answer.body).toMatchObject({ response: [{ unconfirmed: 5_000 }] });
   });
 
-  test('by the only server names it, and keeps what was answered', async () => {
+  test('by the only server names the address, and stores the received histories', async () => {
     const app = await openReady({ config: { foreignBalances: true } });
     const end = fail(app.server, faults.refused as Fault, [2]);
     const { status, body } = await balanceOf(app);

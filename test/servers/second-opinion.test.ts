@@ -7,7 +7,7 @@ import { prepareWatching } from '../support/watching.ts';
 
 afterEach(cleanUp);
 
-test('a lost mempool is asked about over one fresh connection, which is closed after it', async () => {
+test('a lost mempool is checked over one new connection, which is closed afterwards', async () => {
   const app = await prepareLying({ servers: 1 });
   const { world, chain, watcher, liars } = app;
   await app.start();
@@ -34,7 +34,7 @@ test('a lost mempool is asked about over one fresh connection, which is closed a
   await world.until(() => open() === 1, 'the fresh one to be closed');
 });
 
-test('a payment that its histories leave out is there as long as its node says so', async () => {
+test('a payment that the histories omit is valid as long as the node reports it', async () => {
   const { chain, store, servers, watcher, world, start } = await prepareWatching({ servers: 1 });
   await start();
   const issued = await store.issue();
@@ -93,7 +93,7 @@ describe('very many small payments that vanish together, at one public server', 
     return { ...watching, small, large, other, dropped, askedAbout };
   }
 
-  test('P-126 keep no other payment waiting, and a large one among them is dropped first', async () => {
+  test('P-126 delay no other payment, and a large one among them is dropped first', async () => {
     const { chain, store, world, small, large, other, dropped, askedAbout } = await flood(200);
     for (const txid of [large, ...small.toReversed()]) chain.evict(txid);
     await world.advance(40_000);
@@ -108,7 +108,7 @@ describe('very many small payments that vanish together, at one public server', 
     expect(dropped()).toHaveLength(40);
   });
 
-  test('P-126 are not asked about where what took their inputs pays us', async () => {
+  test('P-126 are not checked if the transaction that spent their inputs pays us', async () => {
     const { chain, world, small, dropped, askedAbout } = await flood(50);
     for (const txid of small) chain.replace(txid);
     await world.advance(60_000);

@@ -57,7 +57,7 @@ const rowOf = ({ store }: Watching, issued: IssuedAddress): PaymentRow | undefin
 const logged = ({ world }: Watching): string[] => world.logs.map(({ message }) => message);
 
 describe('P-162 a server that lags', () => {
-  test('is left for the other one after a minute, and used again once it has caught up', async () => {
+  test('is replaced by the other one after a minute, and used again once it has caught up', async () => {
     const watching = await begin({});
     const first = place(watching);
     const { chain, servers, watcher } = watching;
@@ -93,7 +93,7 @@ describe('P-162 a server that lags', () => {
     expect(doubts(watching)).toEqual([undefined, undefined]);
   });
 
-  test('P-162 is no second voice: what it does not know is not gone', async () => {
+  test('P-162 is no cross-check: a payment that it omits is not gone', async () => {
     const watching = await begin({});
     const { chain, servers, watcher } = watching;
     const issued = await watching.store.issue();
@@ -112,7 +112,7 @@ describe('P-162 a server that lags', () => {
     expect(rowOf(watching, issued)).toMatchObject({ state: 'dropped' });
   });
 
-  test('P-164 is used where it is the only one, and that is said', async () => {
+  test('P-164 is used if it is the only one, with a warning', async () => {
     const app = await openApp();
     await untilReady(app);
     app.chain.mine(5);
@@ -136,7 +136,7 @@ describe('P-162 a server that lags', () => {
 describe('P-163 a server whose tip is stale', () => {
   const signet = { name: 'signet' } as const;
 
-  test('is left for another one after eight hours, on every network but regtest', async () => {
+  test('is replaced by another one after eight hours, on every network but regtest', async () => {
     const watching = await begin({ network: signet, ownChains: true });
     const first = place(watching);
     watching.world.jumpWallClock(8 * hourMs + minuteMs);
@@ -214,7 +214,7 @@ describe('P-165 a server on another branch', () => {
     expect(rowOf(watching, late)).toMatchObject({ state: 'confirmed' });
   });
 
-  test('the alarm stands since it began, however the branches grow', async () => {
+  test('the alarm has its first start, however the branches grow', async () => {
     const { watching } = await disagreeing();
     const { world, store, watcher, chains } = watching;
     const { refused } = store.database;
@@ -240,7 +240,7 @@ describe('P-165 a server on another branch', () => {
     });
   });
 
-  test('that is so after a restart as well', async () => {
+  test('the hold and the alarm survive a restart', async () => {
     const { watching } = await disagreeing();
     await minutes(watching, 32);
     await watching.watcher.stop();
@@ -256,13 +256,13 @@ describe('P-165 a server on another branch', () => {
     expect(rowOf(watching, issued)?.state).not.toBe('confirmed');
   });
 
-  test('is not banned for what is true on its branch', async () => {
+  test('is not banned for true responses of its branch', async () => {
     const { watching } = await disagreeing();
     await minutes(watching, 40);
     expect(watching.watcher.status().servers.map(({ ban }) => ban)).toEqual([undefined, undefined]);
   });
 
-  test('P-133 that has not seen a block leave keeps no new payment of the same address waiting', async () => {
+  test('P-133 that has not seen a reorganisation delays no new payment of the same address', async () => {
     const watching = await begin({ ownChains: true });
     const { chains, watcher, store } = watching;
     const ours = chains[place(watching)];
@@ -310,7 +310,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
   }
 
   test.each([150, 400])(
-    '(%i) is not followed and no lie: nothing is promoted or taken back, and the operator is told',
+    '(%i) is not followed and no lie: no status is promoted or reverted, and an alarm is raised',
     async (depth) => {
       const app = await openApp();
       await untilReady(app);
@@ -333,7 +333,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     },
   );
 
-  test('is followed from its next block on when the operator says so', async () => {
+  test('is followed from its next block on if the operator decides so', async () => {
     const app = await openApp();
     await untilReady(app);
     const { late, height } = await deep(app);
@@ -352,7 +352,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     expect(app.statuses(late)).toEqual(['1', '2']);
   });
 
-  test('goes on with another server on our chain, which ends the alarm once it leads', async () => {
+  test('continues with another server on our chain, which ends the alarm once that chain leads', async () => {
     const watching = await begin({ ownChains: true });
     const { chains, watcher, store } = watching;
     const used = place(watching);
@@ -390,7 +390,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
   });
 });
 
-test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold, and it is not left', async () => {
+test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold, and it stays in use', async () => {
   const app = await openApp({ store: { confirmations: 4 } });
   await untilReady(app);
   const [early, late] = [await app.newAddress(), await app.newAddress()];
@@ -421,7 +421,7 @@ test('P-138 the only server lied: nothing is promoted to 2 until its proofs hold
   expect(app.running.health().warnings.join('\n')).toContain('is banned until');
 });
 
-test('P-166 a node that is dead behind its server is told of', async () => {
+test('P-166 a dead node behind its server raises an alarm', async () => {
   const app = await openApp();
   await untilReady(app);
   const address = await app.newAddress();
@@ -442,7 +442,7 @@ test('P-166 a node that is dead behind its server is told of', async () => {
   expect(app.running.health().warnings).toEqual([]);
 });
 
-test('P-166 a server whose node is dead: another one shows the payment, and is used from the second one on', async () => {
+test('P-166 a server whose node is dead: another one returns the payment, and is used from the second payment on', async () => {
   const app = await openApp({ servers: 2 });
   await untilReady(app);
   const first = app.running.health().electrum.server;
@@ -461,7 +461,7 @@ test('P-166 a server whose node is dead: another one shows the payment, and is u
   expect(app.running.health().electrum.server).not.toBe(first);
 });
 
-test('P-171 a changed certificate is told of, with the command that accepts it', async () => {
+test('P-171 a changed certificate raises an alarm with the command that accepts it', async () => {
   const store = await openTestStore();
   const server = await startServer({}, { tls: makeCertificate() });
   whenOver(() => server.close());
@@ -496,7 +496,7 @@ test('P-171 a changed certificate is told of, with the command that accepts it',
   expect(electrum.servers[0]).toMatchObject({ certificate: 'pinned', pin: sha256 });
 });
 
-test('a block that the disk refuses to keep is no fault of its server, and is kept once it can be', async () => {
+test('a block that the disk refuses is no fault of its server, and is stored later', async () => {
   const watching = await begin({ servers: 1 });
   const { store, watcher, world, chains } = watching;
   const { refused } = store.database;
@@ -547,7 +547,7 @@ describe('paygate servers list', () => {
     expect(lineOf(other)).toMatch(/live +111 +\d+ ms +1\.6/);
   });
 
-  test('shows what the file remembers where no serve runs', async () => {
+  test('shows the stored values if no serve runs', async () => {
     const app = await openApp();
     const sha256 = 'cd'.repeat(32);
     await app.withStore(async ({ servers }) => {
@@ -564,7 +564,7 @@ describe('paygate servers list', () => {
   });
 });
 
-test('a clean stop is no loss of servers: nothing is warned of', async () => {
+test('a clean stop is no loss of servers, and raises no warning', async () => {
   const app = await openApp({ servers: 2 });
   await untilReady(app);
   app.pay(await app.newAddress(), 5_000);

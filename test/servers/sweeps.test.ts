@@ -55,7 +55,7 @@ test('P-130 hot addresses are subscribed first, the newest of them before all, u
   expect(watcher.status().caughtUp).toBe(true);
 });
 
-test('a server that refuses every address is left before all of them are asked about', async () => {
+test('a server that refuses every address is replaced before all of them are requested', async () => {
   const { store, servers, watcher, world } = await prepareWatching();
   await issue(store, 3_000, now - day);
   servers[0]?.inject({ kind: 'error', code: 1, message: 'busy', when: (name) => name === method });
@@ -88,7 +88,7 @@ test('P-106 P-130 an address with a payment that is not settled is hot however o
   expect(asked(servers[0])[0]).toBe(oldest);
 });
 
-test('P-127 S-16 every hot address is asked about at the second server in ten minutes, once', async () => {
+test('P-127 S-16 the second server compares every hot address once in ten minutes', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const hot = await issue(watching.store, 95, now - day);
   await watching.start();
@@ -100,7 +100,7 @@ test('P-127 S-16 every hot address is asked about at the second server in ten mi
   expect(new Set(asked(second))).toEqual(new Set([...hot, ...issuedNext(watching)]));
 });
 
-test('so is each that was issued long ago and has a payment that is not settled', async () => {
+test('so is each old address with a payment that is not settled', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { store, chain } = watching;
   const old = await issue(store, 95, now - 50 * day);
@@ -116,7 +116,7 @@ test('so is each that was issued long ago and has a payment that is not settled'
   expect(new Set(asked(second))).toEqual(new Set([...old, ...issuedNext(watching)]));
 });
 
-test('P-132 a round that a server holds up does not pile up, and goes on where it stopped', async () => {
+test('P-132 a sweep that a server delays does not accumulate, and continues where it stopped', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { world, store } = watching;
   const hot = await issue(store, 1_200, now - day);
@@ -143,7 +143,7 @@ test('P-132 a round that a server holds up does not pile up, and goes on where i
   expect(missing).toEqual([]);
 });
 
-test('P-132 what a public server forgives sets the pace, and the rounds go on', async () => {
+test('P-132 the budget of a public server sets the pace, and the sweeps continue', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const { store } = watching;
   const hot = await issue(store, 700, now - day);
@@ -156,7 +156,7 @@ test('P-132 what a public server forgives sets the pace, and the rounds go on', 
   expect(hot.filter((each) => !asked(second).includes(each))).toEqual([]);
 });
 
-test('P-131 what is issued meanwhile takes the place of what is coldest; the sweeps reach that', async () => {
+test('P-131 a new address replaces the coldest subscription, whose address the sweeps cover', async () => {
   const watching = await prepareWatching({ maxSubscribed: 5 });
   const { store, watcher, servers, chain, world } = watching;
   const [server] = servers;
@@ -197,7 +197,7 @@ test('P-131 what is issued meanwhile takes the place of what is coldest; the swe
   expect(paid.map((each) => payments(each).paid)).toEqual([1, 1]);
 });
 
-test('P-106 P-127 every address that was ever issued is asked about in a day, spread evenly', async () => {
+test('P-106 P-127 every address that was ever issued is compared once a day, spread evenly', async () => {
   const watching = await prepareWatching({ servers: 2, maxSubscribed: 1 });
   const cold = await issue(watching.store, 48, now - 400 * day);
   await watching.start();
@@ -287,7 +287,7 @@ test('a script is fetched once at a time, however often it changes meanwhile', a
   expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
 });
 
-test('P-127 the second server is asked while the one in use takes very long to be caught up with', async () => {
+test('P-127 the second server is swept while paygate still catches up with the one in use', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const { store, chain, watcher, servers } = watching;
   const [oldest = '' as Scripthash] = await issue(store, 1_000, now - day);
@@ -307,7 +307,7 @@ test('P-127 the second server is asked while the one in use takes very long to b
   expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
-test('a lone server is not asked twice before it has been caught up with', async () => {
+test('a lone server gets no sweep before paygate has caught up with it', async () => {
   const watching = await prepareWatching({ own: false });
   const { store, watcher, servers, world } = watching;
   await issue(store, 5, now - day);
@@ -320,7 +320,7 @@ test('a lone server is not asked twice before it has been caught up with', async
   expect(new Set(asked(servers[0])).size).toBe(asked(servers[0]).length);
 });
 
-test('what the second server alone shows is not lost to a block that leaves meanwhile', async () => {
+test('a payment that only the second server reports is not lost in a reorganisation', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { chain, world, watcher, store } = watching;
   const [first = '' as Scripthash] = await issue(store, 1, now - day);
@@ -346,7 +346,7 @@ test('what the second server alone shows is not lost to a block that leaves mean
   expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
 });
 
-test('at the limit, what lies in reserve displaces nobody, and is watched before it is handed out', async () => {
+test('at the limit, the look-ahead displaces no subscription, and is watched before it is issued', async () => {
   const watching = await prepareWatching({ maxSubscribed: 150 });
   const { store, watcher, servers, world } = watching;
   const hot = await issue(store, 60, now - day);

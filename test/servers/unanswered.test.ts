@@ -42,7 +42,7 @@ test.each([
   ['a public', false, 200],
   ['an own', true, 1_200],
 ] as const)(
-  'P-158 the second server, %s one, answers no subscription for minutes: the sweeps go on after it',
+  'P-158 the second server, %s one, answers no subscription for minutes: the sweeps continue afterwards',
   async (_, own, count) => {
     const watching = await prepareWatching({ servers: 2, own });
     const [hot = '' as Scripthash] = await issue(watching.store, count, now - day);
@@ -57,7 +57,7 @@ test.each([
   },
 );
 
-test('P-158 the server in use leaves eight subscriptions unanswered at the start: what it hides is found', async () => {
+test('P-158 the server in use leaves eight subscriptions unanswered at the start: their payments are found', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
   const [, hot = '' as Scripthash] = await issue(watching.store, 30, now - day);
   for (const server of watching.servers) hang(server, 8);
@@ -70,7 +70,7 @@ test('P-158 the server in use leaves eight subscriptions unanswered at the start
 });
 
 test.each([1, 2])(
-  'P-158 of %i public, none answers for one address for a quarter of an hour: it is looked at after that',
+  'P-158 of %i public servers, none answers one address for 15 minutes: it is compared after that',
   async (count) => {
     const watching = await prepareWatching({ servers: count, own: false });
     const { chain, servers, store, watcher, world } = watching;
@@ -95,7 +95,7 @@ test.each([1, 2])(
   },
 );
 
-test('P-158 a lone server answers some histories late, as many as may be in flight: it is kept, and tells of the rest', async () => {
+test('P-158 a lone server answers as many histories late as may be in flight: it stays in use for the rest', async () => {
   const watching = await prepareWatching({ own: false });
   const { store, watcher, world, chain, servers } = watching;
   const rows = await store.write((tx) =>

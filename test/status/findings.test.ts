@@ -27,7 +27,7 @@ async function pay(app: TestApp, address = ''): Promise<void> {
   await app.settle();
 }
 
-test('P-27 15 unpaid addresses in a row: the gap limit to set is named, until one is paid', async () => {
+test('P-27 15 unpaid addresses in a row: a warning names the gap limit to set, until one is paid', async () => {
   const app = await openApp();
   await untilReady(app);
   const issued = await issue(app, 14);
@@ -61,7 +61,7 @@ test('the unpaid addresses of a wallet are counted at most every 5 seconds, and 
   expect(warnings(app).join()).toContain(told);
 });
 
-test('P-27 P-108 money beyond the gap limit stays worth a warning after it has come', async () => {
+test('P-27 P-108 a payment beyond the gap limit keeps its warning', async () => {
   const app = await openApp();
   await untilReady(app);
   const issued = await issue(app, 21);
@@ -83,7 +83,7 @@ test('a larger --wallet-gap warns later, and plugins see it', async () => {
   expect(body.data.gap_limit).toBe(60);
 });
 
-test('what was used before paygate, and where the operator begins, is no gap', async () => {
+test('addresses used before paygate, and a chosen start index, are no gap', async () => {
   const used = deriveAddress(merchantKey(), 0, 40)?.address ?? '';
   const before = [19, 38].map((index) => deriveAddress(merchantKey(), 0, index)?.address ?? '');
   const scanned = await openApp({
@@ -102,7 +102,7 @@ test('what was used before paygate, and where the operator begins, is no gap', a
   expect(warnings(begun)).toEqual([]);
 });
 
-test('a shop that cannot be reached is named by its host, with what waits, until it is back', async () => {
+test('an unreachable shop is named by its host, with its pending callbacks, until it is back', async () => {
   const shop = await startReceiver();
   const app = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
   await untilReady(app);
@@ -164,7 +164,7 @@ test('a peer from the internet counts as a proxy when it brings a valid key', as
   expect(warnings(app)).toHaveLength(2);
 });
 
-test('a listed proxy is none to warn of', async () => {
+test('a listed proxy raises no warning', async () => {
   const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
   await untilReady(app);
   await app.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });

@@ -93,7 +93,7 @@ test('S-33 it answers on its own listener only, and only if that is set', async 
   expect(without.metricsPort).toBeUndefined();
 });
 
-test('the dashboard of packaging/grafana asks for nothing that is not there', async () => {
+test('the dashboard of packaging/grafana uses only existing metrics', async () => {
   const app = await openApp({ config });
   await untilReady(app);
   app.pay(await app.newAddress(), 5_000);
@@ -122,7 +122,7 @@ test('a scrape reads indexes and never a table', async () => {
   for (const { detail } of plans) expect(detail).toMatch(/COVERING INDEX|^SEARCH callbacks$/);
 });
 
-test('their listener belongs to paygate: no callback goes there', async () => {
+test('no callback is sent to the metrics listener', async () => {
   const port = await freePort();
   const app = await openApp({
     config: { metricsListen: { host: '127.0.0.1', port } },

@@ -17,7 +17,7 @@ async function readiness(app: TestApp) {
   return { status, ...body };
 }
 
-test('not before a wallet is scanned; one that waits does not hold up another', async () => {
+test('not before a wallet is scanned; a second one that waits does not delay it', async () => {
   // No server listens there.
   const electrum = [parseServerAddress('tcp://127.0.0.1:1')];
   const app = await openApp({ config: { electrum } });
@@ -31,7 +31,7 @@ test('not before a wallet is scanned; one that waits does not hold up another', 
   expect((await app.ask('/healthz')).body.status).toBe('degraded');
 });
 
-test('not while none of the shops that wait for a callback can be reached', async () => {
+test('not while all shops with pending callbacks are unreachable', async () => {
   const shop = await startReceiver();
   const app = await openApp({ store: { callbackUrl: `${shop.origin}/cb?secret=s3cr3t` } });
   await untilReady(app);
@@ -57,7 +57,7 @@ test('not while none of the shops that wait for a callback can be reached', asyn
   await back.close();
 });
 
-test('not while a server does not show the transaction that a history names', async () => {
+test('not while a server omits the transaction that its history names', async () => {
   const app = await openApp();
   await untilReady(app);
   const when = (method: string) => method === 'blockchain.transaction.get';

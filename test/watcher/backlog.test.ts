@@ -19,7 +19,7 @@ function setUp() {
   return { world, backlog, seen };
 }
 
-it('begins with more than two commits of scripts, and is over once no more of them wait', () => {
+it('begins with more than two commits of scripts, and ends when none is pending', () => {
   const { backlog, seen } = setUp();
   backlog.count(minBacklog);
   expect(backlog.isHolding()).toBe(false);
@@ -30,7 +30,7 @@ it('begins with more than two commits of scripts, and is over once no more of th
   expect([backlog.isHolding(), seen.over]).toEqual([false, 1]);
 });
 
-it('holds for a second at most, however long it lasts, and is told once', async () => {
+it('holds for a second at most, however long it lasts, and is reported once', async () => {
   const { world, backlog, seen } = setUp();
   backlog.count(4_000);
   await world.advance(maxBacklogMs - 1);
@@ -43,7 +43,7 @@ it('holds for a second at most, however long it lasts, and is told once', async 
   expect([backlog.isHolding(), seen.over]).toEqual([false, 1]);
 });
 
-it('holds again for the next one, once a second has gone by', async () => {
+it('holds again for the next one after a second', async () => {
   const { world, backlog, seen } = setUp();
   backlog.count(4_000);
   backlog.count(0);
@@ -79,7 +79,7 @@ describe('at a start', () => {
     return { world, backlog, seen };
   };
 
-  it('holds until a server was followed to its tip, which is told once', () => {
+  it('holds until paygate has followed a server to its tip, which is reported once', () => {
     const { backlog, seen } = atStart();
     expect(backlog.isHolding()).toBe(true);
     backlog.tipKnown();
@@ -87,7 +87,7 @@ describe('at a start', () => {
     expect([backlog.isHolding(), seen.over]).toEqual([false, 1]);
   });
 
-  it('does not hold for ever where none can be reached', async () => {
+  it('does not hold for ever without a reachable server', async () => {
     const { world, backlog } = atStart();
     await world.advance(maxStartMs - 1);
     expect(backlog.isHolding()).toBe(true);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createEvidenceMemory } from '../../src/watcher/evidence.ts';
 
-it('P-149 all that is open holds no more than the most together', () => {
+it('P-149 all open evidence together has at most the maximum size', () => {
   const memory = createEvidenceMemory(100, () => 0);
   const [one, other] = [memory.open(), memory.open()];
   expect([one.take(60), other.take(40), other.take(1), one.take(0)]).toEqual([
@@ -9,7 +9,7 @@ it('P-149 all that is open holds no more than the most together', () => {
   ]);
 });
 
-it('P-149 what is released makes room, once', () => {
+it('P-149 released evidence frees its space, once', () => {
   const memory = createEvidenceMemory(100, () => 0);
   const [one, other] = [memory.open(), memory.open()];
   one.take(60);
@@ -19,7 +19,7 @@ it('P-149 what is released makes room, once', () => {
   expect([other.take(61), other.take(60)]).toEqual([false, true]);
 });
 
-it('what comes after its end takes no room', () => {
+it('evidence that arrives after its end takes no space', () => {
   const memory = createEvidenceMemory(100, () => 0);
   const [one, other] = [memory.open(), memory.open()];
   one.take(60);

@@ -15,7 +15,7 @@ function begin() {
   return { world, rechecks, lasting: (...txids: Txid[]) => [...absences.lasting(script, txids)] };
 }
 
-it('is counted anew for one that was named again while another one was not', async () => {
+it('an absence begins anew for a payment that was reported again, but not for another', async () => {
   const { world, lasting } = begin();
   expect(lasting(one, other)).toEqual([]);
   await world.advance(10_000);
@@ -28,7 +28,7 @@ it('is counted anew for one that was named again while another one was not', asy
   expect(lasting(one, other)).toEqual([one, other]);
 });
 
-it('of one that begins during that of another is looked at when it may count', async () => {
+it('an absence that begins during another is checked when it may count', async () => {
   const { world, rechecks, lasting } = begin();
   lasting(one);
   await world.advance(10_000);

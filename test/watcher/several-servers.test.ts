@@ -18,7 +18,7 @@ import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
 
-test('P-137 a false transaction is laid to the server that sent it, not to one asked meanwhile', async () => {
+test('P-137 a false transaction counts against the server that sent it, not one queried meanwhile', async () => {
   const chain = chainOf(110);
   const { address, script } = chain.faucet;
   const [asked, other] = [1_000, 2_000].map((valueSat) => chain.pay([{ address, valueSat }]));
@@ -46,7 +46,7 @@ test('P-137 a false transaction is laid to the server that sent it, not to one a
   expect(liar.peer.asked('blockchain.transaction.get')).toHaveLength(1);
 });
 
-test('P-159 a server that takes its time with its headers holds up nobody', async () => {
+test('P-159 a server that sends its headers slowly delays no other', async () => {
   const watching = await prepareWatching({ servers: 2, ownChains: true });
   const { store, world, watcher, chains, servers } = watching;
   const { address, scripthash: hash } = await store.write((tx) =>
@@ -73,7 +73,7 @@ test('P-159 a server that takes its time with its headers holds up nobody', asyn
   expect(watcher.status().tipHeight).toBe(112);
 });
 
-test('P-159 a chain that another server has begun and followed is not begun anew', async () => {
+test('P-159 a chain that another server has sent in part is not requested from its beginning', async () => {
   const chain = chainOf(10);
   const held: (() => void)[] = [];
   const show =
@@ -103,7 +103,7 @@ test('P-159 a chain that another server has begun and followed is not begun anew
   expect(store.headers.tip()?.height).toBe(10);
 });
 
-test('P-121 payments of a block that left are looked at again though a later commit of it fails', async () => {
+test('P-121 payments of an orphaned block are checked again though a later commit fails', async () => {
   const watching = await prepareWatching({ servers: 2 });
   const { store, world, watcher, chain } = watching;
   // More payments than one commit decides.
@@ -137,7 +137,7 @@ test('P-121 payments of a block that left are looked at again though a later com
   expect(states()).toEqual(new Set(['confirmed']));
 });
 
-test('a server that was lost while it was caught up with says nothing of the one after it', async () => {
+test('a server that is lost during the catch-up does not count for the next one', async () => {
   const { store, world, watcher, start, inUse } = await prepareWatching({ servers: 2 });
   await store.issue();
   await start();

@@ -18,7 +18,7 @@ const unsubscribe = 'blockchain.scripthash.unsubscribe';
 /** All bulk requests that may go out at once to a public server. */
 const burst = 1_000;
 
-it('leaves an address subscribed that is handed over while the sweep gives it up', async () => {
+it('an address that is issued while its sweep ends stays subscribed', async () => {
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();

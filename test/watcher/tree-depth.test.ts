@@ -113,12 +113,12 @@ describe('P-136 the depth of the tree', () => {
     await expect(check(largeSat + 1)).resolves.toBeUndefined();
   });
 
-  it('is told by an electrs before 0.11.1 as well, which calls the id another name', async () => {
+  it('is also read from an electrs before 0.11.1, whose field has another name', async () => {
     const check = await proving(honest, 'tx_id');
     await expect(check(largeSat + 1)).resolves.toBeUndefined();
   });
 
-  it('tells a transaction that hides below another one, where the amount is large', async () => {
+  it('exposes a transaction that hides below another one, if the amount is large', async () => {
     const check = await proving(forged);
     await expect(check(largeSat)).resolves.toBeUndefined();
     await expect(check(largeSat + 1)).rejects.toThrow(unproven);
@@ -135,7 +135,7 @@ describe('P-136 the depth of the tree', () => {
   });
 });
 
-describe('P-136 in the house', () => {
+describe('P-136 in the watcher', () => {
   const method = 'blockchain.transaction.id_from_pos';
 
   async function paidTwice(app: TestApp) {
@@ -148,7 +148,7 @@ describe('P-136 in the house', () => {
     return () => [app.statuses(large), app.statuses(small)];
   }
 
-  it('the coinbase is asked for where a payment is large', async () => {
+  it('the coinbase is requested if a payment is large', async () => {
     const app = await openApp();
     await untilReady(app);
     const statuses = await paidTwice(app);
@@ -159,7 +159,7 @@ describe('P-136 in the house', () => {
     expect(app.server.count(method)).toBe(1);
   });
 
-  it('a server that will not show it promotes nothing large until it does', async () => {
+  it('a server that refuses the coinbase promotes no large payment until it returns it', async () => {
     const app = await openApp();
     await untilReady(app);
     const when = (asked: string) => asked === method;

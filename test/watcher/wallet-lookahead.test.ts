@@ -51,7 +51,7 @@ it('are each watched once, in order: fifty in a row at once, the rest when it is
   await fc.assert(course, { numRuns: 50 });
 });
 
-it('beyond fifty in a row wait until nobody has asked for a tenth of a second', async () => {
+it('beyond fifty in a row wait for 100 ms without a request', async () => {
   const { world, watched, newAddresses } = begin();
   expect(newAddresses.isQuiet()).toBe(false);
   await world.advance(5_000);
