@@ -19,14 +19,14 @@ const program = `${import.meta.dirname}/program.ts`;
 const freshPath = (): string => join(tempFolder(), 'paygate.db');
 
 describe('the network', () => {
-  it('is mainnet unless said otherwise, and stays', async () => {
+  it('is mainnet by default, and stays', async () => {
     const { path, network, database } = await openTestStore({ network: undefined });
     expect(network).toBe('mainnet');
     await database.close();
     expect((await openTestStore({ path, network: 'mainnet' })).network).toBe('mainnet');
   });
 
-  it('is the one of the file where none is asked for', async () => {
+  it('is by default that of the file', async () => {
     const { path } = await openTestStore({ network: 'signet' });
     expect((await openTestStore({ path, network: undefined })).network).toBe('signet');
   });
@@ -45,7 +45,7 @@ describe('the network', () => {
   });
 });
 
-it('the name of a file is given once', async () => {
+it('the instance id of a file is created once', async () => {
   const path = freshPath();
   const names = ['first', 'second', 'third'];
   const open = () =>
@@ -72,7 +72,7 @@ describe('several processes at once', () => {
   const processesOf = (...networks: string[]) =>
     networks.map((network) => startChild(program, 'open', network));
 
-  it('make one file together, which has one name', async () => {
+  it('create one file with one instance id', async () => {
     const processes = processesOf('regtest', 'regtest', 'regtest');
     for (let rounds = 0; rounds < 6; rounds += 1) {
       const path = freshPath();
@@ -87,7 +87,7 @@ describe('several processes at once', () => {
     }
   });
 
-  it('with different networks: one wins, the others hear of it, and none believes otherwise', async () => {
+  it('with different networks: one wins, and the others fail', async () => {
     const processes = processesOf('regtest', 'signet', 'testnet4');
     for (let rounds = 0; rounds < 6; rounds += 1) {
       const path = freshPath();
@@ -102,7 +102,7 @@ describe('several processes at once', () => {
     }
   });
 
-  it('come and go beside one another', async () => {
+  it('open and close at the same time', async () => {
     const path = freshPath();
     const visits = 12;
     const children = [1, 2, 3].map(() => startChild(program, 'visit', path, `${visits}`));
@@ -123,7 +123,7 @@ describe('several processes at once', () => {
   });
 });
 
-it('S-06 what a command writes is for its own user alone', () => {
+it('S-06 files that a command writes are for its own user alone', () => {
   const path = freshPath();
   const { account } = accountKey();
   const main = bundleOf(join(import.meta.dirname, '../../src/main.ts'));
@@ -155,7 +155,7 @@ describe('a file of an older version', () => {
   }
   const versionOf = (path: string) => pragma(look(path, { readonly: true }), 'user_version');
 
-  it('is updated by whoever opens it, while nobody serves it', async () => {
+  it('is updated by any command while no server uses it', async () => {
     const path = olderFile();
     await openTestStore({ path });
     expect(versionOf(path)).toBe(migrations.length);
@@ -186,7 +186,7 @@ describe('a file of an older version', () => {
   });
 });
 
-describe('the log of a file that is served', () => {
+describe('the WAL of a served file', () => {
   async function served() {
     const { path, database } = await openTestStore();
     await database.close();
@@ -199,7 +199,7 @@ describe('the log of a file that is served', () => {
     return { path, server, place };
   }
 
-  it('is not written by who would make another index of it', async () => {
+  it('is not written by a process that would create another index', async () => {
     const { path, server, place } = await served();
     rmSync(`${path}-shm`);
     await expect(openTestStore({ path })).rejects.toThrow(
@@ -213,7 +213,7 @@ describe('the log of a file that is served', () => {
     await openTestStore({ path });
   });
 
-  it.each([[['-wal']], [['-wal', '-shm']]])('is not begun anew where %s is gone', async (ends) => {
+  it.each([[['-wal']], [['-wal', '-shm']]])('is not recreated if %s is gone', async (ends) => {
     const { path, server, place } = await served();
     for (const end of ends) rmSync(`${path}${end}`);
     const refusal = `${path}: its write-ahead log was deleted while a running \`paygate serve\` writes it`;
@@ -226,7 +226,7 @@ describe('the log of a file that is served', () => {
     await openTestStore({ path });
   });
 
-  it('is there where the folder was moved that paygate runs in', async () => {
+  it('is found if the working folder was moved', async () => {
     const { path, server, place } = await served();
     const moved = `${dirname(path)}-moved`;
     renameSync(dirname(path), moved);
@@ -238,7 +238,7 @@ describe('the log of a file that is served', () => {
 });
 
 describe('the server’s lock', () => {
-  it('lets one in, and the next one when it leaves', () => {
+  it('admits one server, and the next one after its end', () => {
     const path = freshPath();
     const lock = lockForServer(path);
     for (let tries = 0; tries < 2; tries += 1) {
@@ -250,12 +250,12 @@ describe('the server’s lock', () => {
     lockForServer(path).release();
   });
 
-  it('is one a file', () => {
+  it('exists once a file', () => {
     const locks = [lockForServer(freshPath()), lockForServer(freshPath())];
     for (const lock of locks) lock.release();
   });
 
-  it('keeps no command from the file', async () => {
+  it('blocks no command', async () => {
     const path = freshPath();
     const lock = lockForServer(path);
     const { database, catalog } = await openTestStore({ path });
@@ -264,7 +264,7 @@ describe('the server’s lock', () => {
     lock.release();
   });
 
-  it('holds between processes, and ends with a kill', async () => {
+  it('works between processes, and ends with a kill', async () => {
     const path = freshPath();
     const server = startChild(program, 'lock', path);
     expect(await server.line()).toBe('locked');
@@ -278,7 +278,7 @@ describe('the server’s lock', () => {
     lockForServer(path).release();
   });
 
-  it('says so when its file is none', () => {
+  it('fails if its path is no file', () => {
     const path = freshPath();
     writeFileSync(`${path}.lock`, 'no database '.repeat(100));
     expect(() => lockForServer(path)).toThrow(`${path}.lock: file is not a database`);

@@ -58,7 +58,7 @@ async function openShop(issued = 3, path?: string): Promise<TestStore> {
 const snapshotsOf = (store: TestStore): string[] => readdirSync(backupFolder(store.path)).sort();
 
 describe('a backup', () => {
-  it('holds what was committed, also what only the log has yet', async () => {
+  it('contains every commit, also those that are only in the WAL', async () => {
     const { database, path } = await openShop();
     const target = join(dirname(path), 'copy.db');
     await database.backup(target, allPages);
@@ -77,7 +77,7 @@ describe('a backup', () => {
     ]);
   });
 
-  it('in steps holds what is written meanwhile, and is whole', async () => {
+  it('in steps contains concurrent writes, and is complete', async () => {
     const store = await openShop();
     const target = join(dirname(store.path), 'copy.db');
     const writes: Promise<unknown>[] = [];
@@ -91,7 +91,7 @@ describe('a backup', () => {
     expect(counts.addresses).toBeGreaterThan(3);
   });
 
-  it('that fails leaves what stood there, and nothing beside it', async () => {
+  it('that fails leaves the existing file, and nothing beside it', async () => {
     const { database, path } = await openShop();
     const folder = tempFolder();
     const target = join(folder, 'copy.db');
@@ -110,7 +110,7 @@ describe('a backup', () => {
 });
 
 describe('the folder of backups', () => {
-  it('loses, a day later, what a backup that was cut off has left', async () => {
+  it('is cleaned of the leftovers of an interrupted backup after a day', async () => {
     const { database, path } = await openShop();
     const folder = makeBackupFolder(path);
     const id = '0b0e7a2c-3d5f-4c55-9d30-2f4a4a6f3c11';
@@ -142,7 +142,7 @@ describe('snapshots', () => {
     expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
   });
 
-  it('tell of one that has not ended after an hour', async () => {
+  it('report one that has not ended after an hour', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const first = snapshots.take(noon);
@@ -156,7 +156,7 @@ describe('snapshots', () => {
     expect(snapshots.warnings()).toEqual([]);
   });
 
-  it('are whole by themselves, also where a tool has written to the one before and has it open still', async () => {
+  it('are complete, also if a tool has written to the previous one and still has it open', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const latest = join(backupFolder(store.path), 'latest.db');
@@ -170,7 +170,7 @@ describe('snapshots', () => {
     expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
   });
 
-  it('are not taken while nothing changes, and are for a change of another process', async () => {
+  it('are taken after a change, also of another process, but not without one', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const latest = join(backupFolder(store.path), 'latest.db');
@@ -189,7 +189,7 @@ describe('snapshots', () => {
     );
   });
 
-  it('of seven days are kept, and no other file is touched', async () => {
+  it('of seven days are preserved, and no other file is touched', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     mkdirSync(backupFolder(store.path), { recursive: true });
@@ -231,7 +231,7 @@ describe('snapshots', () => {
     },
   );
 
-  it('leave the room that addresses need', async () => {
+  it('leave the disk space that addresses need', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: Number.MAX_SAFE_INTEGER });
     await expect(snapshots.take(noon)).rejects.toMatchObject({ code: 'unavailable' });
@@ -242,7 +242,7 @@ describe('snapshots', () => {
 
   const [here, there] = [tempRoot, tmpdir()].map(freeBytesAt);
   const isRoomier = (there ?? 0) - (here ?? 0) > 1_000_000_000;
-  it.skipIf(!isRoomier)('need that room on the disk where their folder is', async () => {
+  it.skipIf(!isRoomier)('need that space on the disk of their folder', async () => {
     const store = await openShop();
     const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
     whenOver(() => rmSync(elsewhere, { recursive: true }));
@@ -252,7 +252,7 @@ describe('snapshots', () => {
     expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
   });
 
-  it('are given up when paygate stops', async () => {
+  it('are aborted when paygate stops', async () => {
     const store = await openShop();
     const snapshots = createSnapshots(store.database, { floorBytes: 0 });
     const taken = snapshots.take(noon);
@@ -262,13 +262,13 @@ describe('snapshots', () => {
     expect(snapshots.warnings()).toEqual([]);
   });
 
-  it('of another database in the same folder lie apart', () => {
+  it('of another database in the same folder have a folder of their own', () => {
     expect(backupFolder('/data/paygate.db')).toBe('/data/backups');
     expect(backupFolder('/data/second.db')).toBe('/data/backups/second.db');
   });
 });
 
-describe('the check of each day', () => {
+describe('the daily check', () => {
   const check = async (path: string) => checkFile(path, 'quick_check').faults;
   const filesOf = (store: TestStore) => contentOf(backupFolder(store.path));
 
@@ -307,7 +307,7 @@ describe('the check of each day', () => {
     return { store, snapshots, good, told, page };
   }
 
-  it('lets nothing that is good go for what is damaged, and tells it once', async () => {
+  it('deletes no sound copy because of a damaged one, and reports it once', async () => {
     const { store, snapshots, good, told } = await damagedShop();
     expect(Object.keys(good)).toEqual(['2026-11-19.db', '2026-11-20.db', 'latest.db']);
     for (let day = 0; day < 9; day += 1) {
@@ -331,7 +331,7 @@ describe('the check of each day', () => {
     expect(snapshots.warnings()).toEqual([]);
   });
 
-  it('is of the same mind after a restart, until it finds one whole', async () => {
+  it('has the same result after a restart, until it finds a sound copy', async () => {
     const { store, snapshots, good, page } = await damagedShop();
     await snapshots.take(noon);
     await rot(store, page);
@@ -347,7 +347,7 @@ describe('the check of each day', () => {
     expect(latest).not.toBe(good['latest.db']);
   });
 
-  it('says nothing of a copy that it cannot look at: no day is kept or goes until it can', async () => {
+  it('has no result for a copy that it cannot read, and neither keeps nor deletes a day until it can', async () => {
     let isKilled = true;
     const store = await openShop();
     const snapshots = createSnapshots(store.database, {
@@ -411,7 +411,7 @@ describe('a check', () => {
     return { path: store.path, before: contentOf(dirname(store.path)) };
   }
 
-  it('changes nothing, of a file as little as of one in use', async () => {
+  it('changes nothing, neither in a closed file nor in one in use', async () => {
     const { path, before } = await closedShop();
     expect(checkFile(path).ok).toBe(true);
     expect(contentOf(dirname(path))).toEqual(before);
@@ -423,7 +423,7 @@ describe('a check', () => {
     expect(contentOf(dirname(path))['paygate.db']).toBe(during['paygate.db']);
   });
 
-  it('removes, a day later, the copy that a check which was cut off has left', async () => {
+  it('removes the leftover copy of an interrupted check after a day', async () => {
     const { path, before } = await closedShop();
     const folder = dirname(path);
     const lefts = ['.paygate-check-aB3dE6', '.paygate-check-fresh1', '.paygate-check-of-mine'];
@@ -438,7 +438,7 @@ describe('a check', () => {
     expect(names.sort()).toEqual(lefts.slice(1));
   });
 
-  it('changes nothing of a copy whose log was not copied along, but its index was', async () => {
+  it('changes nothing in a copy with the WAL index but without the WAL', async () => {
     const { path, database } = await openShop();
     await database.close();
     rmSync(`${path}-wal`);
@@ -448,7 +448,7 @@ describe('a check', () => {
     expect(contentOf(dirname(path))).toEqual(before);
   });
 
-  it('reads the log that was copied along', async () => {
+  it('reads the WAL that was copied along', async () => {
     const store = await openShop();
     const folder = tempFolder();
     for (const end of ['', '-wal']) copyFileSync(store.path + end, `${folder}/copy.db${end}`);
@@ -456,7 +456,7 @@ describe('a check', () => {
     expect(readdirSync(folder).sort()).toEqual(['copy.db', 'copy.db-wal']);
   });
 
-  it('works in a folder that takes no file', async () => {
+  it('works in a read-only folder', async () => {
     const { path } = await closedShop();
     const folder = tempFolder();
     const copy = join(folder, 'copy.db');
@@ -466,7 +466,7 @@ describe('a check', () => {
     expect(asOrdinaryUser(() => checkFile(copy)).ok).toBe(true);
   });
 
-  it('takes the tables that Litestream makes for itself as they are', async () => {
+  it('accepts the tables that Litestream creates', async () => {
     const { path } = await closedShop();
     const litestream = look(path);
     litestream.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)');

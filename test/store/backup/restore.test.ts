@@ -90,7 +90,7 @@ async function startUnscanned(path: string): Promise<unknown> {
 }
 
 describe('restoring', () => {
-  it('skips exactly what was issued since, where the mark stands', async () => {
+  it('skips exactly the addresses issued since, if the mark file exists', async () => {
     const { path, backup } = await backedUp(7);
     const { report, previous } = restoreFile(backup, path, 'before');
     expect(report).toMatchObject({ file: path, ok: true, wallets: [{ next_index: 3 }] });
@@ -99,7 +99,7 @@ describe('restoring', () => {
     expect(await goOn(path, 1)).toEqual([11]);
   });
 
-  it('on another machine skips, because no mark stands there', async () => {
+  it('on another machine skips, because there is no mark file', async () => {
     const { backup } = await backedUp(7);
     const path = join(tempFolder(), 'paygate.db');
     expect(restoreFile(backup, path, 'before').previous).toBeUndefined();
@@ -133,7 +133,7 @@ describe('restoring', () => {
     });
   });
 
-  it('again, before the chain was asked how far its original went, asks it then', async () => {
+  it('again, before the scan for the original’s last index, scans afterwards', async () => {
     const { backup } = await backedUp(0);
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(backup, there, 'before');
@@ -147,7 +147,7 @@ describe('restoring', () => {
     await paygate.stop();
   });
 
-  it('of a backup that had issued nothing yet skips as well, where no mark stands', async () => {
+  it('of a backup that had issued nothing yet also skips without a mark file', async () => {
     const { backup } = await backedUp(0, 0);
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(backup, there, 'before');
@@ -158,7 +158,7 @@ describe('restoring', () => {
     });
   });
 
-  it('of such a backup beside the mark of another database skips as well', async () => {
+  it('of such a backup beside the mark file of another database also skips', async () => {
     const { backup } = await backedUp(0, 0);
     const there = join(tempFolder(), 'paygate.db');
     writeFileSync(there, '');
@@ -184,7 +184,7 @@ describe('restoring', () => {
     },
   );
 
-  it('of a backup whose wallet had issued nothing yet, after that of an older one without a mark', async () => {
+  it('of a backup whose wallet had issued nothing yet, after an older one without a mark file', async () => {
     const { path, backup: older } = await backedUp(0);
     const store = await openTestStore({ path });
     const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
@@ -200,7 +200,7 @@ describe('restoring', () => {
     ]);
   });
 
-  it('tells of the copy also where its first start was cut off', async () => {
+  it('reports the copy also if its first start was interrupted', async () => {
     const { path, backup } = await backedUp(7);
     restoreFile(backup, path, 'before');
     let mark: HighWaterMark | undefined;
@@ -221,7 +221,7 @@ describe('restoring', () => {
     await paygate.stop();
   });
 
-  it('skips also where a start was killed between the note of it and the skip', async () => {
+  it('skips also if a start was killed between the record of the restore and the skip', async () => {
     const { path } = await backedUp(0);
     const aged = look(path);
     aged.exec(`UPDATE addresses SET issued_at = issued_at - 200 * ${86_400_000}`);
@@ -245,7 +245,7 @@ describe('restoring', () => {
   });
 
   it.each([0o644, 0o444])(
-    'of a backup with the rights %o makes a database for its own user alone',
+    'of a backup with mode %o creates a database for its own user alone',
     async (mode) => {
       const { path, backup } = await backedUp(0);
       chmodSync(backup, mode);
@@ -254,7 +254,7 @@ describe('restoring', () => {
     },
   );
 
-  it("of a folder that was copied whole, and can be read alone, is no server's for the lock in it", async () => {
+  it('of a read-only copy of a whole folder ignores the lock file in it', async () => {
     const { path } = await backedUp(2);
     const folder = tempFolder();
     const copy = join(folder, 'paygate.db');
@@ -272,7 +272,7 @@ describe('restoring', () => {
     expect(report).toMatchObject({ ok: true, counts: { addresses: 5 } });
   });
 
-  it('twice in one second keeps both that stood there', async () => {
+  it('twice in one second preserves both previous files', async () => {
     const { path, backup } = await backedUp(0);
     const kept = [1, 2].map(() => restoreFile(backup, path, 'before').previous ?? '');
     expect(new Set(kept.map((each) => statSync(each).ino)).size).toBe(2);
@@ -294,7 +294,7 @@ describe('restoring', () => {
   );
 
   it.runIf(process.geteuid?.() === 0)(
-    'leaves the database in its place where a part of it cannot be moved',
+    'leaves the database in its place if a part of it cannot be moved',
     async () => {
       const { path: from, backup: original } = await backedUp(2);
       const folder = tempFolder();
@@ -312,7 +312,7 @@ describe('restoring', () => {
     },
   );
 
-  it('through a link replaces what it leads to, and keeps that', async () => {
+  it('through a link replaces its target, and preserves the previous file', async () => {
     const { path, backup } = await backedUp(2);
     const link = join(tempFolder(), 'shop.db');
     symlinkSync(path, link);
@@ -336,7 +336,7 @@ describe('restoring', () => {
     expect(await startCopy(path)).toMatchObject({ skips: [skip(5, 9)], next: 9 });
   });
 
-  it('takes the log of a copy along, and leaves none of the old one in its way', async () => {
+  it('includes the WAL of a copy, and removes that of the old database', async () => {
     const { path } = await backedUp(0);
     const store = await openTestStore({ path });
     for (let count = 0; count < 4; count += 1) await store.issue();
@@ -377,7 +377,7 @@ describe('restoring', () => {
     for (const [end, bytes] of kept) writeFileSync(path + end, bytes);
   }
 
-  it('takes the journal of a copy along, and leaves none that was left over in its way', async () => {
+  it('includes the journal of a copy, and removes a leftover one', async () => {
     const { path, backup } = await backedUp(2);
     cutOff(path);
     const elsewhere = join(tempFolder(), 'paygate.db');
@@ -390,7 +390,7 @@ describe('restoring', () => {
     expect(checkFile(path).ok).toBe(true);
   });
 
-  it('leaves what a check looks at as it is, also a journal beside it', async () => {
+  it('leaves the checked file unchanged, also a journal beside it', async () => {
     const { path } = await backedUp(2);
     cutOff(path);
     const before = contentOf(dirname(path));
@@ -398,7 +398,7 @@ describe('restoring', () => {
     expect(contentOf(dirname(path))).toEqual(before);
   });
 
-  it('refuses a backup of another shop also where the log was deleted after a kill', async () => {
+  it('refuses a backup of another shop also if the WAL was deleted after a kill', async () => {
     const { path, backup } = await backedUp(2);
     look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'");
     writeFileSync(`${path}-shm`, '');
@@ -424,7 +424,7 @@ describe('restoring', () => {
     expect(await goOn(path, 1)).toEqual([5]);
   });
 
-  it('names the folder that is to hold it, where that is not there', async () => {
+  it('names the missing folder of the database', async () => {
     const { backup } = await backedUp(0);
     const folder = join(tempFolder(), 'nowhere');
     const path = join(folder, 'paygate.db');
@@ -457,7 +457,7 @@ describe('restoring', () => {
   });
 });
 
-describe('the word of the operator', () => {
+describe('the statement of the operator', () => {
   /** The folder as another one holds it, with other inodes. */
   async function moved(): Promise<{ path: string; mark: string }> {
     const { path } = await backedUp(2);
@@ -472,7 +472,7 @@ describe('the word of the operator', () => {
     expect(await goOn(path, 1)).toEqual([5]);
   });
 
-  it('that the file was moved: a mark that was left behind is made anew, of every wallet', async () => {
+  it('that the file was moved: a missing mark file is created anew, with every wallet', async () => {
     const { path } = await backedUp(0);
     const store = await openTestStore({ path });
     const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
@@ -489,7 +489,7 @@ describe('the word of the operator', () => {
     ]);
   });
 
-  it('that the file was moved: what its mark knows of a wallet that is not in it stays', async () => {
+  it('that the file was moved: the mark file retains a wallet that the database lacks', async () => {
     const { path } = await backedUp(0);
     const lost = { wallet: markOf(2), from: 3, to: 4 };
     const mark = openHighWaterMark(path, 'test');
@@ -499,7 +499,7 @@ describe('the word of the operator', () => {
     expect(openHighWaterMark(path, 'test').reading?.raises).toContainEqual(lost);
   });
 
-  it('that the file was moved is not believed of one that is older than its mark', async () => {
+  it('that the file was moved is ignored for a database older than its mark file', async () => {
     const { path, backup } = await backedUp(7);
     restoreFile(backup, path, 'before');
     await expect(declare(path, declareMoved)).rejects.toMatchObject({
@@ -509,7 +509,7 @@ describe('the word of the operator', () => {
     expect(await startCopy(path)).toMatchObject({ next: 10 });
   });
 
-  it('that the machine was set back: a mark that fits is not believed, once', async () => {
+  it('that the machine was set back: a matching mark file is ignored, once', async () => {
     const { path } = await backedUp(2);
     await declare(path, declareSetBack);
     expect(await startCopy(path)).toMatchObject({
@@ -519,7 +519,7 @@ describe('the word of the operator', () => {
     expect(await goOn(path, 1)).toEqual([6 + minSkip]);
   });
 
-  it('is not heard while a server runs', async () => {
+  it('is refused while a server runs', async () => {
     const { path } = await backedUp(0);
     const paygate = await run(path);
     await expect(declare(path, declareSetBack)).rejects.toMatchObject({ code: 'conflict' });

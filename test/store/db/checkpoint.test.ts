@@ -28,8 +28,8 @@ function readerOf({ path }: Database) {
   return reader;
 }
 
-describe('a log of 8 MiB', () => {
-  it('is copied in the first second in which nobody wrote', async () => {
+describe('a WAL of 8 MiB', () => {
+  it('is checkpointed in the first second without a write', async () => {
     const database = openFile();
     database.checkpointIfQuiet();
     await put(database, 'a', 9 * megabyte);
@@ -43,7 +43,7 @@ describe('a log of 8 MiB', () => {
     expect(database.walBytes()).toBe(0);
   });
 
-  it('is not copied while another process writes', async () => {
+  it('is not checkpointed while another process writes', async () => {
     const database = openFile();
     await put(database, 'a', 9 * megabyte);
     database.checkpointIfQuiet();
@@ -55,7 +55,7 @@ describe('a log of 8 MiB', () => {
     expect(namesIn(database.path)).toEqual(['a', 'other']);
   });
 
-  it('is copied later where a reader is in the way, which is no error', async () => {
+  it('is checkpointed later if a reader blocks it, which is no error', async () => {
     const failures: Error[] = [];
     const database = openFile({ onFatal: (error) => void failures.push(error) });
     await put(database, 'a');
@@ -70,15 +70,15 @@ describe('a log of 8 MiB', () => {
   });
 });
 
-it('leaves a shorter log alone, however quiet it is', async () => {
+it('leaves a shorter WAL alone, however long there is no write', async () => {
   const database = openFile();
   await put(database, 'a', 7 * megabyte);
   for (let second = 0; second < 3; second += 1) database.checkpointIfQuiet();
   expect(namesIn(database.path)).toEqual([]);
 });
 
-describe('a log of 16 MiB', () => {
-  it('is copied by the commit that reaches it', async () => {
+describe('a WAL of 16 MiB', () => {
+  it('is checkpointed by the commit that reaches it', async () => {
     const database = openFile();
     for (const name of ['a', 'b', 'c']) await put(database, name, 5 * megabyte);
     expect(namesIn(database.path)).toEqual([]);
@@ -87,7 +87,7 @@ describe('a log of 16 MiB', () => {
     expect(database.walBytes()).toBe(0);
   });
 
-  it('goes on where a reader is in the way: no write fails, and the next one after it copies all', async () => {
+  it('grows while a reader blocks it: no write fails, and the next commit after it completes the checkpoint', async () => {
     const database = openFile();
     const reader = readerOf(database);
     for (const name of ['a', 'b', 'c', 'd']) await put(database, name, 5 * megabyte);
@@ -97,7 +97,7 @@ describe('a log of 16 MiB', () => {
     expect(namesIn(database.path)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('is cut to that once a reader who made it longer is gone', async () => {
+  it('is truncated to that size after a reader that made it grow', async () => {
     const database = openFile();
     const reader = readerOf(database);
     await put(database, 'a', 20 * megabyte);
@@ -111,7 +111,7 @@ describe('a log of 16 MiB', () => {
 });
 
 describe('a checkpoint', () => {
-  it('makes the main file complete by itself', async () => {
+  it('completes the main file', async () => {
     const database = openFile();
     await put(database, 'a');
     expect(commitsIn(database.path)).toBeGreaterThan(0);
@@ -122,7 +122,7 @@ describe('a checkpoint', () => {
     expect(namesIn(database.path)).toEqual(['a']);
   });
 
-  it('leaves a log that keeps its length, and is written from its beginning again', async () => {
+  it('leaves a WAL of the same length, which is overwritten from its beginning', async () => {
     const database = openFile();
     const log = `${database.path}-wal`;
     await put(database, 'a', 400_000);
@@ -139,7 +139,7 @@ describe('a checkpoint', () => {
     expect(names).toEqual(['a', 'b', 'c']);
   });
 
-  it('is not complete while a reader is in the way, which is told', async () => {
+  it('reports that it is incomplete while a reader blocks it', async () => {
     const database = openFile();
     await put(database, 'a');
     const reader = readerOf(database);
@@ -151,7 +151,7 @@ describe('a checkpoint', () => {
     expect(namesIn(database.path)).toEqual(['a', 'b']);
   });
 
-  it('does not wait for a reader: nobody would be answered meanwhile', async () => {
+  it('does not wait for a reader, because no request would be answered meanwhile', async () => {
     const database = openFile();
     await put(database, 'a');
     const reader = startChild(`${import.meta.dirname}/../program.ts`, 'read', database.path);
@@ -167,7 +167,7 @@ describe('a checkpoint', () => {
     expect(pragma(connectionOf(database), 'busy_timeout')).toBe(5_000);
   });
 
-  it('is made by a clean stop of a server, which cuts the log', async () => {
+  it('is made by a clean stop of a server, which truncates the WAL', async () => {
     const database = openFile({ hasLock: true });
     const reader = look(database.path, { readonly: true });
     reader.prepare('SELECT * FROM settings').all();
@@ -177,7 +177,7 @@ describe('a checkpoint', () => {
     expect(namesIn(database.path)).toEqual(['a']);
   });
 
-  it('is made in the turn of the commit that asks for it: others get theirs behind it', async () => {
+  it('is made in the turn of the commit that requests it, before other commits', async () => {
     const database = openFile();
     const turns: number[] = [];
     let isOver = false;

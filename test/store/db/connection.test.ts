@@ -54,7 +54,7 @@ describe('every connection', () => {
     }
   });
 
-  it('brings a file into WAL mode that was not, as a backup is', async () => {
+  it('switches a file to WAL mode, for example a backup', async () => {
     const first = openFile();
     await put(first, 'a');
     const copy = `${tempFolder()}/paygate.db`;
@@ -81,7 +81,7 @@ describe('a database that is named by a link', () => {
     return { path, link };
   };
 
-  it('is written where it lies', async () => {
+  it('is written at the target of the link', async () => {
     const { path, link } = linked();
     writeFileSync(`${link}-wal`, 'left behind');
     const database = openDatabase({ path: link, create: false });
@@ -107,7 +107,7 @@ describe('the tables', () => {
     expect(ours.filter(({ strict }) => strict !== 1)).toEqual([]);
   });
 
-  it('refuse text where a number is meant', () => {
+  it('refuse text in a numeric column', () => {
     const sqlite = connectionOf(openFile());
     const insert = sqlite.prepare(
       `INSERT INTO wallets (descriptor, account, script_type, next_index, created_at)
@@ -118,7 +118,7 @@ describe('the tables', () => {
     expect(() => insert.run(0)).not.toThrow();
   });
 
-  it('refuse rows that point nowhere', () => {
+  it('refuse rows with a dangling foreign key', () => {
     const sqlite = connectionOf(openFile());
     const insert = sqlite.prepare(
       `INSERT INTO stores (name, wallet_id, callback_url, required_confirmations, webhook_secret,
@@ -129,7 +129,7 @@ describe('the tables', () => {
 });
 
 describe('the main file', () => {
-  it('holds everything after a clean stop', async () => {
+  it('contains everything after a clean stop', async () => {
     const database = openFile();
     const last = put(database, 'last');
     await database.close();
@@ -139,7 +139,7 @@ describe('the main file', () => {
     expect(namesIn(database.path)).toEqual(['last']);
   });
 
-  it('holds everything after the stop of a server beside whose file a reader stays open', async () => {
+  it('contains everything after the stop of a server, although a reader stays open', async () => {
     const database = openFile({ hasLock: true });
     const reader = look(database.path, { readonly: true });
     reader.prepare('SELECT * FROM settings').all();
@@ -150,7 +150,7 @@ describe('the main file', () => {
     expect(namesIn(alone)).toEqual(['a']);
   });
 
-  it('stops so that a copy which is brought up to date takes no older log for its own', async () => {
+  it('is closed so that an updated copy does not use an older WAL', async () => {
     const database = openFile();
     const there = tempFolder();
     // As rsync does it: what is gone meanwhile stays there.
@@ -164,7 +164,7 @@ describe('the main file', () => {
     expect(names).toEqual(['first', 'last']);
   });
 
-  it('stays so when somebody looks at it: before an update, at a file that is not opened in the end', async () => {
+  it('stays complete when it is inspected before an update but not opened', async () => {
     const database = openFile();
     await put(database, 'only');
     await database.close();
@@ -182,7 +182,7 @@ describe('the main file', () => {
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
   });
 
-  it('puts no empty log in the place of one that was deleted while somebody writes it', async () => {
+  it('gets no empty WAL in place of one that was deleted while in use', async () => {
     const database = openFile();
     await put(database, 'only');
     const leaveLog = logAsFound(database.path);
@@ -191,7 +191,7 @@ describe('the main file', () => {
     expect(readdirSync(dirname(database.path))).toEqual(['paygate.db', 'paygate.db-shm']);
   });
 
-  it('keeps its log when one of two stops', async () => {
+  it('keeps its WAL when one of two connections closes', async () => {
     const database = openFile();
     const beside = openFile({ path: database.path });
     await put(database, 'a');
@@ -202,7 +202,7 @@ describe('the main file', () => {
     expect(namesIn(beside.path)).toEqual(['a', 'b']);
   });
 
-  it('is closed only when all that was asked for is written', async () => {
+  it('is closed only after all queued writes', async () => {
     const database = openFile();
     const writes = Array.from({ length: 1300 }, (_, at) => put(database, `${at}`));
     const closed = database.close();
@@ -215,7 +215,7 @@ describe('the main file', () => {
 });
 
 describe('beside another process', () => {
-  it('hears of its commits once, and not of its own', async () => {
+  it('is notified of its commits once, and not of its own', async () => {
     const server = openFile();
     const command = openFile({ path: server.path });
     expect(server.changedElsewhere()).toBe(false);
@@ -228,7 +228,7 @@ describe('beside another process', () => {
     expect(command.changedElsewhere()).toBe(true);
   });
 
-  it('hears nothing of what was rolled back, nor of a checkpoint', async () => {
+  it('is not notified of rollbacks and checkpoints', async () => {
     const server = openFile();
     await put(server, 'own');
     const other = look(server.path);
@@ -238,7 +238,7 @@ describe('beside another process', () => {
     expect(server.changedElsewhere()).toBe(false);
   });
 
-  it('that keeps the file locked, a write waits and then says so, without having run', async () => {
+  it('that locks the file, a write waits and then fails without having run', async () => {
     const database = openFile();
     pragma(connectionOf(database), 'busy_timeout = 10');
     const other = look(database.path);
@@ -308,7 +308,7 @@ describe('beside another process', () => {
   });
 });
 
-it('says how much room there is, for the folder of the file', () => {
+it('reports the free space in the folder of the file', () => {
   const database = openFile();
   expect(database.freeBytes()).toBeGreaterThan(statSync(database.path).size);
 });

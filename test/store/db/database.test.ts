@@ -69,7 +69,7 @@ const outcomes = async (results: Promise<unknown>[]) =>
   );
 
 describe('a write', () => {
-  it('is seen by no read of this process before another connection sees it', async () => {
+  it('is visible to no read of this process before another connection sees it', async () => {
     const { database, put, seen } = open();
     const writes = Array.from({ length: 250 }, (_, at) => database.write(() => put(`${at}`)));
     const counts: [own: number, others: number][] = [];
@@ -82,7 +82,7 @@ describe('a write', () => {
     expect(counts.filter(([own, others]) => own !== others)).toEqual([]);
   });
 
-  it('that somebody waits for shares no commit with another one such', async () => {
+  it('that is awaited shares no commit with another awaited one', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
     const writes = ['a', 'b'].map((name) => database.write(() => put(name), 'awaited'));
@@ -93,7 +93,7 @@ describe('a write', () => {
 });
 
 describe('an awaited write', () => {
-  it('goes before those that were queued before it, and takes few of them along', async () => {
+  it('precedes earlier queued writes, and includes few of them', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
     const first = Array.from({ length: 50 }, (_, at) => database.write(() => put(`bulk ${at}`)));
@@ -118,7 +118,7 @@ describe('writes of one turn', () => {
     expect(seen()).toEqual(names);
   });
 
-  it('are joined by those of the turns that follow at once, in which more of them come', async () => {
+  it('are joined by those of the next turns while more of them arrive', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
     const writes: Promise<void>[] = [];
@@ -138,7 +138,7 @@ describe('writes of one turn', () => {
     expect(commitsIn(path) - before).toBe(3);
   });
 
-  it('beyond 100 go on in the next group, in order, and none is lost', async () => {
+  it('beyond 100 continue in the next group, in order, and none is lost', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
     const names = Array.from({ length: 241 }, (_, at) => `${at}`);
@@ -153,7 +153,7 @@ describe('writes of one turn', () => {
     expect(seen()).toEqual(names);
   });
 
-  it('that only read cost no commit', async () => {
+  it('that only read need no commit', async () => {
     const { database, path } = open();
     const before = commitsIn(path);
     const count = await database.write(() => database.orm.select().from(settings).all().length);
@@ -183,7 +183,7 @@ describe('writes of one turn', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a result', () => {
   it('leaves only after the commit of its whole group', async () => {
     const { database, put, seen } = open();
     const heard: string[][] = [];
@@ -215,8 +215,8 @@ describe('an answer', () => {
   });
 });
 
-describe('work that throws', () => {
-  it('is undone alone, and only its caller hears of it', async () => {
+describe('a write that throws', () => {
+  it('is rolled back alone, and only its caller gets the error', async () => {
     const { database, path, put, seen } = open();
     const before = commitsIn(path);
     const fault = new Error('no');
@@ -237,7 +237,7 @@ describe('work that throws', () => {
     expect(commitsIn(path) - before).toBe(1);
   });
 
-  it('by the file itself is undone alone as well', async () => {
+  it('because of a constraint is also rolled back alone', async () => {
     const { database, put, seen } = open();
     const answers = [
       database.write(() => put('a')),
@@ -252,7 +252,7 @@ describe('work that throws', () => {
     expect(seen()).toEqual(['a', 'c']);
   });
 
-  it('hands on what it threw, whatever that is', async () => {
+  it('passes on the thrown value, whatever it is', async () => {
     const { database } = open();
     for (const thrown of ['text', undefined, 0]) {
       const write = database.write(() => {
@@ -262,7 +262,7 @@ describe('work that throws', () => {
     }
   });
 
-  it('has the others of its group done again, and those of the next twenty done once', async () => {
+  it('causes a second run of its group, and the next twenty groups run once', async () => {
     const raised: (readonly Raise[])[] = [];
     const { database, put, seen } = open({ beforeCommit: (raises) => void raised.push(raises) });
     let runs = 0;
@@ -291,7 +291,7 @@ describe('work that throws', () => {
     expect(raised).toEqual([once, once, once]);
   });
 
-  it('lets a backup under way go on from where it is', async () => {
+  it('lets a running backup continue', async () => {
     const { database, sqlite, path, put } = open();
     for (let count = 0; count < 400; count += 1)
       await database.write(() => put(`${count}`.repeat(200)));
@@ -319,7 +319,7 @@ describe('work that throws', () => {
     expect(risen).toEqual([]);
   });
 
-  it('after the commit concerns no other of its group', async () => {
+  it('after the commit fails no other of its group', async () => {
     const { database, put, seen } = open();
     const fault = new Error('no');
     const answers = [
@@ -350,7 +350,7 @@ describe('work that throws', () => {
 });
 
 describe('a commit that fails', () => {
-  it('is nobody’s success: all of the group hear of it, and nothing is left', async () => {
+  it('fails every write of its group, and nothing is stored', async () => {
     const { database, sqlite, put, seen } = open();
     const answers = [database.write(() => put('a')), database.write(() => putOrphan(sqlite))];
     const failure = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
@@ -375,7 +375,7 @@ describe('raises of counters', () => {
     return { ...opened, told };
   }
 
-  it('are told before the commit, one range a wallet', async () => {
+  it('are recorded before the commit, one range a wallet', async () => {
     const { database, put, told } = recording();
     const raise = (name: string, ...ranges: [string, number, number][]) =>
       database.write((tx) => {
@@ -399,7 +399,7 @@ describe('raises of counters', () => {
     ]);
   });
 
-  it('of work that failed are not told', async () => {
+  it('of a failed write are not recorded', async () => {
     const { database, told } = recording();
     await settle([
       database.write((tx) => tx.raise('1', 5, 6)),
@@ -412,13 +412,13 @@ describe('raises of counters', () => {
     expect(told.map(({ raises }) => raises)).toEqual([[{ wallet: '1', from: 5, to: 6 }]]);
   });
 
-  it('are not asked after where there are none', async () => {
+  it('are not recorded if there are none', async () => {
     const { database, put, told } = recording();
     await database.write(() => put('a'));
     expect(told).toEqual([]);
   });
 
-  it('that the mark refuses prevent the commit, and everyone hears of it', async () => {
+  it('that the mark file refuses prevent the commit, and fail every write', async () => {
     const fault = new Error('the mark is full');
     let refuse = true;
     const { database, put, seen, sqlite } = recording(() => {
@@ -442,7 +442,7 @@ describe('raises of counters', () => {
 });
 
 describe('a disk', () => {
-  it('that is full changes nothing, says so to everyone, and is used again when there is room', async () => {
+  it('that is full fails every write, and is used again when there is space', async () => {
     const { database, sqlite, put, seen } = open();
     await database.write(() => put('before'));
     const pages = pragma(sqlite, 'page_count') as number;
@@ -462,7 +462,7 @@ describe('a disk', () => {
     expect(seen()).toHaveLength(402);
   });
 
-  it('that lost a write ends the process: nothing is certain any more', async () => {
+  it('that lost a write ends the process, because the state of the file is unknown', async () => {
     const fatal: Error[] = [];
     const lost = Object.assign(new Error('i/o error, fdatasync'), { code: 'EIO' });
     const { database } = open({
@@ -475,7 +475,7 @@ describe('a disk', () => {
     expect(fatal).toEqual([lost]);
   });
 
-  it('that lost the mark does as well, and the commit does not happen', async () => {
+  it('that lost the mark file also ends the process, and the commit does not happen', async () => {
     const fatal: Error[] = [];
     const cause = Object.assign(new Error('quota'), { code: 'EDQUOT', syscall: 'fdatasync' });
     const { database, put, seen } = open({
@@ -491,7 +491,7 @@ describe('a disk', () => {
     expect(seen()).toEqual([]);
   });
 
-  it('that only refuses a write does not', async () => {
+  it('that only refuses a write does not end the process', async () => {
     const fatal: Error[] = [];
     const { database, sqlite, put } = open({ onFatal: (error) => void fatal.push(error) });
     pragma(sqlite, `max_page_count = ${pragma(sqlite, 'page_count')}`);
@@ -504,8 +504,8 @@ describe('a disk', () => {
   });
 });
 
-describe('what waits for a commit', () => {
-  it('runs after it and before the caller hears of it; never when the write is undone', async () => {
+describe('a task after a commit', () => {
+  it('runs before the caller gets the result, and never after a rollback', async () => {
     const { database, put, seen } = open();
     const told: string[] = [];
     const kept = database
@@ -524,7 +524,7 @@ describe('what waits for a commit', () => {
   });
 });
 
-it('says why a file is not opened where SQLite gets no shared memory', () => {
+it('names the reason if SQLite gets no shared memory', () => {
   const error = new SqliteDatabase.SqliteError('disk I/O error', 'SQLITE_IOERR_SHMMAP');
   expect(openFailure('/mnt/share/paygate.db', error)).toMatchObject({
     code: 'unavailable',
@@ -534,7 +534,7 @@ it('says why a file is not opened where SQLite gets no shared memory', () => {
   });
 });
 
-it('names the file that found no room while it was in use, and leaves alone what is of no file', () => {
+it('names the file that has no space, and changes no unrelated error', () => {
   const path = '/srv/paygate.db';
   const full = new SqliteDatabase.SqliteError('database or disk is full', 'SQLITE_FULL');
   const told = {
@@ -547,7 +547,7 @@ it('names the file that found no room while it was in use, and leaves alone what
   expect(useFailure(path, other)).toBe(other);
 });
 
-it('says why a file is not made where there are no hard links', () => {
+it('names the reason if the disk has no hard links', () => {
   const error = Object.assign(new Error('not permitted'), { code: 'EPERM', syscall: 'link' });
   expect(openFailure('/mnt/stick/paygate.db', error)).toMatchObject({
     code: 'unavailable',

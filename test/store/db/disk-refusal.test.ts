@@ -51,7 +51,7 @@ async function openShop() {
 }
 
 describe('a database that cannot be written', () => {
-  it('is told with the reason from the first write on, and not before', async () => {
+  it('is reported with the reason from the first failed write on', async () => {
     const shop = await openShop();
     shop.refuse(true);
     expect(shop.room.refused()).toBeUndefined();
@@ -65,7 +65,7 @@ describe('a database that cannot be written', () => {
     shop.close();
   });
 
-  it('is seen to be written again by the next write, or by a probe', async () => {
+  it('is writable again after the next write or probe', async () => {
     const shop = await openShop();
     for (const mend of [() => shop.issue(), () => shop.database.probe()]) {
       shop.refuse(true);
@@ -90,14 +90,14 @@ describe('a database that cannot be written', () => {
   });
 });
 
-describe('a mark that cannot be written', () => {
+describe('a mark file that cannot be written', () => {
   it.each([
     ['EROFS', 'its disk is mounted read-only (EROFS)'],
     ['ENOSPC', 'its disk is full (ENOSPC)'],
     ['EDQUOT', 'the disk quota of its user is used up (EDQUOT)'],
     ['EACCES', 'its user may not write to it any more (EACCES)'],
     ['EIO', 'its disk refuses writes (EIO)'],
-  ])('for %s is told, and ends with a raise alone', async (code, reason) => {
+  ])('for %s is reported until a raise succeeds', async (code, reason) => {
     const shop = await openShop();
     shop.refuseMark(code);
     await expect(shop.issue()).rejects.toThrow();
@@ -114,7 +114,7 @@ describe('a mark that cannot be written', () => {
     shop.close();
   });
 
-  it('in a folder that is in the way is told by the code of the system', async () => {
+  it('because of a folder at its path is reported with the system’s error code', async () => {
     const shop = await openShop();
     const path = markPath(shop.path);
     rmSync(path);

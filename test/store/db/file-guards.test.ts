@@ -171,7 +171,7 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
   ],
 };
 
-describe('where the database should be', () => {
+describe('instead of the database', () => {
   it.each(Object.entries(unsound))('%s: refused and left alone', async (_what, [make, message]) => {
     const path = freshPath();
     await make(path);
@@ -186,7 +186,7 @@ describe('where the database should be', () => {
     }
   });
 
-  it('in a backup that is looked at: the same, but no other one is put in its place', async () => {
+  it('as a backup to read: the same, and no advice to replace it', async () => {
     const path = await soundFile();
     truncateSync(path, 100);
     expect(() => checkFile(path)).toThrow(new PaygateError('unavailable', `${path}: is truncated`));
@@ -195,7 +195,7 @@ describe('where the database should be', () => {
     expect(() => checkFile(path)).toThrow(new PaygateError('unavailable', empty));
   });
 
-  it('no folder: refused, and none is made', async () => {
+  it('no folder: refused, and none is created', async () => {
     const path = join(tempFolder(), 'missing', 'paygate.db');
     const error = await refusalOf(path);
     expect(error.message).toBe(
@@ -204,7 +204,7 @@ describe('where the database should be', () => {
     expect(contentOf(dirname(dirname(path)))).toEqual({});
   });
 
-  it('nothing: made where that is wanted, and only there', async () => {
+  it('nothing: created if requested, otherwise not', async () => {
     const path = freshPath();
     expect(inspectFile(path)).toBe('absent');
     const error = await refusalOf(path, false);
@@ -229,7 +229,7 @@ describe('where the database should be', () => {
     expect(() => asOrdinaryUser(() => inspectFile(path))).toThrow(`${path}: `);
   });
 
-  it('a folder of another user: refused with its name, and not said to be empty', async () => {
+  it('a folder of another user: refused with its name, and not reported as empty', async () => {
     const path = await soundFile();
     const link = join(tempFolder(), 'paygate.db');
     symlinkSync(path, link);
@@ -268,7 +268,7 @@ describe('where the database should be', () => {
   });
 
   it.each(['', '-wal', '-shm'])(
-    'a file%s that may only be read, in a folder that may be written: refused with its name, and nothing is made',
+    'a read-only file%s in a writable folder: refused with its name, and nothing is created',
     async (end) => {
       const path = await soundFile();
       chmodSync(dirname(path), 0o777);
@@ -323,7 +323,7 @@ it('a file that a newer paygate was updating when it was killed is not damaged t
   );
 });
 
-describe('a file that was cut off in its work', () => {
+describe('a file after an interruption', () => {
   /**
    * A checkpoint writes page by page. The first page already has the new number of pages. A process
    * that is killed leaves a file that is shorter, and the rest is in the WAL.
@@ -353,7 +353,7 @@ describe('a file that was cut off in its work', () => {
     expect(look(path).pragma('integrity_check', { simple: true })).toBe('ok');
   });
 
-  it('is refused when the log does not hold what the file lacks', async () => {
+  it('is refused if the WAL lacks pages that the file needs', async () => {
     const path = await midCheckpoint();
     truncateSync(`${path}-wal`, 32 + 3 * (24 + pageBytes));
     const before = contentOf(dirname(path));
@@ -361,7 +361,7 @@ describe('a file that was cut off in its work', () => {
     expect(contentOf(dirname(path))).toEqual(before);
   });
 
-  it('is refused when the log is of another time', async () => {
+  it('is refused if the WAL is of another time', async () => {
     const path = await midCheckpoint();
     const wal = readFileSync(`${path}-wal`);
     wal.writeUInt32BE(wal.readUInt32BE(16) + 1, 16);
@@ -369,7 +369,7 @@ describe('a file that was cut off in its work', () => {
     expect((await refusalOf(path)).message).toMatch(/is truncated/);
   });
 
-  it('is refused when the log is gone', async () => {
+  it('is refused if the WAL is gone', async () => {
     const path = await midCheckpoint();
     rmSync(`${path}-wal`);
     expect((await refusalOf(path)).message).toMatch(/is truncated/);

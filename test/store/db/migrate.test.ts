@@ -25,7 +25,7 @@ describe('the embedded list', () => {
   const folder = join(import.meta.dirname, '../../../drizzle');
   const files = readdirSync(folder).filter((file) => file.endsWith('.sql'));
 
-  it('is what stands in drizzle/, in order', () => {
+  it('is the content of drizzle/, in order', () => {
     expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
     for (const { name, sql } of migrations) {
       expect(sql).toBe(readFileSync(join(folder, `${name}.sql`), 'utf8'));
@@ -46,7 +46,7 @@ describe('the embedded list', () => {
     expect(lax).toEqual([]);
   });
 
-  it('has what drizzle thinks the schema is', () => {
+  it('matches the schema of drizzle', () => {
     const journal = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8'));
     expect(journal.entries.map((entry: { tag: string }) => entry.tag)).toEqual(
       migrations.map(({ name }) => name),
@@ -54,7 +54,7 @@ describe('the embedded list', () => {
   });
 });
 
-it('a callback of before has the address of its payment', () => {
+it('a callback from before the migration has the address of its payment', () => {
   const sqlite = freshFile();
   migrate(sqlite, migrations.slice(0, 1));
   sqlite.exec(`
@@ -93,7 +93,7 @@ describe('migrations', () => {
     expect(pragma(sqlite, 'user_version')).toBe(2);
   });
 
-  it('of a file that was in use keep it as it was, once for all that are new', () => {
+  it('of a file in use make one copy of it before all new ones', () => {
     const path = join(tempFolder(), 'paygate.db');
     const sqlite = look(path);
     const kept: number[] = [];
@@ -113,7 +113,7 @@ describe('migrations', () => {
     expect(statSync(before.name).mode & 0o777).toBe(0o600);
   });
 
-  it('change nothing of a file that could not be kept', () => {
+  it('change nothing if the copy fails', () => {
     const path = join(tempFolder(), 'paygate.db');
     const sqlite = look(path);
     migrate(sqlite, [a]);
@@ -133,7 +133,7 @@ describe('migrations', () => {
     expect(pragma(other, 'data_version')).toBe(before);
   });
 
-  it('that were cut off go on where they were', () => {
+  it('that were interrupted continue', () => {
     const sqlite = freshFile();
     const broken = { name: 'b', sql: `${b.sql}; CREATE TABLE half (x ANY) STRICT; NONSENSE` };
     expect(() => migrate(sqlite, [a, broken, c])).toThrow('NONSENSE');
@@ -145,7 +145,7 @@ describe('migrations', () => {
     expect(pragma(sqlite, 'user_version')).toBe(3);
   });
 
-  it('that were cut off before the first one go on as well', () => {
+  it('that were interrupted before the first one continue too', () => {
     const sqlite = freshFile();
     expect(() => migrate(sqlite, [table('a')])).toThrow('missing datatype');
     expect(tables(sqlite)).toEqual(['migrations']);
@@ -193,14 +193,14 @@ describe('a file is refused', () => {
     expect(refused([a], [])).toContain('was written by a newer paygate');
   });
 
-  it('when a migration has another text than it had', () => {
+  it('when the text of an applied migration has changed', () => {
     const changed = { name: 'a', sql: `${a.sql} -- changed` };
     expect(refused([a], [changed])).toContain('another migration a');
     expect(refused([a, b], [changed, b])).toContain('another migration a');
     expect(refused([a], [changed, b])).toContain('another migration a');
   });
 
-  it('when it holds a migration that this paygate does not know', () => {
+  it('when it has a migration that this paygate does not have', () => {
     expect(refused([a, b], [a, c])).toContain('migration b');
     expect(refused([a], [b])).toContain('migration a');
     expect(refused([a, b], [a, c, { name: 'd', sql: typed('d').sql }])).toContain('migration b');

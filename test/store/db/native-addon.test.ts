@@ -46,7 +46,7 @@ it('loads from a file in the working folder', () => {
   expect(countOn(binding, join(folder, 'a.db'))).toBe(7);
 });
 
-it('names each folder that would not have it', () => {
+it('names each folder that cannot execute it', () => {
   const folder = join(tempFolder(), 'data');
   mkdirSync(folder);
   // The loader knows a library by its name: the descriptor must be another than that of the test
@@ -59,7 +59,7 @@ it('names each folder that would not have it', () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('is not what a checkout uses', () => {
+it('is not used by a checkout', () => {
   const sqlite = openSqlite(join(tempFolder(), 'a.db'));
   expect(sqlite.open).toBe(true);
   sqlite.close();

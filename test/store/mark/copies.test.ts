@@ -46,13 +46,13 @@ const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to }
 const raise = (from: number, to: number) => ({ wallet: markOf(), from, to });
 
 describe('the same file', () => {
-  it('goes on where it stopped, time after time', async () => {
+  it('continues where it stopped, time after time', async () => {
     const path = await stoppedAfter(3);
     expect(await goOn(path, 2)).toEqual([3, 4]);
     expect(await goOn(path, 2)).toEqual([5, 6]);
   });
 
-  it('that has no wallet yet goes on beside the mark of another, and remembers that it knew nothing', async () => {
+  it('without a wallet continues beside the mark file of another, and records that it is a copy', async () => {
     const { path, instance, ...store } = await openTestStore();
     await store.database.close();
     const other = openHighWaterMark(path, 'another');
@@ -67,7 +67,7 @@ describe('the same file', () => {
     mark.close();
   });
 
-  it('has its mark before its first wallet, whichever command makes it', async () => {
+  it('has its mark file before its first wallet, whichever command creates it', async () => {
     const { path, instance, ...store } = await openTestStore();
     const { reading } = openHighWaterMark(path, instance);
     expect(reading).toEqual({ sameDatabase: true, raises: [] });
@@ -78,7 +78,7 @@ describe('the same file', () => {
     expect(await goOn(path, 1)).toEqual([0]);
   });
 
-  it('whose first wallet is added while it runs goes on at its next start', async () => {
+  it('whose first wallet is added while it runs continues at its next start', async () => {
     const { path, ...store } = await openTestStore();
     const paygate = await run(path);
     await store.addWallet();
@@ -89,7 +89,7 @@ describe('the same file', () => {
     expect(await goOn(path, 2)).toEqual([0, 1]);
   });
 
-  it('without any wallet needs no mark', async () => {
+  it('without any wallet needs no mark file', async () => {
     const { path, ...store } = await openTestStore();
     await store.database.close();
     rmSync(dirname(markPath(path)), { recursive: true });
@@ -98,7 +98,7 @@ describe('the same file', () => {
     await paygate.stop();
   });
 
-  it('in a folder that was renamed goes on as well', async () => {
+  it('in a renamed folder continues too', async () => {
     const path = await stoppedAfter(3);
     const folder = tempFolder();
     rmSync(folder, { recursive: true });
@@ -107,7 +107,7 @@ describe('the same file', () => {
     expect(await goOn(join(folder, 'paygate.db'), 1)).toEqual([3]);
   });
 
-  it('raises the mark before it commits, and never further than it commits', async () => {
+  it('raises the high-water mark before the commit, and never beyond it', async () => {
     const path = await stoppedAfter(2);
     const beside = look(path, { readonly: true });
     const next = beside.prepare('SELECT next_index FROM wallets').pluck();
@@ -128,7 +128,7 @@ describe('the same file', () => {
     mark.close();
   });
 
-  it('issues nothing that the mark cannot remember, and goes on when it can', async () => {
+  it('issues nothing while the mark file cannot be written, and continues afterwards', async () => {
     const path = await stoppedAfter(2);
     let mark: HighWaterMark | undefined;
     const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
@@ -156,7 +156,7 @@ describe('P-17 a crash', () => {
     mark.close();
   }
 
-  it('between the mark and its commit goes on behind the mark, silently', async () => {
+  it('between the raise and its commit continues behind the mark, without a warning', async () => {
     const path = await stoppedAfter(3);
     await crashBeforeCommit(path, 3, 6);
     expect(await goOn(path, 1)).toEqual([6]);
@@ -172,7 +172,7 @@ describe('P-17 a crash', () => {
     ]);
   });
 
-  it('again and again at the same place never goes back', async () => {
+  it('again and again at the same place never decreases the counter', async () => {
     const path = await stoppedAfter(3);
     await crashBeforeCommit(path, 3, 4);
     await crashBeforeCommit(path, 3, 7);
@@ -194,7 +194,7 @@ describe('P-17 a crash', () => {
 });
 
 describe('P-17 a copy', () => {
-  it('of the file alone, elsewhere', async () => {
+  it('of the file alone, in another folder', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
@@ -279,7 +279,7 @@ describe('P-17 a copy', () => {
     expect(await startCopy(path)).toMatchObject({ reason, skips: [skip(3, 10)], next: 10 });
   });
 
-  it('whose mark is lost', async () => {
+  it('whose mark file is lost', async () => {
     const path = await stoppedAfter(3);
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
@@ -288,7 +288,7 @@ describe('P-17 a copy', () => {
     });
   });
 
-  it('whose mark is damaged', async () => {
+  it('whose mark file is damaged', async () => {
     const path = await stoppedAfter(3);
     writeFileSync(markPath(path), 'noise');
     expect(await startCopy(path)).toMatchObject({
@@ -297,7 +297,7 @@ describe('P-17 a copy', () => {
     });
   });
 
-  it('beside the mark of another database', async () => {
+  it('beside the mark file of another database', async () => {
     const path = await stoppedAfter(3);
     const bytes = readFileSync(markPath(path), 'utf8');
     writeFileSync(markPath(path), bytes.replace('"instance":"test"', '"instance":"tset"'));
@@ -307,7 +307,7 @@ describe('P-17 a copy', () => {
     });
   });
 
-  it('beside a copy of a further mark goes on behind what was issued since that was copied', async () => {
+  it('beside a newer copy of the mark file continues behind the addresses issued since', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
@@ -337,7 +337,7 @@ describe('P-17 a copy', () => {
     ['among what it skipped', 3 + minSkip - 10, 0],
     ['before a scan that was cut off while it skipped', 3 + minSkip + 70, 3 + minSkip + 80],
   ])(
-    'goes on so far behind the last index that was paid that who has not paid yet is left out, %s',
+    'continues so far behind the last paid index that unpaid addresses are skipped, %s',
     async (_what, index, reached) => {
       const { copy, chain } = await copyOfPaid(index);
       await (await run(copy)).stop();
@@ -350,7 +350,7 @@ describe('P-17 a copy', () => {
     },
   );
 
-  it('asks the chain how far its original went, where no mark says it', async () => {
+  it('without a usable mark file scans for the last index of the original', async () => {
     const { copy, chain, paid } = await copyOfPaid(3 + minSkip + 70);
     const paygate = await run(copy, chain);
     expect(await paygate.issue(1)).toEqual([3 + minSkip + 71 + minSkip]);
@@ -374,7 +374,7 @@ describe('P-17 a copy', () => {
     file.close();
   }
 
-  it('skips further the faster its original issued and the longer that is ago', async () => {
+  it('skips more indexes for a faster original and an older copy', async () => {
     const path = await stoppedAfter(3);
     // Three in a day, and 200 days since: twice that rate is 1,200.
     age(path, 200);
@@ -386,7 +386,7 @@ describe('P-17 a copy', () => {
     expect(progress).toEqual([{ walletId: 1, derived: 1_000, of: next - 3 }]);
   });
 
-  it('skips no further for a shop that was quiet while blocks came', async () => {
+  it('skips no more for a shop without orders while blocks came', async () => {
     const path = await stoppedAfter(3);
     age(path, 200);
     const chain = new SimulatedChain({ seed: 'copies', now: () => now / 1000 });
@@ -400,7 +400,7 @@ describe('P-17 a copy', () => {
     await paygate.stop();
   });
 
-  it('made while the clock was ahead is a copy from its last address on', async () => {
+  it('made while the clock was ahead counts from its last address', async () => {
     const path = await stoppedAfter(3);
     const backup = join(tempFolder(), 'backup.db');
     copyFileSync(path, backup);
@@ -415,7 +415,7 @@ describe('P-17 a copy', () => {
     expect(addresses.unpaidSince(1, 1, copiedAt(catalog))).toBeUndefined();
   });
 
-  it('that is newer, of a shop that went on elsewhere, written over the file, whose inode stays', async () => {
+  it('that is newer, of a shop that moved to another machine, written over the file in place', async () => {
     const path = await stoppedAfter(3);
     const there = join(tempFolder(), 'paygate.db');
     copyFileSync(path, there);
@@ -429,7 +429,7 @@ describe('P-17 a copy', () => {
     expect(next).toBeGreaterThan(given.at(-1) ?? Infinity);
   });
 
-  it('of a file that went by another name for a while goes on behind what it issued there', async () => {
+  it('of a file that had another name for a while continues behind the addresses issued there', async () => {
     const path = await stoppedAfter(3);
     const other = join(dirname(path), 'shop.db');
     renameSync(path, other);
@@ -445,7 +445,7 @@ describe('P-17 a copy', () => {
     expect((await startCopy(path)).next).toBeGreaterThan(144 + minSkip);
   });
 
-  it('skips once: from then on the mark is its own', async () => {
+  it('skips once, and then has a mark file of its own', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
@@ -453,7 +453,7 @@ describe('P-17 a copy', () => {
     expect(await goOn(copy, 2)).toEqual([(next ?? 0) + 1, (next ?? 0) + 2]);
   });
 
-  it('that crashes while it skips goes on behind what it skipped', async () => {
+  it('that crashes while it skips continues behind the skipped indexes', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
@@ -498,17 +498,17 @@ describe('P-17 a file of which a part was lost while it ran', () => {
     return path;
   }
 
-  it('its log: it goes on behind what the mark remembers', async () => {
+  it('its WAL: it continues behind the mark file', async () => {
     const path = await withoutLog(5);
     expect(await startCopy(path)).toMatchObject({ skips: [skip(3, 8)], next: 8 });
   });
 
-  it('its log with the last address alone: silently, like after a crash', async () => {
+  it('its WAL with only the last address: without a warning, like after a crash', async () => {
     const path = await withoutLog(1);
     expect(await goOn(path, 1)).toEqual([4]);
   });
 
-  it('its log and its mark: it goes far enough', async () => {
+  it('its WAL and its mark file: it skips enough', async () => {
     const path = await withoutLog(5);
     rmSync(dirname(markPath(path)), { recursive: true });
     expect(await startCopy(path)).toMatchObject({
@@ -518,7 +518,7 @@ describe('P-17 a file of which a part was lost while it ran', () => {
   });
 });
 
-it('a second paygate by a link to the file is refused, and goes on where the first one stopped', async () => {
+it('a second paygate by a link to the file is refused, and continues later where the first one stopped', async () => {
   const path = await stoppedAfter(1);
   const link = join(tempFolder(), 'paygate.db');
   symlinkSync(path, link);
@@ -547,7 +547,7 @@ it('a file with two names is served under neither, and no command opens it', asy
   expect(await goOn(path, 1)).toEqual([1]);
 });
 
-it('a new file whose maker was killed before it had let go of its first name is served', async () => {
+it('a new file with a second name from an interrupted creation is served', async () => {
   const path = await stoppedAfter(1);
   const folder = join(dirname(path), '.paygate-new-Ab12Cd');
   mkdirSync(folder);
@@ -556,7 +556,7 @@ it('a new file whose maker was killed before it had let go of its first name is 
   expect(existsSync(folder)).toBe(false);
 });
 
-it('a link to nothing is no new database', async () => {
+it('a dangling link creates no database', async () => {
   const link = join(tempFolder(), 'paygate.db');
   symlinkSync('/nowhere/paygate.db', link);
   await expect(run(link)).rejects.toMatchObject({
@@ -565,7 +565,7 @@ it('a link to nothing is no new database', async () => {
   });
 });
 
-it('where something is mounted, whatever it is called', () => {
+it('a mount point is recognised, whatever its path', () => {
   const table = [
     '36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue',
     '37 35 8:1 /shop.db /data/my\\040shop\\134.db rw - ext4 /dev/sda1 rw',
@@ -574,7 +574,7 @@ it('where something is mounted, whatever it is called', () => {
   expect(mountPoints(table.join('\n'))).toEqual(['/mnt2', '/data/my shop\\.db', '']);
 });
 
-it('a second paygate on the same file is refused, and the first one goes on', async () => {
+it('a second paygate on the same file is refused, and the first one continues', async () => {
   const path = await stoppedAfter(1);
   const paygate = await run(path);
   await expect(run(path)).rejects.toMatchObject({

@@ -36,7 +36,7 @@ const rowOf = (store: TestStore, index: number) => {
 };
 
 describe('below its floor a wallet', () => {
-  it('issues nothing, and no other one is held up', async () => {
+  it('issues nothing, and delays no other wallet', async () => {
     const store = await shop();
     expect([1, 2].map(store.addresses.floor)).toEqual([0, floor]);
     await expect(store.issue(2, 2)).rejects.toMatchObject({
@@ -47,7 +47,7 @@ describe('below its floor a wallet', () => {
     expect((await store.issue(1, 1)).derivationIndex).toBe(0);
   });
 
-  it('skips part by part: each is watched, and the mark never falls', async () => {
+  it('skips in parts: each is watched, and the mark never decreases', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     const first = await skip(store, 5);
@@ -78,7 +78,7 @@ describe('below its floor a wallet', () => {
   });
 });
 
-describe('what a mark says of a wallet that the file does not know', () => {
+describe('the mark of a wallet that the database lacks', () => {
   /** A stopped shop with one wallet, whose mark speaks of another one. */
   async function marked(): Promise<string> {
     const path = await stoppedAfter(1);
@@ -93,7 +93,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
     return mark.reading?.raises.find(({ wallet }) => wallet === second);
   };
 
-  it('outlives starts that know nothing of it', async () => {
+  it('survives starts without that wallet', async () => {
     const path = await marked();
     for (let starts = 0; starts < 3; starts += 1) {
       const paygate = await run(path);
@@ -103,7 +103,7 @@ describe('what a mark says of a wallet that the file does not know', () => {
     expect(read(path)).toEqual({ wallet: second, from: 4, to: floor });
   });
 
-  it('is raised once where the mark is not believed', async () => {
+  it('is raised once if the mark file is not valid', async () => {
     const path = await marked();
     const mark = openHighWaterMark(path, 'test');
     mark.distrust();

@@ -73,18 +73,18 @@ function edit(path: string, change: (text: string) => string): void {
   closeSync(descriptor);
 }
 
-describe('a mark', () => {
-  it('does not exist before something was raised', () => {
+describe('a mark file', () => {
+  it('does not exist before the first raise', () => {
     const path = freshDatabase();
     expect(reading(path)).toBeUndefined();
     expect(existsSync(dirname(markPath(path)))).toBe(false);
   });
 
-  it('lies beside the database, outside of every copy of `paygate.db*`', () => {
+  it('is beside the database, outside of every copy of `paygate.db*`', () => {
     expect(markPath('/var/lib/paygate.db')).toBe('/var/lib/.paygate-mark/paygate.db');
   });
 
-  it('is on the disk when a raise returns, and names the last one of each wallet', async () => {
+  it('is durable when a raise returns, and names the last index of each wallet', async () => {
     const path = freshDatabase();
     const mark = open(path);
     await mark.raise([raise(1, 0, 1), raise(2, 7, 9)]);
@@ -97,13 +97,13 @@ describe('a mark', () => {
     expect(mark.reading).toBeUndefined();
   });
 
-  it('takes the last word where a commit was tried again', async () => {
+  it('has the last raise if a commit was repeated', async () => {
     // The first one's commit failed, so that the second one starts at the same index.
     const path = await marked(raise(1, 5, 9), raise(1, 5, 6));
     expect(reading(path)?.raises).toEqual([raise(1, 5, 6)]);
   });
 
-  it('becomes ours without a raise, and keeps what it knew', async () => {
+  it('can be taken over without a raise, and retains its wallets', async () => {
     const path = await marked(raise(1, 0, 5));
     const copied = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copied);
@@ -133,7 +133,7 @@ describe('a mark', () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
 
-  it('is overwritten in place: a raise makes no new file and no longer one', async () => {
+  it('is overwritten in place: a raise creates no new file and no longer one', async () => {
     const path = await marked(raise(1, 0, 1));
     const mark = open(path);
     await mark.raise([]);
@@ -173,10 +173,10 @@ describe('a mark', () => {
   });
 });
 
-describe('a full mark', () => {
+describe('a full mark file', () => {
   const wallets = Array.from({ length: 800 }, (_, at) => at + 1);
 
-  it('is written anew, and the last raise of each wallet stays', async () => {
+  it('is rewritten, and the last raise of each wallet stays', async () => {
     const path = freshDatabase();
     const mark = open(path);
     await mark.raise([raise(9999, 1, 2)]);
@@ -197,7 +197,7 @@ describe('a full mark', () => {
     expect(existsSync(`${markPath(path)}.new`)).toBe(false);
   });
 
-  it('knows what it was begun with of a wallet that has not risen since', async () => {
+  it('retains its first value of a wallet without a raise since', async () => {
     const path = await marked(raise(9999, 1, 2));
     const mark = open(path);
     mark.begin([raise(9999, 5, 150)]);
@@ -209,7 +209,7 @@ describe('a full mark', () => {
     expect(reading(path)?.raises).toContainEqual(raise(9999, 5, 150));
   });
 
-  it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open that it has replaced', async () => {
+  it.skipIf(!existsSync('/proc/self/fd'))('does not leave the replaced file open', async () => {
     const mark = open(freshDatabase());
     const all = wallets.map((walletId) => raise(walletId, 0, 1));
     await mark.raise(all);
@@ -228,7 +228,7 @@ describe('a full mark', () => {
     expect(reading(path)?.raises).toContainEqual(raise(7, 1_000_001, 1_000_002));
   });
 
-  it('that was cut off while it was written anew is the old one, and the rest is in no one’s way', async () => {
+  it('whose rewrite was interrupted is the old one, and the leftover does no harm', async () => {
     const path = await marked(raise(1, 4, 5));
     writeFileSync(`${markPath(path)}.new`, '{"version":1,"inst');
     const mark = open(path);
@@ -238,7 +238,7 @@ describe('a full mark', () => {
   });
 });
 
-describe('a torn mark', () => {
+describe('a torn mark file', () => {
   const [first, second, third] = [raise(1, 0, 1), raise(2, 0, 1), raise(1, 1, 2)];
   const lineOf = (text: string, at: number) => text.split('\n')[at] ?? '';
 
@@ -256,7 +256,7 @@ describe('a torn mark', () => {
     expect(reading(path)).toEqual({ sameDatabase: true, raises: [first, second] });
   });
 
-  it('believes nothing behind a torn line', async () => {
+  it('is ignored behind a torn line', async () => {
     const path = await marked(first, second, third);
     edit(path, (text) => text.replace(lineOf(text, 2), (line) => 'x'.repeat(line.length)));
     withoutLastPosition(path);
@@ -293,7 +293,7 @@ describe('a torn mark', () => {
   });
 });
 
-describe('a mark that is not of this file', () => {
+describe('a mark file that is not of this database', () => {
   it('is of another database', async () => {
     expect(reading(await marked(raise(1, 0, 1)), 'another')).toMatchObject({
       distrust: 'its mark file is of another database',
@@ -319,7 +319,7 @@ describe('a mark that is not of this file', () => {
     });
   });
 
-  it('is a copy that got the number of its deleted original', async () => {
+  it('is a copy that has the inode of its deleted original', async () => {
     const path = await marked(raise(1, 0, 1));
     const folder = dirname(path);
     // Its times say nothing where all were made in one tick of the kernel's clock.
@@ -335,7 +335,7 @@ describe('a mark that is not of this file', () => {
     expect(reading(path)?.distrust).toBe(distrust);
   });
 
-  it('is genuine, but another file has taken the place of the database', async () => {
+  it('is genuine, but another file has replaced the database', async () => {
     const path = await marked(raise(1, 0, 1));
     writeFileSync(`${path}.backup`, 'database');
     renameSync(`${path}.backup`, path);
@@ -369,26 +369,26 @@ describe('a raise that cannot be made durable', () => {
       message: expect.stringContaining(`${markPath(path)}: cannot be written`),
     });
 
-  it('throws where a file stands in the way of its folder', () => {
+  it('throws if there is a file at the path of its folder', () => {
     const path = freshDatabase();
     writeFileSync(dirname(markPath(path)), 'in the way');
     expect(refusal(path)).toBeInstanceOf(PaygateError);
     expect(refusal(path)).toEqual(expected(path));
   });
 
-  it('throws where a folder stands in the way of its file', () => {
+  it('throws if there is a folder at the path of its file', () => {
     const path = freshDatabase();
     mkdirSync(`${markPath(path)}.new`, { recursive: true });
     expect(refusal(path)).toEqual(expected(path));
   });
 
-  it('throws in a folder that is not ours', () => {
+  it('throws in a folder of another user', () => {
     const path = freshDatabase();
     chmodSync(dirname(path), 0o555);
     expect(asOrdinaryUser(() => refusal(path))).toEqual(expected(path));
   });
 
-  it('when the mark is full stays away from what is opened next', async () => {
+  it('when the mark file is full writes to no file that is opened afterwards', async () => {
     const path = freshDatabase();
     const mark = open(path);
     const many = Array.from({ length: 1000 }, (_, at) => raise(at + 1, 100_000, 100_001));
@@ -410,7 +410,7 @@ describe('a raise that cannot be made durable', () => {
     expect(reading(path)?.raises).toEqual(many);
   });
 
-  it('is forgotten: it names no index that nobody was given', async () => {
+  it('is dropped, so the mark file names no index that was not issued', async () => {
     const path = freshDatabase();
     writeFileSync(dirname(markPath(path)), 'in the way');
     const mark = open(path);
@@ -420,7 +420,7 @@ describe('a raise that cannot be made durable', () => {
     expect(reading(path)?.raises).toEqual([raise(2, 0, 1)]);
   });
 
-  it('is no lasting harm: the next one is written when the way is free', async () => {
+  it('does no lasting harm: the next one is written when the path is free', async () => {
     const path = freshDatabase();
     writeFileSync(dirname(markPath(path)), 'in the way');
     const mark = open(path);

@@ -102,7 +102,7 @@ describe.each([
     await goesOn(app, given);
   });
 
-  it('under another number, while another wallet has its old one', async () => {
+  it('under another id, while another wallet has its old one', async () => {
     const { app, given } = await restored();
     const other = merchantKey(3);
     await app.start();
@@ -118,7 +118,7 @@ describe.each([
     await goesOn(app, given);
   });
 
-  it('gives no address before it has gone on', async () => {
+  it('issues no address before it has continued behind the mark', async () => {
     const { app, given } = await restored();
     await app.start();
     await untilReady(app);
@@ -132,7 +132,7 @@ describe.each([
 });
 
 test.each(['before', 'after'])(
-  'another wallet added %s the start under its number begins at 0',
+  'another wallet that is added %s the start under its id begins at 0',
   async (when) => {
     const { app } = await restored();
     const other = merchantKey(3);
@@ -150,7 +150,7 @@ describe('a restored file', () => {
   const toldBy = ({ running: app }: TestApp) =>
     app.health().warnings.filter((each) => copy.test(each));
 
-  it('says that a wallet is missing, and what to do', async () => {
+  it('reports the missing wallet, and what to do', async () => {
     const { app } = await restored();
     await app.start();
     await untilReady(app);
@@ -161,7 +161,7 @@ describe('a restored file', () => {
     ]);
   });
 
-  it('asks for no gap limit where nothing was issued since', async () => {
+  it('requires no larger gap limit if nothing was issued since', async () => {
     const app = await openApp();
     await untilReady(app);
     await app.newAddress();
@@ -173,7 +173,7 @@ describe('a restored file', () => {
   });
 });
 
-test('P-61 payments to what it had issued call back, also those from while it was unknown', async () => {
+test('P-61 payments to its addresses send callbacks, also those made while it was missing', async () => {
   const { app, given } = await restored();
   const [first = '', second = ''] = given;
   app.pay(first, 1_000);
@@ -191,7 +191,7 @@ test.each([
   ['with --start-index 0', { startIndex: 0 }],
   ['with a scan', {}],
 ])(
-  'a stop in the middle of a long skip, %s, is heard, and the next start goes on with it',
+  'a stop in the middle of a long skip, %s, takes effect, and the next start continues the skip',
   async (_what, how) => {
     const { app } = await restored();
     const mark = openHighWaterMark(app.path, 'app');
@@ -212,7 +212,7 @@ test.each([
   },
 );
 
-test('lost a second time before its scan, it is known still', async () => {
+test('lost a second time before its scan, it is still in the mark file', async () => {
   const { app, given } = await restored();
   copyFileSync(app.path, `${app.path}.bak`);
   await app.addStore(added(app));
@@ -227,7 +227,7 @@ test('lost a second time before its scan, it is known still', async () => {
   await goesOn(app, given);
 });
 
-test('it goes on also while no server can be reached', async () => {
+test('it continues also without a reachable server', async () => {
   const { app, given } = await restored();
   app.server.inject({ kind: 'refuse' });
   await app.start();

@@ -85,7 +85,7 @@ function save(path: string): string {
   return saved;
 }
 
-describe('an older folder that is put back over the newer one', () => {
+describe('an older folder that is restored over the newer one', () => {
   it.each(Object.keys(ways))('that was copied while paygate ran: %s', async (way) => {
     const path = await stoppedAfter(3);
     const paygate = await run(path);
@@ -109,7 +109,7 @@ describe('an older folder that is put back over the newer one', () => {
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(11);
   });
 
-  it('goes on behind all that was issued since, however much that was', async () => {
+  it('continues behind all addresses issued since, however many', async () => {
     const path = await stoppedAfter(3);
     const saved = save(path);
     for (const count of [75, 75, 75]) await goOn(path, count);
@@ -146,7 +146,7 @@ describe('an older folder that is put back over the newer one', () => {
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(8);
   });
 
-  it('is not said to be only moved', async () => {
+  it('cannot be declared as moved', async () => {
     const path = await stoppedAfter(3);
     const saved = save(path);
     await goOn(path, 5);
@@ -158,7 +158,7 @@ describe('an older folder that is put back over the newer one', () => {
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(8);
   });
 
-  it('of which nothing was issued since is in step', async () => {
+  it('without an address issued since is in step', async () => {
     const path = await stoppedAfter(3);
     const saved = save(path);
     writeOver(saved, dirname(path));
@@ -166,7 +166,7 @@ describe('an older folder that is put back over the newer one', () => {
   });
 });
 
-describe('what leaves the mark as it is', () => {
+describe('operations that leave the mark file valid', () => {
   const around = (path: string): string[] => [
     dirname(path),
     ...[...filesIn(dirname(path)), '.paygate-mark'].map((name) => join(dirname(path), name)),
@@ -234,7 +234,7 @@ describe('what leaves the mark as it is', () => {
   });
 });
 
-describe('a mark of an older version', () => {
+describe('a mark file of an older version', () => {
   type Line = Readonly<Record<string, unknown>>;
 
   function changeFirstLine(path: string, change: (own: Line) => Line): void {
@@ -252,7 +252,7 @@ describe('a mark of an older version', () => {
       return own;
     });
 
-  it('goes on silently, and has its position from then on', async () => {
+  it('is valid without a warning, and has a position file from then on', async () => {
     const path = await stoppedAfter(3);
     age(path);
     for (const each of positionsBeside(markPath(path))) rmSync(each.path);
@@ -260,7 +260,7 @@ describe('a mark of an older version', () => {
     expect(positionsBeside(markPath(path))).toHaveLength(1);
   });
 
-  it('that was at work again for a while leaves no false alarm behind', async () => {
+  it('that was in use again for a while causes no false alarm later', async () => {
     const path = await stoppedAfter(3);
     age(path);
     expect(await goOn(path, 2)).toEqual([3, 4]);
@@ -280,8 +280,8 @@ describe('a mark of an older version', () => {
   });
 });
 
-describe('a position', () => {
-  it('follows each raise, as the only file beside its mark', async () => {
+describe('a position file', () => {
+  it('follows each raise, as the only file beside its mark file', async () => {
     const path = await stoppedAfter(0);
     const paygate = await run(path);
     const positions: number[] = [];
@@ -296,14 +296,14 @@ describe('a position', () => {
     await paygate.stop();
   });
 
-  it('that is gone shows a copy', async () => {
+  it('that is missing means a copy', async () => {
     const path = await stoppedAfter(3);
     for (const each of positionsBeside(markPath(path))) rmSync(each.path);
     expect(await startCopy(path)).toMatchObject({ reason: 'its mark file is a copy as well' });
     expect(existsSync(markPath(path))).toBe(true);
   });
 
-  it('is not believed after the machine was set back either', async () => {
+  it('is not trusted after the machine was set back either', async () => {
     const path = await stoppedAfter(3);
     const { database, ...store } = await openTestStore({ path });
     declareSetBack({ ...store, path });
@@ -312,7 +312,7 @@ describe('a position', () => {
   });
 });
 
-it('a mark that was made on another kind of file system is one of a copy', async () => {
+it('a mark file from another kind of file system is that of a copy', async () => {
   const path = await stoppedAfter(3);
   const mark = markPath(path);
   const bytes = readFileSync(mark, 'latin1');
