@@ -93,7 +93,7 @@ describe('a filler', () => {
     expect(peer.asked(headers)).toHaveLength(1);
   });
 
-  it('is one at a time; what was sent meanwhile has its own at once', async () => {
+  it('is one at a time; requests sent meanwhile get their own at once', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     void session.history(first).catch(() => {});
     await world.until(() => peer.asked(headers).length === 1);
@@ -205,7 +205,7 @@ describe('a fresh transaction', () => {
     expect(session.fillersSent).toBe(0);
   });
 
-  it('that is awaited is followed by fillers, because the server may delay it', async () => {
+  it('in flight is followed by fillers, because the server may delay it', async () => {
     const { session, peer, world, answerFiller } = await openPadded();
     void session.transaction(txid, fresh).catch(() => {});
     await world.until(() => peer.asked(transaction).length === 1);
@@ -232,7 +232,7 @@ describe('a fresh transaction', () => {
     }
   });
 
-  it('that the server does not know is asked for once', async () => {
+  it('that the server does not have is requested once', async () => {
     const { session, peer } = await openPadded({
       [transaction]: (to, request) => to.refuse(request, 2, 'No such mempool transaction'),
     });
@@ -240,7 +240,7 @@ describe('a fresh transaction', () => {
     expect(peer.asked(transaction)).toHaveLength(1);
   });
 
-  it('is asked for alone beside others, of other software, and when it is not fresh', async () => {
+  it('is requested without a filler from other software, beside others, and when it is not fresh', async () => {
     const alone: Script = { [transaction]: (to, request) => to.answer(request, '04') };
     const other = await open(alone);
     await other.session.transaction(txid, fresh);

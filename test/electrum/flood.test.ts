@@ -80,7 +80,7 @@ describe('a session ends on', () => {
 });
 
 describe('a session goes on with', () => {
-  it('a history of 50,000 transactions, of the fewest characters, and 2,016 headers', async () => {
+  it('a history of 50,000 transactions, as short as possible, and 2,016 headers', async () => {
     const items = Array.from({ length: 50_000 }, (_, index) => ({
       tx_hash: index.toString(16).padStart(64, '0'),
       height: 0,
@@ -95,7 +95,7 @@ describe('a session goes on with', () => {
     expect(await session.headers(0, 2_016)).toHaveLength(2_016);
   });
 
-  it('a transaction with as many items of witness as nodes relay, taken apart', async () => {
+  it('the parse of a transaction with as many witness items as nodes relay', async () => {
     const vin = Array.from({ length: 230 }, () => ({ txinwitness: Array(1_000).fill('') }));
     const { session } = await open({
       ...electrumX,

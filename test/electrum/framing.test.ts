@@ -27,7 +27,7 @@ const cutAt = (bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] => {
 };
 
 describe('lines', () => {
-  it('come out whole wherever the bytes are split', () => {
+  it('are complete wherever the bytes are split', () => {
     const bytes = bytesOf('{"a":"ü€😀"}\n\n{"b":2}\n{"unfinished"');
     for (let at = 0; at <= bytes.length; at++) {
       expect(feed(cutAt(bytes, [at])).lines).toEqual(['{"a":"ü€😀"}', '', '{"b":2}']);
@@ -50,7 +50,7 @@ describe('lines', () => {
     );
   });
 
-  it('before a fault still come out', () => {
+  it('before a fault are still returned', () => {
     const bytes = new Uint8Array([...bytesOf('{"a":1}\n'), 0xff, 0x0a]);
     expect(feed([bytes])).toEqual({
       lines: ['{"a":1}'],
@@ -67,7 +67,7 @@ describe('lines', () => {
     expect(feed([Uint8Array.from([...bytes, 0x0a])]).fault).toContain('not UTF-8');
   });
 
-  it('refuse a NUL before their end has come', () => {
+  it('with a NUL are refused before their end arrives', () => {
     expect(feed([bytesOf('{"a":\0')]).fault).toContain('NUL');
   });
 
@@ -80,7 +80,7 @@ describe('lines', () => {
     expect(feed([new Uint8Array(9_000_001).fill(0x20)]).fault).toContain('9 MB');
   });
 
-  it('go on after a long one', () => {
+  it('continue after a long one', () => {
     const long = `"${'x'.repeat(200_000)}"`;
     const { lines } = feed(cutAt(bytesOf(`${long}\n${long}\n1\n`), [1000, 200_001, 300_000]));
     expect(lines).toEqual([long, long, '1']);
@@ -157,7 +157,7 @@ describe('messages', () => {
     expect(parseMessage(line)).toEqual({ kind: 'result', id: 1, result: [text, '\\', '"'] });
   });
 
-  it('go out on one line', () => {
+  it('are sent on one line', () => {
     const line = encodeRequest(3, 'blockchain.block.headers', [0, 20]);
     expect(line.endsWith('}\n')).toBe(true);
     expect(JSON.parse(line)).toEqual({

@@ -30,7 +30,7 @@ describe('the handshake', () => {
     expect(await session.headers(7, 1)).toEqual([new Uint8Array(80)]);
   });
 
-  it('asks a server that keeps its features to itself for the first header', async () => {
+  it('requests the first header from a server without server.features', async () => {
     const hex = bytesToHex(networks.regtest.genesisHeader);
     const { session } = await open({
       'server.features': (peer, request) => peer.refuse(request, -32601, 'unknown method'),
@@ -108,7 +108,7 @@ describe('the handshake', () => {
     await outcome;
   });
 
-  it('notices a socket that was lost at once', async () => {
+  it('detects a lost socket at once', async () => {
     const world = createTestWorld();
     const { connect } = world;
     world.connect = async (target, signal) => {
@@ -121,7 +121,7 @@ describe('the handshake', () => {
     await expect(open({}, { world })).rejects.toThrow(/closed the connection/);
   });
 
-  it('and the session end when the signal says so', async () => {
+  it('and the session end when the signal aborts', async () => {
     const stopping = new AbortController();
     const { session, events } = await open({}, { signal: stopping.signal });
     stopping.abort();

@@ -79,7 +79,7 @@ describe('a server that stops answering is found within 45 seconds', () => {
 });
 
 describe('a server that answers everything too late', () => {
-  it('is left within 45 seconds of its last answer in time', async () => {
+  it('is disconnected within 45 seconds of its last response in time', async () => {
     const { session, peer, world, events } = await open(subscribes);
     await session.subscribe(first);
     let late = 0;

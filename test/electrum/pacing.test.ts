@@ -76,7 +76,7 @@ describe('bulk requests to a public server', () => {
     expect(progress.answered).toBe(1);
   });
 
-  it('are overtaken by whatever is urgent, also while they are paced', async () => {
+  it('are preceded by urgent requests, also while they are paced', async () => {
     const connected = await open(answers);
     const { world, session, peer } = connected;
     const progress = subscribeAll(connected, 3_000);
@@ -96,7 +96,7 @@ describe('bulk requests to a public server', () => {
     expect(progress.answered).toBeLessThanOrEqual(1_000);
   });
 
-  it('are as many histories as subscriptions', async () => {
+  it('limit histories and subscriptions alike', async () => {
     const { session, world, peer } = await open(answers);
     let answered = 0;
     for (const each of many(1_100)) {
@@ -111,7 +111,7 @@ describe('bulk requests to a public server', () => {
     expect(asked).toBeLessThanOrEqual(1_000);
   });
 
-  it('go on from what an earlier connection has spent', async () => {
+  it('continue with the spent budget of an earlier connection', async () => {
     const connected = await open(answers);
     const { world } = connected;
     const budget = new Budget(world);
@@ -130,14 +130,14 @@ describe('bulk requests to a public server', () => {
 });
 
 describe('an own server', () => {
-  it('is asked as fast as it answers, a hundred at a time', async () => {
+  it('gets requests as fast as it responds, a hundred in flight', async () => {
     const server = await start(answers, { own: true });
     const connected = await open({}, { server });
     const progress = subscribeAll(connected, 5_000);
     await connected.world.until(() => progress.answered === 5_000, 'all of them');
   });
 
-  it('has a window that is a setting', async () => {
+  it('has an in-flight limit that is a setting', async () => {
     for (const [options, places] of [
       [{}, 100],
       [{ ownMaxInFlight: 20, maxInFlight: 5 }, 20],
@@ -151,8 +151,8 @@ describe('an own server', () => {
   });
 });
 
-describe('the bill of an ElectrumX', () => {
-  it('holds back even urgent requests near its limit, and forgives one a second', async () => {
+describe('the session cost of an ElectrumX', () => {
+  it('delays even urgent requests near its limit, to one a second', async () => {
     const connected = await open({
       ...electrumX,
       ...answers,
@@ -226,7 +226,7 @@ describe('the bill of an ElectrumX', () => {
     expect(now).toBeGreaterThan(14 * 60_000);
   });
 
-  it('exists for no other server', () => {
+  it('is not counted for other servers', () => {
     const budget = new Budget({ monotonic: () => 0 });
     budget.opened(false);
     for (let refusal = 0; refusal < 1_000; refusal++) budget.refused();

@@ -4,7 +4,7 @@ import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
 
 describe('P-139 a server that lied', () => {
-  it('is left alone for an hour while there is another', async () => {
+  it('is not used for an hour while there is another', async () => {
     const servers = [await start(), await start()];
     const { world, pool, live, lost } = run(servers.map(({ address }) => address));
     const liar = await live(1);
@@ -48,7 +48,7 @@ describe('P-139 a server that lied', () => {
     await after.world.until(() => liarNow()?.state === 'live');
   });
 
-  it('is tried each minute when it is the only one', async () => {
+  it('is connected each minute if it is the only one', async () => {
     const server = await start();
     const { world, pool, live, sessions } = run([server.address]);
     pool.ban(await live(1), 'lied');
@@ -59,7 +59,7 @@ describe('P-139 a server that lied', () => {
     await live(2);
   });
 
-  it('is tried each minute while no other can be reached', async () => {
+  it('is connected each minute while no other is reachable', async () => {
     const server = await start();
     const { world, pool, live, sessions } = run([server.address, await nobody()]);
     pool.ban(await live(1), 'lied');
@@ -70,7 +70,7 @@ describe('P-139 a server that lied', () => {
     expect((await live(2)).server).toBe(server.address);
   });
 
-  it('is left alone while another is connected that failed once before', async () => {
+  it('is not used while another is connected that failed once before', async () => {
     const servers = [await start(), await start()];
     const { world, pool, live } = run(
       servers.map(({ address }) => address),
@@ -101,7 +101,7 @@ describe('P-139 a server that lied', () => {
 });
 
 describe('TLS trust', () => {
-  it('is learnt once and held against a changed certificate', async () => {
+  it('is pinned once, and refuses a changed certificate', async () => {
     const [one, other] = [makeCertificate(), makeCertificate()];
     const trust = new Map<string, TlsIdentity>();
     const server = await start({}, { tls: one });
@@ -124,7 +124,7 @@ describe('TLS trust', () => {
     ]);
   });
 
-  it('says why another connection is refused, while the session from before lives on', async () => {
+  it('names the reason why a second connection is refused, while the first session continues', async () => {
     const certificate = makeCertificate();
     const trust = new Map<string, TlsIdentity>();
     const server = await start({}, { tls: certificate });
@@ -141,7 +141,7 @@ describe('TLS trust', () => {
 });
 
 describe('a stopped pool', () => {
-  it('closes its session, tells nobody and tries nothing more', async () => {
+  it('closes its session, emits nothing and connects no more', async () => {
     const server = await start();
     const { world, pool, live, lost, sessions } = run([server.address]);
     const session = await live(1);
@@ -151,7 +151,7 @@ describe('a stopped pool', () => {
     expect([lost, sessions.length, pool.live()[0]]).toEqual([[], 1, undefined]);
   });
 
-  it('gives up a connection in the making', async () => {
+  it('aborts a connection attempt', async () => {
     const silent = await start({ 'server.version': () => {} });
     const { world, pool, sessions } = run([silent.address]);
     await world.until(() => silent.peers[0]?.requests.length === 1);
@@ -169,8 +169,8 @@ describe('a stopped pool', () => {
   });
 });
 
-describe('a ban that a person lifts', () => {
-  it('ends at once, and with nothing else it lasts', async () => {
+describe('a ban that the operator lifts', () => {
+  it('ends at once, but not by any other change', async () => {
     const servers = [await start(), await start()];
     const bans = new Map<string, Ban>();
     const { world, pool, live } = run(

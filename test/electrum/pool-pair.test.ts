@@ -38,7 +38,7 @@ describe('a pool that keeps two servers', () => {
     expect(third.server.port).not.toBe(first.server.port);
   });
 
-  it('seeks another for one that is set aside, which stays connected', async () => {
+  it('finds a replacement for a server in doubt, which stays connected', async () => {
     const servers = [await start(), await start(), await start()];
     const { pool, live } = run(
       servers.map(({ address }) => address),
@@ -56,7 +56,7 @@ describe('a pool that keeps two servers', () => {
   });
 
   it.each([5, 6, 7, 8])(
-    'takes the second from another domain where one can be reached (%i)',
+    'takes the second from another domain if one is reachable (%i)',
     async (seed) => {
       const lookUp = (_name: string, _options: object, callback: (...answer: unknown[]) => void) =>
         process.nextTick(callback, null, [{ address: '127.0.0.1', family: 4 }]);
@@ -76,7 +76,7 @@ describe('a pool that keeps two servers', () => {
     },
   );
 
-  it('is content with one where the other cannot be reached', async () => {
+  it('works with one if the other is unreachable', async () => {
     const server = await start();
     const { world, pool, live } = run([server.address, await nobody()], new Map(), { wanted: 2 });
     await live(1);
@@ -84,7 +84,7 @@ describe('a pool that keeps two servers', () => {
     expect(pool.live()).toHaveLength(1);
   });
 
-  it('opens another connection to a server when asked, which is none of the pool', async () => {
+  it('opens an extra connection on request, which is not in the pool', async () => {
     const server = await start();
     const { pool, lost, live } = run([server.address], new Map(), { wanted: 2 });
     const session = await live(1);

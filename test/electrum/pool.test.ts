@@ -3,7 +3,7 @@ import { hour, messages, nobody, run, start } from './running-pool.ts';
 import type { Peer } from './scripted-server.ts';
 
 describe('a pool', () => {
-  it('brings up one session and says so', async () => {
+  it('opens one session and reports it', async () => {
     const servers = [await start(), await start()];
     const { world, pool, live } = run(servers.map(({ address }) => address));
     const session = await live(1);
@@ -34,7 +34,7 @@ describe('a pool', () => {
     ]);
   });
 
-  it('begins anywhere in the list', async () => {
+  it('begins at a random place of the list', async () => {
     const servers = [await start(), await start(), await start()];
     const begun = new Set<number>();
     for (let seed = 1; seed <= 12; seed++) {
@@ -67,7 +67,7 @@ describe('a pool', () => {
     ).toEqual(['live', 'waiting']);
   });
 
-  it('hands over what the sessions say, and nothing of an older one', async () => {
+  it('passes on the events of the session, and none of an older one', async () => {
     const server = await start({
       'blockchain.headers.subscribe': (peer, request) =>
         peer.answer(request, { height: 1, hex: '00'.repeat(80) }),
@@ -87,7 +87,7 @@ describe('a pool', () => {
     expect(events).toEqual([[1, 2]]);
   });
 
-  it('tries a lone server again for ever, 1 to 60 seconds apart', async () => {
+  it('reconnects to a lone server for ever, after 1 to 60 seconds', async () => {
     const address = await nobody();
     const { world, pool, live } = run([address]);
     const failedAt: number[] = [];
@@ -138,7 +138,7 @@ describe('a pool', () => {
     await live(11);
   });
 
-  it('refuses what is not an Electrum server of this network, and moves on', async () => {
+  it('refuses a peer that is no Electrum server of this network, and moves on', async () => {
     const strange = await start({
       'server.features': (peer, request) =>
         peer.answer(request, { genesis_hash: 'ab'.repeat(32), hash_function: 'sha256' }),

@@ -82,7 +82,7 @@ describe('the address of a proxy', () => {
 });
 
 describe('through a proxy', () => {
-  it('a name is the proxy’s to resolve, and nothing is dialled but the proxy', async () => {
+  it('the proxy resolves a name, and only the proxy is dialled', async () => {
     const server = await start();
     const socks = await socksServer({ names: { [onion]: server.port } });
     const lookup = vi.spyOn(dns, 'lookup');
@@ -172,7 +172,7 @@ describe('through a proxy', () => {
     expect(await faultOf('127.0.0.1')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('a login is given when the proxy wants one, and bytes may drip', async () => {
+  it('the login is sent if the proxy requires it, and its bytes may arrive slowly', async () => {
     const server = await start();
     const socks = await socksServer({ names: { h: server.port }, login: true, drips: true });
     const proxy = { ...socks.proxy, credentials: { user: 'me', password: 'p@ß' } };
@@ -210,7 +210,7 @@ describe('through a proxy', () => {
     await world.until(() => socks.sockets.size === 0, 'the sockets to close');
   });
 
-  it('that is not there, there is no connection either', async () => {
+  it('that is down, no connection is made', async () => {
     const direct = await start();
     const socks = await socksServer();
     await socks.close();

@@ -45,7 +45,7 @@ describe('P-169 the network of a server is found', () => {
   });
 });
 
-it('a server that closes at whatever tells the network is named with its requests', async () => {
+it('a server that closes at every request for the network is reported with these requests', async () => {
   const server = await start({ 'server.features': closes, 'blockchain.block.headers': closes });
   const { world, pool } = run([server.address]);
   for (let second = 0; second < 15; second += 1) await world.advance(1_000);
@@ -53,7 +53,7 @@ it('a server that closes at whatever tells the network is named with its request
   expect(status?.lastError).toMatch(/blockchain\.block\.headers.*server\.features/);
 });
 
-it('P-169 a server that closes at server.ping is pinged by a header instead', async () => {
+it('P-169 a server that closes at server.ping gets requests for a header instead', async () => {
   const server = await start({ 'server.ping': closes, ...givesHeaders });
   const { world, live, pool } = run([server.address]);
   await live(1);
@@ -94,7 +94,7 @@ it('a request closed at three times counts as refused, and the others go on', as
 });
 
 it.each([0, 1])(
-  'one history at which it closes, asked for as number %i, holds up no other',
+  'one history at which it closes, requested as number %i, delays no other',
   async (at) => {
     const hashes = ['cd', 'ef', '01'].map((byte) => byte.repeat(32) as Scripthash);
     const server = await start({
@@ -116,7 +116,7 @@ it.each([0, 1])(
   },
 );
 
-it('a request at which it closes whatever is asked counts as refused after four', async () => {
+it('a request of any kind at which it closes counts as refused after four', async () => {
   const hashes = ['cd', 'ef', '01'].map((byte) => byte.repeat(32) as Scripthash);
   const server = await start({ 'blockchain.scripthash.get_history': closes });
   const { world, live } = run([server.address]);
@@ -131,7 +131,7 @@ it('a request at which it closes whatever is asked counts as refused after four'
   }
 });
 
-it('what was behind the request at which it closes is asked on', async () => {
+it('the requests behind the one at which it closes are repeated', async () => {
   const txid = 'ab'.repeat(32) as Txid;
   const scripthash = 'cd'.repeat(32) as Scripthash;
   const server = await start({ 'blockchain.transaction.get_merkle': closes });
@@ -152,7 +152,7 @@ it('what was behind the request at which it closes is asked on', async () => {
   await expect(asked).rejects.toThrow('over');
 });
 
-it('a server that closes at unsubscribe is not asked that for a day', async () => {
+it('a server that closes at unsubscribe gets none for a day', async () => {
   const scripthash = 'cd'.repeat(32) as Scripthash;
   const server = await start({ 'blockchain.scripthash.unsubscribe': closes, ...givesHeaders });
   const { world, live } = run([server.address]);
@@ -186,7 +186,7 @@ it('closings with a response in between do not count', async () => {
 it.each([
   ['tcp', /write ssl:\/\/ instead of tcp:\/\//],
   ['ssl', /write tcp:\/\/ instead of ssl:\/\//],
-] as const)('a port that does not speak %s gets advice what to write', async (scheme, advice) => {
+] as const)('a port that does not speak %s gives an advice', async (scheme, advice) => {
   // As an nginx does with what is no TLS, and any text server with what is.
   const front = createServer((socket) => {
     socket.on('error', () => {});

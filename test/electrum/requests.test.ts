@@ -56,7 +56,7 @@ describe('requests', () => {
     expect(await session.headers(0, 2)).toHaveLength(2);
   });
 
-  it('go out in one write a turn, at most ten in flight, in order', async () => {
+  it('are sent in one write a turn, at most ten in flight, in order', async () => {
     const { session, peer, world } = await open({});
     const writes = peer.writes;
     const answers = hashes.map((scripthash) => session.subscribe(scripthash));
@@ -96,7 +96,7 @@ describe('requests', () => {
     expect(events).toEqual([]);
   });
 
-  it('to broadcast go on after a refusal, also when it echoes the transaction', async () => {
+  it('to broadcast continue after a refusal, also if it echoes the transaction', async () => {
     // ElectrumX 1.20, session.py: `the transaction was rejected by network
     // rules.\n\n{message}\n[{raw_tx}]`
     const { session, events } = await open({
@@ -142,7 +142,7 @@ describe('requests', () => {
     expect(events).toEqual([]);
   });
 
-  it('have a deadline each, whatever became of those before them', async () => {
+  it('have a deadline each, independent of earlier ones', async () => {
     const { session, peer, world } = await open({});
     const asked = peer.asked.bind(peer, 'blockchain.scripthash.get_history');
     const outcomes: string[] = [];
@@ -172,7 +172,7 @@ describe('requests', () => {
     expect(outcomes.at(-1)).toBe('4 overdue');
   });
 
-  it('wait for their turn without a deadline', async () => {
+  it('have no deadline before they are sent', async () => {
     const { session, peer, world } = await open({}, { options: { maxInFlight: 2 } });
     const answers = [first, second].map((hash) => session.history(hash).catch(String));
     const waiting = session.ping();
@@ -226,7 +226,7 @@ describe('requests', () => {
     expect((await Promise.all(answers))[4]).toContain('many requests unanswered');
   });
 
-  it('beyond what may wait are refused, until that has gone out', async () => {
+  it('beyond the length of the queue are refused until it is sent', async () => {
     const { session, peer, world } = await open({});
     const transaction = new Uint8Array(4_000_000);
     const asked = (): Peer['requests'] => peer.asked('blockchain.transaction.broadcast');

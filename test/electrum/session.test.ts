@@ -3,7 +3,7 @@ import { first, headerHex, open, second, statusA, statusB } from './open-session
 import type { Peer } from './scripted-server.ts';
 
 describe('notifications', () => {
-  it('that overtake the response to their own subscribe request win', async () => {
+  it('before the response to their own subscribe request win', async () => {
     const { session, events } = await open({
       'blockchain.scripthash.subscribe': (to, request) => {
         to.notify('blockchain.scripthash.subscribe', request.params[0], statusB);
@@ -41,7 +41,7 @@ describe('notifications', () => {
     ]);
   });
 
-  it('of an earlier subscription do not outlive a new answer', async () => {
+  it('of an earlier subscription do not replace a new response', async () => {
     const answers = [statusA, statusB];
     const { session, peer, events, world } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, answers.shift()),
@@ -52,7 +52,7 @@ describe('notifications', () => {
     expect(await session.subscribe(first)).toBe(statusB);
   });
 
-  it('are newer than the responses to earlier subscribe requests alone', async () => {
+  it('are newer only than the responses to earlier subscribe requests', async () => {
     const { session, peer, world } = await open({});
     const asked = (): Peer['requests'] => peer.asked('blockchain.scripthash.subscribe');
     const answers = [session.subscribe(first), session.subscribe(first)];
@@ -136,7 +136,7 @@ describe('the session ends with a reason on', () => {
     await world.until(() => peer.socket.destroyed, 'the socket to close');
   });
 
-  it('45 seconds of silence, with a ping after 30', async () => {
+  it('45 seconds without a message, with a ping after 30', async () => {
     const { session, peer, world, events } = await open({
       'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null),
     });
@@ -152,7 +152,7 @@ describe('the session ends with a reason on', () => {
     expect(events).toEqual([['close', 'the server does not answer']]);
   });
 
-  it('nothing of the kind while pings are answered', async () => {
+  it('nothing while pings are answered', async () => {
     const { peer, world, events } = await open({
       'server.ping': (to, request) => to.answer(request, null),
     });
@@ -164,7 +164,7 @@ describe('the session ends with a reason on', () => {
 });
 
 describe('after its end', () => {
-  it('nothing is delivered, not even of the bytes that had come', async () => {
+  it('nothing is delivered, not even received bytes', async () => {
     const { session, peer, events, world } = await open(
       { 'blockchain.scripthash.subscribe': (to, request) => to.answer(request, null) },
       {

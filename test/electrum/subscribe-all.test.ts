@@ -47,7 +47,7 @@ it('they leave part of the in-flight limit to others', async () => {
   expect(await lost).toContain('enough');
 });
 
-it('each is refused for itself', async () => {
+it('each refusal concerns one subscription', async () => {
   const connected = await open({
     [method]: (peer, request) =>
       request.params[0] === second ? peer.refuse(request, 1, 'too long') : echo(peer, request),
@@ -59,7 +59,7 @@ it('each is refused for itself', async () => {
   ]);
 });
 
-it('a notification that overtakes its answer is the newer status', async () => {
+it('a notification before its response is the newer status', async () => {
   const connected = await open({
     [method]: (peer, request) => {
       if (request.params[0] === second) peer.notify(method, second, statusB);
@@ -70,7 +70,7 @@ it('a notification that overtakes its answer is the newer status', async () => {
   expect(connected.events).toEqual([['status', second, statusB]]);
 });
 
-it('each is reported when it is answered, whatever becomes of the others', async () => {
+it('each is reported when it is answered, independent of the others', async () => {
   const { session, world, peer } = await open({}, { server: await start({}, { own: true }) });
   const reported: Scripthash[] = [];
   const lost = session.subscribeAll(many(90), { bulk: true }, (each) => reported.push(each));

@@ -56,12 +56,12 @@ describe('a server address', () => {
     expect(parseServerAddress(text).own).toBe(own);
   });
 
-  it('takes the digits of a pin in the pairs that openssl prints', () => {
+  it('accepts a pin in the pairs of digits that openssl prints', () => {
     const pairs = Array.from({ length: 32 }, () => 'AB').join(':');
     expect(parseServerAddress(`ssl://h:2?pin=${pairs}`).pin).toBe(sha256);
   });
 
-  it('is labelled by what it connects to', () => {
+  it('has a label of scheme, host and port', () => {
     expect(parseServerAddress(`SSL://Host:02?pin=${sha256}`).label).toBe('ssl://host:2');
     expect(parseServerAddress('tcp://[::1]:50001').label).toBe('tcp://[::1]:50001');
   });
@@ -105,11 +105,11 @@ describe('a certificate', () => {
   const learntValid: TlsIdentity = { kind: 'valid' };
   const pinned: TlsIdentity = { kind: 'pinned', sha256 };
 
-  it('is not asked for on a plain connection', () => {
+  it('is not required on a plain connection', () => {
     expect(judge(undefined, parseServerAddress('tcp://h:1'), undefined)).toEqual({ accept: true });
   });
 
-  it('must be there on TLS', () => {
+  it('is required on TLS', () => {
     expect(judge(undefined, address, undefined)).toMatchObject({ accept: false });
   });
 
@@ -140,7 +140,7 @@ describe('a certificate', () => {
     expect(verdict).toEqual({ accept: true, learn: learntValid });
   });
 
-  it('must be the one of an explicit pin, whatever was learnt', () => {
+  it('must match an explicit pin, whatever was pinned before', () => {
     const withPin = parseServerAddress(`ssl://h:1?pin=${sha256}`);
     expect(judge(selfSigned, withPin, learntValid)).toEqual({ accept: true });
     expect(judge(selfSigned, withPin, { kind: 'pinned', sha256: other })).toEqual({ accept: true });
@@ -150,7 +150,7 @@ describe('a certificate', () => {
     expect(verdict).not.toHaveProperty('shown');
   });
 
-  it('is not looked at for ?insecure', () => {
+  it('is not checked with ?insecure', () => {
     const insecure = parseServerAddress('ssl://h:1?insecure');
     expect(judge(selfSigned, insecure, learntValid)).toEqual({ accept: true });
   });

@@ -85,7 +85,7 @@ describe('server.version', () => {
 });
 
 describe('server.features', () => {
-  it('tells the network and the hash function', () => {
+  it('has the network and the hash function', () => {
     const features = { genesis_hash: hash, hash_function: 'sha256', hosts: {}, pruning: null };
     expect(parseFeatures(features)).toEqual({ genesisHash: hash, hashFunction: 'sha256' });
   });
@@ -102,7 +102,7 @@ describe('server.features', () => {
 });
 
 describe('blockchain.headers.subscribe', () => {
-  it('tells the height and the raw header', () => {
+  it('has the height and the raw header', () => {
     expect(parseHeaderTip({ height: 1, hex: headers[1] })).toEqual({ height: 1, raw: raw[1] });
   });
 
@@ -205,7 +205,7 @@ describe('blockchain.transaction', () => {
     refuses(parseRawTransaction, ['0', 'xy', ' 00', '0x00', null, { hex: '00' }]);
   });
 
-  it('is the hex in what a node says of it, or the answer itself', () => {
+  it('is the hex in the verbose response, or the response itself', () => {
     expect(parseVerboseTransaction({ txid: hash, hex: '00ff', vin: [] })).toEqual(
       Uint8Array.of(0, 255),
     );
@@ -217,7 +217,7 @@ describe('blockchain.transaction', () => {
       expect(() => parseVerboseTransaction({ hex })).toThrow('not hex');
   });
 
-  it('stands in the mempool or in the chain, but not in a block that left it', () => {
+  it('is in the mempool or in the chain, but not in an orphaned block', () => {
     expect(parsePresence({ txid: hash, hex: '00' })).toBe(true);
     expect(parsePresence({ txid: hash, blockhash: hash, confirmations: 3 })).toBe(true);
     expect(parsePresence({ txid: hash, blockhash: hash, confirmations: 0 })).toBe(false);

@@ -84,7 +84,7 @@ describe('the addresses', () => {
     expect(issued).toEqual(receive);
   });
 
-  it('come with what their watcher needs', async () => {
+  it('have the data that the watcher needs', async () => {
     const store = await shop();
     const issued = await store.issue();
     const derived = deriveAddress(accountKey(), 0, 0);
@@ -109,7 +109,7 @@ describe('the addresses', () => {
 });
 
 describe('an index', () => {
-  it('is given out once, to all who ask at once, in one commit', async () => {
+  it('is issued once among concurrent requests of one commit', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     const before = commitsIn(store.path);
@@ -120,7 +120,7 @@ describe('an index', () => {
     expect(store.catalog.wallet(1).nextIndex).toBe(100);
   });
 
-  it('is given out once by two connections', async () => {
+  it('is issued once by two connections', async () => {
     const one = await shop();
     const two = await openTestStore({ path: one.path });
     const issued = await Promise.all(range(0, 60).map((at) => (at % 2 === 0 ? one : two).issue()));
@@ -136,7 +136,7 @@ describe('an index', () => {
     expect(range(0, 3).map((index) => rowOf(store, index)?.storeId)).toEqual([1, 2, 1]);
   });
 
-  it('is each wallet’s own', async () => {
+  it('is counted for each wallet', async () => {
     const store = await shop();
     await store.addWallet({ key: accountKey(2), startIndex: 7 });
     await store.addStore({ walletId: 2 });
@@ -144,7 +144,7 @@ describe('an index', () => {
     expect([one, two]).toEqual([range(0, 3), range(7, 10)]);
   });
 
-  it('of work that failed was given to nobody, and is given to the next one', async () => {
+  it('of a failed write is issued to the next request', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     const failed = store.write((tx) => {
@@ -156,7 +156,7 @@ describe('an index', () => {
     expect(await indexes(store, 1)).toEqual([0]);
   });
 
-  it('that was used before is passed over, and the mark is told of the whole step', async () => {
+  it('that was used before is skipped, and the mark is raised over the whole step', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await store.write((tx) => store.addresses.deriveAhead(tx, 1, 6));
@@ -170,7 +170,7 @@ describe('an index', () => {
     expect(rowOf(store, 0)?.origin).toBe('ahead');
   });
 
-  it('of a wallet that waits for its scan is refused, and nothing rises', async () => {
+  it('of a wallet that waits for its scan is refused, and no counter rises', async () => {
     const raises: Raise[] = [];
     const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });
     await store.addWallet({ startIndex: undefined });
@@ -182,12 +182,12 @@ describe('an index', () => {
     expect(await indexes(store, 1)).toEqual([4]);
   });
 
-  it('of no wallet is refused', async () => {
+  it('of an unknown wallet is refused', async () => {
     const store = await shop();
     await expect(store.issue(9)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('beyond the last one there is is refused', async () => {
+  it('beyond the last possible one is refused', async () => {
     const store = await openTestStore();
     await store.addWallet({ startIndex: 2 ** 31 - 1 });
     await store.addStore();
@@ -201,7 +201,7 @@ describe('addresses derived ahead', () => {
   const ahead = (store: TestStore, until: number) =>
     store.write((tx) => store.addresses.deriveAhead(tx, 1, until));
 
-  it('are each told once', async () => {
+  it('are each reported once', async () => {
     const store = await shop();
     const first = await ahead(store, 3);
     const more = await ahead(store, 5);
@@ -212,7 +212,7 @@ describe('addresses derived ahead', () => {
     expect(store.addresses.derivedUntil(1)).toBe(5);
   });
 
-  it('are issued in their order, and count as nobody’s until then', async () => {
+  it('are issued in their order, and belong to no store until then', async () => {
     const store = await shop();
     await ahead(store, 5);
     expect(store.addresses.isUsed(1)).toBe(false);
@@ -231,7 +231,7 @@ describe('addresses derived ahead', () => {
     expect(rowOf(store, 49)).toBeUndefined();
   });
 
-  it('are watched as far as they are near, newest first', async () => {
+  it('are watched up to a distance, newest first', async () => {
     const store = await shop();
     await ahead(store, 60);
     await indexes(store, 2);
@@ -259,7 +259,7 @@ describe('addresses derived ahead', () => {
     ]);
   });
 
-  it('are kept where no request was faster', async () => {
+  it('are stored unless a request was faster', async () => {
     const store = await shop();
     const derived = range(0, 4).map((index) => ({ ...derivedAt(index), index }));
     await indexes(store, 2);
@@ -275,7 +275,7 @@ describe('indexes that a copy skips', () => {
   const skip = (store: TestStore, to: number, walletId = 1) =>
     store.write((tx) => store.addresses.skip(tx, now, walletId, to));
 
-  it('count as given out by the only store, are watched, and are never handed out', async () => {
+  it('count as issued by the only store, are watched, and are never issued', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await indexes(store, 2);
@@ -295,14 +295,14 @@ describe('indexes that a copy skips', () => {
     expect(store.addresses.isUsed(1)).toBe(true);
   });
 
-  it('belong to no store where several may have given them out', async () => {
+  it('belong to no store if several may have issued them', async () => {
     const store = await shop();
     await store.addStore({ name: 'Second' });
     await skip(store, 2);
     expect(rowOf(store, 1)).toMatchObject({ origin: 'skipped', storeId: null });
   });
 
-  it('belong to the store of their own wallet, also when it was removed', async () => {
+  it('belong to the store of their wallet, also if it was removed', async () => {
     const store = await shop();
     await store.addWallet({ key: accountKey(2), startIndex: 0 });
     await store.addStore({ walletId: 2 });
@@ -311,7 +311,7 @@ describe('indexes that a copy skips', () => {
     expect(rowOf(store, 1, 2)).toMatchObject({ walletId: 2, origin: 'skipped', storeId: 2 });
   });
 
-  it('leave alone what is known of them', async () => {
+  it('retain their stored data', async () => {
     const store = await shop();
     await store.write((tx) => store.addresses.deriveAhead(tx, 1, 4));
     await change(store, 1, { ...used, origin: 'foreign' });
@@ -324,7 +324,7 @@ describe('indexes that a copy skips', () => {
     ]);
   });
 
-  it('are none where the counter is further already', async () => {
+  it('are none if the counter is already further', async () => {
     const raises: Raise[] = [];
     const store = await shop((told) => void raises.push(...told));
     await indexes(store, 5);
@@ -350,7 +350,7 @@ describe('indexes that a copy skips', () => {
   });
 });
 
-it('over any course of events: no index twice, no used one, and the counter only rises', async () => {
+it('over any sequence of events: no index twice, no used one, and the counter only rises', async () => {
   const raises: Raise[] = [];
   const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });
   let wallets = 0;

@@ -91,7 +91,7 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
 }
 
 describe('the raw bytes of a payment', () => {
-  it('P-115 that was dropped are forgotten after fourteen days', async () => {
+  it('P-115 that was dropped are deleted after fourteen days', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const [gone, there] = [transaction(1), transaction(2)];
@@ -104,7 +104,7 @@ describe('the raw bytes of a payment', () => {
     expect(shop.ledger.rawOf(there.txid)).toEqual(there.raw);
   });
 
-  it('that is settled are forgotten at once: nothing takes its inputs any more', async () => {
+  it('that is settled are deleted at once, because its inputs cannot be spent again', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     shop.chain.pay([{ address: issued.address, valueSat: 5_000 }]);
@@ -120,7 +120,7 @@ describe('the raw bytes of a payment', () => {
     expect(shop.ledger.rawOf(payment.txid)).toBeUndefined();
   });
 
-  it('that is one of another address as well are kept for that', async () => {
+  it('that also pays another address are retained for that', async () => {
     const shop = await openShop();
     const [first, second] = [await shop.issue(), await shop.issue()];
     const both = transaction(1);
@@ -133,7 +133,7 @@ describe('the raw bytes of a payment', () => {
     expect(shop.broadcasts.idle(now + 15 * dayMs - 1, 9)).toEqual([]);
   });
 
-  it('are forgotten a few in a commit, however many there are', async () => {
+  it('are deleted a few in a commit, however many there are', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const all = Array.from({ length: 50 }, (_, number) => transaction(number));
@@ -158,7 +158,7 @@ describe('the raw bytes of a payment', () => {
     expect(sent).toEqual([1, 0, 1, 1, 0, 0]);
   });
 
-  it('are broadcast on though the clock was a month behind at a start', async () => {
+  it('are still broadcast though the clock was a month behind at a start', async () => {
     const shop = await openShop();
     const sinceNow = (shop.headers.tipTime() ?? 0) * 1000 - now;
     await cameAfter(shop, sinceNow);
@@ -169,7 +169,7 @@ describe('the raw bytes of a payment', () => {
     expect(sent).toEqual([0, 1, 1, 0]);
   });
 
-  it('are not broadcast where nodes relay nothing so heavy', async () => {
+  it('are not broadcast if they are too heavy for nodes to relay', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const [heavy, light] = [transaction(1, 100_000), transaction(2)];
@@ -183,7 +183,7 @@ describe('the raw bytes of a payment', () => {
     ['not signed', [[7, 7]]],
     ['padded', [Buffer.alloc(470_000)]],
   ])(
-    'are replaced by what a server shows, where servers refuse a witness that is %s',
+    'are replaced by those of a server, if servers refuse a witness that is %s',
     async (_, kept) => {
       const shop = await openShop();
       const issued = await shop.issue();
@@ -213,7 +213,7 @@ describe('the raw bytes of a payment', () => {
   );
 
   it.each(['takes', 'refuses'])(
-    'P-157 reach a server in the end behind many made-up ones that it refuses, where another %s all',
+    'P-157 finally reach a server behind many invented ones that it refuses, if another %s all',
     async (does) => {
       const shop = await openShop();
       const issued = await shop.issue();

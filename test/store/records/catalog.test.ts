@@ -19,7 +19,7 @@ describe('the merchant key', () => {
     store.write((tx) => store.keys.rotateMerchantKey(tx, at, secret(fill), overlapMs));
   const isValid = ({ keys }: TestStore, key: string, at = now) => keys.find(key, at) !== undefined;
 
-  it('does not exist before it is made, and then is found by its text alone', async () => {
+  it('does not exist before its creation, and then is found by its text alone', async () => {
     const store = await openTestStore();
     expect(store.keys.merchantKey()).toBeUndefined();
     expect(isValid(store, formatApiKey(secret(1)))).toBe(false);
@@ -71,7 +71,7 @@ describe('the merchant key', () => {
     expect(isValid(store, first, now + hour)).toBe(false);
   });
 
-  it('that was stolen ends at once, even while it is in an overlap', async () => {
+  it('that was stolen can be ended at once, even during an overlap', async () => {
     const store = await openTestStore();
     const stolen = await rotate(store, 1, 0);
     const second = await rotate(store, 2, 24 * hour);
@@ -80,7 +80,7 @@ describe('the merchant key', () => {
     expect(isValid(store, second, now + hour)).toBe(false);
   });
 
-  it('cannot be the same one twice', async () => {
+  it('cannot be created twice', async () => {
     const store = await openTestStore();
     const key = await rotate(store, 1, 0);
     await expect(rotate(store, 1, 0)).rejects.toMatchObject({
@@ -102,7 +102,7 @@ function rewritten(account: string, version: number): string {
 const vpub = 0x045f1cf6;
 
 describe('a wallet', () => {
-  it('is one, whichever way its key is written', async () => {
+  it('is the same for every notation of its key', async () => {
     const store = await openTestStore();
     const tpub = accountKey(1, 'p2wpkh');
     const written = parseWalletKey(rewritten(tpub.account, vpub), { network: 'regtest' });
@@ -114,7 +114,7 @@ describe('a wallet', () => {
     expect(second.account).toBe(tpub.account);
   });
 
-  it('is one, whatever depth and parent its key names', async () => {
+  it('is the same for any depth and parent in its key', async () => {
     const store = await openTestStore();
     const key = accountKey();
     const { publicKey, chainCode } = decodeExtendedKey(key.account).key;
@@ -126,7 +126,7 @@ describe('a wallet', () => {
     expect((await store.addWallet({ key: other, startIndex: undefined })).id).toBe(1);
   });
 
-  it('is one, given as a key or as a descriptor', async () => {
+  it('is the same for a key and its descriptor', async () => {
     const store = await openTestStore();
     const key = accountKey(1, 'p2wpkh');
     const body = `wpkh([d34db33f/84h/1h/0h]${key.account}/<0;1>/*)`;
@@ -139,7 +139,7 @@ describe('a wallet', () => {
     expect(deriveAddress(store.catalog.walletKey(1), 0, 7)).toEqual(deriveAddress(key, 0, 7));
   });
 
-  it('goes on by the row, also where its text would not be taken today', async () => {
+  it('is read from its row, also if its text would be refused today', async () => {
     const store = await openTestStore();
     const several = [1, 2].map((number) => accountKey(number).account);
     const written = (keys: string[]) => {
@@ -159,7 +159,7 @@ describe('a wallet', () => {
     expect(deriveAddress(known, 1, 7)).toEqual(deriveAddress(key, 1, 7));
   });
 
-  it('is one, in whatever order its signers are named', async () => {
+  it('is the same for any order of its signers', async () => {
     const store = await openTestStore();
     const accounts = [1, 2, 3].map((number) => accountKey(number).account);
     const wallet = (...order: number[]) => {
@@ -174,7 +174,7 @@ describe('a wallet', () => {
     expect((await store.addWallet({ key: wallet(2, 0) })).id).toBe(2);
   });
 
-  it('is another one with another kind of addresses', async () => {
+  it('is another one with another script type', async () => {
     const store = await openTestStore();
     const types = ['p2pkh', 'p2sh-p2wpkh', 'p2wpkh', 'p2tr'] as const;
     for (const type of types) await store.addWallet({ key: accountKey(1, type) });
@@ -189,7 +189,7 @@ describe('a wallet', () => {
     expect(first).toEqual(expected);
   });
 
-  it('waits for its scan, unless it is told where to start', async () => {
+  it('waits for its scan unless it has a start index', async () => {
     const store = await openTestStore();
     expect(await store.addWallet({ startIndex: undefined })).toMatchObject({
       scannedAt: null,
@@ -216,7 +216,7 @@ describe('a wallet', () => {
     expect(await store.addWallet({ startIndex: undefined })).toMatchObject({ nextIndex: 4 });
   });
 
-  it('keeps its key through a restart, the same object as long as the file is open', async () => {
+  it('has its key after a restart, as one object while the file is open', async () => {
     const store = await openTestStore();
     await store.addWallet();
     expect(store.catalog.walletKey(1)).toBe(store.catalog.walletKey(1));
@@ -225,7 +225,7 @@ describe('a wallet', () => {
     expect(again.catalog.walletKey(1)).toEqual(accountKey());
   });
 
-  it('that was rolled back leaves no key to the next one with its number', async () => {
+  it('that was rolled back leaves no key to the next one with its id', async () => {
     const store = await openTestStore();
     const failed = store.write((tx) => {
       const { id } = store.catalog.ensureWallet(tx, now, accountKey(1), 0);
@@ -237,7 +237,7 @@ describe('a wallet', () => {
     expect(store.catalog.walletKey(1)).toEqual(accountKey(2));
   });
 
-  it('of no number is not found', async () => {
+  it('of an unknown id is not found', async () => {
     const { catalog } = await openTestStore();
     expect(() => catalog.wallet(1)).toThrow('there is no wallet 1');
     expect(() => catalog.walletKey(1)).toThrow('there is no wallet 1');
@@ -257,7 +257,7 @@ describe('a store', () => {
   const names = ({ catalog }: TestStore, archived?: boolean) =>
     catalog.stores(archived === undefined ? undefined : { archived }).map(({ name }) => name);
 
-  it('is kept as it was given, byte for byte', async () => {
+  it('is stored byte for byte', async () => {
     const store = await openTestStore();
     await store.addWallet();
     const fields = {
@@ -276,7 +276,7 @@ describe('a store', () => {
     expect(added).toMatchObject({ archivedAt: null, callbacksStopped: false });
   });
 
-  it('of a wallet that is not there is refused', async () => {
+  it('of an unknown wallet is refused', async () => {
     const store = await openTestStore();
     await expect(store.addStore({ walletId: 3 })).rejects.toMatchObject({
       code: 'SQLITE_CONSTRAINT_FOREIGNKEY',
@@ -294,7 +294,7 @@ describe('a store', () => {
     expect(store.catalog.wallets()).toHaveLength(1);
   });
 
-  it('that was removed twice keeps its first date, and may have its callbacks stopped then', async () => {
+  it('that was removed twice has its first date, and can have its callbacks stopped the second time', async () => {
     const store = await shops();
     await archive(store, 1);
     expect(await archive(store, 1, true, now + hour)).toMatchObject({
@@ -304,7 +304,7 @@ describe('a store', () => {
     expect(store.catalog.store(2)).toMatchObject({ archivedAt: null, callbacksStopped: false });
   });
 
-  it('that is not there cannot be removed', async () => {
+  it('that does not exist cannot be removed', async () => {
     const store = await shops();
     await expect(archive(store, 9)).rejects.toMatchObject({
       code: 'not_found',
@@ -313,7 +313,7 @@ describe('a store', () => {
   });
 });
 
-it('the last word on a setting counts', async () => {
+it('the last value of a setting counts', async () => {
   const store = await openTestStore();
   const put = (value: string) => store.write((tx) => store.catalog.putSetting(tx, 'a', value));
   expect(store.catalog.setting('a')).toBeUndefined();
@@ -324,7 +324,7 @@ it('the last word on a setting counts', async () => {
   expect(rows.pluck().get()).toBe(1);
 });
 
-it('nothing is ever deleted: not a store or a wallet that something hangs on', async () => {
+it('a store or wallet with references cannot be deleted', async () => {
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();

@@ -88,7 +88,7 @@ describe('the stored chain', () => {
     expect(store.headers.tip()?.height).toBe(963_650);
   });
 
-  it('tells the last times up to a height, the latest first, of the best chain alone', async () => {
+  it('returns the last times up to a height, latest first, of the best chain only', async () => {
     const { store, headers } = await holding(8);
     const other = branch(headers[4] ?? last(headers), 4);
     expect(await feed(store, other)).toBe('best');
@@ -100,7 +100,7 @@ describe('the stored chain', () => {
     expect(view?.bestTimes(2, 11)).toEqual(best.slice(6));
   });
 
-  it('keeps work as large as it can be', async () => {
+  it('stores the largest possible work', async () => {
     const store = await openTestStore();
     const header = firstHeader();
     const work = 2n ** 256n - 1n;
@@ -119,7 +119,7 @@ describe('the stored chain', () => {
     expect(bestHashes(store)).toEqual(hashesOf([...headers, ...back]));
   });
 
-  it('keeps a branch with less work aside, and takes it in when it wins', async () => {
+  it('stores a branch with less work, and adopts it when it wins', async () => {
     const { store, headers } = await holding(8);
     const side = branch(headers[4] ?? last(headers), 3);
     expect(await feed(store, side)).toBe('side');
@@ -171,7 +171,7 @@ describe('the stored chain', () => {
     expect(() => other.exec('UPDATE headers SET on_best = 1 WHERE height = 2')).toThrow('UNIQUE');
   });
 
-  it('is found by its index, not by walking through it', async () => {
+  it('is read by an index, not by a scan', async () => {
     const { store } = await holding(3);
     const sqlite = connectionOf(store.database);
     const plans = [

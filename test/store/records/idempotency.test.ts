@@ -24,7 +24,7 @@ async function shopWith(keys: number): Promise<{ store: TestStore; addressId: nu
 const countOf = ({ database }: TestStore): number =>
   database.orm.select().from(idempotencyKeys).all().length;
 
-test('keys of a day ago go a few with each new one, whatever waits for that', async () => {
+test('each new key deletes a few keys older than a day, however many there are', async () => {
   const { store, addressId } = await shopWith(250);
   const keep = (key: string) =>
     store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, key, addressId));
@@ -34,7 +34,7 @@ test('keys of a day ago go a few with each new one, whatever waits for that', as
   expect(countOf(store)).toBe(4);
 });
 
-test('keys go when they are a day old, each when its time comes', async () => {
+test('each key is deleted when it is a day old', async () => {
   const { store, addressId } = await shopWith(0);
   const hourMs = 3_600_000;
   const keptAfter = async (hours: readonly number[]) => {
@@ -51,7 +51,7 @@ test('keys go when they are a day old, each when its time comes', async () => {
   expect(await keptAfter([9_000, 101, 102, 126, 150])).toEqual([1, 2, 3, 2, 2]);
 });
 
-test('what is taken back leaves old keys to the next', async () => {
+test('a rollback leaves old keys to the next deletion', async () => {
   const { store, addressId } = await shopWith(1);
   const keep = (key: string, fails: boolean) =>
     store.write((tx) => {
@@ -63,7 +63,7 @@ test('what is taken back leaves old keys to the next', async () => {
   expect(countOf(store)).toBe(1);
 });
 
-test('a key that is a day old and still there begins anew', async () => {
+test('a key that is a day old and not deleted begins anew', async () => {
   const { store } = await shopWith(250);
   const { id } = await store.write((tx) => store.addresses.issue(tx, now + dayMs, 1, 1));
   const addressOf = (key: string) => store.idempotency.addressOf(now + dayMs, 1, key);

@@ -35,7 +35,7 @@ const reorganise = async (shop: Shop, depth: number, transactions: Fate, blocks 
 };
 
 describe('a reorganisation', () => {
-  it('takes nothing back by itself: it only names who must be looked at', async () => {
+  it('reverts no status by itself: it only names the addresses to check', async () => {
     const { shop, issued } = await confirmed(2);
     expect(shop.ledger.offChain()).toEqual([]);
     const before = shop.payment(issued);
@@ -46,7 +46,7 @@ describe('a reorganisation', () => {
     expect(shop.ledger.offChain()).toEqual([issued.scripthash]);
   });
 
-  it('back to the mempool is told as 0, and then as 1 and 2 again, as new events', async () => {
+  it('back to the mempool sends 0, and then 1 and 2 again, as new events', async () => {
     const { shop, issued, txid } = await confirmed(2);
     await reorganise(shop, 2, 'mempool');
     await shop.observe(issued);
@@ -66,7 +66,7 @@ describe('a reorganisation', () => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  it('into another block of the same height is silent where the number stays', async () => {
+  it('into another block of the same height sends nothing if the status stays', async () => {
     const { shop, issued } = await confirmed(1);
     const before = shop.payment(issued);
     await reorganise(shop, 1, 'remine-same-height', 2);
@@ -79,7 +79,7 @@ describe('a reorganisation', () => {
     expect(shop.ledger.offChain()).toEqual([]);
   });
 
-  it('of a confirmed payment into a block as deep is not told at all', async () => {
+  it('of a confirmed payment into a block of the same depth sends nothing', async () => {
     const { shop, issued } = await confirmed(2);
     await reorganise(shop, 2, 'remine-same-height');
     await shop.observe(issued);
@@ -87,7 +87,7 @@ describe('a reorganisation', () => {
     expect(shop.told()).toEqual([1, 2]);
   });
 
-  it('of a confirmed payment into a shallower block is told as 1 again', async () => {
+  it('of a confirmed payment into a shallower block sends 1 again', async () => {
     const { shop, issued } = await confirmed(3, 3);
     await reorganise(shop, 3, { height: 113 }, 4);
     await shop.observe(issued);
@@ -131,7 +131,7 @@ describe('a reorganisation', () => {
   });
 });
 
-describe('what a server does not say', () => {
+describe('a fact that a server does not report', () => {
   it('leaves the payment as it is', async () => {
     for (const confirmations of [1, 2]) {
       const { shop, issued } = await confirmed(confirmations);
@@ -142,7 +142,7 @@ describe('what a server does not say', () => {
     }
   });
 
-  it('leaves an unconfirmed payment as well, which comes back without a word', async () => {
+  it('leaves an unconfirmed payment as well, which returns without a callback', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const txid = shop.chain.pay([{ address: issued.address, valueSat }]);
@@ -155,7 +155,7 @@ describe('what a server does not say', () => {
     expect(shop.told()).toEqual([0]);
   });
 
-  it('or says too late: a mempool, of what is proven in a block', async () => {
+  it('or reports late: a payment in the mempool that is proven in a block', async () => {
     const { shop, issued, txid } = await confirmed(1);
     const output = { valueSat, signalsRbf: true, coinbase: false };
     const late = { seen: [{ txid, block: null, output }] };
@@ -163,7 +163,7 @@ describe('what a server does not say', () => {
     expect(shop.payment(issued)).toMatchObject({ state: 'confirming' });
   });
 
-  it('or says at once: in a block and still in a mempool, as electrs does for a moment', async () => {
+  it('or reports twice: in a block and still in the mempool, as electrs does for a moment', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     shop.chain.pay([{ address: issued.address, valueSat }]);
@@ -189,7 +189,7 @@ describe('while promotions are held', () => {
     return { shop, issued };
   };
 
-  it('what was final and is as deep again in another block stays final', async () => {
+  it('a final payment stays final in another block of the same depth', async () => {
     const { shop, issued } = await held(6);
     await reorganise(shop, 6, 'remine-same-height', 8);
     expect(await shop.observe(issued)).toEqual({ callbacks: 0, reversed: [] });
@@ -198,7 +198,7 @@ describe('while promotions are held', () => {
     expect(shop.ledger.offChain()).toEqual([]);
   });
 
-  it('what is less deep than asked for is taken back all the same, and rises no more', async () => {
+  it('a payment with too few confirmations is still reverted, and not promoted again', async () => {
     const { shop, issued } = await held(2);
     shop.chain.reorganise(2, { transactions: () => ({ height: 113 }), blocks: 3 });
     await shop.follow();
@@ -210,7 +210,7 @@ describe('while promotions are held', () => {
 });
 
 describe('depth', () => {
-  it('of 145 settles a payment without a word, and no reorganisation is looked for then', async () => {
+  it('of 145 settles a payment without a callback, and reorganisations are no longer checked', async () => {
     const { shop, issued } = await confirmed(2);
     await shop.mine(142);
     expect(shop.payment(issued).state).toBe('confirmed');
@@ -219,7 +219,7 @@ describe('depth', () => {
     expect(shop.told()).toEqual([1, 2]);
   });
 
-  it('of 145 at first sight settles at once, told as 2', async () => {
+  it('of 145 at first sight settles at once, and sends 2', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     shop.chain.pay([{ address: issued.address, valueSat }]);
@@ -229,7 +229,7 @@ describe('depth', () => {
     expect(shop.told()).toEqual([2]);
   });
 
-  it('of a coinbase counts as final from 100 on, whatever the store asks', async () => {
+  it('of a coinbase counts as final from 100 on, whatever the store requires', async () => {
     const shop = await openShop({ requiredConfirmations: 1 });
     const issued = await shop.issue();
     shop.chain.mine(1, { to: shop.addresses.scriptOf(issued.id) });
@@ -243,7 +243,7 @@ describe('depth', () => {
   });
 });
 
-describe('over any course of the chain', () => {
+describe('over any history of the chain', () => {
   const fate = fc.constantFrom<Fate>('mempool', 'remine-same-height', { height: 113 });
   const step = fc.oneof(
     fc.record({ kind: fc.constant('pay' as const), to: fc.nat(1) }),
@@ -258,7 +258,7 @@ describe('over any course of the chain', () => {
     fc.record({ kind: fc.constant('observe' as const), to: fc.nat(1) }),
   );
 
-  it('every shop ends with the truth, told in the order of events, each once', async () => {
+  it('every shop ends with the true status, and receives each event once and in order', async () => {
     const store = await openTestStore();
     let wallets = 0;
     const course = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {

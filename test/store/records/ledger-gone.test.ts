@@ -39,14 +39,14 @@ async function doubleSpend(shop: Shop, depth: number): Promise<void> {
 }
 
 describe('a payment that is gone', () => {
-  it('unconfirmed is dropped without a word, naming what took its place', async () => {
+  it('unconfirmed is dropped without a callback, and names its replacement', async () => {
     const { shop, issued, txid } = await paid(0, true);
     expect(await gone(shop, issued, txid, replacedBy)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.payment(issued)).toMatchObject({ state: 'dropped', status: 0, replacedBy });
     expect(shop.told()).toEqual([0]);
   });
 
-  it('is not, as long as its block stands on our chain, whoever says so', async () => {
+  it('is not gone while its block is on our chain, whatever servers report', async () => {
     for (const confirmations of [1, 2]) {
       const { shop, issued, txid } = await paid(confirmations, true);
       const before = shop.payment(issued);
@@ -59,7 +59,7 @@ describe('a payment that is gone', () => {
     [1, [0, 1]],
     [2, [0, 1, 2]],
   ])(
-    'after %i confirmations is dropped and named, and the shop hears nothing',
+    'after %i confirmations is dropped and reported, and the shop gets no callback',
     async (deep, told) => {
       const { shop, issued, txid } = await paid(deep);
       await doubleSpend(shop, deep);
@@ -78,7 +78,7 @@ describe('a payment that is gone', () => {
   it.each([
     [1, [0, 1, -1]],
     [2, [0, 1, 2, -1]],
-  ])('after %i confirmations is told as -1, once, where the store wants it', async (deep, told) => {
+  ])('after %i confirmations sends -1, once, if the store opted in', async (deep, told) => {
     const { shop, issued, txid } = await paid(deep, true);
     await doubleSpend(shop, deep);
     expect(await gone(shop, issued, txid)).toEqual({ callbacks: 1, reversed: [txid] });
@@ -90,7 +90,7 @@ describe('a payment that is gone', () => {
     expect(newest?.query).toBe(`status=-1&addr=${issued.address}&value=${valueSat}&txid=${txid}`);
   });
 
-  it('comes back as the same one, and is told anew where its number changed', async () => {
+  it('comes back as the same one, and sends a callback if its status changed', async () => {
     const { shop, issued, txid } = await paid(0);
     await gone(shop, issued, txid, replacedBy);
     expect(await shop.observe(issued)).toMatchObject({ callbacks: 0 });
@@ -102,7 +102,7 @@ describe('a payment that is gone', () => {
     expect(shop.told()).toEqual([0, 1]);
   });
 
-  it('is counted at once, and all that ever were are gone through once a minute at most', async () => {
+  it('is counted at once, and all gone payments are scanned at most once a minute', async () => {
     const { shop, issued, txid } = await paid(1);
     const { paymentCounts, database } = shop;
     expect(paymentCounts.reversals(now - 1)).toEqual({ count: 0, firstAt: undefined });
@@ -119,14 +119,14 @@ describe('a payment that is gone', () => {
     expect(paymentCounts.reversals(now - 2).count).toBe(1);
   });
 
-  it('that nobody knew of changes nothing', async () => {
+  it('that was never recorded changes nothing', async () => {
     const { shop, issued } = await paid(0);
     const before = shop.payments(issued);
     expect(await gone(shop, issued, replacedBy)).toEqual({ callbacks: 0, reversed: [] });
     expect(shop.payments(issued)).toEqual(before);
   });
 
-  it('leaves another one to the same address alone', async () => {
+  it('does not affect another one to the same address', async () => {
     const { shop, issued, txid } = await paid(0);
     const second = shop.chain.pay([{ address: issued.address, valueSat: 700 }]);
     await shop.observe(issued);

@@ -30,7 +30,7 @@ const queries = ({ outbox }: Shop) =>
     .reverse();
 
 describe('a payment', () => {
-  it('is told as 0, 1 and 2', async () => {
+  it('sends 0, 1 and 2', async () => {
     const { shop, issued, txid } = await paid({ requiredConfirmations: 3 });
     expect(await shop.observe(issued)).toEqual({ callbacks: 1, reversed: [] });
     expect(await shop.mine()).toBe(0);
@@ -51,21 +51,21 @@ describe('a payment', () => {
     });
   });
 
-  it('first seen deep is told once, as 2', async () => {
+  it('first seen with enough confirmations sends only 2', async () => {
     const { shop, issued } = await paid();
     await shop.mine(5);
     await shop.observe(issued);
     expect(shop.told()).toEqual([2]);
   });
 
-  it('first seen in a block is told as 1', async () => {
+  it('first seen in a block sends 1', async () => {
     const { shop, issued } = await paid();
     await shop.mine();
     await shop.observe(issued);
     expect(shop.told()).toEqual([1]);
   });
 
-  it('is told once, however often it is seen, and after a restart', async () => {
+  it('sends each status once, however often it is seen, and after a restart', async () => {
     const { shop, issued } = await paid();
     for (let times = 0; times < 3; times += 1) await shop.observe(issued);
     await shop.database.close();
@@ -101,7 +101,7 @@ describe('a payment', () => {
     expect(shop.told()).toEqual([0, 0]);
   });
 
-  it('is its own, beside another one to the same address', async () => {
+  it('is separate from another one to the same address', async () => {
     const { shop, issued } = await paid();
     await shop.mine();
     shop.chain.pay([{ address: issued.address, valueSat: 600 }]);
@@ -114,7 +114,7 @@ describe('a payment', () => {
     expect(shop.told().toSorted()).toEqual([0, 1, 1, 2]);
   });
 
-  it('says that it can be replaced only while it is unconfirmed and says so itself', async () => {
+  it('is replaceable only while it is unconfirmed and signals it', async () => {
     const shop = await openShop();
     const issued = await shop.issue();
     const outputs = [{ address: issued.address, valueSat }];
@@ -123,7 +123,7 @@ describe('a payment', () => {
     expect(queries(shop)[0]).not.toContain('rbf');
   });
 
-  it('of all the coins there are keeps its value', async () => {
+  it('of all 21 million coins has its exact value', async () => {
     const { shop, issued, txid } = await paid();
     const most = 2_100_000_000_000_000;
     const output = { valueSat: most, signalsRbf: false, coinbase: false };
@@ -140,7 +140,7 @@ describe('payment, callback and status hash', () => {
     statusHash: database.orm.select({ statusHash: addresses.statusHash }).from(addresses).all(),
   });
 
-  it('commit together: the status is saved with what it stands for', async () => {
+  it('commit together', async () => {
     const { shop, issued } = await paid();
     const { statusHash } = shop.observation(issued);
     expect(shop.row(issued).statusHash).toBeNull();
@@ -149,7 +149,7 @@ describe('payment, callback and status hash', () => {
     expect(state(shop)).toMatchObject({ payments: [{ status: 0 }], callbacks: [{ status: 0 }] });
   });
 
-  it('are all undone when the work fails behind them', async () => {
+  it('are all rolled back when the write fails later', async () => {
     const { shop, issued } = await paid();
     const before = state(shop);
     const failed = shop.write((tx) => {
@@ -162,7 +162,7 @@ describe('payment, callback and status hash', () => {
     expect(shop.told()).toEqual([0]);
   });
 
-  it('are all undone when the callback cannot be written', async () => {
+  it('are all rolled back when the callback cannot be written', async () => {
     const { shop, issued } = await paid();
     const two = await shop.issue();
     shop.chain.pay([{ address: two.address, valueSat }]);
@@ -185,7 +185,7 @@ describe('payment, callback and status hash', () => {
     expect(state(shop)).toEqual(before);
   });
 
-  it('of a promotion are undone with the headers that made it', async () => {
+  it('of a promotion are rolled back with the headers that caused it', async () => {
     const { shop, issued } = await paid();
     await shop.mine();
     await shop.observe(issued);
@@ -202,7 +202,7 @@ describe('payment, callback and status hash', () => {
     expect(await shop.follow()).toBe(1);
   });
 
-  it('the status is not saved while something of the history is open', async () => {
+  it('the status is not stored while a part of the history is unprocessed', async () => {
     const { shop, issued } = await paid();
     await shop.observe(issued, { statusHash: undefined });
     expect(shop.row(issued).statusHash).toBe('unfinished');
@@ -216,7 +216,7 @@ describe('payment, callback and status hash', () => {
     expect(shop.row(issued).statusHash).toBeNull();
   });
 
-  it('a proof in a block that has left meanwhile is worth nothing, nor is its history', async () => {
+  it('a proof in a block that left the chain meanwhile is ignored, with its history', async () => {
     const { shop, issued } = await paid();
     await shop.mine();
     const old = shop.observation(issued);
@@ -229,7 +229,7 @@ describe('payment, callback and status hash', () => {
     expect(shop.told()).toEqual([0]);
   });
 
-  it('a proof in a block that has not come yet is worth nothing either', async () => {
+  it('a proof in a block without a known header is ignored too', async () => {
     const { shop, issued } = await paid();
     shop.chain.mine();
     await shop.observe(issued);
@@ -249,7 +249,7 @@ describe('an address', () => {
     return { ...row, account: '', issuedAt: 0 };
   };
 
-  it('that was not issued is foreign when it is used: told once, no payment, never issued', async () => {
+  it('that was not issued is foreign when it is used: reported once, no payment, never issued', async () => {
     const shop = await openShop();
     const foreign = await ahead(shop);
     expect(await shop.observe(foreign)).toEqual({ callbacks: 0, reversed: [] });
@@ -269,7 +269,7 @@ describe('an address', () => {
     expect((await shop.issue()).derivationIndex).toBe(1);
   });
 
-  it('that one server alone calls used stays ahead until that is proven, and is looked at anew once issued', async () => {
+  it('that only one server reports as used stays in the look-ahead until a proof, and is checked again once issued', async () => {
     const shop = await openShop();
     const claimed = await ahead(shop);
     shop.chain.pay([{ address: claimed.address, valueSat }]);
@@ -299,7 +299,7 @@ describe('an address', () => {
     expect(shop.row(issued).statusHash).toBe('unfinished');
   });
 
-  it('whose history is not fully known is not called foreign yet', async () => {
+  it('whose history is incomplete is not foreign yet', async () => {
     const shop = await openShop();
     const foreign = await ahead(shop);
     shop.chain.pay([{ address: foreign.address, valueSat }]);
@@ -310,7 +310,7 @@ describe('an address', () => {
     expect(shop.row(foreign).origin).toBe('ahead');
   });
 
-  it('that a copy skipped calls back to the only store', async () => {
+  it('that a copy skipped sends callbacks to the only store', async () => {
     const shop = await openShop();
     const skipped = await ahead(shop);
     await shop.write((tx) => shop.addresses.skip(tx, now, 1, 1));
@@ -321,7 +321,7 @@ describe('an address', () => {
     expect(shop.told()).toEqual([0, 2]);
   });
 
-  it('that belongs to no store is recorded, and nobody is called', async () => {
+  it('that belongs to no store is recorded, without callbacks', async () => {
     const shop = await openShop();
     await shop.addStore({ name: 'Second' });
     const skipped = await ahead(shop);
@@ -346,7 +346,7 @@ describe('an address', () => {
 });
 
 describe('a store', () => {
-  it('that was removed is called back all the same', async () => {
+  it('that was removed still gets callbacks', async () => {
     const { shop, issued } = await paid();
     await shop.write((tx) => shop.catalog.archiveStore(tx, now, 1, false));
     await shop.observe(issued);
@@ -380,7 +380,7 @@ describe('a store', () => {
           .run(),
     );
 
-  it('that asks for more later takes no 2 back, and asks it of new payments', async () => {
+  it('that requires more confirmations later reverts no 2, and requires them of new payments', async () => {
     const { shop, issued } = await paid();
     await shop.mine(2);
     await shop.observe(issued);
@@ -395,7 +395,7 @@ describe('a store', () => {
     expect(shop.told(later)).toEqual([1]);
   });
 
-  it('that asks for less later gets its 2 with the next block', async () => {
+  it('that requires fewer confirmations later gets its 2 with the next block', async () => {
     const { shop, issued } = await paid({ requiredConfirmations: 6 });
     await shop.mine(3);
     await shop.observe(issued);
@@ -404,7 +404,7 @@ describe('a store', () => {
     expect(shop.told()).toEqual([1, 2]);
   });
 
-  it('is asked for its own number of confirmations, beside another one of the same wallet', async () => {
+  it('has its own number of confirmations, beside another one of the same wallet', async () => {
     const { shop, issued } = await paid({ requiredConfirmations: 1 });
     await shop.addStore({ requiredConfirmations: 3 });
     const second = await shop.issue(1, 2);
@@ -417,7 +417,7 @@ describe('a store', () => {
   });
 });
 
-it('what was gathered before an address was issued is gathered anew after it', async () => {
+it('evidence from before an address was issued is collected again afterwards', async () => {
   const shop = await openShop();
   const issued = await shop.issue();
   shop.chain.pay([{ address: issued.address, valueSat }]);

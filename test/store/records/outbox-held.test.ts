@@ -209,7 +209,7 @@ class Course {
   }
 }
 
-it('nothing goes out but the newest word on a payment, while it is true', async () => {
+it('only the newest status of a payment is sent, while it is true', async () => {
   const courses = fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
     const course = new Course();
     try {

@@ -61,7 +61,7 @@ const states = ({ outbox }: Owed) =>
     .map((row) => row.state);
 
 describe('claiming', () => {
-  it('gives all that sending takes', async () => {
+  it('returns everything that an attempt needs', async () => {
     const owed = open();
     const storeId = owed.addStore({
       callbackUrl: 'https://shop.example/cb',
@@ -94,7 +94,7 @@ describe('claiming', () => {
     ]);
   });
 
-  it('leases: nobody else gets the row before the lease ends', async () => {
+  it('leases a callback: no other claim gets it before the lease ends', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore()));
     const [first] = await claim(owed);
@@ -124,7 +124,7 @@ describe('claiming', () => {
     expect(await claim(owed, now + 4000)).toMatchObject([{ attemptCount: 1 }]);
   });
 
-  it('waits for the first of all stores, and for none of a host that is held back', async () => {
+  it('waits for the first due one of all stores, without those of a blocked host', async () => {
     const owed = open();
     for (const [host, wait] of [
       ['a', 9000],
@@ -141,7 +141,7 @@ describe('claiming', () => {
     expect(owed.outbox.nextDueAt(now, () => true)).toBeUndefined();
   });
 
-  it('calls back what is due later than its step can be, and ends leases as long', async () => {
+  it('shortens delays and leases that are longer than their maximum', async () => {
     const owed = open();
     const storeId = owed.addStore();
     const [least, most] = [1000, 5000];
@@ -174,14 +174,14 @@ describe('claiming', () => {
     expect(due).toEqual(cases.flatMap(({ isDue }, at) => (isDue ? [at + 1] : [])));
   });
 
-  it('leaves a store alone whose callbacks were stopped', async () => {
+  it('skips a store whose callbacks were stopped', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore({ callbacksStopped: true })));
     expect(await claim(owed)).toEqual([]);
     expect(owed.outbox.nextDueAt(now)).toBeUndefined();
   });
 
-  it('counts nothing of such a store as owed or given up', async () => {
+  it('counts no callback of such a store as pending or exhausted', async () => {
     const owed = open();
     const storeId = owed.addStore();
     await owed.enqueue(now, owed.addPayment(storeId), owed.addPayment(storeId));
@@ -194,7 +194,7 @@ describe('claiming', () => {
     expect(owed.outbox.exhaustedSince()).toBeUndefined();
   });
 
-  it('goes on for an archived store', async () => {
+  it('continues for an archived store', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore({ archivedAt: now })));
     expect(await claim(owed)).toHaveLength(1);
@@ -211,7 +211,7 @@ describe('fairness between stores', () => {
   }
   const storesOf = (claimed: ClaimedCallback[]) => claimed.map((each) => each.storeId);
 
-  it('gives none more than two at a time, over several claims', async () => {
+  it('gives each at most two at a time, over several claims', async () => {
     const owed = await backlog(2, 5);
     const first = await claim(owed);
     expect(storesOf(first)).toEqual([1, 1, 2, 2]);
@@ -220,7 +220,7 @@ describe('fairness between stores', () => {
     expect(storesOf(await claim(owed))).toEqual([1]);
   });
 
-  it('takes turns when there is not room for all', async () => {
+  it('alternates if there are not enough slots for all', async () => {
     const owed = await backlog(3, 5);
     expect(storesOf(await claim(owed, now, 3))).toEqual([1, 1, 2]);
     expect(storesOf(await claim(owed, now, 2, 2))).toEqual([3, 3]);
@@ -263,7 +263,7 @@ describe('the callbacks of one address', () => {
     expect(ids(await claim(owed))).toEqual([3]);
   });
 
-  it('wait while one is on the wire whose lease is over', async () => {
+  it('wait while one is in flight whose lease has ended', async () => {
     const { owed } = await siblings();
     const [first] = await claim(owed);
     const later = now + leaseMs;
@@ -317,13 +317,13 @@ describe('the order of one payment', () => {
     return { owed, first, claimed };
   }
 
-  it('drops what was not sent when a newer status comes', async () => {
+  it('supersedes an unsent callback when a newer status comes', async () => {
     const { owed, first } = await overtaken(false);
     expect(states(owed)).toEqual(['superseded', 'owed']);
     expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
   });
 
-  it('never has two requests under way', async () => {
+  it('never has two requests in flight', async () => {
     const { owed, first, claimed } = await overtaken(true);
     expect(await claim(owed)).toEqual([]);
     expect(owed.outbox.nextDueAt(now)).toBeUndefined();
@@ -332,7 +332,7 @@ describe('the order of one payment', () => {
     expect(await claim(owed)).toMatchObject([{ eventId: eventId(withStatus(first, 1)) }]);
   });
 
-  it('does not retry what was overtaken under way', async () => {
+  it('does not retry a callback that was superseded in flight', async () => {
     const { owed, claimed } = await overtaken(true);
     expect(await record(owed, claimed, 'timeout', now + 4000)).toBe('superseded');
     expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
@@ -345,7 +345,7 @@ describe('the order of one payment', () => {
     expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
   });
 
-  it('forgets what was given up on when there is something newer to say', async () => {
+  it('supersedes an exhausted callback when a newer status comes', async () => {
     const owed = open();
     const first = owed.addPayment(owed.addStore());
     await owed.enqueue(now, first);
@@ -356,7 +356,7 @@ describe('the order of one payment', () => {
     expect(owed.outbox.counts()).toEqual({ owed: 1, exhausted: 0 });
   });
 
-  it('holds what is owed or was given up while its payment is gone, and no longer', async () => {
+  it('holds a pending or exhausted callback back while its payment is gone, and no longer', async () => {
     const owed = open();
     const first = owed.addPayment(owed.addStore());
     const { paymentId } = first;
@@ -377,7 +377,7 @@ describe('the order of one payment', () => {
     expect(await claim(owed, now + 9000)).toMatchObject([{ step: 2 }]);
   });
 
-  it('holds for every course of events', async () => {
+  it('is correct for every sequence of events', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('enqueue'), payment: fc.nat(3) }),
       fc.record({ do: fc.constant('claim'), limit: fc.integer({ min: 1, max: 4 }) }),
@@ -437,7 +437,7 @@ function expectOneOpenRowAPayment({ outbox }: Owed): void {
   }
 }
 
-describe('what people see', () => {
+describe('the lists for people', () => {
   it('lists newest first, by store, by state, page by page, with the last attempt', async () => {
     const owed = open();
     const [one, two] = [owed.addStore(), owed.addStore()];
@@ -466,7 +466,7 @@ describe('what people see', () => {
 });
 
 describe('old attempts', () => {
-  it('are folded into their number, some at once, the newer ones stay', async () => {
+  it('are replaced by their count, a few at once, and newer ones stay', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore()));
     const days = [95, 91, 90, 10];
@@ -483,7 +483,7 @@ describe('old attempts', () => {
     expect(owed.outbox.callback(1).attemptCount).toBe(days.length);
   });
 
-  it('say whether there are more', async () => {
+  it('report whether there are more', async () => {
     const owed = open();
     await owed.enqueue(now, owed.addPayment(owed.addStore()));
     await owed.database.write((tx) => {
@@ -504,7 +504,7 @@ const cheap =
   /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|^SEARCH callbacks$|callbacks_(order|due|sendable|of_address|exhausted|given_up|leased)|attempts_callback/;
 
 describe('the cost', () => {
-  it('never includes walking through what was delivered', async () => {
+  it('never includes a scan of delivered callbacks', async () => {
     const owed = open();
     const statements = await statementsOf(() => {
       const outbox = createOutbox(owed.database);

@@ -61,7 +61,7 @@ it('becomes final in several commits, each payment once', async () => {
   expect(await promote({ store: shop, world })).toBe(0);
 });
 
-it('what a crash leaves over, the next start finds', async () => {
+it('a start finishes the promotions that a crash interrupted', async () => {
   const shop = await confirming();
   await expect(follow(shop, failingFrom(shop, 2).store)).rejects.toThrow('ended');
   expect(statuses(shop).filter((told) => told === '2 1')).toHaveLength(200);
@@ -69,7 +69,7 @@ it('what a crash leaves over, the next start finds', async () => {
   expect(new Set(statuses(shop))).toEqual(new Set(['2 1']));
 });
 
-it('decides nothing on what left the block meanwhile', async () => {
+it('decides nothing about payments that left the block meanwhile', async () => {
   const shop = await confirming();
   const { store } = failingFrom(shop, 2);
   await expect(follow(shop, store)).rejects.toThrow('ended');
@@ -83,7 +83,7 @@ it('decides nothing on what left the block meanwhile', async () => {
   expect(statuses(shop)).toEqual(before);
 });
 
-it('what one commit decides on is found by number, however much else is in a block', async () => {
+it('the payments of one commit are found by id, however many others are in the block', async () => {
   const { path, database } = await openShop();
   const statements = await statementsOf(() => createPaymentRecords(database.orm));
   const parts = statements.filter((text) => text.includes('json_each'));

@@ -6,7 +6,7 @@ afterEach(cleanUp);
 
 const sha256 = 'ab'.repeat(32);
 
-it('what was learnt of a server is kept, and the last word counts', async () => {
+it('facts about a server are stored, and the last one counts', async () => {
   const store = await openTestStore();
   const { servers } = store;
   const label = 'ssl://electrum.example:50002';
@@ -24,7 +24,7 @@ it('what was learnt of a server is kept, and the last word counts', async () => 
   expect(again.servers.trust('')).toBeUndefined();
 });
 
-it('a ban is kept until it is forgotten, and a certificate with it', async () => {
+it('a ban and a certificate are stored until they are deleted', async () => {
   const { servers, database } = await openTestStore();
   const label = 'tcp://electrum.example:50001';
   expect(servers.ban(label)).toBeUndefined();
@@ -41,7 +41,7 @@ it('a ban is kept until it is forgotten, and a certificate with it', async () =>
   expect(servers.all()).toEqual([]);
 });
 
-it('a certificate that was accepted is pinned, and only where one was known', async () => {
+it('an accepted certificate is pinned, but only in place of a known one', async () => {
   const { servers, database } = await openTestStore();
   const label = 'ssl://electrum.example:50002';
   const accept = (sha256: string) =>

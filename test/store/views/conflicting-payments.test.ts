@@ -37,7 +37,7 @@ async function replaced() {
   return { shop, first, second, old, fresh };
 }
 
-it('P-111 is named once the payment is gone, where it was seen before', async () => {
+it('P-111 is named once the payment is gone, if it was seen before', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await see(shop, second, fresh);
   await drop(shop, first, old);
@@ -45,7 +45,7 @@ it('P-111 is named once the payment is gone, where it was seen before', async ()
   expect(replacedBy(shop, second)).toEqual([null]);
 });
 
-it('P-111 is named once it is seen, where the payment was gone before', async () => {
+it('P-111 is named once it is seen, if the payment was gone before', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await drop(shop, first, old);
   expect(replacedBy(shop, first)).toEqual([null]);
@@ -67,7 +67,7 @@ it('P-111 is named of each address that the payment paid', async () => {
   expect([replacedBy(shop, first), replacedBy(shop, second)]).toEqual([[fresh], [fresh]]);
 });
 
-it('is named the other way round when a block takes what it had replaced', async () => {
+it('is exchanged when a block confirms the replaced payment', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await see(shop, second, fresh);
   await drop(shop, first, old);
@@ -76,7 +76,7 @@ it('is named the other way round when a block takes what it had replaced', async
   expect([replacedBy(shop, first), replacedBy(shop, second)]).toEqual([[null], [old]]);
 });
 
-it('is none that spends something else', async () => {
+it('is not a payment that spends other inputs', async () => {
   const { shop, first, second, old } = await replaced();
   const another = shop.chain.pay([{ address: second.address, valueSat: 5_000 }]);
   await see(shop, second, another);

@@ -30,7 +30,7 @@ async function paidNobody() {
   return { ...shop, drop: () => void orm.update(payments).set({ state: 'dropped' }).run() };
 }
 
-test('what no store is told of is counted since a time, by the index of what was skipped', async () => {
+test('payments of no store are counted since a time, by the index of skipped addresses', async () => {
   const { path, database } = await paidNobody();
   const counts = createPaymentCounts(database.orm);
   expect(counts.unclaimed(now - 1)).toEqual({ count: 1, firstAt: now });
@@ -44,7 +44,7 @@ test('what no store is told of is counted since a time, by the index of what was
   expect(plan.join()).not.toMatch(/SCAN (addresses|payments)/);
 });
 
-test('a count is remembered for a minute, and forgotten with a move that may change it', async () => {
+test('a count is cached for a minute, and evicted by a change that may affect it', async () => {
   const { database, drop } = await paidNobody();
   const counts = createPaymentCounts(database.orm);
   expect(counts.unclaimed(now - 1).count).toBe(1);

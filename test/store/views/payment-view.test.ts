@@ -30,7 +30,7 @@ async function paidAt(...times: number[]): Promise<TestStore> {
   return store;
 }
 
-test('a span of time is paged without a gap, the newest first, also where a clock was set back', async () => {
+test('a span of time is paged without a gap, newest first, also after a clock was set back', async () => {
   const { paymentView: paymentDesk } = await paidAt(10, 20, 20, 5, 20, 30, 40);
   for (const limit of [1, 2, 3, 100]) {
     const found: number[] = [];
@@ -44,7 +44,7 @@ test('a span of time is paged without a gap, the newest first, also where a cloc
   }
 });
 
-test('what was taken back is searched among what is gone, by an index, and is what is counted', async () => {
+test('reversed payments are found among gone ones by an index, and their number matches', async () => {
   const { path, paymentView: paymentDesk, database } = await paidAt(10, 20, 30, 40, 50);
   const { orm } = database;
   const change = (id: number, values: Partial<typeof payments.$inferInsert>): void =>
@@ -68,7 +68,7 @@ test('what was taken back is searched among what is gone, by an index, and is wh
   expect(plan.join()).not.toContain('SCAN');
 });
 
-test('days are summed each by itself, those without a payment left out', async () => {
+test('each day has its sum, and days without a payment are omitted', async () => {
   const { paymentView: paymentDesk } = await paidAt(dayMs - 1, dayMs, 2 * dayMs - 1, 4 * dayMs);
   expect(paymentDesk.receivedByDay(0, 4)).toEqual([
     { day: 0, valueSat: 1_000 },

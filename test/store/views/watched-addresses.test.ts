@@ -29,7 +29,7 @@ function through(page: (last: Watched | undefined, limit: number) => Watched[], 
   return ids;
 }
 
-test('recent ones come once each, the newest first, also those of one moment', async () => {
+test('recent ones come once each, newest first, also those of one millisecond', async () => {
   const store = await shop();
   const [old, a, b, c, d] = await issueAt(store, now - 9, now - 2, now - 5, now - 2, now - 2);
   await store.write((tx) => store.addresses.deriveAhead(tx, 1, 20));
@@ -46,7 +46,7 @@ test('recent ones come once each, the newest first, also those of one moment', a
   expect(addresses.recent(now - 10, undefined, 100).at(-1)?.id).toBe(old);
 });
 
-test('what has a payment that may still change comes once, whatever else was paid', async () => {
+test('an address with a payment that may change comes once, however many payments it has', async () => {
   const store = await shop();
   const ids = await issueAt(store, ...Array.from({ length: 6 }, () => now));
   const states: PaymentState[][] = [
@@ -75,7 +75,7 @@ test('what has a payment that may still change comes once, whatever else was pai
   expect(store.addresses.countUnsettled()).toBe(4);
 });
 
-test('no page looks at more rows than it answers', async () => {
+test('no page reads more rows than it returns', async () => {
   const store = await shop();
   const { orm } = store.database;
   const statements = await statementsOf(() => createWatchedPages(orm));
@@ -85,7 +85,7 @@ test('no page looks at more rows than it answers', async () => {
   for (const step of plansOf(store.path, pages).flat()) expect(step).toMatch(/^SEARCH \w+ USING /);
 });
 
-test('what lies ahead is found wallet by wallet, however much was given out', async () => {
+test('the look-ahead is read wallet by wallet, however many addresses were issued', async () => {
   const store = await shop();
   const { orm } = store.database;
   const statements = await statementsOf(() => createWatchedPages(orm));
