@@ -61,7 +61,7 @@ const cases: [string, Service, Record<string, string>][] = [
 describe.each(cases)('%s', (_, service, values) => {
   const env = { ...imageEnv, ...filled(service, values) };
 
-  test('has settings that paygate knows and takes', () => {
+  test('has valid settings of paygate', () => {
     expect(Object.keys(env).filter((name) => !knownNames.has(name))).toEqual([]);
     expect(() => publicEndpointOf(readConfig({}, env))).not.toThrow();
   });
@@ -72,16 +72,16 @@ describe.each(cases)('%s', (_, service, values) => {
     expect(targets).toContain(dirname(db));
   });
 
-  test('asks for its health by the program that it has', () => {
+  test('checks its health with the program in the image', () => {
     expect(service.healthcheck.test).toEqual(['CMD', program, 'health']);
   });
 
-  test('may do little, in the memory that paygate is built for', () => {
+  test('has few rights, and the memory that paygate is built for', () => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit: '512m' });
   });
 });
 
-test('the image has the one executable, and starts it as nobody of note', () => {
+test('the image has only the executable, and starts it as an unprivileged user', () => {
   expect(said('COPY')).toEqual([`--chmod=0755 dist/paygate ${program}`]);
   expect(read('scripts/executable.mjs')).toContain("default: 'dist/paygate'");
   expect(read('packaging/Dockerfile.dockerignore')).toBe('*\n!dist/paygate\n');

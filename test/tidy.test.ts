@@ -88,7 +88,7 @@ test('imports run from higher ranks to lower ones, and never between siblings', 
   expect(wrong).toEqual([]);
 });
 
-test('no file imports itself, by whatever way', () => {
+test('there are no import cycles', () => {
   const graph = new Map(files.map(({ path, own }) => [path, own]));
   const done = new Set<string>();
   const cycles: string[] = [];
@@ -111,7 +111,7 @@ test('ranks 0 to 2 are pure', () => {
   expect(impure).toEqual([]);
 });
 
-test('World is the only door to time, chance, the process and the console', () => {
+test('only World accesses time, chance, the process and the console', () => {
   const found = files
     .filter(({ room, path }) => !worldly.has(room) && !worldly.has(path))
     .flatMap(({ path, text }) => {
@@ -121,7 +121,7 @@ test('World is the only door to time, chance, the process and the console', () =
   expect(found).toEqual([]);
 });
 
-test('a base name stands for one file', () => {
+test('a base name belongs to one file', () => {
   const paths = new Map<string, string[]>();
   for (const path of readdirSync('src', { recursive: true, encoding: 'utf8' })) {
     const [name = ''] = basename(path).split('.');
@@ -130,7 +130,7 @@ test('a base name stands for one file', () => {
   expect([...paths.values()].filter(({ length }) => length > 1)).toEqual([]);
 });
 
-test('no barrels: nothing is exported from elsewhere', () => {
+test('no barrels: no file re-exports another', () => {
   const barrels = files.filter(({ text }) => /^export\b[^;]*?\bfrom '/ms.test(withoutBodies(text)));
   expect(barrels.map(({ path }) => path)).toEqual([]);
 });
@@ -151,7 +151,7 @@ test('limits are named max and min', () => {
   expect(found).toEqual([]);
 });
 
-test('every file says at its top what it is, in 8 lines or in one long comment', () => {
+test('every file begins with a comment', () => {
   const silent = files.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text));
   expect(silent.map(({ path }) => path)).toEqual([]);
 });

@@ -225,7 +225,7 @@ test('a wallet that was used before continues after its last used index', async 
   expect(await app.newAddress()).toBe(expected);
 });
 
-test('a wallet waits for its first scan, and says so', async () => {
+test('a wallet waits for its first scan, with a warning', async () => {
   const app = await openApp();
   const { status, headers, body } = await app.ask('/api/new_address');
   expect(status).toBe(503);

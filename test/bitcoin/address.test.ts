@@ -102,7 +102,7 @@ describe('bounds', () => {
     ['a program with more behind it', `0014${'11'.repeat(21)}`],
     ['the opcode before version 1', `5020${'11'.repeat(32)}`],
     ['the opcode after version 16', `6120${'11'.repeat(32)}`],
-  ])('no address for %s', (_, script) => {
+  ])('%s has no address', (_, script) => {
     expect(() => scriptToAddress(hexToBytes(script), networks.mainnet)).toThrow('has no address');
   });
 

@@ -92,7 +92,7 @@ describe('the checksum (BIP380)', () => {
     expect(refusalOf(`${body}#qqqqqqqq`)).not.toContain(descriptorChecksum(body));
   });
 
-  test('finds every change of one character', () => {
+  test('detects every change of one character', () => {
     const text = withChecksum(`wsh(sortedmulti(2,${account(1)}/0/*,${account(2)}/0/*))`);
     const characters = [..."0123456789()[],'/*abcdefghijklmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ#"];
     const change = fc.record({
@@ -129,7 +129,7 @@ describe('scripts of the BIPs', () => {
     expect(bytesToHex(scriptForWitness(script, 'p2sh-p2wsh'))).toBe(multi16.script);
   });
 
-  test('BIP383: 20 of 20, for which no opcode stands', () => {
+  test('BIP383: 20 of 20, a number without an opcode', () => {
     const base58check = createBase58check(sha256);
     const keys = multi20.keys.map((wif) => pubECDSA(base58check.decode(wif).slice(1, 33)));
     const script = multisigScript(20, keys);
@@ -189,7 +189,7 @@ describe('the six templates', () => {
       writeDescriptor({ type, threshold, keys: keys.map((each) => each.replace(/\w$/, '$&/0/*')) }),
     );
 
-  test('several keys: neither their order nor the way they are written makes another wallet', () => {
+  test('several keys: neither their order nor their notation makes another wallet', () => {
     const keys = [1, 2, 3].map((number) => account(number, 4));
     const one = parseWalletKey(several('p2wsh', 2, ...keys), mainnet);
     const same = [`[d34db33f/48h]${keys[2]}`, `${keys[0]}`, `[00000000]${keys[1]}`].map(
@@ -327,7 +327,7 @@ describe('private material', () => {
     '0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d',
   ];
 
-  test.each(secrets)('secret %#, wherever it stands', (secret) => {
+  test.each(secrets)('secret %#, at any position', (secret) => {
     const bodies = [
       `wpkh(${secret}/0/*)`,
       `tr([d34db33f/86h]${secret})`,

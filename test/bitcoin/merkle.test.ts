@@ -76,7 +76,7 @@ describe('guards', () => {
     expect(isProof(rootFromBranch(leaf, branch, far), leaf, branch, far)).toBe(true);
   });
 
-  test('CVE-2012-2459: the same root, for a place where the block has nothing', () => {
+  test('CVE-2012-2459: the same root, for a position beyond the transactions of the block', () => {
     const txids = block100002.txids.slice(0, 6).map(id);
     const doubled = [...txids, ...txids.slice(4)];
     const same = merkleRoot(txids);
@@ -107,7 +107,7 @@ describe('guards', () => {
 describe('laws', () => {
   const tree = fc.uniqueArray(txid, { minLength: 1, maxLength: 40 });
 
-  test('the branch of every place leads to the root', () => {
+  test('the branch of every position leads to the root', () => {
     fc.assert(
       fc.property(tree, (txids) => {
         const root = merkleRoot(txids);
@@ -150,7 +150,7 @@ describe('laws', () => {
   });
 });
 
-describe('a tree of which some is proven', () => {
+describe('a tree with proven transactions', () => {
   const tree = fc.uniqueArray(txid, { minLength: 1, maxLength: 40 });
 
   /** A tree in which the positions of the seeds are proven. */
@@ -172,7 +172,7 @@ describe('a tree of which some is proven', () => {
     }
   };
 
-  test('takes each transaction at its own place alone', () => {
+  test('accepts each transaction only at its own position', () => {
     fc.assert(
       fc.property(tree, fc.array(fc.nat(), { maxLength: 60 }), fc.nat(), (txids, seeds, seed) => {
         const known = proven(txids, seeds);
@@ -187,7 +187,7 @@ describe('a tree of which some is proven', () => {
     );
   });
 
-  test('takes nothing else, whatever it knows', () => {
+  test('accepts nothing else, whatever is proven', () => {
     fc.assert(
       fc.property(tree, txid, fc.array(fc.nat()), fc.nat(), (txids, foreign, seeds, seed) => {
         fc.pre(txids.length > 1 && !txids.includes(foreign));
@@ -201,7 +201,7 @@ describe('a tree of which some is proven', () => {
     );
   });
 
-  test('has the same guards as one of which nothing is', () => {
+  test('has the same guards as a tree without proofs', () => {
     const [first, second] = block170.txids.map(id) as [Txid, Txid];
     const known = new ProvenTree(rootOf(block170.header));
     expect(known.proves(first, [second], 0)).toBe(true);

@@ -52,10 +52,13 @@ test('names', () => {
   expect(() => parseNetworkName('testnet')).toThrow('testnet3 or testnet4');
 });
 
-test.each(Object.values(networks))('$name: a checkpoint is written as it is read', (network) => {
-  const checkpoint = network.checkpoint ?? { height: 0, hash: network.genesisHash };
-  expect(parseCheckpoint(formatCheckpoint(checkpoint))).toEqual(checkpoint);
-});
+test.each(Object.values(networks))(
+  '$name: a checkpoint has one notation for input and output',
+  (network) => {
+    const checkpoint = network.checkpoint ?? { height: 0, hash: network.genesisHash };
+    expect(parseCheckpoint(formatCheckpoint(checkpoint))).toEqual(checkpoint);
+  },
+);
 
 test('the built-in checkpoints end a difficulty period', () => {
   for (const name of ['mainnet', 'testnet4', 'signet'] as const) {

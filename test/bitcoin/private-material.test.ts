@@ -220,7 +220,7 @@ describe('private material', () => {
     expectFound(`Here is the xpub of our shop: ${bip84.zpub}, and the words are ${words}. Thanks!`);
   });
 
-  test('words that are broken, joined or copied by rows', () => {
+  test('words with line breaks, joined, or copied in rows', () => {
     const words = phrase(16).split(' ');
     const [left, right] = [words.slice(0, 6), words.slice(6)];
     expectFound(words.map((word) => `${word.slice(0, 2)}\u200b${word.slice(2)}`).join(' '));
@@ -230,7 +230,7 @@ describe('private material', () => {
     expectFound(words.map((word, at) => `${'i'.repeat((at % 3) + 1)}. ${word}`).join('\n'));
   });
 
-  test('words without anything between them, or in single letters', () => {
+  test('words without separators, or as single letters', () => {
     for (const list of allLists.filter((each) => !/\p{Script=Han}/u.test(each[0] ?? ''))) {
       for (const words of [phrase(16, list), phrase(32, list)]) {
         const glued = words.replace(/\s/gu, '');
@@ -266,7 +266,7 @@ describe('private material', () => {
     `seed ${'e8f32e72'.repeat(16)}`,
   ])('%s', (text) => expectFound(text));
 
-  test.each(likelyWords)('%s: not quite, and the refusal says so', (words) => {
+  test.each(likelyWords)('%s: a wrong checksum, which the refusal mentions', (words) => {
     for (const text of [words, ` ${words}\n`, `seed: ${words}`, numbered(words, (n) => `${n}. `)]) {
       expect(containsPrivateMaterial(text), text).toBe(true);
       expectRefused(text, likelyRefusal);
@@ -390,7 +390,7 @@ describe('private material', () => {
   });
 });
 
-describe('what is private only in place of a public key', () => {
+describe('text that is private only in place of a public key', () => {
   const hexKey = 'e8f32e723decf4051aefac8e2c93c9c5b214313817cdb01a1494b917c8436b35';
   test.each([
     ['32 bytes in hex', hexKey],
@@ -408,7 +408,7 @@ describe('what is private only in place of a public key', () => {
   });
 });
 
-describe('what is not private', () => {
+describe('text that is not private', () => {
   test.each([
     bip44.xpub,
     bip49.ypub,
@@ -471,7 +471,7 @@ describe('what is not private', () => {
     );
   });
 
-  test('long text does not need much time', () => {
+  test('long text is checked fast', () => {
     const started = performance.now();
     for (const text of [
       'x',

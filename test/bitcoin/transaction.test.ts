@@ -67,7 +67,7 @@ describe('a witness', () => {
   const whole = [genesisCoinbase.raw, block170.coinbase, block170.payment];
   const signed = [nestedSegwit.raw, nativeSegwit.raw];
 
-  test('is there where the input asks for one, and nowhere else', () => {
+  test('is present if the input needs one, and only then', () => {
     for (const raw of [...whole, ...signed]) expect(isRelayable(parse(raw))).toBe(true);
     for (const raw of signed) {
       const stripped = parseTransaction(withoutWitness(hexToBytes(raw)));
@@ -77,7 +77,7 @@ describe('a witness', () => {
     expect(bytesToHex(withoutWitness(hexToBytes(nativeSegwit.raw)))).toBe(nativeSegwit.stripped);
   });
 
-  test('of an input that is signed in its script is not relayed', () => {
+  test('of an input with a signature in its script is not relayed', () => {
     const { payment } = block170;
     const padded = `${payment.slice(0, 8)}0001${payment.slice(8, -8)}010101${payment.slice(-8)}`;
     expect(parse(padded)).toMatchObject({ txid: block170.txids[1], witness: 'excess' });
@@ -114,7 +114,7 @@ const le64 = (value: bigint) => {
 const maxMoney = 21n * 10n ** 14n;
 
 describe('strictness', () => {
-  test('the parts make a transaction when none is wrong', () => {
+  test('the parts make a transaction if none is wrong', () => {
     expect(parse(build({})).outputs[0]?.valueSat).toBe(1);
     expect(parse(build({ marker: '0001', witness: '010151' })).txid).toBe(parse(build({})).txid);
   });
@@ -148,7 +148,7 @@ describe('strictness', () => {
     expect(() => parse(build(parts))).toThrow(refusal);
   });
 
-  test('the most value there can be', () => {
+  test('the largest possible value', () => {
     expect(parse(build({ outputs: `01${output(le64(maxMoney))}` })).outputs[0]?.valueSat).toBe(
       21e14,
     );
@@ -255,7 +255,7 @@ describe('laws', () => {
     );
   });
 
-  test('a changed byte is refused or another transaction, but for the witness', () => {
+  test('a changed byte outside the witness is refused or makes another transaction', () => {
     fc.assert(
       fc.property(sample, fc.nat(), fc.integer({ min: 1, max: 255 }), (raw, place, flip) => {
         const changed = raw.slice();
@@ -284,8 +284,8 @@ describe('laws', () => {
   });
 });
 
-describe('what is a transaction', () => {
-  test('is what can be read as one, whatever its first bytes promise', () => {
+describe('the check for a transaction', () => {
+  test('depends on a complete parse, not on the first bytes', () => {
     const small = fc.integer({ min: 0, max: 3 }).map((byte) => Uint8Array.of(byte));
     const rest = fc.uint8Array({ minLength: 40, maxLength: 140 });
     fc.assert(

@@ -116,7 +116,7 @@ describe('a key with its origin', () => {
   });
 });
 
-describe('what stands around a key or descriptor', () => {
+describe('text around a key or descriptor', () => {
   const origin = '[73c5da0a/84h/0h/0h]';
   const receive = signed(`wpkh(${origin}${key}/0/*)`);
   const change = signed(`wpkh(${origin}${key}/1/*)`);
@@ -134,7 +134,7 @@ describe('what stands around a key or descriptor', () => {
     '\ufe0f',
     '\r\n',
     '\u0000',
-  ])('what does not show: %j', (unseen) => {
+  ])('invisible characters: %j', (unseen) => {
     for (const text of [receive, account(1, 'zpub'), `${origin}${key}`]) {
       for (const around of [
         `${text}${unseen}`,
@@ -218,7 +218,7 @@ describe('what stands around a key or descriptor', () => {
     }
   });
 
-  test('a hardened step in another writing than the checksum’s', () => {
+  test('a hardened step in a notation other than that of the checksum', () => {
     const written = signed(`wpkh([73c5da0a/84h/0h/0h]${key}/0/*)`);
     for (const mark of ["'", 'H']) {
       const text = written.replaceAll('h/', `${mark}/`).replace('h]', `${mark}]`);
@@ -477,7 +477,7 @@ describe('the files of one key', () => {
     bip48_2: { name: 'p2wsh', deriv: "m/48'/0'/0'/2'", xpub: account(7, 'xpub', 4) },
   };
 
-  test('several accounts: which one is asked for, by their first addresses', () => {
+  test('several accounts: the error lists their first addresses', () => {
     const message = refusalOf(json(generic));
     const expected = [walletOf('p2pkh', 4), walletOf('p2sh-p2wpkh', 5), native];
     for (const wallet of expected) {
@@ -507,7 +507,7 @@ describe('the files of one key', () => {
     expect(refusalOf(json(ccxp))).toContain('one signer of a multisig');
   });
 
-  test('Electrum’s xpub is P2PKH, and against its path nothing is sure', () => {
+  test('Electrum’s xpub is P2PKH, and ambiguous if its path contradicts', () => {
     const electrum = (derivation: string | null) =>
       json({ wallet_type: 'standard', keystore: { xpub: key, derivation } });
     expect(parseWalletKey(electrum(null), mainnet).scriptType).toBe('p2pkh');
@@ -515,7 +515,7 @@ describe('the files of one key', () => {
     expect(refusalOf(electrum(path))).toContain('Give --script');
   });
 
-  test('each key goes by its own name before the path that stands beside it', () => {
+  test('the version of each key counts before the path beside it', () => {
     const wasabi = json({
       ExtPubKey: key,
       AccountKeyPath: "84'/0'/0'",
@@ -533,7 +533,7 @@ describe('the files of one key', () => {
     expect(possibleWallets(wasabi, mainnet)).toHaveLength(2);
   });
 
-  test('what a person calls a wallet says nothing', () => {
+  test('the name of a wallet has no meaning', () => {
     expect(refusalOf(json({ name: 'Taproot', xpub: key }))).toContain('Give --script');
   });
 
@@ -615,7 +615,7 @@ describe('the files of several keys', () => {
     expect(refusalOf(file('xpub'))).toContain('another format than P2WSH');
   });
 
-  test('Electrum with a second factor: the error says what it lacks', () => {
+  test('Electrum with a second factor: the error names what is missing', () => {
     const file = {
       wallet_type: '2fa',
       'x1/': { xpub: signer(1, 'Zpub') },

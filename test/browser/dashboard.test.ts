@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     ['dark', 1280],
     ['dark', 360],
   ] as const)(
-    'every page, %s and %i px wide: axe-core finds nothing, nothing juts out or jumps',
+    'every page, %s and %i px wide: no finding of axe-core, no overflow, no layout shift',
     async (colorScheme, width) => {
       const source = await startReceiver({
         answer: () => ({ status: 200, body: '{"USD":50000}' }),

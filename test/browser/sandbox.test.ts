@@ -61,7 +61,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
-  test('the dashboard goes along with the shop without a reload, and alarms when blocks are taken back', async () => {
+  test('the dashboard follows the shop without a reload, and shows an alarm after a reorganisation', async () => {
     const own = await openSandbox();
     const { links, apiOrigin, shopOrigin } = own.sandbox;
     const { page, origins, faults } = await openPage(browser);
@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
-  test('the Chain page goes along with the chain without a reload, and keeps what is typed', async () => {
+  test('the Chain page follows the chain without a reload, and retains typed text', async () => {
     const own = await openSandbox();
     const { links, chain } = own.sandbox;
     const { page, origins, faults } = await openPage(browser);
@@ -177,7 +177,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await visit.mine();
   });
 
-  test('all goes without JavaScript', async () => {
+  test('everything works without JavaScript', async () => {
     const { page, origins, placed } = await order({ javaScriptEnabled: false });
     await press(page, 'Pay exactly', 'Payment unconfirmed');
     await press(page, 'Mine 6 blocks', 'Paid');

@@ -205,7 +205,7 @@ it('the server takes a snapshot each quarter of an hour in which something chang
   expect(app.running.health().warnings).toEqual([]);
 });
 
-it('the server says when a snapshot fails, and goes on', async () => {
+it('the server reports a failed snapshot, and continues', async () => {
   const app = await openApp({ store: { startIndex: 0 } });
   await untilReady(app);
   writeFileSync(join(dirname(app.path), 'backups'), 'in the way');

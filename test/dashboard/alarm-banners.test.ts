@@ -458,7 +458,7 @@ test('P-59 a reversed payment: since that moment, listed apart from replaced one
 });
 
 test.each([1, 2])(
-  'P-116 a payment told as %i that fell back to the mempool: since then, until it is in a block',
+  'P-116 a payment with status %i that fell back to the mempool: since then, until it is in a block',
   async (status) => {
     const { app, visitor } = await open();
     const mempoolOnly = await app.newAddress();
@@ -514,7 +514,7 @@ test('one server of two, and none at all', async () => {
   expect((await alarm(visitor, 'no-server'))?.text).toContain('no Electrum server is connected');
 });
 
-test('text of strangers in an alarm is escaped, and its start survives a restart', async () => {
+test('foreign text in an alarm is escaped, and its start survives a restart', async () => {
   const { app } = await open({ servers: 2 });
   const [label = ''] = app.labels;
   await app.stop();

@@ -122,7 +122,7 @@ describe('every page', () => {
   });
 
   test.each(['PAY.example.com', 'pay.example.com:443'])(
-    'is of its host, also where a proxy writes that as %s',
+    'accepts forms of its own host, also if a proxy writes that as %s',
     async (host) => {
       const { parseProxyNetwork } = await import('../../src/domain/client-address.ts');
       const app = await openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });

@@ -31,7 +31,7 @@ async function listen(app: TestApp, { cookie }: Visitor) {
   return { response, heard, close: () => reader.cancel() };
 }
 
-test('tells of each payment that a commit changed, and nothing of what changed', async () => {
+test('reports each payment that a commit changed, without the changed fields', async () => {
   const app = await openApp();
   await untilReady(app);
   const { response, heard, close } = await listen(app, await signedIn(app));
@@ -43,7 +43,7 @@ test('tells of each payment that a commit changed, and nothing of what changed',
   await close();
 });
 
-test('tells of a block that pays nobody: what is there is one deeper', async () => {
+test('reports a block without a payment, because each payment is one block deeper', async () => {
   const app = await openApp();
   await untilReady(app);
   const { heard, close } = await listen(app, await signedIn(app));
@@ -69,7 +69,7 @@ test('ends with its session, and when paygate stops', async () => {
   await app.world.until(() => other.heard.over, 'its end');
 });
 
-test('is given to thirty pages at once, and to the next one when one is closed', async () => {
+test('is open for thirty pages at once, and for the next one when one is closed', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
   const open = [];
@@ -81,7 +81,7 @@ test('is given to thirty pages at once, and to the next one when one is closed',
   expect(next.response.status).toBe(200);
 });
 
-test('keeps no session alive, however often it is opened anew', async () => {
+test('prolongs no session, however often it is reopened', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
   for (let passed = 0; passed < 30; passed += 5) {
@@ -93,7 +93,7 @@ test('keeps no session alive, however often it is opened anew', async () => {
   expect((await visitor.get('/dashboard')).status).toBe(303);
 });
 
-test('tells a crowd of payments in a line or two, and goes on', async () => {
+test('reports a burst of payments in one or two events, and continues', async () => {
   const app = await openApp();
   await untilReady(app);
   const { heard, close } = await listen(app, await signedIn(app));
@@ -129,7 +129,7 @@ async function openUnread(app: TestApp) {
   return { next, close: () => reader.cancel() };
 }
 
-test('tells what changed while nobody read in one line, as soon as somebody does', async () => {
+test('reports all changes since the last read in one event, at the next read', async () => {
   const app = await openApp();
   await untilReady(app);
   const { next, close } = await openUnread(app);
@@ -145,7 +145,7 @@ test('tells what changed while nobody read in one line, as soon as somebody does
   await close();
 });
 
-test('ends at the second line that nobody has come to read', async () => {
+test('ends at the second unread event', async () => {
   const app = await openApp();
   await untilReady(app);
   const { next } = await openUnread(app);

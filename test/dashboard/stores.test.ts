@@ -549,7 +549,7 @@ describe('a store', () => {
   });
 
   test.each([`${stores}/2`, `${stores}/0`, `${stores}/x`, `${stores}/2/wallet`])(
-    '%s is none',
+    '%s does not exist',
     async (path) => {
       const app = await openApp();
       const visitor = await signedIn(app);

@@ -626,7 +626,7 @@ describe('a doubtful answer', () => {
     expect(back.requests.length).toBe(1 + failuresToOpen);
   });
 
-  it('is due at once if a clock that was ahead delayed it', async () => {
+  it('is due at once if a fast clock had delayed it', async () => {
     const { world, row } = await doubting();
     world.jumpWallClock(-2 * 86_400_000);
     expect(row().confirmAt).toBeGreaterThan(world.now() + 86_400_000);
@@ -751,7 +751,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect(states()).toEqual(['delivered']);
   });
 
-  it('delays a lease whose attempt was not recorded as little', async () => {
+  it('delays a lease without a recorded attempt by as little', async () => {
     const shop = await receiver();
     let broken = true;
     const { owed, world, dispatcher, states } = setUp({
@@ -776,7 +776,7 @@ describe('a clock that was ahead and is corrected', () => {
     expect(states()).toEqual(['delivered']);
   });
 
-  it('leaves a wait that the schedule allows', async () => {
+  it('does not shorten a delay that the schedule allows', async () => {
     const { owed, world, dispatcher, outbox } = setUp();
     const [longest = 0] = retryScheduleMs.slice(-1);
     const storeId = owed.addStore();
@@ -849,7 +849,7 @@ describe('after a crash', () => {
   });
 
   it.each(['claim', 'record'] as const)(
-    'of each %s is told after a minute, until one is not',
+    'of each %s is reported after a minute, until one succeeds',
     async (what) => {
       const shop = await receiver();
       let broken = true;

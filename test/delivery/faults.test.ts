@@ -248,7 +248,7 @@ describe('a certificate', () => {
     expect(shop.requests).toEqual([]);
   });
 
-  it('that signed itself is not trusted for naming another authority', async () => {
+  it('that is self-signed is not trusted for naming another authority', async () => {
     const shop = await receiver({ tls: true });
     const attempt = await setUp({ resolve, ca: authority }).send(`https://localhost:${shop.port}/`);
     expect(attempt.reason).toContain('self-signed');
@@ -256,7 +256,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('a way to this machine', () => {
+describe('an address of this machine', () => {
   const strict = { allowPrivateCallback: false, allowHttpCallback: true };
 
   it.each([
@@ -276,7 +276,7 @@ describe('a way to this machine', () => {
     '[64:ff9b::7f00:1]',
     '[2002:7f00:1::]',
     '[2001:0:7f00:1::]',
-  ])('spelt %s is not taken', async (host) => {
+  ])('written as %s is not called', async (host) => {
     const shop = await receiver();
     const attempt = await setUp(strict).send(`http://${host}:${shop.port}/`);
     expect(attempt).toMatchObject({ outcome: 'refused', address: null, httpStatus: null });
@@ -284,7 +284,7 @@ describe('a way to this machine', () => {
   });
 
   it.each(['127.0.0.1', '::1', '::ffff:127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '0.0.0.0'])(
-    'is not taken where a name leads to %s, also among public addresses',
+    'is not called if a name resolves to %s, also among public addresses',
     async (address) => {
       const shop = await receiver();
       for (const answers of [[address], ['1.1.1.1', address], [address, '1.1.1.1']]) {
@@ -298,7 +298,7 @@ describe('a way to this machine', () => {
     },
   );
 
-  it('is not taken to paygate itself, even where private addresses are allowed', async () => {
+  it('of paygate itself is not called, even if private addresses are allowed', async () => {
     const shop = await receiver();
     const listeners = [{ host: '127.0.0.1', port: shop.port }];
     const { send } = setUp({ listeners, resolve: async () => ['1.1.1.1', '127.0.0.1'] });

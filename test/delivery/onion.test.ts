@@ -122,7 +122,7 @@ describe('a callback to an onion service', () => {
     ['refuses the login', 'connect', 'found no way to it'],
     ['closes', 'connect', 'found no way to it'],
     ['talks garbage', 'connect', 'found no way to it'],
-  ] as const)('says so where the proxy %s', async (fault, outcome, said) => {
+  ] as const)('fails with a reason if the proxy %s', async (fault, outcome, said) => {
     const socks = await tor({ fault, login: fault === 'refuses the login' });
     const credentials = { user: 'u', password: 's3cr3t' };
     const attempt = await setUp({ ...socks.proxy, credentials }).send(`http://${onion}/`);
@@ -170,7 +170,7 @@ describe('a callback to an onion service', () => {
     ['http://expyuzz4wqqyqhjn.onion/', 'version 2'],
     [`http://${onion.replace('2gzy', '2gzz')}/`, 'checksum is wrong'],
     ['http://shop.onion/', 'no onion address'],
-  ])('is refused where there can be no such service: %s', async (url, said) => {
+  ])('is refused if no such service can exist: %s', async (url, said) => {
     const socks = await tor();
     const { send, looked } = setUp(socks.proxy);
     const refused = { outcome: 'refused', reason: expect.stringContaining(said) };

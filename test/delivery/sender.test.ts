@@ -102,7 +102,7 @@ describe('the request', () => {
     expect(second?.['webhook-signature']).not.toBe(first?.['webhook-signature']);
   });
 
-  it('P-72 goes to the addresses that one look-up gave', async () => {
+  it('P-72 goes to the addresses of a single look-up', async () => {
     const shop = await receiver();
     const asked: string[] = [];
     const resolve: Resolver = async (name) => {
@@ -151,7 +151,7 @@ describe('an answer', () => {
     ['120', 120],
     ['Tue, 01 Jan 2030 00:00:00 GMT', expect.any(Number)],
     ['soon', undefined],
-  ])('may ask for patience: Retry-After %s', async (header, seconds) => {
+  ])('may delay the next attempt: Retry-After %s', async (header, seconds) => {
     const shop = await receiver();
     shop.script({ status: 429, headers: { 'retry-after': header } });
     expect((await setUp().send(order(shop.origin))).retryAfterSeconds).toEqual(seconds);

@@ -29,7 +29,7 @@ describe('an honest archive', () => {
     { name: 'shop/empty.php', content: '' },
   ];
 
-  test('keeps order, names, modes, times and every byte of what is not changed', async () => {
+  test('retains order, names, modes, times and every unchanged byte', async () => {
     const before = await readArchive(zipOf(members));
     const { archive, report } = await rewritePlugin(zipOf(members), target);
     const after = await readArchive(archive);
@@ -88,7 +88,7 @@ describe('an honest archive', () => {
     expect([file?.mode, folder?.mode]).toEqual([0o100644, 0o040755]);
   });
 
-  test('in which nothing is to change is refused, also one that was rewritten', async () => {
+  test('without anything to change is refused, also one that was rewritten', async () => {
     await expect(rewritePlugin(zipOf([{ name: 'a.php' }]), target)).rejects.toThrow(/nothing in/);
     await expect(rewritePlugin(zipOf([]), target)).rejects.toThrow(/nothing in/);
     const { archive } = await rewritePlugin(zipOf(members), target);
@@ -96,7 +96,7 @@ describe('an honest archive', () => {
   });
 });
 
-describe('what is packed inside', () => {
+describe('a nested archive', () => {
   const inner = zipOf([{ name: 'a.php', content: call }]);
   const named = {
     text: 'blockonomics.co',
@@ -114,7 +114,7 @@ describe('what is packed inside', () => {
     expect(report.left).toEqual([{ file: name, ...named }]);
   });
 
-  test('is looked at up to a limit', async () => {
+  test('is searched up to a limit', async () => {
     const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024));
     const members = Array.from({ length: 40 }, (_, at) => ({ name: `${at}.gz`, content: zeros }));
     await expectRewriteRefusal(zipOf(members), /packed inside of it is larger/);
@@ -124,7 +124,7 @@ describe('what is packed inside', () => {
   });
 });
 
-test('an archive that names the service in documents alone says so', async () => {
+test('an archive with the service only in documents is refused with that reason', async () => {
   for (const name of [
     'README',
     'readme.html',
@@ -177,7 +177,7 @@ describe('hostile names', () => {
     await expectRefusal(zipOf([{ name: 'ok.php', content: call }, { name }]), said);
   });
 
-  test('twice the same one, also in two spellings of Unicode', async () => {
+  test('the same name twice, also in two Unicode forms', async () => {
     const twice = (one: string, other: string) =>
       expectRefusal(zipOf([{ name: one, content: call }, { name: other }]), /two entries named/);
     await twice('a.php', 'a.php');
@@ -192,7 +192,7 @@ describe('hostile names', () => {
 });
 
 describe('hostile entries', () => {
-  test('links, devices and what only pretends to be a folder', async () => {
+  test('links, devices and a file that pretends to be a folder', async () => {
     const one = (member: Member, said: RegExp) => expectRefusal(zipOf([member]), said);
     await one({ name: 'a.php', content: '/etc/passwd', mode: 0o120777 }, /is a link/);
     await one({ name: 'a/', mode: 0o120777 }, /is a link/);
@@ -209,7 +209,7 @@ describe('hostile entries', () => {
     await expectRefusal(zipOf([{ name: 'a.php', content: call, method: 12 }]), /\(12\)/);
   });
 
-  test('contents that are not what the directory says', async () => {
+  test('contents that differ from the directory', async () => {
     const content = Buffer.from(call.repeat(100));
     const packed = deflateRawSync(content);
     const member = { name: 'a.php', content };
@@ -237,14 +237,14 @@ describe('bombs', () => {
     await expectRefusal(zipOf([{ name: 'a.js', content: zeros }]), /100 times its size/);
   });
 
-  test('by size, told by the directory, whatever the file says', async () => {
+  test('by size, declared in the directory, whatever the file header declares', async () => {
     const member = { name: 'a.js', content: call, size: limits.unpackedBytes + 1 };
     await expectRefusal(zipOf([member]), /larger than 256 MiB/);
     const many = Array.from({ length: 300 }, (_, at) => ({ name: `${at}.js`, size: mebi }));
     await expectRefusal(zipOf(many), /larger than 256 MiB/);
   });
 
-  test('by size, hidden: the stream ends where the directory said', async () => {
+  test('by size, hidden: the stream is cut at the declared size', async () => {
     const packed = deflateRawSync(Buffer.alloc(64 * mebi));
     await expectRefusal(zipOf([{ name: 'a.js', packed, size: 10, crc: 0 }]), /too many bytes/);
   });

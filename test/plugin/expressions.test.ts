@@ -96,7 +96,7 @@ const base = 'https://www.blockonomics.co', query = '/#/search?q=';
 const other = (code) => ({ a: [code] }), await_ = (code) => code;
 `;
 
-describe('an expression of JavaScript comes to paygate', () => {
+describe('a JavaScript expression evaluates to the URL of paygate', () => {
   test.each(expressions)('%s', (source, result) => {
     for (const [target, expected] of [
       [secure, result],
@@ -127,7 +127,7 @@ const joins = fc.constantFrom<(pieces: string[]) => string>(
   ([first = '', ...others]) => `${first}.concat(${others.join(', ')}).concat('')`,
 );
 
-test('a URL that is cut anywhere comes to paygate', () => {
+test('a URL that is split at any place evaluates to the URL of paygate', () => {
   const urls = fc.constantFrom<[url: string, result: string]>(
     ['wss://~.blockonomics.co/payment/bc1q', socket],
     ['https://~.blockonomics.co/api/price', price],
@@ -428,7 +428,7 @@ const looks: [name: string, text: string, shown: string][] = [
   ],
 ];
 
-describe('what was not understood needs a look, and stays', () => {
+describe('an expression that is not understood needs a review, and stays', () => {
   test.each(looks)('%s: %s', (name, text, shown) => {
     const result = rewriteText(text, name, secure);
     expect(result).toMatchObject({ text, changes: [] });
@@ -472,11 +472,11 @@ test.each([
     "#!/usr/bin/env php\n<?php $u = 'https://' . SUB . '.blockonomics.co/api'; # don't",
     "#!/usr/bin/env php\n<?php $u = 'https://' . 'pay.example.com/api'; # don't",
   ],
-])('what is put together in several statements, in %s: %s', (name, before, after) => {
+])('a URL that several statements build, in %s: %s', (name, before, after) => {
   expect(rewriteText(before, name, secure)).toMatchObject({ text: after, left: [] });
 });
 
-test('a comment needs no look, and a shop keeps a search of its own', () => {
+test('a comment needs no review, and a shop retains its own search', () => {
   for (const text of [
     "// it was pick() + '.blockonomics.co/payment/'\n",
     "/* it's '.blockonomics.co/api' */ /* https://www.blockonomics.co/#/search?q=1 */",
@@ -490,7 +490,7 @@ test('a comment needs no look, and a shop keeps a search of its own', () => {
   }
 });
 
-test('the parts of a receipt link may stand in several files', () => {
+test('the parts of a receipt link may be in several files', () => {
   const files = [
     "<?php const SEARCH = '/#/search?q=';",
     "<?php $u = URL . SEARCH . $t . '&addr=' . $a;",

@@ -127,7 +127,7 @@ const changes: [name: string, before: string, after: string][] = [
   ],
 ];
 
-describe('what a shop talks to is rewritten', () => {
+describe('a URL that a shop requests is rewritten', () => {
   test.each(changes)('%s: %s', (name, before, after) => {
     const result = rewrite(before, name);
     expect(result.text).toBe(after);
@@ -142,7 +142,7 @@ describe('what a shop talks to is rewritten', () => {
     "{ hostname: 'www.blockonomics.co', port: 443 }",
     "{ host: 'www.blockonomics.co', port: 443 }",
     '["host" => "www.blockonomics.co", "port" => 443]',
-  ])('a host beside its port is pointed at where paygate has a port of its own: %s', (text) => {
+  ])('a host with a separate port needs a review if paygate has a port: %s', (text) => {
     const own = parseTarget('https://pay.example.com:8443');
     const { text: same, left } = rewriteText(text, 'a.php', own);
     expect(same).toBe(text);
@@ -160,7 +160,7 @@ describe('what a shop talks to is rewritten', () => {
     );
   });
 
-  test('lines are told as an editor counts them', () => {
+  test('line numbers are those of an editor', () => {
     const line = "a('https://www.blockonomics.co/api/x');";
     const text = `<?php\r\n${line} ${line}\n\n// mail support@blockonomics.co\n${line}`;
     const { changes, left } = rewrite(text);
@@ -214,7 +214,7 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.js', 'if (newApiKey.length != 43) {', /43 characters/, true],
 ];
 
-describe('what people follow is left, and said', () => {
+describe('links for people stay, and are reported', () => {
   test.each(lefts)('%s: %s', (name, text, why, look) => {
     const result = rewrite(text, name);
     expect(result).toMatchObject({ text, changes: [], left: [{ line: 1, look }] });
@@ -228,7 +228,7 @@ describe('what people follow is left, and said', () => {
   });
 });
 
-test('every other byte stays what it was', () => {
+test('every other byte stays unchanged', () => {
   const bytes = fc.uint8Array({ maxLength: 200 });
   fc.assert(
     fc.property(bytes, bytes, (before, after) => {

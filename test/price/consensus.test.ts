@@ -70,7 +70,7 @@ describe('several sources', () => {
     expect(agree([], 1).price).toBeUndefined();
   });
 
-  test('a source that is named twice counts once', () => {
+  test('a source that is configured twice counts once', () => {
     const quote = (label: string, price: number) => ({ label, price });
     expect(agree([quote('a', 100), quote('a', 100)], 2).price).toBeUndefined();
     expect(agree([quote('a', 100), quote('a', 100), quote('b', 101)], 2).price).toBe(100.5);

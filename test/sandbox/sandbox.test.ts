@@ -44,7 +44,7 @@ async function seen(how = 'exact'): Promise<{ visit: Visit; order: Placed }> {
   return { visit, order };
 }
 
-test('has rates that are made up, and says so', async () => {
+test('has invented rates, which are marked as such', async () => {
   const visit = await openSandbox();
   const { apiOrigin, apiKey } = visit.sandbox;
   const price = await ask(`${apiOrigin}/api/price?currency=EUR`);
@@ -60,7 +60,7 @@ test('has rates that are made up, and says so', async () => {
 });
 
 describe('a payment', () => {
-  test('goes from 0 to 2 on the page of its order, which hears of each change', async () => {
+  test('goes from 0 to 2 on the page of its order, which is notified of each change', async () => {
     const visit = await openSandbox();
     const order = await visit.order();
     expect(order).toMatchObject({ totalSat, address: expect.stringMatching(/^bcrt1q/) });
@@ -75,7 +75,7 @@ describe('a payment', () => {
     expect(text).not.toContain('too much');
   });
 
-  test('of too little leaves the order unpaid, until the rest comes', async () => {
+  test('of too little leaves the order unpaid until the rest arrives', async () => {
     const { visit, order } = await seen('short');
     await visit.mine(2);
     await visit.settle();
@@ -113,7 +113,7 @@ describe('a payment', () => {
     expect(await asks()).toBe(true);
   });
 
-  test('of too much pays the order, and the shop says so', async () => {
+  test('of too much pays the order, and the page shows the overpayment', async () => {
     const { visit, order } = await seen('over');
     await visit.mine(2);
     await visit.settle();
@@ -137,7 +137,7 @@ describe('a payment', () => {
     });
   });
 
-  test('to an address of no order calls back, and the shop rejects it', async () => {
+  test('to an address of no order sends a callback, which the shop rejects', async () => {
     const visit = await openSandbox();
     const { apiOrigin, apiKey, app } = visit.sandbox;
     const headers = { Authorization: `Bearer ${apiKey}` };
@@ -176,7 +176,7 @@ describe('an unconfirmed payment', () => {
     expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
   });
 
-  test('that is in a block meanwhile can no longer be replaced', async () => {
+  test('that is mined meanwhile can no longer be replaced', async () => {
     const { visit } = await seen();
     const txid = onlyWaiting(visit);
     await visit.mine();
@@ -207,7 +207,7 @@ describe('a reorganisation', () => {
 });
 
 describe('the server', () => {
-  test('is stopped for a while: a payment meanwhile calls back when it runs again', async () => {
+  test('is stopped for a while: a payment meanwhile sends its callback when it runs again', async () => {
     const visit = await openSandbox();
     const order = await visit.order();
     await visit.pull('stop', { seconds: '10' });
@@ -227,7 +227,7 @@ describe('the server', () => {
     expect(await visit.shown(order)).toMatchObject({ state: 'confirming' });
   });
 
-  test('is started again before its time', async () => {
+  test('can be started again early', async () => {
     const visit = await openSandbox();
     await visit.pull('stop', { seconds: '60' });
     await visit.pull('stop', { seconds: '10' });
@@ -241,7 +241,7 @@ describe('the server', () => {
   });
 });
 
-test('the links that are printed sign in as often as they are opened, and the shop is tried from there', async () => {
+test('the printed links sign in repeatedly, and lead to the shop', async () => {
   const { sandbox } = await openSandbox();
   const { links, apiOrigin } = sandbox;
   const visitors = [visitorAt(apiOrigin), visitorAt(apiOrigin)];
@@ -256,7 +256,7 @@ test('the links that are printed sign in as often as they are opened, and the sh
   }
 });
 
-test('who comes from an order signs in by the password, and is at the Chain page with what is to be paid', async () => {
+test('a visitor from an order signs in by password, and reaches the Chain page with the amount to pay', async () => {
   const { visit, order } = await seen();
   const [, link = ''] = /href="([^"]+\/chain[^"]*)"/.exec((await visit.shown(order)).text) ?? [];
   const { apiOrigin } = visit.sandbox;
@@ -273,7 +273,7 @@ test('who comes from an order signs in by the password, and is at the Chain page
   expect(text).toContain(`value="${totalSat}"`);
 });
 
-test('the shop lists its orders, newest first, and knows no others', async () => {
+test('the shop lists its orders, newest first, and no others exist', async () => {
   const { visit, order } = await seen();
   const next = await visit.order({ espresso: '0', poster: '1', postcard: '1' });
   expect(next).toMatchObject({ totalSat: 26_500 });
@@ -284,7 +284,7 @@ test('the shop lists its orders, newest first, and knows no others', async () =>
 });
 
 describe('a start that fails', () => {
-  test('a file that is there stays as it is', async () => {
+  test('an existing file stays unchanged', async () => {
     const { sandbox, world, db } = await openSandbox();
     await sandbox.stop();
     const before = contentOf(dirname(db));
@@ -293,7 +293,7 @@ describe('a start that fails', () => {
     expect(contentOf(dirname(db))).toEqual(before);
   });
 
-  test('a port that is taken, be it by the shop itself, leaves nothing running', async () => {
+  test('a taken port, even one taken by the shop itself, leaves nothing running', async () => {
     const world = createTestWorld();
     const { port } = await listening();
     const taken = { host: '127.0.0.1', port };

@@ -21,7 +21,7 @@ test('a page of Markdown is paragraphs, items, headings and cells, without its c
   ]);
 });
 
-test('comments that follow each other are one; code and strings are none', () => {
+test('consecutive comments are one block; code and strings are no prose', () => {
   const source = `// Opens.
 // Goes on.
 
@@ -61,7 +61,7 @@ test.each([
   expect(proseFindings('page.md', text)).toEqual([]);
 });
 
-test('a noun is allowed by file, a header of a file has an end', () => {
+test('a noun can be allowed by file, and a file header has a maximum length', () => {
   expect(proseFindings('page.md', 'It is kept.', ['kept'])).toEqual([]);
   expect(proseFindings('a.ts', '// One.\n'.repeat(6))).toEqual(['1: a header of 6 lines']);
   expect(proseFindings('a.ts', `// ${'wide '.repeat(20)}`)).toEqual(['1: 103 columns']);

@@ -172,7 +172,7 @@ test('S-10 the dashboard has its strict cookie, and accepts forms of its own ori
 test.each([
   { 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https' },
   { 'X-Forwarded-Proto': 'http' },
-])('the dashboard is shut to a proxy that was not named, by HTTPS as well: %j', async (headers) => {
+])('the dashboard is closed to an unlisted proxy, also by HTTPS: %j', async (headers) => {
   const app = await openSecure(pairFiles().files);
   const seen = await ask(app, '/dashboard/sign-in', { headers: { Host: host, ...headers } });
   expect(seen.status).toBe(403);

@@ -63,7 +63,7 @@ async function heard(socket: Socket): Promise<string> {
   return String(data);
 }
 
-describe('an offer to speak', () => {
+describe('an upgrade request', () => {
   it.each([
     ['h2c', '/'],
     ['h2c', '/payment/nobody'],
@@ -98,7 +98,7 @@ describe('an offer to speak', () => {
 
 describe('a client that names no host', () => {
   // Health checks of load balancers ask so. HTTP/1.1 requires a host (RFC 9112 section 3.2).
-  it('is answered in HTTP/1.0', async () => {
+  it('gets a response in HTTP/1.0', async () => {
     const app = await openApp();
     await untilReady(app);
     const socket = connect(app.port, '127.0.0.1');
@@ -116,7 +116,7 @@ describe('a client that names no host', () => {
   });
 });
 
-describe('a client is let go', () => {
+describe('a client is disconnected', () => {
   it('that does not end its headers', async () => {
     const { port } = await openListener(undefined, { headersMs: 50, checkEveryMs: 10 });
     const socket = connect(port, '127.0.0.1');
@@ -126,7 +126,7 @@ describe('a client is let go', () => {
     await once(socket, 'close');
   });
 
-  it('that asks and does not read', async () => {
+  it('that sends requests and does not read', async () => {
     const listener = await openListener(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
     const socket = await visit(listener.port, 'GET / HTTP/1.1');
     socket.pause();
@@ -136,7 +136,7 @@ describe('a client is let go', () => {
   });
 });
 
-describe('a client that breaks off what it says fills no log', () => {
+describe('a client that aborts its request causes no error in the log', () => {
   it.each([
     ['/api/new_address', 'Transfer-Encoding: chunked'],
     ['/nowhere', 'Transfer-Encoding: chunked'],
@@ -156,8 +156,8 @@ describe('a client that breaks off what it says fills no log', () => {
   });
 });
 
-describe('a user in the whole URL of a request', () => {
-  it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and fills no log', async (method) => {
+describe('user info in the absolute URL of a request', () => {
+  it.each(['GET', 'POST', 'DELETE'])('is refused with %s, and is not logged', async (method) => {
     const app = await openApp();
     await untilReady(app);
     const line = `${method} http://user:s3cr3t@localhost/api/new_address HTTP/1.1`;
@@ -169,8 +169,8 @@ describe('a user in the whole URL of a request', () => {
   });
 });
 
-describe('where all places are taken', () => {
-  it('S-29 a client comes in for the newest connection of who has most', async () => {
+describe('at the maximum of connections', () => {
+  it('S-29 a new client replaces the newest connection of the client with the most', async () => {
     const { port } = await openListener(undefined, {}, 4);
     const first = await come(port, '127.0.0.2');
     const greedy = [];
@@ -182,7 +182,7 @@ describe('where all places are taken', () => {
     expect(served).toEqual([true, true, true, false]);
   });
 
-  it('who has most gets no further one, nor does anybody where all have as many', async () => {
+  it('the client with the most gets no further one, and neither does any if all have as many', async () => {
     const { port } = await openListener(undefined, {}, 3);
     const greedy = [];
     for (let count = 0; count < 4; count += 1) greedy.push(await come(port, '127.0.0.3'));
@@ -195,7 +195,7 @@ describe('where all places are taken', () => {
     expect(await isServed(await come(port, '127.0.0.6'))).toBe(false);
   });
 
-  it('a place is free again when its client has gone', async () => {
+  it('a connection slot is free again when its client has gone', async () => {
     const { port } = await openListener(undefined, {}, 1);
     for (let count = 0; count < 3; count += 1) {
       const socket = await come(port, '127.0.0.2');
@@ -205,7 +205,7 @@ describe('where all places are taken', () => {
     }
   });
 
-  it('a crowd that comes at once gets as many places as there are', async () => {
+  it('simultaneous clients get as many connections as the maximum', async () => {
     const { port } = await openListener(undefined, {}, 5);
     const crowd = await Promise.all(Array.from({ length: 40 }, () => come(port, '127.0.0.3')));
     const served = await Promise.all(crowd.map(isServed));

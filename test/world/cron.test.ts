@@ -15,7 +15,7 @@ const times = [
   ...['2027-02-28T23:59:59.999Z', '2028-02-28T12:00:00.000Z', '2027-03-28T00:59:59.001Z'],
 ];
 
-it.each(expressions)('%s matches next when node-cron says so', (expression) => {
+it.each(expressions)('%s has the same next match as in node-cron', (expression) => {
   const next = nextMatch(expression);
   vi.useFakeTimers();
   for (const time of times) {
@@ -31,7 +31,7 @@ it.each(expressions)('%s matches next when node-cron says so', (expression) => {
   }
 });
 
-it('finds what comes once in 40 years', () => {
+it('finds a match that occurs once in 40 years', () => {
   const next = nextMatch('0 0 0 29 2 1');
   expect(new Date(next(Date.UTC(2072, 2, 1)))).toEqual(new Date('2112-02-29T00:00:00Z'));
 });
@@ -40,6 +40,6 @@ it.each(['61 * * * * *', '0 0 0 30 2 *', 'never', '* * * * * * *'])('refuses %s'
   expect(() => nextMatch(expression)).toThrow();
 });
 
-it('ends its search, also for what node-cron knows besides', () => {
+it('ends its search, also for syntax that only node-cron supports', () => {
   expect(() => nextMatch('0 0 0 L * *')(0)).toThrow('0 0 0 L * *: never comes');
 });

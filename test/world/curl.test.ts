@@ -165,7 +165,7 @@ describe.each(answers)('an answer with %s', (_, bytes, outcome = 'delivered') =>
     if (outcome === 'delivered') expect(attempt).toMatchObject({ httpStatus: 200, body: 'ok' });
   });
 
-  it('is received where the curl of this machine takes it for a 200', async () => {
+  it('is received if the curl of this machine accepts it as a 200', async () => {
     const url = await serve(bytes, false);
     const [status, attempt] = [await curl(url), await callBack(url)];
     expect([status, attempt.outcome === 'delivered']).not.toEqual(['200', false]);

@@ -8,7 +8,7 @@ const world = createNodeWorld({ logLevel: 'silent' });
 afterEach(() => vi.useRealTimers());
 
 describe('timers', () => {
-  it('hold delays beyond 2^31 ms and can be cancelled', () => {
+  it('support delays beyond 2^31 ms and can be cancelled', () => {
     vi.useFakeTimers();
     const run = vi.fn();
     const never = vi.fn();
@@ -26,7 +26,7 @@ describe('timers', () => {
     vi.clearAllTimers();
   });
 
-  it('by cron expression run in UTC, on through a wall clock that is set', () => {
+  it('by cron expression run in UTC, also after the wall clock was set', () => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 1, 2, 59, 58, 500) });
     const nightly = vi.fn();
     const secondly = vi.fn();
@@ -49,7 +49,7 @@ describe('timers', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('refuse what is not a cron expression', () => {
+  it('refuse an invalid cron expression', () => {
     expect(() => world.schedule('61 * * * * *', () => {})).toThrow();
   });
 });
@@ -70,7 +70,7 @@ describe('log lines', () => {
     expect(entries[0]?.time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
   });
 
-  it('are words for a person where that is asked for, one line each', () => {
+  it('are readable text on request, one line each', () => {
     const lines: string[] = [];
     const logDestination = { write: (line: string) => void lines.push(line) };
     const { log } = createNodeWorld({
@@ -139,7 +139,7 @@ describe('the test world', () => {
     expect(other.randomBytes(16)).not.toEqual(bytes);
   });
 
-  it('gathers its log', () => {
+  it('collects its log', () => {
     const test = createTestWorld();
     test.log.warn('it rains', { where: 'here' });
     expect(test.logs).toEqual([{ level: 'warn', message: 'it rains', fields: { where: 'here' } }]);

@@ -44,7 +44,7 @@ async function listen(server: Server, sockets: Socket[] = []): Promise<number> {
 const patient = (): AbortSignal => new AbortController().signal;
 
 describe('a connection', () => {
-  it('over TCP is a socket alone', async () => {
+  it('over TCP is only a socket', async () => {
     const port = await listen(createServer((socket) => socket.end('hello')));
     const connection = await world.connect({ host, port, tls: false }, patient());
     expect(Object.keys(connection)).toEqual(['socket']);
@@ -54,7 +54,7 @@ describe('a connection', () => {
     expect(String(hello)).toBe('hello');
   });
 
-  it.each([true, false])('that is refused says so (tls: %s)', async (tls) => {
+  it.each([true, false])('that is refused has that reason (tls: %s)', async (tls) => {
     const server = createServer();
     const port = await listen(server);
     await new Promise((done) => server.close(done));
@@ -67,7 +67,7 @@ describe('a connection', () => {
     await expect(byName).rejects.toThrow(`localhost:${port}: it refuses connections`);
   });
 
-  it('to a name that does not exist says so', async () => {
+  it('to a name that does not exist has that reason', async () => {
     const target = { host: 'no-such-host.invalid', port: 1, tls: false };
     await expect(world.connect(target, patient())).rejects.toThrow(
       /the name does not exist|the name server does not answer/,
@@ -75,7 +75,7 @@ describe('a connection', () => {
   });
 
   it.each([true, false])(
-    'to a far server has time, also where a name has another address (tls: %s)',
+    'to a distant server has its whole timeout, also if the name has another address (tls: %s)',
     async (tls) => {
       const port = await listen(tls ? createTlsServer(makeCertificate()) : createServer());
       // The order of a system without IPv6: unreachable addresses come last.
@@ -102,7 +102,7 @@ describe('a connection', () => {
     },
   );
 
-  it('that is aborted leaves no socket, before and amid the handshake', async () => {
+  it('that is aborted leaves no socket, before and during the handshake', async () => {
     const sockets: Socket[] = [];
     const port = await listen(createServer(), sockets);
     const abort = new AbortController();
@@ -118,7 +118,7 @@ describe('a connection', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it('is no longer the signal’s once it stands', async () => {
+  it('is not affected by its signal once it is open', async () => {
     const port = await listen(createServer());
     const abort = new AbortController();
     const { socket } = await world.connect({ host, port, tls: false }, abort.signal);
@@ -127,7 +127,7 @@ describe('a connection', () => {
     socket.destroy();
   });
 
-  it('whose peer hangs up amid the handshake fails', async () => {
+  it('whose peer closes during the handshake fails', async () => {
     const port = await listen(createServer((socket) => socket.destroy()));
     await expect(world.connect({ host, port, tls: true }, patient())).rejects.toThrow(
       /cannot connect/,
@@ -167,7 +167,7 @@ describe('a certificate', () => {
     shown.socket.destroy();
   });
 
-  it('is valid for the names that it is for, and those alone are sent as the server’s', async () => {
+  it('is valid for its names, and only names are sent for SNI', async () => {
     const certificate = makeCertificate();
     trustAsRoot(certificate);
     const names: unknown[] = [];
@@ -216,7 +216,7 @@ describe('HTTP', () => {
     return dispatcher;
   };
 
-  it('dials only what the resolver answers, over a connection that is kept', async () => {
+  it('dials only the addresses of the resolver, over a persistent connection', async () => {
     const sockets: Socket[] = [];
     const server = createHttpServer((asked, answer) => answer.end(asked.headers.host));
     const port = await listen(server, sockets);
@@ -235,7 +235,7 @@ describe('HTTP', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it('dials nothing when the resolver refuses or has nothing', async () => {
+  it('dials nothing if the resolver fails or finds nothing', async () => {
     const sockets: Socket[] = [];
     const port = await listen(createHttpServer(), sockets);
     const origin = `http://localhost:${port}`;
@@ -271,7 +271,7 @@ describe('HTTP', () => {
     await expect(request(`http://${host}:${port}/`, { dispatcher })).rejects.toThrow(/[Hh]eader/);
   });
 
-  it('verifies TLS, whatever the environment says', async () => {
+  it('verifies TLS, whatever the environment', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     closing.push(

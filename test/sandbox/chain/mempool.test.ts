@@ -26,7 +26,7 @@ describe('the mempool', () => {
     expect(chain.mempool()).toEqual([]);
   });
 
-  it('waits for the next block when one is full', () => {
+  it('leaves transactions for the next block when one is full', () => {
     const chain = chainOf(105);
     const outputs = Array.from({ length: 15_000 }, () => ({ script, valueSat: 1_000 }));
     const txids = [0, 1, 2].map(() => chain.pay(outputs, { feeRate: 1 }));
@@ -57,7 +57,7 @@ describe('the mempool', () => {
     expect(() => chain.replace(first)).toThrow('nothing to replace');
   });
 
-  it('replaces with further inputs where the old ones do not cover it', () => {
+  it('replaces with further inputs if the old ones do not suffice', () => {
     const chain = chainOf(101);
     chain.stock(2, 50_000);
     chain.mine();
@@ -70,7 +70,7 @@ describe('the mempool', () => {
     expect(feeSat / vsize).toBeGreaterThanOrEqual(200);
   });
 
-  it('forgets what is evicted, with its descendants, and takes it back', () => {
+  it('removes an evicted transaction with its descendants, and accepts it again', () => {
     const chain = chainOf(101);
     const first = chain.pay([{ script, valueSat: 40_000 }]);
     const child = chain.pay([{ script, valueSat: 1_000 }], { inputs: 'unconfirmed' });
@@ -84,14 +84,14 @@ describe('the mempool', () => {
     expect(chain.history(scripthash).map(({ txid }) => txid)).toEqual([first, child]);
   });
 
-  it('leaves what is there already as it is, without an error', () => {
+  it('ignores a known transaction without an error', () => {
     const chain = chainOf(101);
     const txid = chain.pay([{ script, valueSat: 40_000 }]);
     expect(chain.rebroadcast(txid)).toBe(txid);
     expect(chain.mempool()).toHaveLength(1);
   });
 
-  it('takes what another chain of the same seed signed, and no forged signature', () => {
+  it('accepts a transaction that another chain of the same seed signed, and no forged signature', () => {
     const chain = chainOf(101);
     const other = chainOf(101);
     const { raw, txid } = transaction(other, other.pay([{ script, valueSat: 40_000 }]));
@@ -155,7 +155,7 @@ describe('the mempool', () => {
     else expect(chain.broadcast(hand.extract())).toBe(hand.id);
   });
 
-  it('replaces by what another wallet sent for a higher fee', () => {
+  it('replaces a transaction by one of another wallet with a higher fee', () => {
     const chain = chainOf(101);
     const rival = chainOf(101);
     const lost = chain.pay([{ script, valueSat: 40_000 }]);

@@ -53,7 +53,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('can be a tie, much heavier, lighter or nothing but a loss', () => {
+  it('can be a tie, much heavier, lighter, or only a loss of blocks', () => {
     for (const [blocks, tip] of [
       [3, 104],
       [10, 111],
@@ -69,7 +69,7 @@ describe('a reorganisation', () => {
     }
   });
 
-  it('is refused where it would reach below the genesis', () => {
+  it('is refused below the genesis block', () => {
     const chain = chainOf(3);
     expect(() => chain.reorganise(4, { transactions: 'drop' })).toThrow('cannot take 4 of 3');
     expect(() => chain.reorganise(0, { transactions: 'drop' })).toThrow('cannot take 0 of 3');
@@ -95,7 +95,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('drops transactions for double spends, which the first block has', () => {
+  it('drops transactions for double spends in the first block', () => {
     const { chain, a, b } = paidChain();
     const { dropped, connected } = chain.reorganise(3, { transactions: 'drop' });
     expect(places(chain)).toEqual([]);
@@ -108,7 +108,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('drops them for double spends in the mempool where no block follows', () => {
+  it('drops them for double spends in the mempool if there is no block', () => {
     const { chain, a } = paidChain();
     const { dropped } = chain.reorganise(3, { blocks: 0, transactions: 'drop' });
     expect(chain.mempool().map(({ txid }) => txid)).toContain(dropped.get(a));
@@ -123,7 +123,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('can have each where the caller says', () => {
+  it('can place each transaction as the caller decides', () => {
     const { chain, a, b } = paidChain();
     const asked: [Txid, number][] = [];
     const fates = new Map<Txid, Fate>([
@@ -147,7 +147,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('sends to the mempool what the new branch has no place for', () => {
+  it('returns transactions without a place on the new branch to the mempool', () => {
     const { chain, a, b } = paidChain();
     chain.reorganise(3, { blocks: 1, transactions: 'remine-same-height' });
     expect(places(chain)).toEqual([
@@ -160,7 +160,7 @@ describe('a reorganisation', () => {
     expect(places(other).map(([, height]) => height)).toEqual([0, 0]);
   });
 
-  it('keeps parents before children, whatever is asked', () => {
+  it('places parents before children, whatever the caller requests', () => {
     const chain = chainOf(101);
     const parent = chain.pay([{ script, valueSat: 10_000 }]);
     chain.mine();
@@ -180,7 +180,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('gives parents back before children, even where some were meant for a block', () => {
+  it('returns parents before children, even if some were meant for a block', () => {
     const chain = chainOf(101);
     const first = chain.pay([{ script, valueSat: 50_000 }]);
     chain.mine();
@@ -196,7 +196,7 @@ describe('a reorganisation', () => {
     expect(chain.mempool().map(({ txid }) => txid)).toEqual([first, second, third]);
   });
 
-  it('drops the children of what it drops, also from the mempool', () => {
+  it('drops the children of dropped transactions, also from the mempool', () => {
     const chain = chainOf(101);
     const parent = chain.pay([{ script, valueSat: 50_000 }]);
     chain.mine();
@@ -228,7 +228,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('drops without a double spend where there is no key', () => {
+  it('drops without a double spend if the key is unknown', () => {
     const chain = chainOf(101);
     const twin = chainOf(101);
     const foreign = chainOf(101, 'foreign');
@@ -245,7 +245,7 @@ describe('a reorganisation', () => {
     expect(places(chain)).toEqual([[funding, 102]]);
   });
 
-  it('takes coinbases and all that comes of them along', () => {
+  it('drops coinbases with all their descendants', () => {
     const chain = chainOf(1);
     chain.mine(1, { to: script });
     chain.mine(100);
@@ -262,7 +262,7 @@ describe('a reorganisation', () => {
     expectSound(chain);
   });
 
-  it('leaves what waits in the mempool there', () => {
+  it('leaves the transactions of the mempool there', () => {
     const { chain, a, b } = paidChain();
     const waiting = chain.pay([{ script, valueSat: 30_000 }], { inputs: 'confirmed' });
     chain.reorganise(2, { transactions: 'remine-same-height' });

@@ -104,7 +104,7 @@ describe('a signed transaction', () => {
     );
   });
 
-  it('holds for its own outputs, amounts and keys alone', () => {
+  it('is valid only for its own outputs, amounts and keys', () => {
     const privateKey = new Uint8Array(32).fill(7);
     const coin = coinOf(privateKey, 'p2wpkh', displayHex<Txid>(new Uint8Array(32)), 0, 50_000);
     const raw = signTransaction([coin], [signerOf(privateKey, coin.script)], outputs, false);

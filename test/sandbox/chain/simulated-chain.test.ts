@@ -22,7 +22,7 @@ describe('headers', () => {
     expect(chain.tip.hash).toBe(networks.regtest.genesisHash);
   });
 
-  it('link, have their work done and a time above the median of 11', () => {
+  it('are linked, with proof of work and a time above the median of 11', () => {
     // A clock that stands still is the hard case.
     const chain = new SimulatedChain({ seed: 'headers', now: () => startTime });
     chain.mine(40);
@@ -70,7 +70,7 @@ describe('coinbases', () => {
     expect(value(150)).toBe(25_0000_0000 + transaction(chain, txid).feeSat);
   });
 
-  it('commit to the witnesses when there are any (BIP141), and else do not', () => {
+  it('commit to the witnesses if there are any (BIP141), otherwise not', () => {
     const chain = chainOf(101);
     const { tip: plain } = chain;
     chain.pay([{ script: merchant().script, valueSat: 1_000 }]);
@@ -125,7 +125,7 @@ describe('merkle branches', () => {
     }
   });
 
-  it('are there for the right height alone', () => {
+  it('exist only for the right height', () => {
     const chain = chainOf(5);
     const txid = chain.tip.txids[0] as Txid;
     expect(chain.branch(txid, 4)).toBeUndefined();
@@ -149,7 +149,7 @@ describe('payments', () => {
     expect(paid.feeSat / paid.vsize).toBeLessThan(3.2);
   });
 
-  it('have room for thousands of outputs', () => {
+  it('can have thousands of outputs', () => {
     const chain = chainOf(101);
     const { script, scripthash } = merchant();
     chain.pay(Array.from({ length: 2_000 }, () => ({ script, valueSat: 1_000 })));
@@ -169,7 +169,7 @@ describe('payments', () => {
     expect([signals(), signals(true), signals(false)]).toEqual([true, true, false]);
   });
 
-  it('refuse to spend what is not mature', () => {
+  it('refuse to spend immature coinbases', () => {
     const chain = chainOf(99);
     const pay = () => chain.pay([{ script: merchant().script, valueSat: 1_000 }]);
     expect(pay).toThrow('do not suffice');
@@ -193,7 +193,7 @@ describe('payments', () => {
     expect(() => chain.pay(output, { inputs: [{ txid: second, vout: 0 }] })).toThrow('no key for');
   });
 
-  it('come out of confirmed coins as long as the faucet is stocked', () => {
+  it('spend confirmed coins as long as the faucet has some', () => {
     const chain = chainOf(101);
     chain.stock(20, 50_000);
     for (let at = 0; at < 20; at++)
@@ -240,7 +240,7 @@ describe('the chain', () => {
     expect(run('one')).not.toBe(run('two'));
   });
 
-  it('shares its past with another one of its seed, and can part from it', () => {
+  it('shares its past with another one of its seed, and can fork from it', () => {
     const [chain, rival] = [chainOf(110), chainOf(110)];
     expect(rival.tip.hash).toBe(chain.tip.hash);
     rival.mine(2);
@@ -250,7 +250,7 @@ describe('the chain', () => {
     expect(rival.block(111)?.hash).not.toBe(chain.block(111)?.hash);
   });
 
-  it('tells its listeners of each change once, with the scripts it touched', () => {
+  it('notifies its listeners of each change once, with the affected scripts', () => {
     const chain = chainOf(101);
     const { script, scripthash } = merchant();
     const heard: { height: number; hash: BlockHash; touched: boolean }[] = [];
@@ -271,7 +271,7 @@ describe('the chain', () => {
     ]);
   });
 
-  it('touches a child whose parent is mined: its Electrum height changes', () => {
+  it('affects a child whose parent is mined: its Electrum height changes', () => {
     const chain = chainOf(101);
     const { script, scripthash } = merchant();
     const parent = chain.pay([{ script: merchant(2).script, valueSat: 1_000 }]);

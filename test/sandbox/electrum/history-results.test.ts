@@ -42,7 +42,7 @@ describe('the status', () => {
 });
 
 describe('the history of a script', () => {
-  it('is ordered by height and place, then by the rule of the mempool', () => {
+  it('is ordered by height and position, then by the rule of the mempool', () => {
     const chain = chainOf(105);
     const { script, scripthash, privateKey } = merchant();
     const pay = (valueSat: number) => chain.pay([{ script, valueSat }], { inputs: 'confirmed' });
@@ -68,7 +68,7 @@ describe('the history of a script', () => {
     }
   });
 
-  it('knows what is left and what it is worth', () => {
+  it('has its unspent outputs and its balance', () => {
     const chain = chainOf(105);
     const { script, scripthash, privateKey } = merchant();
     const a = chain.pay([

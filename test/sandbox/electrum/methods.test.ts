@@ -74,7 +74,7 @@ describe('headers', () => {
 });
 
 describe('histories', () => {
-  it('say what the chain knows, the mempool in the order of the version', async () => {
+  it('match the chain, with the mempool in the order of the version', async () => {
     const { chain, client } = await start();
     const mined = chain.pay([{ script, valueSat: 5_000 }]);
     chain.mine();
@@ -154,7 +154,7 @@ describe('transactions', () => {
     expect((await connection.call(idFromPos, 111, 1, 'yes')).error?.code).toBe(1);
   });
 
-  it('are refused when nobody knows them', async () => {
+  it('are refused if they are unknown', async () => {
     const { client } = await start();
     const connection = await client();
     const get = 'blockchain.transaction.get';
@@ -164,7 +164,7 @@ describe('transactions', () => {
     expect((await connection.call(get, 'x')).error?.message).toBe('x should be a transaction hash');
   });
 
-  it('are shown with the place that the node has them in, also in a block that left', async () => {
+  it('have the block of the node in the verbose form, also an orphaned one', async () => {
     const { chain, client } = await start();
     const connection = await client();
     const get = 'blockchain.transaction.get';

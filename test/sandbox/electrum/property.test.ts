@@ -167,7 +167,7 @@ function expectHistories(chain: SimulatedChain): void {
   expect(unspentSat).toBe(chain.supplySat() - feesSat);
 }
 
-describe('after whatever happened', () => {
+describe('after any events', () => {
   it('the chain is sound, histories are true, and no satoshi is lost', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), (steps) => {
@@ -179,7 +179,7 @@ describe('after whatever happened', () => {
     );
   });
 
-  it('the same happens again under the same seed', () => {
+  it('the same seed gives the same events', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 15 }), (steps) => {
         const [first, second] = [run(steps), run(steps)];

@@ -55,7 +55,7 @@ const status = () => client.result(scripthashMethod, scripthash);
 const lie = (about: ServerLie) => server.inject({ kind: 'lie', about });
 
 describe('a fault', () => {
-  it('concerns the requests that its predicate picks, until it ends', async () => {
+  it('affects the requests of its predicate, until it ends', async () => {
     const when = (method: string, [first]: readonly unknown[]) =>
       method === rawMethod && first === txid;
     const end = server.inject({ kind: 'error', code: -102, message: 'busy', when });
@@ -66,7 +66,7 @@ describe('a fault', () => {
     expect((await client.call(rawMethod, txid)).error).toBeUndefined();
   });
 
-  it('can be over after so many requests', async () => {
+  it('can end after a number of requests', async () => {
     server.inject({ kind: 'error', code: 1, message: 'no', times: 2 });
     expect((await client.call('server.ping')).error).toBeDefined();
     expect((await client.call('server.ping')).error).toBeDefined();
@@ -89,7 +89,7 @@ describe('answers', () => {
     expect(await client.result('server.ping')).toBeNull();
   });
 
-  it('come late and are stale then', async () => {
+  it('come late and are stale', async () => {
     server.inject({ kind: 'delay', ms: 5_000, when: (method) => method === scripthashMethod });
     const id = client.send(scripthashMethod, scripthash);
     expect(await client.result('server.ping')).toBeNull();
@@ -104,7 +104,7 @@ describe('answers', () => {
     expect(await client.message()).toMatchObject({ id, result: stale });
   });
 
-  it('come to nobody when the client is gone', async () => {
+  it('are dropped when the client is gone', async () => {
     server.inject({ kind: 'delay', ms: 5_000 });
     client.send('server.ping');
     await until(() => server.count('server.ping') === 1);
@@ -159,7 +159,7 @@ describe('lies', () => {
     expect(result.merkle).toHaveLength(1);
   });
 
-  it('about a transaction are sound bytes with another id', async () => {
+  it('about a transaction are valid bytes with another id', async () => {
     lie('transaction');
     const raw = (await client.result(rawMethod, txid)) as string;
     expect(parseTransaction(hexToBytes(raw)).txid).not.toBe(txid);
@@ -236,7 +236,7 @@ describe('lies', () => {
 });
 
 describe('omissions', () => {
-  it('leave transactions out of history and status, and know their bytes', async () => {
+  it('leave transactions out of history and status, but return their bytes', async () => {
     chain.pay([{ script, valueSat: 6_000 }]);
     const [, other] = chain.history(scripthash);
     server.inject({ kind: 'omit', txids: [txid] });
@@ -284,7 +284,7 @@ describe('a server that lags', () => {
     expect((await client.call('blockchain.transaction.id_from_pos', 111, 0)).error?.code).toBe(1);
   });
 
-  it('sees -1 where the parent is in a block that it does not have', async () => {
+  it('has height -1 if the parent is in a block that it lacks', async () => {
     const child = chain.pay([{ script: merchant(2).script, valueSat: 900 }], {
       inputs: [{ txid, vout: 1 }],
     });
@@ -294,7 +294,7 @@ describe('a server that lags', () => {
     expect(items).toMatchObject([{ tx_hash: child, height: -1 }]);
   });
 
-  it('learns of a block as the next one comes', async () => {
+  it('gets a block when the next one comes', async () => {
     server.inject({ kind: 'lag', blocks: 1 });
     await client.result(headersMethod);
     await status();
@@ -306,8 +306,8 @@ describe('a server that lags', () => {
   });
 });
 
-describe('a server with the other side of a race', () => {
-  it('has what its block takes in, and what the other one took in waits', async () => {
+describe('a server with a rival block', () => {
+  it('confirms the transactions of its block, and has those of the other one in the mempool', async () => {
     const early = chain.pay([{ script, valueSat: 1_000 }]);
     const block = chain.rival('all');
     const late = chain.pay([{ script: merchant(2).script, valueSat: 2_000 }], {
@@ -345,7 +345,7 @@ describe('a server with the other side of a race', () => {
     expect(after).toEqual([{ tx_hash: late, height: 112 }]);
   });
 
-  it('has nothing that spends what its block spends', async () => {
+  it('has no transaction that conflicts with its block', async () => {
     const early = chain.pay([{ script, valueSat: 1_000 }]);
     const block = chain.rival('all');
     const rival = chain.replace(early);
@@ -381,7 +381,7 @@ describe('connections', () => {
     await until(() => server.connections === 0);
   });
 
-  it('hear of nothing while notifications are stopped', async () => {
+  it('get no notification while those are stopped', async () => {
     await client.result(headersMethod);
     await status();
     const end = server.inject({ kind: 'stopNotifications' });
@@ -417,7 +417,7 @@ describe('connections', () => {
 });
 
 describe('the log', () => {
-  it('counts requests and keeps them', async () => {
+  it('counts and stores requests', async () => {
     server.clearLog();
     await client.result('server.ping');
     await history();

@@ -35,7 +35,7 @@ describe('padded output', () => {
     expect(await client.line()).toHaveLength(4_095);
   });
 
-  it('holds small answers for a second after the last packet', async () => {
+  it('delays small responses for a second after the last packet', async () => {
     await warmUp();
     const { received } = client;
     const id = client.send('server.ping');
@@ -53,7 +53,7 @@ describe('padded output', () => {
     await client.result('server.ping');
   });
 
-  it('sends at once when enough has gathered, and keeps what fits badly for later', async () => {
+  it('sends at once when enough is queued, and delays what does not fit', async () => {
     await warmUp();
     const ids = Array.from({ length: 40 }, () => client.send('server.ping'));
     await until(() => pings() === 40);
@@ -66,7 +66,7 @@ describe('padded output', () => {
     expect(gathered).toEqual(ids);
   });
 
-  it('forgets its timer with the connection', async () => {
+  it('stops its timer with the connection', async () => {
     await warmUp();
     client.send('server.ping');
     await until(() => pings() === 1);

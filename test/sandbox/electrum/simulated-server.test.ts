@@ -62,7 +62,7 @@ describe('negotiation', () => {
     await connection.closed;
   });
 
-  it('must come first where the server speaks 1.6', async () => {
+  it('must come first if the server speaks 1.6', async () => {
     const { bare } = await start({}, 0);
     const connection = bare();
     const { error } = await connection.call('server.ping');
@@ -70,7 +70,7 @@ describe('negotiation', () => {
     await connection.closed;
   });
 
-  it('may be left out where it does not', async () => {
+  it('may be omitted otherwise', async () => {
     const { bare } = await start({ protocols: ['1.4', '1.4.3'] }, 0);
     expect(await bare().result('server.ping')).toBeNull();
   });
@@ -83,7 +83,7 @@ describe('negotiation', () => {
 });
 
 describe('the server', () => {
-  it('says what it is', async () => {
+  it('names its software', async () => {
     const { client, port } = await start({ banner: 'hello' }, 0);
     const connection = await client();
     expect(await connection.result('server.features')).toEqual({
@@ -100,7 +100,7 @@ describe('the server', () => {
     expect(await connection.result('blockchain.estimatefee', 6)).toBe(0.0001);
   });
 
-  it('has the methods of the version alone', async () => {
+  it('has only the methods of the version', async () => {
     const { client } = await start({}, 0);
     const has = async (version: string, method: string, ...params: unknown[]) =>
       (await (await client(version)).call(method, ...params)).error?.code !== -32601;
@@ -113,7 +113,7 @@ describe('the server', () => {
     expect(await has('1.6', 'blockchain.address.subscribe')).toBe(false);
   });
 
-  it('answers pipelined requests in order, whatever way the bytes arrive', async () => {
+  it('answers pipelined requests in order, however the bytes arrive', async () => {
     const { client } = await start();
     const connection = await client();
     const line = (id: number) =>
@@ -156,7 +156,7 @@ describe('the server', () => {
     expect(await connection.result('server.ping')).toBeNull();
   });
 
-  it('closes on a line without end', async () => {
+  it('closes on an endless line', async () => {
     const { client } = await start({}, 0);
     const connection = await client();
     connection.write('x'.repeat(5_000_001));
@@ -182,7 +182,7 @@ describe('the server', () => {
 });
 
 describe('subscriptions', () => {
-  it('tell of every new tip, once for several blocks', async () => {
+  it('notify of every new tip, once for several blocks', async () => {
     const { chain, client } = await start();
     const connection = await client();
     const tip = () => ({ height: chain.tipHeight, hex: bytesToHex(chain.tip.header) });
@@ -200,7 +200,7 @@ describe('subscriptions', () => {
     expect((await connection.message()).params).toEqual([tip()]);
   });
 
-  it('tell of payments, blocks and reorganisations that change the status', async () => {
+  it('notify of payments, blocks and reorganisations that change the status', async () => {
     const { chain, client } = await start();
     const connection = await client();
     const status = () => statusOf(chain.history(scripthash));
@@ -231,7 +231,7 @@ describe('subscriptions', () => {
     expect(await connection.result('server.ping')).toBeNull();
   });
 
-  it('are each connection’s own', async () => {
+  it('are separate for each connection', async () => {
     const { chain, client, server } = await start();
     const [first, second] = [await client(), await client()];
     await first.result(scripthashMethod, scripthash);
@@ -241,7 +241,7 @@ describe('subscriptions', () => {
     expect(await second.result('server.ping')).toBeNull();
   });
 
-  it('hold for thousands of addresses in one large block', async () => {
+  it('work for thousands of addresses in one large block', async () => {
     const { chain, client } = await start();
     const connection = await client();
     const many = Array.from({ length: 3_000 }, (_, at) => {

@@ -38,7 +38,7 @@ function receive({ query: sent = query, signed = sent, by = secret, at = now, ch
 describe('the receiver', () => {
   const told = { eventId: 'evt_1', address, txid, valueSat: 8_000, status: 1 };
 
-  it('takes what our paygate has signed', () => {
+  it('accepts a callback that its paygate signed', () => {
     expect(receive()).toEqual(told);
     expect(receive({ at: now - 299_000 })).toEqual(told);
     const rotated = `v1,AAAA ${new Webhook(secret).sign('evt_1', new Date(now), query)}`;
@@ -58,7 +58,7 @@ describe('the receiver', () => {
     ['not at all', { change: { 'webhook-signature': '' } }],
     ['by another scheme', { change: { 'webhook-signature': 'v2,AAAA é v1a,AAAA' } }],
   ];
-  it.each(forged)('refuses what was signed %s', (_, sent) => {
+  it.each(forged)('refuses a callback that was signed %s', (_, sent) => {
     expect(() => receive(sent)).toThrow('not that of our paygate');
   });
 
@@ -69,7 +69,7 @@ describe('the receiver', () => {
     ['txid', `status=1&addr=${address}&txid=%00`],
     ['value', `status=1&addr=${address}&txid=${txid}&value=-1`],
     ['value', `status=1&addr=${address}&txid=${txid}&value=1e3`],
-  ])('refuses a %s that makes no sense: %s', (name, given) => {
+  ])('refuses an invalid %s: %s', (name, given) => {
     const rest = new URLSearchParams(query);
     for (const [field] of new URLSearchParams(given)) rest.delete(field);
     if (given === '') rest.delete(name);
@@ -106,7 +106,7 @@ describe('an order', () => {
   const nothing = { state: 'waiting', seenSat: 0, confirmedSat: 0, missingSat: 8_000 };
   const all = { seenSat: 8_000, missingSat: 0 };
 
-  it('is paid by what is confirmed, and by no less', () => {
+  it('is paid by confirmed payments of the full amount', () => {
     const { order, take } = open();
     expect(orderStatus(order)).toEqual(nothing);
     take({ txid: 'a', valueSat: 5_000, status: 2 });
@@ -121,7 +121,7 @@ describe('an order', () => {
     expect(orderStatus(order).missingSat).toBe(0);
   });
 
-  it('takes a callback that comes twice once, however late', () => {
+  it('counts a repeated callback once, however late', () => {
     const { order, take } = open();
     take({ eventId: 'seen', status: 0 });
     take({ status: 2 });
@@ -129,7 +129,7 @@ describe('an order', () => {
     expect(orderStatus(order).state).toBe('paid');
   });
 
-  it('is no longer paid when the chain took the payment back', () => {
+  it('is no longer paid after a reversed payment', () => {
     const { order, take } = open();
     take({ status: 2 });
     take({ status: -1 });

@@ -63,12 +63,12 @@ async function changesNothing(act: () => Promise<void>): Promise<void> {
 const bodyOf = (does: string, token: string): string =>
   String(new URLSearchParams({ token, do: does, ...fields() }));
 
-test('there are levers to try', () => {
+test('every action of the page is known', () => {
   expect(levers()).toEqual(['pay', 'mine', 'replace', 'reorganise', 'stop', 'start']);
 });
 
 describe('the Chain page', () => {
-  test('is for those who are signed in, and is come back to', () =>
+  test('requires a sign-in, which leads back to it', () =>
     changesNothing(async () => {
       const stranger = visitorOf({ port });
       const turned = await stranger.get(`${path}?address=x&amount=5`);
@@ -82,7 +82,7 @@ describe('the Chain page', () => {
       }
     }));
 
-  test('is over with the session', async () => {
+  test('ends with the session', async () => {
     const own = await openSandbox();
     const other = await own.merchant();
     expect(await other.get(path)).toMatchObject({ status: 200 });
@@ -94,7 +94,7 @@ describe('the Chain page', () => {
     expect(own.sandbox.chain.tip).toBe(tip);
   });
 
-  test.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('takes no %s', async (method) => {
+  test.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('does not accept %s', async (method) => {
     for (const page of [path, '/dashboard/sandbox']) {
       const headers = { Cookie: merchant.cookie };
       const url = `${visit.sandbox.apiOrigin}${page}`;
@@ -146,7 +146,7 @@ describe('the Chain page', () => {
       }
     }));
 
-  test('is in no frame, runs nothing of others and is not kept', async () => {
+  test('is in no frame, runs no foreign script and is not cached', async () => {
     for (const page of [path, `${path}?address=x`, '/dashboard/sandbox']) {
       const { headers, text } = await merchant.get(page);
       const policy = headers.get('Content-Security-Policy') ?? '';
@@ -162,7 +162,7 @@ describe('the Chain page', () => {
 
 describe('the link that signs in', () => {
   test.each(['', 'key=', `key=${'0'.repeat(32)}`])(
-    'is none with another key: %s',
+    'is invalid with another key: %s',
     async (query) => {
       const stranger = visitorOf({ port });
       const refused = await stranger.get(`/dashboard/sandbox?${query}&next=${path}`);
@@ -171,7 +171,7 @@ describe('the link that signs in', () => {
     },
   );
 
-  test('begins a session that nobody knew, whatever the browser brought', async () => {
+  test('begins a new session, whatever cookie the browser sent', async () => {
     const visitor = visitorOf({ port });
     const planted = `paygate-${port}=planted-by-somebody-else`;
     visitor.cookie = planted;
@@ -184,7 +184,7 @@ describe('the link that signs in', () => {
   });
 
   test.each(['//evil.example', 'https://evil.example', '/dashboard/../evil', '/dashboard//x'])(
-    'leads nowhere else: to %s',
+    'does not redirect to another place: %s',
     async (next) => {
       const { links, apiOrigin } = visit.sandbox;
       const link = new URL(links.dashboard);
@@ -195,10 +195,10 @@ describe('the link that signs in', () => {
   );
 });
 
-describe("a stranger's text", () => {
+describe('foreign text', () => {
   const script = '"><script>alert(1)</script>';
 
-  test('is text', async () => {
+  test('is escaped', async () => {
     const query = new URLSearchParams({ address: script, amount: script });
     const shown = await merchant.get(`${path}?${query}`);
     expect(shown.text).not.toContain('<script>');
@@ -223,7 +223,7 @@ describe("a stranger's text", () => {
     ['replace', { txid: 'none', by: '' }],
     ['stop', { seconds: '61' }],
     ['stop', { seconds: '0' }],
-  ])('that makes no sense changes nothing: %s %o', (does, given: Record<string, string>) =>
+  ])('that is invalid changes nothing: %s %o', (does, given: Record<string, string>) =>
     changesNothing(async () => {
       const refused = await visit.pull(does, { address: order.address, ...given });
       expect(refused).toMatchObject({

@@ -65,7 +65,7 @@ describe('a form that another site sends', () => {
     ],
   ];
 
-  test.each(foreign)('%s changes nothing', async (_, given) => {
+  test.each(foreign)('%s has no effect', async (_, given) => {
     const before = await visit.get('/');
     const { tip } = visit.sandbox.chain;
     const own = Object.entries(given).map(([name, value]) => [
@@ -87,7 +87,7 @@ describe('a form that another site sends', () => {
     expect(visit.sandbox.chain.mempool()).toEqual([]);
   });
 
-  test('may be sent by a page of its own', async () => {
+  test('is accepted from a page of the shop', async () => {
     const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin', 'Content-Type': form };
     const { tipHeight } = visit.sandbox.chain;
     const sent = { method: 'POST', headers, body: 'blocks=6' };
@@ -100,7 +100,7 @@ describe('a form that another site sends', () => {
 describe('every page', () => {
   const paths = ['/', 'ORDER', '/nowhere', '/orders/none', '/callback?status=2'];
 
-  test.each(paths)('%s keeps to itself', async (path) => {
+  test.each(paths)('%s loads nothing foreign and is in no frame', async (path) => {
     const { headers, text } = await visit.get(path.replace('ORDER', order.path));
     const policy = String(headers['content-security-policy']).split('; ');
     expect(policy).toContain("default-src 'none'");
@@ -119,13 +119,13 @@ describe('every page', () => {
     );
   });
 
-  test('is loaded again by itself where there is no JavaScript', async () => {
+  test('reloads itself without JavaScript', async () => {
     expect((await visit.get(order.path)).text).toMatch(
       /<noscript><meta http-equiv="refresh" content="\d" \/><\/noscript>/,
     );
   });
 
-  test('is under 100 KB with all that belongs to it', async () => {
+  test('is under 100 KB with all its assets', async () => {
     const parts = await Promise.all([order.path, '/style.css', '/live.js'].map(visit.get));
     expect(parts.map(({ headers }) => headers['content-type'])).toEqual([
       'text/html; charset=UTF-8',
@@ -136,10 +136,10 @@ describe('every page', () => {
   });
 });
 
-describe("a stranger's text", () => {
+describe('foreign text', () => {
   const script = '"><script>alert(1)</script>';
 
-  test('is text', async () => {
+  test('is escaped', async () => {
     const sent = await visit.post('/orders', { espresso: script });
     expect(sent.status).toBe(400);
     expect(sent.text).not.toContain('<script>');
@@ -157,7 +157,7 @@ describe("a stranger's text", () => {
     ['/orders', {}],
     ['/orders', { espresso: '10' }],
     ['/orders', { espresso: '-1' }],
-  ])('that makes no sense changes nothing: %s %o', async (path, fields: Record<string, string>) => {
+  ])('that is invalid changes nothing: %s %o', async (path, fields: Record<string, string>) => {
     const { tip } = visit.sandbox.chain;
     const refused = await visit.post(path.replace('ORDER', order.path), fields);
     expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('did not work') });
@@ -198,7 +198,7 @@ describe('a callback', () => {
   });
 });
 
-test('no more than 64 pages are open at once, and a closed one makes room', async () => {
+test('at most 64 live pages are open at once, and a closed one frees its slot', async () => {
   // Asks for the stream, and never holds it.
   for (let count = 0; count < 64; count += 1) await ask(`${origin}/events`, { method: 'HEAD' });
   const open = await Promise.all(Array.from({ length: 64 }, () => visit.changes()));

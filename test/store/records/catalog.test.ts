@@ -62,7 +62,7 @@ describe('the merchant key', () => {
     expect(isValid(store, old)).toBe(false);
   });
 
-  it('ends as early as an earlier rotation said', async () => {
+  it('ends as early as an earlier rotation decided', async () => {
     const store = await openTestStore();
     const first = await rotate(store, 1, 0);
     await rotate(store, 2, hour);
