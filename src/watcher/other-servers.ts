@@ -83,6 +83,8 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
     for (;;) {
       const end = allowance.reserve(refusalCost);
       const isSpent = allowance.left() + underWay * refusalCost < refusalCost;
+      // Counted in the same turn: what is reserved but not counted would seem spent to the next.
+      if (end !== undefined) underWay += 1;
       if (end !== undefined || isSpent) return end;
       await new Promise<void>((done) => waiting.push(done));
     }
@@ -104,7 +106,6 @@ export function createFallback(world: Pick<World, 'monotonic'>, others: OtherSer
   async function askOthers<T>(session: Session, work: (session: Session) => Promise<T>) {
     let end = await reserve();
     if (end === undefined) return undefined;
-    underWay += 1;
     try {
       for await (const { session: another, release } of others(session)) {
         try {
