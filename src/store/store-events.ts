@@ -1,6 +1,7 @@
 // Events about the file inside one process. Events of a write are emitted after its commit.
 
-import type { PaymentState } from '../domain/payment.ts';
+import type { Txid } from '../bitcoin/ids.ts';
+import type { CallbackStatus, PaymentState } from '../domain/payment.ts';
 import type { Events } from '../lib/events.ts';
 import type { AttemptReport } from './records/attempts.ts';
 
@@ -10,8 +11,19 @@ export interface PaymentMove {
   readonly after: PaymentState;
 }
 
+/** What the log says of a changed payment. */
+export interface ChangedPaymentFacts {
+  readonly storeId: number | null;
+  readonly address: string;
+  readonly valueSat: number;
+  readonly txid: Txid;
+  /** The callback status last decided on. */
+  readonly status: CallbackStatus | null;
+}
+
 export interface StoreEventMap {
-  paymentChanged: [paymentId: number, move: PaymentMove];
+  /** Without facts if only the transaction that replaced it changed. */
+  paymentChanged: [paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts];
   /** The best chain has another tip. */
   tipChanged: [];
   /** Payments have a price at receipt now. */

@@ -14,8 +14,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AddressPlace } from '../store/records/address-row.ts';
-import type { Applied } from '../store/records/ledger.ts';
-import type { Observation, SeenPayment } from '../store/records/observation.ts';
+import type { Applied, Observation, SeenPayment } from '../store/records/observation.ts';
 import type { World } from '../world/world.ts';
 import { isUnissued, observeUnissued } from './address-use.ts';
 import {

@@ -12,8 +12,7 @@ import type { SimulatedBlock } from '../../src/sandbox/chain/simulated-block.ts'
 import type { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import type { AddressPlace, IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { NewStore } from '../../src/store/records/catalog.ts';
-import type { Applied } from '../../src/store/records/ledger.ts';
-import type { Observation, SeenPayment } from '../../src/store/records/observation.ts';
+import type { Applied, Observation, SeenPayment } from '../../src/store/records/observation.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
 import { now, openTestStore, type TestStore } from './store.ts';

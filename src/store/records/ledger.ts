@@ -18,6 +18,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { policyOf, requiredConfirmationsInOrder } from '../../domain/confirmation-policy.ts';
 import {
   type Block,
+  type CallbackStatus,
   decide,
   type Payment,
   type PaymentDecision,
@@ -29,7 +30,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import type { PaymentMove, StoreEvents } from '../store-events.ts';
+import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from '../store-events.ts';
 import {
   type ConflictingPayments,
   createConflictingPayments,
@@ -38,7 +39,7 @@ import { type AddressPlace, addressPlace, incompleteStatus } from './address-row
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
 import { readHold } from './hold-record.ts';
-import type { GonePayment, Observation, SeenPayment } from './observation.ts';
+import type { Applied, GonePayment, Observation, SeenPayment } from './observation.ts';
 import type { ChangedPayment, Orders } from './orders.ts';
 import type { Outbox } from './outbox.ts';
 import {
@@ -48,24 +49,6 @@ import {
   type StoreTerms,
   storeTerms,
 } from './payment-records.ts';
-
-interface IndexOfWallet {
-  readonly walletId: number;
-  readonly derivationIndex: number;
-}
-
-export interface Applied {
-  /** How many callbacks were enqueued. */
-  readonly callbacks: number;
-  /** Payments that fell out of the chain after the shop received status 1 or 2. */
-  readonly reversed: readonly Txid[];
-  /** The address was issued, or the chain moved, meanwhile: gather its history again. */
-  readonly again?: true;
-  /** Set when an address that we have not issued is used, with proof. */
-  readonly foreignUse?: IndexOfWallet;
-  /** Set when only one server reports such a use. */
-  readonly claimedUse?: IndexOfWallet;
-}
 
 interface Parts {
   readonly orm: Orm;
@@ -181,7 +164,7 @@ export class Ledger {
   #noteTaken(tx: Tx, txid: Txid): void {
     for (const id of this.#rivals.takenBy(txid)) {
       this.#payments.setReplacedBy(tx, id, txid);
-      this.#tell(tx, id, { before: 'dropped', after: 'dropped' });
+      this.#announce(tx, id, { before: 'dropped', after: 'dropped' });
     }
   }
 
@@ -284,9 +267,10 @@ export class Ledger {
       status,
       cycle,
     };
+    const facts = factsOf(place, seen, status);
     if (row !== undefined) {
       this.#payments.update(tx, now, row.id, change);
-      return this.#tell(tx, row.id, { before: row.state, after: state });
+      return this.#announce(tx, row.id, { before: row.state, after: state }, facts);
     }
     const id = this.#payments.insert(tx, now, {
       ...change,
@@ -296,11 +280,11 @@ export class Ledger {
       // Its price is asked for later (price/receipt-pricer.ts).
       currency: this.#currencyOf(place),
     });
-    return this.#tell(tx, id, { before: undefined, after: state });
+    return this.#announce(tx, id, { before: undefined, after: state }, facts);
   }
 
-  #tell(tx: Tx, paymentId: number, move: PaymentMove): number {
-    tx.afterCommit(() => this.#parts.events.emit('paymentChanged', paymentId, move));
+  #announce(tx: Tx, paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts): number {
+    tx.afterCommit(() => this.#parts.events.emit('paymentChanged', paymentId, move, facts));
     return paymentId;
   }
 
@@ -326,6 +310,18 @@ const staleProof: PaymentEffect = { callbacks: 0, isOvertaken: true };
 
 const sumOf = (changes: readonly PaymentEffect[]): number =>
   changes.reduce((sum, { callbacks }) => sum + callbacks, 0);
+
+const factsOf = (
+  { address, store }: Place,
+  { txid, output: { valueSat } }: SeenPayment,
+  status: CallbackStatus | null,
+): ChangedPaymentFacts => ({
+  storeId: store?.id ?? null,
+  address: address.address,
+  valueSat,
+  txid,
+  status,
+});
 
 const changedBy = (changes: readonly PaymentEffect[]): ChangedPayment[] =>
   changes.flatMap(({ changed }) => changed ?? []);

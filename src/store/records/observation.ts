@@ -42,3 +42,22 @@ export interface Observation {
   /** The address is not issued, and only one server reports a history. */
   readonly isUnproven?: true;
 }
+
+interface IndexOfWallet {
+  readonly walletId: number;
+  readonly derivationIndex: number;
+}
+
+/** What a recorded observation changed. */
+export interface Applied {
+  /** How many callbacks were enqueued. */
+  readonly callbacks: number;
+  /** Payments that fell out of the chain after the shop received status 1 or 2. */
+  readonly reversed: readonly Txid[];
+  /** The address was issued, or the chain moved, meanwhile: gather its history again. */
+  readonly again?: true;
+  /** Set when an address that we have not issued is used, with proof. */
+  readonly foreignUse?: IndexOfWallet;
+  /** Set when only one server reports such a use. */
+  readonly claimedUse?: IndexOfWallet;
+}
