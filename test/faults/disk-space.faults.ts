@@ -214,7 +214,7 @@ it.skipIf(isSkipped)(
     for (const TMPDIR of [disk, join(disk, 'nowhere')]) {
       const refused = await runCli(['check', file], { TMPDIR });
       expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for that[^\n]*\n$/);
+      expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for it[^\n]*\n$/);
     }
     expect(readdirSync(disk)).toEqual(['shop.db']);
   },

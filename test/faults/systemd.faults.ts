@@ -207,7 +207,8 @@ describe.skipIf(isSkipped)('on a machine with systemd', () => {
 
   it('is removed by the printed commands, and its data by the last of them', () => {
     const [, removeService = '', removeData = ''] =
-      /undo all this but the data:\n\n(.*)\n\nThe data, [^:]*: (.*)\n/s.exec(instructions) ?? [];
+      /but keep the data:\n\n(.*)\n\nTo delete the data too, [^:]*: (.*)\n/s.exec(instructions) ??
+      [];
     expect(machine.run('sh', '-ec', removeService)).toMatchObject({ status: 0 });
     expect(shown('LoadState')).toBe('not-found');
     expect(exposedFiles()).toEqual([]);
