@@ -3,9 +3,10 @@
 
 // Each event holds the whole order. A newer event of the order therefore supersedes a due
 // `order.processing` or `order.updated`, unless its request is in flight. An `order.reversed` also
-// supersedes an `order.paid` that had no request yet; then neither of the two is sent.
+// supersedes an `order.paid` that had no request yet. Neither of the two is sent if the shop knows
+// the order's status from an earlier event.
 
-import { and, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
 import { type EventState, type EventType, events } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -43,9 +44,16 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
     return terms.webhookEvents.split(',').includes(kind);
   }
 
-  /** Whether an `order.paid` that was not sent yet is taken back. */
-  const takesBackUnsent = (orderId: number | null): boolean =>
-    statements.supersedePaid.run({ orderId }).changes > 0;
+  /**
+   * Supersedes an `order.paid` that had no request yet.
+   * @returns whether the shop knows already what the order is without it
+   */
+  function takesBackUnsent(orderId: number | null, now: number, body: string): boolean {
+    if (statements.supersedePaid.run({ orderId, now }).changes === 0) return false;
+    const before = statements.beforeNewest.get({ orderId });
+    if (before?.state === 'superseded') return false;
+    return (before === undefined ? 'open' : statusIn(before.body)) === statusIn(body);
+  }
 
   return {
     append(tx, now, { type, data, publicId, ...place }) {
@@ -53,7 +61,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
       const body = JSON.stringify({ type, timestamp: timestamp(now), data });
       if (orderId !== null) statements.supersede.run({ orderId, now });
       const isOwed = isSubscribed(storeId, type.startsWith('order.') ? 'order' : 'payment');
-      const isMoot = type === 'order.reversed' && takesBackUnsent(orderId);
+      const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, body);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
       statements.insert.run({ ...place, type, body, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
@@ -61,6 +69,10 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
     hasPaymentEvents: (storeId) => isSubscribed(storeId, 'payment'),
   };
 }
+
+/** The status of the order in the body of an event. */
+const statusIn = (body: string): unknown =>
+  (JSON.parse(body) as { data: { order?: { status?: string } } }).data.order?.status;
 
 const prepare = (orm: Orm) => {
   const ofOrder = eq(events.orderId, placeholder('orderId'));
@@ -89,7 +101,7 @@ const prepare = (orm: Orm) => {
       .prepare(),
     supersedePaid: orm
       .update(events)
-      .set({ state: 'superseded' })
+      .set({ state: 'superseded', settledAt: placeholder('now') })
       .where(
         and(
           ofOrder,
@@ -98,6 +110,15 @@ const prepare = (orm: Orm) => {
             and ${events.leasedUntil} is null`,
         ),
       )
+      .prepare(),
+    /** The event before the newest one of an order. */
+    beforeNewest: orm
+      .select({ state: events.state, body: events.body })
+      .from(events)
+      .where(and(ofOrder, sql`${events.type} like 'order.%'`))
+      .orderBy(desc(events.id))
+      .limit(1)
+      .offset(1)
       .prepare(),
     insert: orm
       .insert(events)
