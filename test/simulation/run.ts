@@ -71,7 +71,7 @@ export interface Run {
   restoredAt: number;
   /** The latest timestamp of any block, epoch seconds. */
   newestBlockTime: number;
-  /** A server withheld notifications, so only the next block or sweep shows its changes. */
+  /** A server withheld notifications, so only a sweep shows its changes. */
   needsSweep: boolean;
 }
 

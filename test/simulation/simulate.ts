@@ -63,7 +63,9 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
   try {
     for (run.step = 1; run.step <= options.steps; run.step += 1) await step(run);
     await recover(run);
-    const wrong = [...violations(run), ...(await wrongAnswers(run))];
+    const wrong = run.needsSweep && haveCooled(run) ? [] : violations(run);
+    if (run.needsSweep && (haveCooled(run) || hasForeign(run))) await sweepDay(run);
+    wrong.push(...violations(run), ...(await wrongAnswers(run)));
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
@@ -164,7 +166,6 @@ async function recover(run: Run): Promise<void> {
     server.resume();
     server.notifyAll();
   }
-  if (run.needsSweep) app.chain.mine();
   run.steps.push('recovery');
   const wanted = run.needsSweep ? sweepRounds : unchangedRounds;
   let before = '';
@@ -184,6 +185,21 @@ async function recover(run: Run): Promise<void> {
     await world.advance(isUnchanged && hasPending ? longRoundMs : roundMs);
   }
   throw new Error(`no recovery: ${JSON.stringify(app.running.health())}`);
+}
+
+/** The clock jumped by days: some addresses are not hot now, and only the daily sweep has them. */
+const haveCooled = ({ steps }: Run): boolean =>
+  steps.some((each) => /^(jumpDays|exhaust): /.test(each));
+
+/** Only the daily sweep has foreign addresses, which the balance of their wallet counts. */
+const hasForeign = ({ steps }: Run): boolean =>
+  steps.some((each) => each.includes('payUnissued: '));
+
+async function sweepDay(run: Run): Promise<void> {
+  for (let hour = 0; hour < 25; hour += 1) {
+    await run.world.advance(3_600_000);
+    await settle(run);
+  }
 }
 
 const reportOf = ({ seed, steps, withLog }: SimulationOptions, run: Run, error: unknown): string =>
