@@ -29,6 +29,7 @@ import {
   unfinishedKinds,
 } from './evidence.ts';
 import type { HeaderSync } from './header-sync.ts';
+import type { Interruption } from './interruption.ts';
 import { type Fallback, withFallback } from './other-servers.ts';
 import { blame, type Proofs } from './proofs.ts';
 import { seekWholeBytes } from './rebroadcast.ts';
@@ -46,6 +47,7 @@ export interface AddressSyncParts extends SecondOpinionParts {
   readonly servers: ServerChoice;
   readonly fallback: Fallback;
   readonly announcements: Announcements;
+  readonly interruption: Pick<Interruption, 'of'>;
 }
 
 export interface SyncRequest {
@@ -127,6 +129,7 @@ export class AddressSync {
   async #sync(request: SyncRequest, memory: MemoryReservation): Promise<SyncResult> {
     const { session, scripthash, check } = request;
     const { store, headerSync, announcements, world, servers } = this.#parts;
+    const interruptedAt = this.#parts.interruption.of(scripthash);
     const { by, history } = await this.#history(request);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return { kind: 'none' };
@@ -145,7 +148,7 @@ export class AddressSync {
         if (!isMadeUp) unshown = { by: server, error };
         else if (error instanceof RequestTimeout) this.#leftUnanswered(server, error);
       },
-      recordEarly: this.#recordEarly(session, address, memory),
+      recordEarly: this.#recordEarly(session, { ...address, interruptedAt }, memory),
       startDeadline: deadlineAfter(world, request.failures),
     };
     const observe = isUnissued(address) ? observeUnissued : observeIssued;
@@ -155,7 +158,7 @@ export class AddressSync {
     });
     // The answers of a session are not recorded after its end.
     if (servers.isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    if (!(await this.#record(observation, by))) return { kind: 'superseded' };
+    if (!(await this.#record({ ...observation, interruptedAt }, by))) return { kind: 'superseded' };
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
     this.#seekWholeBytes(by, observation.seen);
     const kind = observation.statusHash === undefined ? 'open' : 'complete';
@@ -177,7 +180,7 @@ export class AddressSync {
   /** Records parts of a long check; all of it is recorded again at its end, with the status. */
   #recordEarly(
     session: Session,
-    { id, origin }: AddressPlace,
+    { id, origin, interruptedAt }: AddressPlace & Pick<Observation, 'interruptedAt'>,
     memory: MemoryReservation,
   ): EvidenceParts['recordEarly'] {
     const { world, servers } = this.#parts;
@@ -186,7 +189,8 @@ export class AddressSync {
       if (unwritten.length === 0 || world.monotonic() - recordedAt < recordEarlyMs) return false;
       if (servers.isOver(session)) return false;
       const seen = unwritten.map((each) => each.seen);
-      const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
+      const known = { addressId: id, origin, interruptedAt };
+      const part = { ...known, seen, gone: [], statusHash: undefined };
       if (!(await this.#record(part, session))) return false;
       recordedAt = world.monotonic();
       memory.release();

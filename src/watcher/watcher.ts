@@ -24,6 +24,8 @@ import { AddressSync, createAnnouncements } from './address-sync.ts';
 import type { Backlog } from './backlog.ts';
 import { type AssessedServer, FinalityHold, promote } from './finality-hold.ts';
 import { createHeaderSync, type HeaderSync } from './header-sync.ts';
+import { Interruption } from './interruption.ts';
+import { createOrderExpiry, type OrderExpiry } from './order-expiry.ts';
 import { createFallback, createOtherServers } from './other-servers.ts';
 import { createProofs } from './proofs.ts';
 import { ChainReader } from './reader.ts';
@@ -84,6 +86,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const events: WatcherEvents = new Events<WatcherEventMap>();
   const recheck = (scripthash: Scripthash) => events.emit('recheck', scripthash);
   const announcements = createAnnouncements(world, recheck);
+  const interruption = new Interruption({ world, store, tasks });
   const absences = createAbsenceTracker(world, recheck);
   const hold = new FinalityHold({ world, store, servers: parts.servers.map((each) => each.label) });
   const proofs = createProofs({ store, network, proveDepthAboveSat: parts.proveDepthAboveSat });
@@ -99,18 +102,20 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const fallback = createFallback(world, createOtherServers(world, servers, pool));
   const opinions = { requestSecondOpinion, absences };
   const evidence = { proofs, servers, fallback, ...opinions };
-  const syncParts = { ...common, ...evidence, headerSync, announcements };
+  const syncParts = { ...common, ...evidence, headerSync, announcements, interruption };
   const addressSync = new AddressSync(syncParts);
   const { backlog } = parts;
-  const queue = new WorkQueue({ ...common, backlog, servers, addressSync, announcements });
+  const syncing = { servers, addressSync, announcements, interruption };
+  const queue = new WorkQueue({ ...common, ...syncing, backlog });
   const subscriptions = new CurrentSubscriptions({ ...common, max: parts.maxSubscribed, queue });
   const rebroadcast = createRebroadcast({ world, store, pool });
   const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
+  const orderExpiry = createOrderExpiry({ ...common, servers, queue });
   const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
     ...{ ...common, pool, headerSync, hold, servers, addressSync },
-    ...{ queue, subscriptions, sweeps, wallets, reader },
+    ...{ queue, subscriptions, sweeps, wallets, reader, orderExpiry, interruption },
   });
 }
 
@@ -148,15 +153,18 @@ interface Collaborators {
   readonly sweeps: Sweeps;
   readonly wallets: WalletMaintenance;
   readonly reader: ChainReader;
+  readonly orderExpiry: OrderExpiry;
+  readonly interruption: Interruption;
 }
 
+const everySecond = '* * * * * *';
 const everyMinute = '0 * * * * *';
 
 export class Watcher {
   readonly #parts: Collaborators;
   /** Asks the watched server for what the file does not have. */
   readonly reader: ChainReader;
-  #cancelSweep: Cancel = () => {};
+  #cancels: readonly Cancel[] = [];
   #catchUpFault: string | undefined;
 
   constructor(parts: Collaborators) {
@@ -184,13 +192,18 @@ export class Watcher {
 
   start(): void {
     const { pool, wallets, world, tasks, servers, sweeps } = this.#parts;
+    const { orderExpiry, interruption } = this.#parts;
     pool.start();
     wallets.now();
-    this.#cancelSweep = world.schedule(everyMinute, () => {
-      servers.assess();
-      for (const session of servers.live()) tasks.run(() => this.#askForTip(session));
-      tasks.run(() => sweeps.sweep());
-    });
+    this.#cancels = [
+      world.schedule(everySecond, () => orderExpiry.tick()),
+      world.schedule(everyMinute, () => {
+        servers.assess();
+        for (const session of servers.live()) tasks.run(() => this.#askForTip(session));
+        tasks.run(() => sweeps.sweep());
+        interruption.tick();
+      }),
+    ];
   }
 
   /** An address was issued: it must be watched, and more must be derived ahead. */
@@ -248,7 +261,7 @@ export class Watcher {
   async stop(): Promise<void> {
     const { wallets, queue, pool, tasks } = this.#parts;
     wallets.stop();
-    this.#cancelSweep();
+    for (const cancel of this.#cancels) cancel();
     queue.use(undefined);
     pool.stop();
     await tasks.idle();
@@ -301,7 +314,8 @@ export class Watcher {
 
   /** No server is watched any more. */
   #end(): void {
-    const { servers, subscriptions, queue, wallets } = this.#parts;
+    const { servers, subscriptions, queue, wallets, interruption } = this.#parts;
+    if (servers.caughtUp !== undefined) interruption.begin();
     const isCutOff = servers.current !== undefined && servers.caughtUp === undefined;
     servers.use(undefined);
     subscriptions.end();
@@ -367,6 +381,7 @@ export class Watcher {
 
   #caughtUp({ server }: Session, addresses: number): void {
     this.#parts.servers.setCaughtUp();
+    this.#parts.interruption.end();
     this.#catchUpFault = undefined;
     this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
     this.#parts.store.events.emit('caughtUp');

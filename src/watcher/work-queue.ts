@@ -22,6 +22,7 @@ import {
 } from './address-sync.ts';
 import type { Backlog } from './backlog.ts';
 import type { CheckKind } from './evidence.ts';
+import type { Interruption } from './interruption.ts';
 import { ServerLie } from './proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WatcherEvents } from './watcher-events.ts';
@@ -34,6 +35,7 @@ export interface WorkQueueParts {
   readonly servers: ServerChoice;
   readonly addressSync: AddressSync;
   readonly announcements: Announcements;
+  readonly interruption: Pick<Interruption, 'found' | 'recorded'>;
 }
 
 /** Scripts whose check failed, by the server and the request that failed. */
@@ -89,6 +91,7 @@ export class WorkQueue {
   }
 
   add(scripthash: Scripthash, check: CheckKind = 'changed'): void {
+    this.#parts.interruption.found(scripthash);
     this.#force(scripthash, check);
     // A sweep comes by more often than a failed script is retried.
     if (check === 'cross' && this.#failures.has(scripthash)) return;
@@ -289,6 +292,7 @@ export class WorkQueue {
   }
 
   #succeed(scripthash: Scripthash): void {
+    this.#parts.interruption.recorded(scripthash);
     this.#failures.delete(scripthash);
     this.#retrying.get(scripthash)?.();
     this.#retrying.delete(scripthash);

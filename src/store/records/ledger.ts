@@ -64,6 +64,8 @@ interface Place {
   readonly address: AddressPlace;
   /** Null for an index that a restore skipped if several stores could have issued it. */
   readonly store: StoreTerms | null;
+  /** The same as in the observation. */
+  readonly interruptedAt?: number | null | undefined;
 }
 
 export class Ledger {
@@ -89,7 +91,8 @@ export class Ledger {
     if (address.origin === 'ahead' || address.origin === 'foreign') {
       return noteForeignUse(this.#statements, address, observation);
     }
-    const place = { address, store: this.#storeOf(address) };
+    const { interruptedAt } = observation;
+    const place = { address, store: this.#storeOf(address), interruptedAt };
     const changes = [
       ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen)),
       ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone)),
@@ -279,6 +282,7 @@ export class Ledger {
       txid: seen.txid,
       // Its price is asked for later (price/receipt-pricer.ts).
       currency: this.#currencyOf(place),
+      interruptedAt: place.interruptedAt ?? null,
     });
     return this.#announce(tx, id, { before: undefined, after: state }, facts);
   }

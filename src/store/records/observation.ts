@@ -39,6 +39,11 @@ export interface Observation {
   readonly gone: readonly GonePayment[];
   /** Status of the history; undefined while evidence for one of its items is missing. */
   readonly statusHash: StatusHash | null | undefined;
+  /**
+   * When watching was interrupted, epoch milliseconds, if the first scan after that found the
+   * payments.
+   */
+  readonly interruptedAt?: number | null | undefined;
   /** The address is not issued, and only one server reports a history. */
   readonly isUnproven?: true;
 }

@@ -51,6 +51,9 @@ export interface ChangedPayment {
   readonly move: PaymentMove;
 }
 
+/** Orders that are read at once to find those that can expire. */
+const pageSize = 200;
+
 export type SettledAddress = Pick<AddressPlace, 'id' | 'storeId' | 'orderId' | 'address'>;
 type IsPending = (scripthash: AddressPlace['scripthash']) => boolean;
 
@@ -120,15 +123,33 @@ export class Orders {
     }
   }
 
+  /** Whether the payments of any order are waited for. */
+  hasOpen(): boolean {
+    return this.#statements.anyOpen.get() !== undefined;
+  }
+
   /**
-   * Expires orders whose time is over.
+   * Orders whose time is over and that can expire now, the first to expire first.
    * @param isPending whether a server announced a change of the address that is not recorded
-   * @returns how many orders it looked at, at most `limit`
    */
+  expiring(now: number, isPending: IsPending, limit: number): number[] {
+    const found: number[] = [];
+    let last = { expiresAt: 0, id: 0 };
+    for (let hasMore = true; hasMore && found.length < limit; ) {
+      const page = this.#statements.expiring.all({ ...last, now, pageSize });
+      const ready = page.filter(({ scripthash }) => !isPending(scripthash));
+      found.push(...ready.map(({ id }) => id));
+      const { id, expiresAt } = page.at(-1) ?? last;
+      last = { id, expiresAt: expiresAt ?? now };
+      hasMore = page.length === pageSize;
+    }
+    return found.slice(0, limit);
+  }
+
+  /** Expires the orders that can expire now. @returns how many, at most `limit` */
   expire(tx: Tx, now: number, isPending: IsPending, limit: number): number {
-    const due = this.#statements.expiring.all({ now, limit });
-    for (const { id, scripthash } of due) {
-      if (isPending(scripthash)) continue;
+    const due = this.expiring(now, isPending, limit);
+    for (const id of due) {
       this.#change(id, { scannedAt: now });
       this.#review(tx, now, id);
     }
@@ -245,6 +266,9 @@ function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
   };
 }
 
+/** As the index has it. */
+const isOpen = sql`${orders.status} = 'open'`;
+
 type Statements = ReturnType<typeof prepare>;
 
 const prepare = (orm: Orm) => ({
@@ -283,13 +307,20 @@ const prepare = (orm: Orm) => ({
     .set({ orderId: placeholder('orderId') })
     .where(eq(addresses.id, placeholder('addressId')))
     .prepare(),
+  anyOpen: orm.select({ id: orders.id }).from(orders).where(isOpen).limit(1).prepare(),
   expiring: orm
-    .select({ id: orders.id, scripthash: addresses.scripthash })
+    .select({ id: orders.id, expiresAt: orders.expiresAt, scripthash: addresses.scripthash })
     .from(orders)
     .innerJoin(addresses, eq(addresses.id, orders.addressId))
-    // As the index has it.
-    .where(and(sql`${orders.status} = 'open'`, lte(orders.expiresAt, placeholder('now'))))
-    .orderBy(asc(orders.expiresAt))
-    .limit(sql.placeholder('limit'))
+    .where(
+      and(
+        isOpen,
+        lte(orders.expiresAt, placeholder('now')),
+        sql`(${orders.expiresAt}, ${orders.id}) >
+          (${placeholder('expiresAt')}, ${placeholder('id')})`,
+      ),
+    )
+    .orderBy(asc(orders.expiresAt), asc(orders.id))
+    .limit(sql.placeholder('pageSize'))
     .prepare(),
 });

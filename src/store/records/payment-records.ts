@@ -39,7 +39,7 @@ export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerm
 type Payment = typeof payments.$inferSelect;
 type NewPayment = Pick<
   Payment,
-  'addressId' | 'txid' | 'valueSat' | 'coinbase' | 'signalsRbf' | 'currency'
+  'addressId' | 'txid' | 'valueSat' | 'coinbase' | 'signalsRbf' | 'currency' | 'interruptedAt'
 >;
 type PaymentChange = Pick<Payment, 'state' | 'height' | 'blockHash' | 'status' | 'cycle'>;
 
@@ -106,6 +106,7 @@ function prepare(orm: Orm) {
         signalsRbf: placeholder('signalsRbf'),
         currency: placeholder('currency'),
         firstSeenAt: placeholder('now'),
+        interruptedAt: placeholder('interruptedAt'),
       })
       .returning({ id: payments.id })
       .prepare(),

@@ -107,3 +107,12 @@ export function endRecheck(tx: Tx, catalog: Catalog, walletId: number): void {
   const rest = toRecheck(catalog).filter((each) => each !== walletId);
   catalog.putSetting(tx, 'recheck_used', JSON.stringify(rest));
 }
+
+/** When every address was last known to be watched, epoch milliseconds; undefined for never. */
+export function watchedAt(catalog: Pick<Catalog, 'setting'>): number | undefined {
+  const text = catalog.setting('watched_at');
+  return text === undefined ? undefined : Number(text);
+}
+
+export const noteWatched = (tx: Tx, catalog: Pick<Catalog, 'putSetting'>, now: number): void =>
+  catalog.putSetting(tx, 'watched_at', String(now));

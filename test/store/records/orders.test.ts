@@ -3,11 +3,13 @@
 
 import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { OrderJson } from '../../../src/domain/order-json.ts';
 import { events } from '../../../src/store/db/order-schema.ts';
-import type { NewOrder } from '../../../src/store/records/orders.ts';
+import { type NewOrder, Orders } from '../../../src/store/records/orders.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
+import { plansOf, statementsOf } from '../../support/plans.ts';
 import { now } from '../../support/store.ts';
 
 afterEach(cleanUp);
@@ -198,6 +200,38 @@ describe('the time of an order', () => {
     expect(json(over)).toMatchObject({ status: 'expired', uri: null, missing_sat: null });
     expect(await expire(over)).toBe(0);
     expect(typesOf(shop)).toEqual(['order.expired']);
+  });
+
+  it('expires orders behind any number of those whose addresses are pending', async () => {
+    const { shop } = await ordered();
+    const last = 205;
+    for (let number = 2; number <= last; number += 1) {
+      const { id: addressId } = await shop.issue();
+      const order = { ...priced, publicId: `ord_${number}`, storeId: 1, addressId };
+      await shop.write((tx) => shop.orders.create(tx, now, { ...order, expiresAt: over + number }));
+    }
+    const isPending = (scripthash: Scripthash) =>
+      (shop.addresses.byScripthash(scripthash)?.id ?? 0) < last - 1;
+    const at = over + last;
+    expect(shop.orders.expiring(at, isPending, 200)).toEqual([last - 1, last]);
+    const expire = (limit: number) =>
+      shop.write((tx) => shop.orders.expire(tx, at, isPending, limit));
+    expect([await expire(1), await expire(200), await expire(200)]).toEqual([1, 1, 0]);
+    expect(typesOf(shop)).toEqual(['order.expired', 'order.expired']);
+    expect(shop.orders.expiring(at, () => false, 3)).toEqual([1, 2, 3]);
+  });
+
+  it('is read by its index', async () => {
+    const { shop } = await ordered();
+    const { database, orderView: view, events: listeners } = shop;
+    const parts = { orm: database.orm, view, listeners, events: {} as never, baseUrl: '' };
+    const statements = await statementsOf(() => new Orders(parts));
+    const due = statements.filter((text) => /"status" = 'open'/.test(text));
+    expect(due).toHaveLength(2);
+    const [anyOpen, expiring] = plansOf(shop.path, due).map((steps) => steps.join('; '));
+    expect(anyOpen).toContain('USING COVERING INDEX orders_expiring');
+    expect(expiring).toContain('SEARCH orders USING INDEX orders_expiring (expires_at>? AND');
+    expect(expiring).not.toContain('TEMP B-TREE');
   });
 
   it('is no obstacle to enough money', async () => {
