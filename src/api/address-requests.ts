@@ -1,10 +1,13 @@
-// Issues addresses for requests that arrive together, in one write. The write reads the stores
-// once, and issues the next addresses of each wallet at once. A refusal concerns its own request
-// only. Requests that may get an earlier address again are served first, so that no other request
-// of the write shares it.
+// Issues addresses, and makes the orders on them, for requests that arrive together, in one write.
+// The write reads the stores once, and issues the next addresses of each wallet at once. A refusal
+// concerns its own request only. Requests that may get an earlier address again are served first,
+// so that no other request of the write shares it.
 
 import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
-import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
+import type { LatePolicy } from '../domain/order.ts';
+import type { OrderInput } from '../domain/order-input.ts';
+import { orderExpiryOf } from '../domain/quote.ts';
+import type { StoreQuery } from '../domain/store-choice.ts';
 import { addUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
@@ -12,10 +15,9 @@ import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
 import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
-import type { StoreChoice } from '../store/records/catalog.ts';
 import { copiedAt, readUnmatched, writeUnmatched } from '../store/records/settings.ts';
 import type { ApiOptions } from './api-parts.ts';
-import { ownStores } from './store-list.ts';
+import { type Place, placeOf } from './chosen-store.ts';
 
 export interface AddressRequest {
   readonly key: Key;
@@ -25,7 +27,22 @@ export interface AddressRequest {
   readonly reset: boolean;
   /** Requests of a store with the same key get the same address. */
   readonly idempotencyKey: string | undefined;
+  /** Made on the new address, in the same write. */
+  readonly order?: OrderDraft;
 }
+
+/** A new order that is complete but for its store, its address and the time of the write. */
+export interface OrderDraft {
+  readonly publicId: string;
+  readonly input: OrderInput;
+  /** See `NewOrder`. */
+  readonly rateCents: number | null;
+  readonly latePolicy: LatePolicy;
+  /** SHA-256 of the request's body. */
+  readonly bodyHash: Buffer;
+}
+
+export type IssueAddress = (request: AddressRequest) => Promise<IssuedAddress>;
 
 export type AddressRequestOptions = Pick<
   ApiOptions,
@@ -35,12 +52,6 @@ export type AddressRequestOptions = Pick<
 /** Requests of one write, which blocks the event loop. */
 const maxBatchRequests = 100;
 
-/** The chosen store and its wallet. */
-interface Place {
-  readonly storeId: number;
-  readonly walletId: number;
-}
-
 type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
 
 interface Batch {
@@ -49,12 +60,10 @@ interface Batch {
 }
 
 /**
- * Returns what issues an address; it resolves when the address is on the disk.
+ * Returns what issues an address; it resolves when the address and its order are on the disk.
  * It throws a PaygateError when no address may be issued.
  */
-export function createAddressIssuer(
-  options: AddressRequestOptions,
-): (request: AddressRequest) => Promise<IssuedAddress> {
+export function createAddressIssuer(options: AddressRequestOptions): IssueAddress {
   let batch: Batch | undefined;
 
   function open(): Batch {
@@ -95,7 +104,7 @@ function serve(
   const now = options.now();
   const choices = lazy(() => store.catalog.choices());
   const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
-  const plain = new Map<number, { readonly request: AddressRequest; readonly storeId: number }[]>();
+  const plain = new Map<number, Due[]>();
   for (const request of requests) {
     const place = attempt(() => placeOf(store, request, choices));
     if ('refusal' in place) outcomes.set(request, place);
@@ -110,12 +119,7 @@ function serve(
     }
   }
   for (const [walletId, own] of plain) {
-    const storeIds = own.map(({ storeId }) => storeId);
-    const issued = attempt(() =>
-      withScanFault(options, walletId, () =>
-        store.addresses.issueEach(tx, now, walletId, storeIds, options.isPending),
-      ),
-    );
+    const issued = attempt(() => issueEach(options, tx, now, walletId, own));
     for (const [at, { request }] of own.entries()) {
       outcomes.set(request, 'refusal' in issued ? issued : { is: issued.is[at] as IssuedAddress });
     }
@@ -127,6 +131,46 @@ function serve(
     requests.filter((request) => hasUnknownCallbackUrl(request, outcomes.get(request))),
   );
   return requests.map((request) => outcomes.get(request) as Outcome<IssuedAddress>);
+}
+
+/** A request that gets a new address, and its store. */
+interface Due {
+  readonly request: AddressRequest;
+  readonly storeId: number;
+}
+
+/** Issues new addresses of a wallet, and makes the orders on them. */
+function issueEach(
+  options: AddressRequestOptions,
+  tx: Tx,
+  now: number,
+  walletId: number,
+  due: readonly Due[],
+): IssuedAddress[] {
+  const { store, isPending } = options;
+  const storeIds = due.map(({ storeId }) => storeId);
+  const issued = withScanFault(options, walletId, () =>
+    store.addresses.issueEach(tx, now, walletId, storeIds, isPending),
+  );
+  for (const [at, { request, storeId }] of due.entries()) {
+    if (request.order === undefined) continue;
+    createOrder(store, tx, now, { storeId, addressId: issued[at]?.id as number }, request.order);
+  }
+  return issued;
+}
+
+function createOrder(
+  { orders }: Store,
+  tx: Tx,
+  now: number,
+  place: { readonly storeId: number; readonly addressId: number },
+  { input, bodyHash: _, ...draft }: OrderDraft,
+): void {
+  const { expiresInSeconds, ...fields } = input;
+  orders.create(tx, now, {
+    ...{ ...place, ...draft, ...fields },
+    expiresAt: orderExpiryOf(now, expiresInSeconds),
+  });
 }
 
 const hasUnknownCallbackUrl = (
@@ -188,44 +232,6 @@ function attempt<T>(work: () => T): Outcome<T> {
   }
 }
 
-function placeOf(
-  store: Store,
-  { key, target }: AddressRequest,
-  choices: () => StoreChoice[],
-): Place {
-  const accountOf = (walletId: number | null) =>
-    // Read only when it is asked for, because this runs for each address.
-    walletId === null || !target.account ? null : store.catalog.wallet(walletId).account;
-  const candidates = candidatesFor(store, key, target, choices).map((each) => ({
-    ...each,
-    account: accountOf(each.walletId),
-  }));
-  const { walletId, ...chosen } = chooseStore(
-    candidates,
-    { ...target, hidesSecrets: key.scope !== 'payments' },
-    () => removedStores(store, key),
-  );
-  if (walletId === null) throw noWalletError(chosen);
-  return { storeId: chosen.id, walletId };
-}
-
-const removedStores = ({ catalog }: Store, key: Key) =>
-  ownStores(catalog.stores({ archived: true }), key).filter(
-    ({ archivedAt }) => archivedAt !== null,
-  );
-
-/** Stores with exactly this callback URL, or else all stores. It avoids reading all for one. */
-function candidatesFor(
-  { catalog }: Store,
-  key: Key,
-  { callback, account }: StoreQuery,
-  choices: () => StoreChoice[],
-): StoreChoice[] {
-  const isExact = callback && !account;
-  const named = isExact ? ownStores(catalog.choices(callback), key) : [];
-  return named.length > 0 ? named : ownStores(choices(), key);
-}
-
 /** Whether the request gets a new address regardless of the other requests. */
 const needsNoCheck = (
   { refuseGap }: AddressRequestOptions,
@@ -236,24 +242,61 @@ function serveApart(
   options: AddressRequestOptions,
   tx: Tx,
   now: number,
-  { reset, idempotencyKey }: AddressRequest,
+  request: AddressRequest,
   place: Place,
 ): IssuedAddress {
-  const { addresses, idempotency } = options.store;
+  const { store } = options;
   const { storeId, walletId } = place;
-  const before =
-    idempotencyKey === undefined ? undefined : idempotency.addressOf(now, storeId, idempotencyKey);
-  const answered = before === undefined ? undefined : addresses.issuedAs(before);
+  const answered = answeredBefore(store, now, storeId, request);
   if (answered !== undefined) return answered;
-  const reused = reset ? reusable(options, place) : undefined;
-  if (reused === undefined) refuseGap(options, walletId);
-  const issued =
-    reused ??
-    withScanFault(options, walletId, () =>
-      addresses.issue(tx, now, walletId, storeId, options.isPending),
-    );
+  const reused = request.reset ? reusable(options, place) : undefined;
+  if (reused !== undefined) return keepAnswer(store, tx, now, storeId, request, reused);
+  refuseGap(options, walletId);
+  const [issued] = issueEach(options, tx, now, walletId, [{ request, storeId }]);
+  return keepAnswer(store, tx, now, storeId, request, issued as IssuedAddress);
+}
+
+/**
+ * What an earlier request of the store with the same idempotency key got.
+ * @throws PaygateError conflict if that request was another one
+ */
+export function answeredBefore(
+  { idempotency, addresses }: Pick<Store, 'idempotency' | 'addresses'>,
+  now: number,
+  storeId: number,
+  { idempotencyKey, order }: IdempotentRequest,
+): IssuedAddress | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const before = idempotency.find(now, storeId, idempotencyKey);
+  const issued = before && addresses.issuedAs(before.addressId);
+  if (before === undefined || issued === undefined) return undefined;
+  const { bodyHash } = before;
+  const isSame =
+    bodyHash === null || order === undefined
+      ? bodyHash === null && order === undefined
+      : bodyHash.equals(order.bodyHash);
+  if (isSame) return issued;
+  throw new PaygateError(
+    'conflict',
+    'This Idempotency-Key was used within a day for another request: use a new key for each order',
+  );
+}
+
+export interface IdempotentRequest extends Pick<AddressRequest, 'idempotencyKey'> {
+  readonly order?: Pick<OrderDraft, 'bodyHash'>;
+}
+
+function keepAnswer(
+  { idempotency }: Store,
+  tx: Tx,
+  now: number,
+  storeId: number,
+  { idempotencyKey, order }: AddressRequest,
+  issued: IssuedAddress,
+): IssuedAddress {
   if (idempotencyKey !== undefined) {
-    idempotency.keep(tx, now, storeId, idempotencyKey, issued.id);
+    const bodyHash = order?.bodyHash ?? null;
+    idempotency.keep(tx, now, storeId, idempotencyKey, { addressId: issued.id, bodyHash });
   }
   return issued;
 }

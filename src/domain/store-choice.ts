@@ -1,4 +1,4 @@
-// Which store a `new_address` request means.
+// Which store a request for a new address, or for a new order, means.
 
 import { PaygateError } from '../lib/errors.ts';
 import { redactUrl } from './callback.ts';
@@ -15,6 +15,8 @@ export interface StoreCandidate extends StoreReference {
 }
 
 export interface StoreQuery {
+  /** `store_id`; present, but undefined, in a request that could have named a store by it. */
+  readonly id?: number | undefined;
   /** `match_callback`: a whole Callback URL or a part of it, such as its secret. */
   readonly callback?: string;
   /** `match_account`: a part of the extended public key. */
@@ -27,7 +29,8 @@ export interface StoreQuery {
  * The store that a request means. A query must match, even if there is only one store: a shop with
  * an unknown Callback URL would be paid and get no callback. An empty query means the only store.
  * @param removed the removed stores, read only if no store matches
- * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032
+ * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032; not_found
+ *   for an unknown id
  */
 export function chooseStore<T extends StoreCandidate>(
   stores: readonly T[],
@@ -41,7 +44,8 @@ export function chooseStore<T extends StoreCandidate>(
       { number: 1001 },
     );
   }
-  const { account, callback } = wish;
+  const { id, account, callback } = wish;
+  if (id !== undefined) return byId(stores, id);
   const fitting = account ? stores.filter((store) => store.account?.includes(account)) : stores;
   const [only, second] = fitting;
   if (only === undefined) throw noAccountError(stores);
@@ -50,11 +54,18 @@ export function chooseStore<T extends StoreCandidate>(
     return byCallback(stores, fitting, { callback, matches: matches }, removed);
   }
   if (second === undefined) return only;
+  const parameter = 'id' in wish ? 'store_id' : 'match_callback';
   throw new PaygateError(
     'invalid',
-    `There are several stores: name one by match_callback (${formatStores(fitting)})`,
+    `There are several stores: name one by ${parameter} (${formatStores(fitting)})`,
     { number: 1032 },
   );
+}
+
+function byId<T extends StoreReference>(stores: readonly T[], id: number): T {
+  const found = stores.find((store) => store.id === id);
+  if (found === undefined) throw new PaygateError('not_found', `There is no store ${id}`);
+  return found;
 }
 
 /** Whether a store's Callback URL contains the text of a query. */
@@ -153,7 +164,10 @@ const maxShownStores = 10;
  */
 const formatStores = (stores: readonly StoreReference[]): string =>
   stores
-    .map(({ id, name, callbackUrl }) => `${id} ${JSON.stringify(name)} at ${hostIn(callbackUrl)}`)
+    .map(({ id, name, callbackUrl }) => {
+      const host = hostIn(callbackUrl);
+      return `${id} ${JSON.stringify(name)}${host === '' ? '' : ` at ${host}`}`;
+    })
     .join(', ');
 
 /** The host as written, because `match_callback` is case-sensitive. */

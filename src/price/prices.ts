@@ -48,7 +48,7 @@ export interface PricesOptions {
 }
 
 /** A price is served from the cache for this time. */
-const freshMs = minuteMs;
+export const freshMs = minuteMs;
 /** A price is served for this time when no new one can be had. */
 const maxAgeMs = 10 * minuteMs;
 /** The longest `Retry-After` that a source may ask for. */
@@ -103,9 +103,10 @@ export class Prices {
   /**
    * The price of one bitcoin, to the cent. Null for a currency that too few sources have.
    * @param text an ISO 4217 code, or BTC
+   * @param maxMs the age up to which the last price is served when no new one can be had
    * @throws PaygateError unavailable without a fresh price
    */
-  async price(text: string): Promise<number | null> {
+  async price(text: string, maxMs = maxAgeMs): Promise<number | null> {
     const currency = text.toUpperCase();
     if (currency === 'BTC') return 1;
     if (!isCurrency(currency)) return null;
@@ -116,7 +117,7 @@ export class Prices {
       this.#prices.set(currency, found);
       return found.price;
     }
-    if (cached !== undefined && this.#age() - cached.at < maxAgeMs) return cached.price;
+    if (cached !== undefined && this.#age() - cached.at < maxMs) return cached.price;
     throw unavailable();
   }
 

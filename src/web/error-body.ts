@@ -13,6 +13,7 @@ const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  gone: 410,
   limited: 429,
   unavailable: 503,
   internal: 500,

@@ -1,4 +1,5 @@
-// The shops' idempotency keys: which address a request with this key was answered with (wire §2).
+// The shops' idempotency keys: which address a request with this key got, and with which body it
+// made an order (wire §2).
 
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
@@ -11,10 +12,17 @@ const maxAgeMs = 24 * 3_600_000;
 /** Old keys that go with each new one: a shop waits for it. */
 const forgottenAtOnce = 100;
 
+/** What a request with a key got. */
+export interface IdempotentAnswer {
+  readonly addressId: number;
+  /** SHA-256 of the body that made an order; null for `new_address`. */
+  readonly bodyHash: Buffer | null;
+}
+
 export interface Idempotency {
-  /** The address that this key of a store was given within the last day. */
-  addressOf(now: number, storeId: number, key: string): number | undefined;
-  keep(tx: Tx, now: number, storeId: number, key: string, addressId: number): void;
+  /** What this key of a store got within the last day. */
+  find(now: number, storeId: number, key: string): IdempotentAnswer | undefined;
+  keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void;
 }
 
 export function createIdempotency(orm: Orm): Idempotency {
@@ -22,9 +30,8 @@ export function createIdempotency(orm: Orm): Idempotency {
   /** Before it no key is old: it is looked for then, and not with each new one. */
   let nextOldAt = 0;
   return {
-    addressOf: (now, storeId, key) =>
-      statements.find.get({ storeId, key, since: now - maxAgeMs })?.addressId,
-    keep(tx, now, storeId, key, addressId) {
+    find: (now, storeId, key) => statements.find.get({ storeId, key, since: now - maxAgeMs }),
+    keep(tx, now, storeId, key, answer) {
       // Further off than that it was found under a clock that was ahead.
       if (now >= nextOldAt || nextOldAt - now > maxAgeMs) {
         statements.forget.run({ before: now - maxAgeMs });
@@ -33,14 +40,14 @@ export function createIdempotency(orm: Orm): Idempotency {
           nextOldAt = oldest + maxAgeMs;
         });
       }
-      statements.insert.run({ storeId, key, addressId, now });
+      statements.insert.run({ storeId, key, ...answer, now });
     },
   };
 }
 
 const prepare = (orm: Orm) => ({
   find: orm
-    .select({ addressId: idempotencyKeys.addressId })
+    .select({ addressId: idempotencyKeys.addressId, bodyHash: idempotencyKeys.bodyHash })
     .from(idempotencyKeys)
     .where(
       and(
@@ -69,12 +76,17 @@ const prepare = (orm: Orm) => ({
       storeId: placeholder('storeId'),
       key: placeholder('key'),
       addressId: placeholder('addressId'),
+      bodyHash: placeholder('bodyHash'),
       createdAt: placeholder('now'),
     })
     // One that is too old to count, and has not gone yet.
     .onConflictDoUpdate({
       target: [idempotencyKeys.storeId, idempotencyKeys.key],
-      set: { addressId: sql`excluded.address_id`, createdAt: sql`excluded.created_at` },
+      set: {
+        addressId: sql`excluded.address_id`,
+        bodyHash: sql`excluded.body_hash`,
+        createdAt: sql`excluded.created_at`,
+      },
     })
     .prepare(),
 });

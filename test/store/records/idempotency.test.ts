@@ -6,6 +6,7 @@ import { now, openTestStore, type TestStore } from '../../support/store.ts';
 afterEach(cleanUp);
 
 const dayMs = 86_400_000;
+const answer = (addressId: number) => ({ addressId, bodyHash: null });
 
 async function shopWith(keys: number): Promise<{ store: TestStore; addressId: number }> {
   const store = await openTestStore();
@@ -14,7 +15,7 @@ async function shopWith(keys: number): Promise<{ store: TestStore; addressId: nu
   const addressId = await store.write((tx) => {
     const { id } = store.addresses.issue(tx, now, 1, 1);
     for (let key = 0; key < keys; key += 1) {
-      store.idempotency.keep(tx, now, 1, `order ${key}`, id);
+      store.idempotency.keep(tx, now, 1, `order ${key}`, answer(id));
     }
     return id;
   });
@@ -27,7 +28,7 @@ const countOf = ({ database }: TestStore): number =>
 test('each new key deletes a few keys older than a day, however many there are', async () => {
   const { store, addressId } = await shopWith(250);
   const keep = (key: string) =>
-    store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, key, addressId));
+    store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, key, answer(addressId)));
   await keep('of today');
   expect(countOf(store)).toBe(151);
   for (const key of ['two', 'three', 'four']) await keep(key);
@@ -41,7 +42,9 @@ test('each key is deleted when it is a day old', async () => {
     const kept: number[] = [];
     for (const hour of hours) {
       const at = now + hour * hourMs;
-      await store.write((tx) => store.idempotency.keep(tx, at, 1, `of hour ${hour}`, addressId));
+      await store.write((tx) =>
+        store.idempotency.keep(tx, at, 1, `of hour ${hour}`, answer(addressId)),
+      );
       kept.push(countOf(store));
     }
     return kept;
@@ -55,7 +58,7 @@ test('a rollback leaves old keys to the next deletion', async () => {
   const { store, addressId } = await shopWith(1);
   const keep = (key: string, fails: boolean) =>
     store.write((tx) => {
-      store.idempotency.keep(tx, now + dayMs, 1, key, addressId);
+      store.idempotency.keep(tx, now + dayMs, 1, key, answer(addressId));
       if (fails) throw new Error('taken back');
     });
   await expect(keep('first', true)).rejects.toThrow('taken back');
@@ -66,8 +69,8 @@ test('a rollback leaves old keys to the next deletion', async () => {
 test('a key that is a day old and not deleted begins anew', async () => {
   const { store } = await shopWith(250);
   const { id } = await store.write((tx) => store.addresses.issue(tx, now + dayMs, 1, 1));
-  const addressOf = (key: string) => store.idempotency.addressOf(now + dayMs, 1, key);
+  const addressOf = (key: string) => store.idempotency.find(now + dayMs, 1, key)?.addressId;
   expect(addressOf('order 249')).toBeUndefined();
-  await store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, 'order 249', id));
+  await store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, 'order 249', answer(id)));
   expect(addressOf('order 249')).toBe(id);
 });

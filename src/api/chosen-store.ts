@@ -1,0 +1,52 @@
+// Which store a request for an address or an order means, among those of its key.
+
+import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import type { StoreChoice } from '../store/records/catalog.ts';
+import { ownStores } from './store-list.ts';
+
+/** The chosen store and its wallet. */
+export interface Place {
+  readonly storeId: number;
+  readonly walletId: number;
+}
+
+/** @throws PaygateError not_found, or invalid with the numbers of `chooseStore` */
+export function placeOf(
+  store: Store,
+  { key, target }: { readonly key: Key; readonly target: StoreQuery },
+  choices: () => StoreChoice[] = () => store.catalog.choices(),
+): Place {
+  const accountOf = (walletId: number | null) =>
+    // Read only when it is asked for, because this runs for each address.
+    walletId === null || !target.account ? null : store.catalog.wallet(walletId).account;
+  const candidates = candidatesFor(store, key, target, choices).map((each) => ({
+    ...each,
+    account: accountOf(each.walletId),
+  }));
+  const { walletId, ...chosen } = chooseStore(
+    candidates,
+    { ...target, hidesSecrets: key.scope !== 'payments' },
+    () => removedStores(store, key),
+  );
+  if (walletId === null) throw noWalletError(chosen);
+  return { storeId: chosen.id, walletId };
+}
+
+const removedStores = ({ catalog }: Store, key: Key) =>
+  ownStores(catalog.stores({ archived: true }), key).filter(
+    ({ archivedAt }) => archivedAt !== null,
+  );
+
+/** Stores with exactly this callback URL, or else all stores. It avoids reading all for one. */
+function candidatesFor(
+  { catalog }: Store,
+  key: Key,
+  { callback, account }: StoreQuery,
+  choices: () => StoreChoice[],
+): StoreChoice[] {
+  const isExact = callback && !account;
+  const named = isExact ? ownStores(catalog.choices(callback), key) : [];
+  return named.length > 0 ? named : ownStores(choices(), key);
+}
