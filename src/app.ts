@@ -12,6 +12,7 @@ import { CallbackDispatcher } from './delivery/dispatcher.ts';
 import { createSender, type Sender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { clockError } from './domain/clock-check.ts';
+import { baseUrlOf } from './domain/public-endpoint.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
 import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
@@ -122,6 +123,7 @@ async function openFile(config: Config, world: World, options: AppOptions): Prom
     create: true,
     hasLock: true,
     network: config.network,
+    baseUrl: baseUrlOf(config, config.listen.port),
     newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
     beforeCommit: (raises) => mark.raise(raises),
     floorOf: (wallet) => mark.floorOf(wallet),
@@ -358,6 +360,7 @@ function buildPages(
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     surroundings: callbackSender,
+    randomBytes: (length) => world.randomBytes(length),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),

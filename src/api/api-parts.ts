@@ -36,6 +36,8 @@ export interface ApiOptions {
   readonly after: (delayMs: number, run: () => void) => () => void;
   /** The addresses and the proxy of the machine that sends callbacks. */
   readonly surroundings: () => CallbackSender;
+  /** For the ids of orders. */
+  readonly randomBytes: (length: number) => Uint8Array;
   /** For a store that a plugin adds. */
   readonly newWebhookSecret: () => string;
   /** Throws when no address may be issued now. */

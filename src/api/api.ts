@@ -8,15 +8,18 @@ import { errorResponse } from '../web/error-body.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createRefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
+import { createAddressIssuer } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, authorise, limitOpenOperation } from './authentication.ts';
 import { balanceOperations } from './balance.ts';
 import { createTargets } from './balance-targets.ts';
 import { connectOperations } from './connect-plugin.ts';
+import { eventOperations } from './event-operations.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { openapiOf } from './openapi.ts';
 import { type Operation, readRequest } from './operation.ts';
+import { orderOperations } from './order-operations.ts';
 import { priceOperations } from './price.ts';
 import { receiptPage } from './receipt-page.ts';
 import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
@@ -27,8 +30,11 @@ import { walletOperations } from './wallet-list.ts';
 /** Every operation, in the order of the documentation. */
 export function operationsOf(options: ApiOptions): readonly Operation[] {
   const targets = createTargets(options);
+  const issue = createAddressIssuer(options);
   return [
-    newAddress(options),
+    ...orderOperations(options, issue),
+    ...eventOperations(options),
+    newAddress(options, issue),
     merchantTx(options),
     ...balanceOperations(options, targets),
     txDetail(options),

@@ -61,6 +61,7 @@ export function balanceOf(
 
 const balance = (options: ApiOptions, targets: Targets): Operation =>
   operation({
+    tag: 'Balances',
     methods: ['GET', 'POST'],
     path: '/balance',
     summary: 'The balances of addresses and extended public keys, in the order asked',
@@ -104,6 +105,7 @@ const sortKeyOf = ({ height }: BalanceChange): number => height ?? Number.MAX_SA
 
 const searchHistory = (options: ApiOptions, targets: Targets): Operation =>
   operation({
+    tag: 'Balances',
     methods: ['GET', 'POST'],
     path: '/searchhistory',
     summary: 'The transactions of addresses and extended public keys',

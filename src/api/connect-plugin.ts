@@ -129,11 +129,13 @@ function addNew(
 
 const addStore = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['POST'],
     path: '/v2/stores',
     summary:
       'Adds a store, without a wallet; where one has this callback URL already, answers that',
     writes: true,
+    conflict: 'Another store has this callback URL',
     body: newFields,
     answer,
     async run({ key, body, context }) {
@@ -156,10 +158,12 @@ const addStore = (options: ApiOptions): Operation =>
 
 const editStore = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['POST'],
     path: '/v2/stores/{id}',
     summary: 'Changes the name or the callback URL of a store',
     writes: true,
+    conflict: 'Another store has this callback URL',
     params,
     body: fields,
     answer,
@@ -168,10 +172,12 @@ const editStore = (options: ApiOptions): Operation =>
 
 const removeStore = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['DELETE'],
     path: '/v2/stores/{id}',
     summary: 'Removes a store: no more addresses, what was issued stays watched',
     writes: true,
+    conflict: 'Another store has this callback URL',
     params,
     answer,
     run: ({ key, params, context }) =>
@@ -191,10 +197,12 @@ const removeStore = (options: ApiOptions): Operation =>
 
 const attachWallet = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['POST'],
     path: '/v2/stores/{id}/wallets',
     summary: 'Gives a store one of the wallets',
     writes: true,
+    conflict: 'Another store has this callback URL',
     params,
     body: z.object({ wallet_id: id }),
     answer,
@@ -216,10 +224,12 @@ const attachWallet = (options: ApiOptions): Operation =>
 
 const detachWallet = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['DELETE'],
     path: '/v2/stores/{id}/wallets/{wid}',
     summary: 'Takes the wallet from a store; the wallet and its addresses stay',
     writes: true,
+    conflict: 'Another store has this callback URL',
     params: params.extend({ wid: id }),
     answer,
     run: ({ key, params, context }) =>
@@ -242,10 +252,12 @@ const detachWallet = (options: ApiOptions): Operation =>
 
 const updateCallback = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['POST'],
     path: '/update_callback',
     summary: 'Changes the callback URL of the store that uses an extended public key',
     writes: true,
+    conflict: 'Another store has this callback URL',
     body: z.object({ callback: z.string(), xpub: z.string() }),
     answer,
     async run({ key, body, context }) {

@@ -29,6 +29,7 @@ export type PaymentAnswer = z.infer<typeof payment>;
 
 export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
   operation({
+    tag: 'Payments',
     methods: ['GET'],
     path: '/merchant/tx',
     summary: 'The payments of a transaction, of an address, or of both',

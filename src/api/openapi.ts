@@ -7,26 +7,29 @@ import { z } from 'zod';
 import { isAllowed, keyScopes } from '../domain/key-scope.ts';
 import { version } from '../lib/version.ts';
 import type { Markup } from '../web/html-page.ts';
-import type { KeyedOperation, Operation } from './operation.ts';
+import { type KeyedOperation, type Operation, tags } from './operation.ts';
+import { webhookBody } from './order-schemas.ts';
+import { satoshis } from './shared-schemas.ts';
 
 type Json = Record<string, unknown>;
 type Method = Operation['methods'][number];
 
-const error = z.object({
-  status: z.int().describe('The HTTP status again'),
-  message: z.string().describe('What is wrong, and what to do'),
-  error: z.object({
-    code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
-    message: z.string().describe('The message again'),
-  }),
-});
+const error = z
+  .object({
+    status: z.int().describe('The HTTP status again'),
+    message: z.string().describe('What is wrong, and what to do'),
+    error: z.object({
+      code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
+      message: z.string().describe('The message again'),
+    }),
+  })
+  .meta({ id: 'Error' });
 
 const refusals: Readonly<Record<string, string>> = {
   400: 'Invalid request',
   401: 'Missing or invalid API key',
   403: 'The key may not do this',
   404: 'Not found',
-  409: 'Not now: the gap limit is reached, or another store has this callback URL',
   413: 'The body is larger than 16 KiB',
   414: 'The URL is longer than 8 KiB',
   429: 'Too often; Retry-After says how long to wait',
@@ -36,27 +39,37 @@ const refusals: Readonly<Record<string, string>> = {
 /** Headers of refusals that are temporary. */
 const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
 const passing = ['429', '503'];
-/** Refusals of operations with a key, of those that issue or change, and of those with a body. */
+/** Refusals of operations with a key, and of those with a body. */
 const ofKeys = ['401', '403'];
-const ofChanges = ['409'];
 const ofBodies = ['413'];
 
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
-  const { $schema, ...rest } = z.toJSONSchema(schema, {
+/** Schemas with a name of their own, by which others refer to them. */
+type Named = Record<string, Json>;
+
+/** @param named receives the named schemas within */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: Named): Json {
+  const { $schema, $defs, ...rest } = z.toJSONSchema(schema, {
     io,
     // Generators of clients make a 32-bit float of a literal of the type number.
     override: ({ jsonSchema }) => {
       const values = jsonSchema.enum ?? [jsonSchema.const];
       if (values.every(Number.isInteger)) jsonSchema.type = 'integer';
       // Without this, older clients would refuse answers with new fields.
-      delete jsonSchema.additionalProperties;
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
     },
   });
-  return rest;
-};
+  const moved = inComponents({ $defs, rest }) as { $defs?: Named; rest: Json };
+  Object.assign(named, moved.$defs);
+  return moved.rest;
+}
+
+/** The same value, with its references into the components of the document. */
+const inComponents = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', '"#/components/schemas/'));
 
 /** The name of an operation for clients, such as `getNewAddress`. */
-const nameOf = ({ path }: Operation, method: Method): string =>
+const nameOf = ({ name, path }: Operation, method: Method): string =>
+  name ??
   [method.toLowerCase(), ...path.matchAll(/[a-z0-9]+/g)]
     .map(String)
     .map((word, at) => (at === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`))
@@ -79,12 +92,19 @@ interface Parameter {
   readonly schema: Json;
 }
 
+interface ObjectSchema {
+  readonly properties?: Record<string, Json & { description?: string }>;
+  readonly required?: string[];
+}
+
 function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Parameter[] {
   if (schema === undefined) return [];
-  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
-    properties?: Record<string, Json & { description?: string }>;
-    required?: string[];
-  };
+  const named: Named = {};
+  const given = schemaOf(schema, 'input', named);
+  const name = typeof given.$ref === 'string' ? given.$ref.split('/').at(-1) : undefined;
+  const { properties = {}, required = [] } = (
+    name === undefined ? given : named[name]
+  ) as ObjectSchema;
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
@@ -100,19 +120,22 @@ const parametersOf = ({ params, query, headers }: Operation): Parameter[] => [
   ...parameters(headers, 'header'),
 ];
 
-const json = (schema: Json): Json => ({ 'application/json': { schema } });
+const json = (schema: Json, example?: unknown): Json => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
+});
 
 function callersOf(operation: KeyedOperation, method: Method): string {
   const scopes = `For keys of the scope ${scopesOf(operation, method).join(', ')}.`;
   return operation.writes ? `${scopes} ${onlyInWindow}` : scopes;
 }
 
-function describe(operation: Operation, method: Method): Json {
-  const { summary, body, answer, open } = operation;
-  const changes = !open && (operation.issues || operation.writes);
-  const refused = Object.entries(refusals)
+function refusalsOf({ open, conflict, gone }: Operation, method: Method): Json {
+  const described = Object.entries({
+    ...refusals,
+    ...(conflict !== undefined && { 409: conflict }),
+    ...(gone !== undefined && { 410: gone }),
+  })
     .filter(([status]) => !(open && ofKeys.includes(status)))
-    .filter(([status]) => changes || !ofChanges.includes(status))
     .filter(([status]) => method !== 'GET' || !ofBodies.includes(status))
     .map(([status, description]) => [
       status,
@@ -122,28 +145,76 @@ function describe(operation: Operation, method: Method): Json {
         content: json({ $ref: '#/components/schemas/Error' }),
       },
     ]);
+  return Object.fromEntries(described);
+}
+
+function describe(operation: Operation, method: Method, named: Named): Json {
+  const { summary, tag, body, example, answer, open } = operation;
   return {
     operationId: nameOf(operation, method),
+    tags: [tag],
     summary,
     description: open ? 'For everybody, without a key.' : callersOf(operation, method),
     ...(open && { security: [] }),
     parameters: parametersOf(operation),
     ...(body !== undefined &&
-      method === 'POST' && { requestBody: { content: json(schemaOf(body, 'input')) } }),
+      method === 'POST' && {
+        requestBody: { content: json(schemaOf(body, 'input', named), example) },
+      }),
     responses: {
-      200: { description: 'Done', content: json(schemaOf(answer, 'output')) },
-      ...Object.fromEntries(refused),
+      200: { description: 'Done', content: json(schemaOf(answer, 'output', named)) },
+      ...refusalsOf(operation, method),
     },
   };
 }
 
+const callbackQuery = z.object({
+  status: z.literal([-1, 0, 1, 2]).describe('-1 only where the store asks for it'),
+  addr: z.string(),
+  value: satoshis,
+  txid: z.string(),
+  rbf: z.literal(1).optional().describe('An unconfirmed payment that can be replaced'),
+});
+
+/** https://www.standardwebhooks.com */
+const signature = z.object({
+  'webhook-id': z.string().describe('The same for each attempt'),
+  'webhook-timestamp': z.string().describe('Unix seconds of the attempt'),
+  'webhook-signature': z.string().describe('v1,… by the whsec_ secret of the store'),
+});
+
+/** Requests that paygate sends to a shop. */
+const webhooksOf = (named: Named): Json => ({
+  callback: {
+    get: {
+      operationId: 'receiveCallback',
+      summary: 'A payment to an issued address, sent to the Callback URL of the store',
+      security: [],
+      parameters: [...parameters(callbackQuery, 'query'), ...parameters(signature, 'header')],
+      responses: { 200: { description: 'Received; any other status is sent again' } },
+    },
+  },
+  event: {
+    post: {
+      operationId: 'receiveEvent',
+      summary: 'A change of an order or a payment, sent to the webhook URL of the store',
+      security: [],
+      parameters: parameters(signature, 'header'),
+      requestBody: { content: json(schemaOf(webhookBody, 'output', named)) },
+      responses: { '2XX': { description: 'Received; any other status is sent again' } },
+    },
+  },
+});
+
 export function openapiOf(operations: readonly Operation[]): Json {
   const paths: Record<string, Json> = {};
+  const named: Named = {};
+  schemaOf(error, 'output', named);
   for (const operation of operations) {
     for (const method of operation.methods) {
       paths[operation.path] = {
         ...paths[operation.path],
-        [method.toLowerCase()]: describe(operation, method),
+        [method.toLowerCase()]: describe(operation, method, named),
       };
     }
   }
@@ -157,10 +228,12 @@ export function openapiOf(operations: readonly Operation[]): Json {
     },
     servers: [{ url: '/api' }],
     security: [{ key: [] }],
+    tags: tags.map((name) => ({ name })),
     paths,
+    webhooks: webhooksOf(named),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
-      schemas: { Error: schemaOf(error, 'output') },
+      schemas: named,
     },
   };
 }

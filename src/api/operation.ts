@@ -18,6 +18,18 @@ export interface RequestParts<Params, Query, Body> {
   readonly context: Context;
 }
 
+/** The parts of the documentation. */
+export const tags = [
+  'Orders',
+  'Events',
+  'Addresses',
+  'Payments',
+  'Balances',
+  'Prices',
+  'Stores',
+  'Wallets',
+] as const;
+
 type Description<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
@@ -27,7 +39,14 @@ type Description<
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
   /** Below `/api`, with `{name}` for a parameter. */
   readonly path: string;
+  /** Its name in clients; by default it is made of method and path. */
+  readonly name?: string;
+  readonly tag: (typeof tags)[number];
   readonly summary: string;
+  /** What a 409 means; undefined if it has none. */
+  readonly conflict?: string;
+  /** What a 410 means; undefined if it has none. */
+  readonly gone?: string;
   /** Counted by key, or by client for an operation without a key. */
   readonly limit?:
     | keyof Rates
@@ -38,6 +57,8 @@ type Description<
   readonly headers?: z.ZodObject;
   /** JSON, regardless of its Content-Type. */
   readonly body?: Body;
+  /** A body, for the documentation. */
+  readonly example?: z.input<Body>;
   /** The body of a 200. */
   readonly answer: Answer;
 } & (
@@ -47,7 +68,7 @@ type Description<
 
 interface Keyed<Request, Answer> {
   readonly open?: undefined;
-  /** It issues an address. */
+  /** It issues an address, or is about one: a key of the scope address-only may call it. */
   readonly issues?: true;
   /** It changes a store: only in the "Connect a plugin" window. */
   readonly writes?: true;
@@ -87,7 +108,8 @@ export async function readRequest(
     body: isRead ? {} : jsonOf(utf8Of(await context.req.arrayBuffer())),
   };
   // Checked before any of it is stored or repeated in a response.
-  const texts = 'writes' in operation ? stringsIn(given) : [];
+  const stored = 'writes' in operation ? given : 'issues' in operation ? given.body : undefined;
+  const texts = stringsIn(stored);
   if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
   return {
     params: read(params, given.params),

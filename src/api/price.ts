@@ -14,6 +14,7 @@ const currency = z.object({
 export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] => [
   operation({
     open: true,
+    tag: 'Prices',
     methods: ['GET'],
     path: '/price',
     summary: 'The price of one bitcoin; null for a currency, or a crypto, without a price',
@@ -31,6 +32,7 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
   }),
   operation({
     open: true,
+    tag: 'Prices',
     methods: ['GET'],
     path: '/currencies',
     summary: 'The currencies that have a price',

@@ -10,18 +10,14 @@ import type { Key } from '../store/records/api-keys.ts';
 import type { StoreRow, WalletRow } from '../store/records/catalog.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
-import { bitcoin } from './shared-schemas.ts';
+import { bitcoin, wholeNumber } from './shared-schemas.ts';
 
-const notAnId = 'a whole number above 0 is expected';
 /** A path has it as text, and some clients send it as text in a body, too. */
-export const id = z.preprocess(
-  (given) => (typeof given === 'string' && /^[1-9]\d{0,14}$/.test(given) ? Number(given) : given),
-  z.int(notAnId).min(1, notAnId).max(999_999_999_999_999, notAnId),
-);
+export const id = wholeNumber(1, 999_999_999_999_999, 'a whole number above 0 is expected');
 export const flag = z.string().optional();
 export const isOn = (text: string | undefined): boolean => text === 'true' || text === '1';
 
-export const walletAnswer = z.object({
+const wallet = z.object({
   id: z.int(),
   name: z.string(),
   crypto: bitcoin,
@@ -29,7 +25,8 @@ export const walletAnswer = z.object({
   xpub_index: z.int().describe('The next index'),
   gap_limit: z.int(),
 });
-export const storeAnswer = z.object({
+export const walletAnswer = wallet.meta({ id: 'Wallet' });
+const store = z.object({
   id: z.int(),
   name: z.string(),
   http_callback: z
@@ -37,6 +34,7 @@ export const storeAnswer = z.object({
     .describe('Byte for byte; to a key that may only read, without the secrets in it'),
   wallets: z.array(walletAnswer),
 });
+export const storeAnswer = store.meta({ id: 'Store' });
 
 export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
@@ -112,6 +110,7 @@ export function describeStore(options: CatalogOptions, key: Key, row: StoreRow) 
 
 const storeOperations = (options: CatalogOptions): Operation[] => [
   operation({
+    tag: 'Stores',
     methods: ['GET'],
     path: '/v2/stores',
     summary: 'The stores',
@@ -125,6 +124,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     }),
   }),
   operation({
+    tag: 'Stores',
     methods: ['GET'],
     path: '/v2/stores/{id}',
     summary: 'One store',
@@ -135,6 +135,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     }),
   }),
   operation({
+    tag: 'Stores',
     methods: ['GET'],
     path: '/v2/stores/{id}/wallets',
     summary: 'The wallets of a store',
@@ -155,6 +156,7 @@ type AddressEntry = z.infer<typeof addressEntry>;
 
 const addressList = ({ store }: CatalogOptions): Operation =>
   operation({
+    tag: 'Stores',
     methods: ['GET'],
     path: '/address',
     summary: 'The extended public keys with their callback URLs',

@@ -36,6 +36,7 @@ const answer = z.object({
 
 export const txDetail = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Payments',
     methods: ['GET'],
     path: '/tx_detail',
     summary: 'A transaction that paid one of the stores',

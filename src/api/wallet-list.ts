@@ -19,6 +19,7 @@ const describeDated = (options: ApiOptions, row: WalletRow) => ({
 
 const listWallets = (options: ApiOptions): Operation =>
   operation({
+    tag: 'Wallets',
     methods: ['GET'],
     path: '/v2/wallets',
     summary: 'The wallets',
@@ -30,6 +31,7 @@ const listWallets = (options: ApiOptions): Operation =>
 
 const showWallet = (options: ApiOptions, targets: Targets): Operation =>
   operation({
+    tag: 'Wallets',
     methods: ['GET'],
     path: '/v2/wallets/{id}',
     summary: 'One wallet',

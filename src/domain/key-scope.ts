@@ -3,8 +3,8 @@
 import { PaygateError } from '../lib/errors.ts';
 
 /**
- * `payments`: everything. `address-only`: new addresses alone. `read`: GET and HEAD, no new
- * address.
+ * `payments`: everything. `address-only`: new addresses, orders and quotes alone. `read`: GET and
+ * HEAD, no new address.
  */
 export const keyScopes = ['payments', 'address-only', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
@@ -12,7 +12,7 @@ export type KeyScope = (typeof keyScopes)[number];
 export interface ApiUse {
   /** Upper case. */
   readonly method: string;
-  /** Whether the request issues an address, with any method. */
+  /** Whether the request issues an address, with any method, or is a quote for one. */
   readonly issues: boolean;
 }
 
@@ -29,7 +29,7 @@ export function isAllowed(scope: KeyScope, { method, issues }: ApiUse): boolean 
 
 const meanings: Readonly<Record<KeyScope, string>> = {
   payments: 'may do everything',
-  'address-only': 'may only ask for new addresses',
+  'address-only': 'may only make orders and ask for new addresses',
   read: 'may only read, by GET, and asks for no address',
 };
 

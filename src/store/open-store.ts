@@ -22,6 +22,7 @@ import { createReceiptPrices, type ReceiptPrices } from './records/receipt-price
 import { createServers, type Servers } from './records/server-records.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
+import { createEventView, type EventView } from './views/event-view.ts';
 import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
@@ -50,6 +51,7 @@ export interface Store {
   readonly outbox: Outbox;
   readonly orders: Orders;
   readonly orderView: OrderView;
+  readonly eventView: EventView;
   readonly servers: Servers;
 }
 
@@ -103,6 +105,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       outbox,
       orders,
       orderView,
+      eventView: createEventView(database.orm),
       ledger: new Ledger({
         orm: database.orm,
         headers,

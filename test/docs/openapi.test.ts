@@ -3,13 +3,12 @@
 // foreign.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
-import { closed, type Document } from '../support/openapi.ts';
+import { type Document, shapeOf } from '../support/openapi.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { signedIn } from '../support/visitor.ts';
 
@@ -23,6 +22,16 @@ let app: TestApp;
 /** An address of store 1 that is paid. */
 let address: string;
 let txid: string;
+/** An order of store 1 whose quote is over, one that is paid in part, and an event of that one. */
+let order: string;
+let short: string;
+let event: string;
+
+async function makeOrder(body: object): Promise<{ readonly id: string; readonly address: string }> {
+  const made = await app.ask('/api/v3/orders', { method: 'POST', body: JSON.stringify(body) });
+  expect(made.status).toBe(200);
+  return made.body;
+}
 
 beforeEach(async () => {
   const answer = () => ({ status: 200, body: JSON.stringify({ USD: 67_000 }) });
@@ -31,8 +40,14 @@ beforeEach(async () => {
   app = await openApp({ config: { price: 'own', priceSource } });
   await untilReady(app);
   address = await app.newAddress();
+  order = (await makeOrder({ amount: '12.50', currency: 'USD' })).id;
+  await app.world.advance(900_000);
+  const made = await makeOrder({ amount_sat: 20_000, metadata: { cart: '7f' } });
+  short = made.id;
+  app.pay(made.address, 9_000);
   txid = app.pay(address, 9_000);
   await app.settle();
+  event = (await app.ask('/api/v3/events')).body.data[0].id;
   await app.addStore({
     name: 'Second',
     key: merchantKey(2),
@@ -55,7 +70,16 @@ function samples(): Record<string, Sample> {
   const named = `?addr=${address}`;
   const body = { addr: address };
   const account = merchantKey().account;
+  const newOrder = { amount: '12.50', currency: 'USD', store_id: 1 };
   return {
+    'POST /v3/orders': { path: '/v3/orders', body: newOrder, other: 404 },
+    'GET /v3/orders': { path: '/v3/orders?status=open&limit=1', other: 200 },
+    'GET /v3/orders/{id}': { path: `/v3/orders/${short}`, other: 404 },
+    'POST /v3/orders/{id}/quote': { path: `/v3/orders/${order}/quote`, other: 404 },
+    'POST /v3/orders/{id}/cancel': { path: `/v3/orders/${order}/cancel`, other: 404 },
+    'POST /v3/orders/{id}/accept': { path: `/v3/orders/${short}/accept`, other: 404 },
+    'GET /v3/events': { path: '/v3/events', other: 200 },
+    'GET /v3/events/{id}': { path: `/v3/events/${event}`, other: 404 },
     'GET /new_address': { path: '/new_address?match_callback=s3cr3t', other: 400 },
     'POST /new_address': { path: '/new_address?match_callback=s3cr3t', other: 400 },
     'GET /merchant/tx': { path: `/merchant/tx${named}`, other: 404 },
@@ -135,14 +159,14 @@ test('P-07 P-53 every documented operation answers as documented, and none is un
     expect([name, headers.get('X-Content-Type-Options')]).toEqual([name, 'nosniff']);
     const [method = '', path = ''] = name.split(' ');
     const { content } = document.paths[path][method.toLowerCase()].responses['200'];
-    const shape = z.fromJSONSchema(closed(content['application/json'].schema));
+    const shape = shapeOf(document, content['application/json'].schema);
     expect([name, shape.safeParse(body).error]).toEqual([name, undefined]);
   }
 });
 
 test('P-08 a parameter that is documented as required is required, and each error has the documented shape', async () => {
   const document = (await app.ask('/api/openapi.json')).body;
-  const shape = z.fromJSONSchema(closed(document.components.schemas.Error));
+  const shape = shapeOf(document, document.components.schemas.Error);
   let refused = 0;
   for (const [path, methods] of Object.entries<Document>(document.paths)) {
     for (const { name, in: place, required } of methods.get?.parameters ?? []) {
@@ -219,7 +243,8 @@ test('required fields of a body are documented as required', async () => {
   for (const [path, methods] of Object.entries<Document>(paths)) {
     const { schema } = methods.post?.requestBody?.content['application/json'] ?? {};
     const sample = calls[`POST ${path}`];
-    if (schema === undefined || sample === undefined) continue;
+    // An order needs one of two prices, which the schema does not say.
+    if (schema === undefined || sample === undefined || path === '/v3/orders') continue;
     // Parameters that the URL may have instead.
     const elsewhere = methods.post.parameters.map((each: Document) => each.name);
     const names = Object.keys(sample.body as object).filter((name) => !elsewhere.includes(name));
@@ -244,7 +269,7 @@ describe('P-01 P-52 each operation', () => {
     [
       'an address-only key',
       () => addKey(1, 'address-only'),
-      (name: string) => (name.endsWith('/new_address') ? 200 : 403),
+      (name: string) => (issues.test(name) ? 200 : 403),
     ],
     [
       "another store's key, its plugin window open",
@@ -267,6 +292,7 @@ describe('P-01 P-52 each operation', () => {
       expect([name, status]).toEqual([name, sample.open ? 200 : expected(name, sample)]);
     }
   });
+  const issues = /\/(new_address|quote)$|^POST \/v3\/orders$/;
   const writes = /^(DELETE|POST \/v2|POST \/update_callback)/;
 });
 

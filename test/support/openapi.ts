@@ -1,5 +1,7 @@
 // The served description of the API, as tests read it.
 
+import { z } from 'zod';
+
 // biome-ignore lint/suspicious/noExplicitAny: tests read any part of the document.
 export type Document = any;
 
@@ -10,9 +12,15 @@ export function schemasIn(part: Document): Document[] {
   return [...here, ...Object.values(part).flatMap(schemasIn)];
 }
 
-/** The same schema without unknown fields; the document allows fields of later versions. */
-export function closed(schema: Document): Document {
-  const copy = structuredClone(schema);
-  for (const each of schemasIn(copy)) if (each.type === 'object') each.additionalProperties = false;
-  return copy;
+/**
+ * What reads exactly the values of a schema of the document. Unknown fields are refused, though the
+ * document allows fields of later versions.
+ */
+export function shapeOf({ components }: Document, schema: Document): z.ZodType {
+  const copy = structuredClone({ ...schema, $defs: components.schemas });
+  for (const each of schemasIn(copy)) {
+    if (each.type === 'object') each.additionalProperties ??= false;
+  }
+  const text = JSON.stringify(copy).replaceAll('"#/components/schemas/', '"#/$defs/');
+  return z.fromJSONSchema(JSON.parse(text));
 }

@@ -1,0 +1,57 @@
+// Lists of the API: their parameters, and one page of what a key may see.
+
+import { z } from 'zod';
+import { PaygateError } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import { wholeNumber } from './shared-schemas.ts';
+import { id, ownStores } from './store-list.ts';
+
+const maxLimit = 100;
+const defaultLimit = 20;
+
+/** The parameters of every list. */
+export const listQuery = (entry: string) => ({
+  limit: wholeNumber(1, maxLimit, `a whole number from 1 to ${maxLimit} is expected`)
+    .default(defaultLimit)
+    .describe(`1 to ${maxLimit}`),
+  after: z.string().optional().describe(`The id of the last ${entry} of the page before`),
+  store_id: id.optional().describe('Only of this store'),
+});
+
+/** What of the query `listed` reads. */
+interface ListQuery {
+  readonly limit: number;
+  readonly store_id?: number | undefined;
+}
+
+/** A store, and how many rows of it are needed. */
+export interface ListPlace {
+  readonly storeId: number;
+  readonly limit: number;
+}
+
+/**
+ * One page of the rows of all stores of a key. Each store is read by an index of its own.
+ * @param read the rows of one store, in the order of the list
+ * @param direction whether ids rise or fall in the list
+ * @throws PaygateError not_found for a store of other keys
+ */
+export function listed<T extends { readonly id: number }>(
+  { catalog }: Pick<Store, 'catalog'>,
+  key: Pick<Key, 'storeId'>,
+  { limit, store_id: asked }: ListQuery,
+  read: (place: ListPlace) => readonly T[],
+  direction: 'rising' | 'falling' = 'falling',
+): { data: T[]; has_more: boolean } {
+  // Orders and events of a removed store stay visible.
+  const own = ownStores(catalog.stores({ archived: true }), key).map((store) => store.id);
+  if (asked !== undefined && !own.includes(asked)) {
+    throw new PaygateError('not_found', `There is no store ${asked}`);
+  }
+  const sign = direction === 'rising' ? 1 : -1;
+  const rows = (asked === undefined ? own : [asked])
+    .flatMap((storeId) => read({ storeId, limit: limit + 1 }))
+    .sort((one, other) => sign * (one.id - other.id));
+  return { data: rows.slice(0, limit), has_more: rows.length > limit };
+}

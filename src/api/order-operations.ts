@@ -1,0 +1,250 @@
+// Orders for shops (docs/orders.md): make, read, list, and what may be done to them. An order is
+// made on the address that is issued for it, in the same write (address-requests.ts).
+
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import { priceCentsOf } from '../domain/money.ts';
+import { idBytes, idOf, isId } from '../domain/order-id.ts';
+import { type OrderBody, parseOrderInput } from '../domain/order-input.ts';
+import { amountSatAt, checkOrderSat, type FiatPrice, type SatPrice } from '../domain/quote.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
+import { freshMs } from '../price/prices.ts';
+import type { Tx } from '../store/db/writer.ts';
+import type { IssuedAddress } from '../store/records/address-row.ts';
+import type { Key } from '../store/records/api-keys.ts';
+import type { OrderRow } from '../store/views/order-view.ts';
+import { answeredBefore, type IssueAddress } from './address-requests.ts';
+import type { ApiOptions } from './api-parts.ts';
+import { placeOf } from './chosen-store.ts';
+import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
+import { listed, listQuery } from './listed.ts';
+import { type Operation, operation } from './operation.ts';
+import { newOrderBody, newOrderExample, orderAnswer, orderQuery, pageOf } from './order-schemas.ts';
+import { unixTimeText } from './shared-schemas.ts';
+
+/** What orders need of the API. */
+export type OrderOptions = Pick<
+  ApiOptions,
+  'store' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
+>;
+
+export const orderOperations = (options: OrderOptions, issue: IssueAddress): Operation[] => [
+  createOrder(options, issue),
+  listOrders(options),
+  getOrder(options),
+  quoteOrder(options),
+  cancelOrder(options),
+  acceptOrder(options),
+];
+
+function shown({ store, now }: OrderOptions, row: OrderRow) {
+  const { payments, ...order } = store.orderView.json(row, now());
+  return { ...order, payments: [...payments] };
+}
+
+const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'createOrder',
+    methods: ['POST'],
+    path: '/v3/orders',
+    summary: 'A new order with an address of its own',
+    issues: true,
+    conflict: 'The gap limit is reached, or the Idempotency-Key had another body',
+    limit: 'newAddress',
+    headers: idempotencyHeaders('the same order, as it is then,'),
+    body: newOrderBody,
+    example: newOrderExample,
+    answer: orderAnswer,
+    async run({ body, key, context }) {
+      const { store, now } = options;
+      const idempotencyKey = idempotencyKeyOf(context);
+      const { storeId } = placeOf(store, { key, target: { id: body.store_id ?? undefined } });
+      const bodyHash = hashOf(body);
+      // Asked before the price is, so that a repetition needs none.
+      const before = answeredBefore(store, now(), storeId, { idempotencyKey, order: { bodyHash } });
+      const issued =
+        before ??
+        (await issueFor(options, issue, { key, storeId, idempotencyKey, bodyHash }, body));
+      const row = store.orderView.byAddressId(issued.id);
+      if (row === undefined) throw new Error(`address ${issued.id} has no order`);
+      return shown(options, row);
+    },
+  });
+
+interface OrderRequest {
+  readonly key: Key;
+  readonly storeId: number;
+  readonly idempotencyKey: string | undefined;
+  readonly bodyHash: Buffer;
+}
+
+/** Makes an order; everything that can be refused is refused before an address is issued. */
+async function issueFor(
+  options: OrderOptions,
+  issue: IssueAddress,
+  { key, storeId, idempotencyKey, bodyHash }: OrderRequest,
+  body: OrderBody,
+): Promise<IssuedAddress> {
+  const row = options.store.catalog.store(storeId);
+  const input = parseOrderInput(body, { ...row, expiresInSeconds: row.orderSeconds }, row);
+  const { price } = input;
+  const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
+  checkOrderSat(satoshisOf(price, rateCents));
+  const issued = await issue({
+    ...{ key, idempotencyKey, target: { id: storeId }, reset: false },
+    order: {
+      publicId: idOf('ord', options.randomBytes(idBytes)),
+      input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
+      ...{ rateCents, latePolicy: row.latePolicy, bodyHash },
+    },
+  });
+  options.onIssued(issued);
+  return issued;
+}
+
+const satoshisOf = (price: FiatPrice | SatPrice, rateCents: number | null): number =>
+  price.kind === 'sat' ? price.amountSat : Number(amountSatAt(price, rateCents as number));
+
+/**
+ * The price of one bitcoin now, in hundredths of the currency.
+ * @throws PaygateError unavailable without a price of the last minute; invalid without any
+ */
+async function rateFor({ prices }: OrderOptions, currency: string): Promise<number> {
+  if (prices === undefined) {
+    throwInvalid(
+      'currency: prices are switched off here, so a price must be in satoshis (amount_sat); ' +
+        'paygate serve has prices with --price on',
+    );
+  }
+  const price = await prices.price(currency, freshMs);
+  if (price !== null) return priceCentsOf(price);
+  throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
+}
+
+/** SHA-256 of a body, whatever the order of its fields. */
+function hashOf(body: object): Buffer {
+  const sorted = (_name: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return Buffer.from(sha256(utf8ToBytes(JSON.stringify(body, sorted))));
+}
+
+const listOrders = (options: OrderOptions): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'listOrders',
+    methods: ['GET'],
+    path: '/v3/orders',
+    summary: 'Orders, the newest first',
+    query: z.object({
+      ...listQuery('order'),
+      ...orderQuery,
+      reference: z.string().optional().describe('Exactly this one'),
+      created_after: unixTimeText.optional().describe('Unix seconds, inclusive'),
+      created_before: unixTimeText.optional().describe('Unix seconds, exclusive'),
+    }),
+    answer: pageOf(orderAnswer, 'The newest first'),
+    run({ query, key }) {
+      const { orderView } = options.store;
+      const { after } = query;
+      const beforeId = after === undefined ? undefined : orderOf(options, key, after).id;
+      const { data, has_more } = listed(options.store, key, query, (place) =>
+        orderView.list({
+          ...place,
+          ...{ status: query.status, reference: query.reference, beforeId },
+          createdAfter: query.created_after && query.created_after * 1000,
+          createdBefore: query.created_before && query.created_before * 1000,
+        }),
+      );
+      return { data: data.map((row) => shown(options, row)), has_more };
+    },
+  });
+
+const params = z.object({ id: z.string().describe('`ord_…`') });
+
+/** @throws PaygateError not_found, also for an order of another key's store */
+function orderOf({ store }: OrderOptions, key: Key, publicId: string): OrderRow {
+  const row = isId('ord', publicId) ? store.orderView.byPublicId(publicId) : undefined;
+  if (row !== undefined && (key.storeId === null || key.storeId === row.storeId)) return row;
+  throw new PaygateError('not_found', 'There is no such order');
+}
+
+const getOrder = (options: OrderOptions): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'getOrder',
+    methods: ['GET'],
+    path: '/v3/orders/{id}',
+    summary: 'One order',
+    params,
+    answer: orderAnswer,
+    run: ({ params, key }) => shown(options, orderOf(options, key, params.id)),
+  });
+
+/** Changes an order, and returns it as it is after the commit. */
+async function change(
+  options: OrderOptions,
+  { id, publicId }: OrderRow,
+  apply: (tx: Tx, now: number, orderId: number) => void,
+) {
+  const { store, now, checkIssuing } = options;
+  checkIssuing();
+  await store.database.write((tx) => apply(tx, now(), id), 'awaited');
+  return shown(options, store.orderView.byPublicId(publicId) as OrderRow);
+}
+
+const quoteOrder = (options: OrderOptions): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'quoteOrder',
+    methods: ['POST'],
+    path: '/v3/orders/{id}/quote',
+    summary: 'A new quote for an open order whose quote is over',
+    issues: true,
+    conflict: 'A quote is in force, or the order needs none',
+    params,
+    answer: orderAnswer,
+    async run({ params, key }) {
+      const row = orderOf(options, key, params.id);
+      // An order in satoshis is refused in the write.
+      const rateCents = row.currency === null ? 0 : await rateFor(options, row.currency);
+      return change(options, row, (tx, now, orderId) =>
+        options.store.orders.quote(tx, now, orderId, rateCents),
+      );
+    },
+  });
+
+const cancelOrder = (options: OrderOptions): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'cancelOrder',
+    methods: ['POST'],
+    path: '/v3/orders/{id}/cancel',
+    summary: 'Ends an order that is open or expired',
+    conflict: 'Enough was paid',
+    params,
+    answer: orderAnswer,
+    run: ({ params, key }) =>
+      change(options, orderOf(options, key, params.id), (tx, now, orderId) =>
+        options.store.orders.cancel(tx, now, orderId),
+      ),
+  });
+
+const acceptOrder = (options: OrderOptions): Operation =>
+  operation({
+    tag: 'Orders',
+    name: 'acceptOrder',
+    methods: ['POST'],
+    path: '/v3/orders/{id}/accept',
+    summary: 'Takes what was received as enough; paid still waits for confirmations',
+    conflict: 'Nothing was received, or enough was',
+    params,
+    answer: orderAnswer,
+    run: ({ params, key }) =>
+      change(options, orderOf(options, key, params.id), (tx, now, orderId) =>
+        options.store.orders.accept(tx, now, orderId),
+      ),
+  });
