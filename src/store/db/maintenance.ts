@@ -14,6 +14,14 @@ const everyMinute = '0 * * * * *';
 const everyQuarter = '0 */15 * * * *';
 const everyHour = '0 0 * * * *';
 
+/** What a commit of another process may have changed. */
+const changedByCommands = [
+  'catalogChanged',
+  'serversChanged',
+  'retryRequested',
+  'webhooksDue',
+] as const;
+
 export interface MaintenanceParts {
   readonly world: World;
   readonly database: Database;
@@ -40,10 +48,7 @@ export function startMaintenance({
   let told = false;
   function lookAround(): void {
     if (database.changedElsewhere()) {
-      // Another process may have changed any of these.
-      for (const name of ['catalogChanged', 'serversChanged', 'retryRequested'] as const) {
-        events.emit(name);
-      }
+      for (const name of changedByCommands) events.emit(name);
     }
     void database.probe();
     database.checkpointIfQuiet();
