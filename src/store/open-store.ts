@@ -60,7 +60,10 @@ export interface OpenOptions extends DatabaseOptions {
   readonly network: NetworkName | undefined;
   /** See `Addresses.floor`; takes the name of the wallet in the high-water mark. */
   readonly floorOf?: (wallet: string) => number;
-  /** Begins the URLs of order pages; has no slash at its end. */
+  /**
+   * Begins the URLs of order pages; has no slash at its end. A server stores its own in the file;
+   * undefined takes the stored one.
+   */
   readonly baseUrl?: string;
   /** Names a new file. */
   readonly newInstance: () => string;
@@ -77,7 +80,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
     const headers = createHeaders(database.orm, events);
     const outbox = createOutbox(database);
-    const { baseUrl = '' } = options;
+    const baseUrl = await baseUrlFor(database, catalog, options);
     const orderView = createOrderView(database.orm, headers, baseUrl);
     const orders = new Orders({
       ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
@@ -136,4 +139,21 @@ async function claim(database: Database, catalog: Catalog, options: OpenOptions)
     });
   }
   refuseOtherNetwork(options.path, catalog.setting('network'), options.network);
+}
+
+/** The base URL for this process. A server stores it for commands. */
+async function baseUrlFor(
+  database: Database,
+  catalog: Catalog,
+  { baseUrl, hasLock }: OpenOptions,
+): Promise<string> {
+  const stored = catalog.setting('base_url') ?? '';
+  if (baseUrl === undefined) return stored;
+  if (hasLock && baseUrl !== stored) {
+    // A disk that refuses the write must not keep a server from starting.
+    await database
+      .write((tx) => catalog.putSetting(tx, 'base_url', baseUrl))
+      .catch(() => undefined);
+  }
+  return baseUrl;
 }
