@@ -12,6 +12,8 @@ import { healthCommand } from './cli/health-command.ts';
 import { installCommand } from './cli/install-command.ts';
 import { keyCommand } from './cli/key-command.ts';
 import { licensesCommand } from './cli/licenses-command.ts';
+import { ordersCommand } from './cli/orders-command.ts';
+import { paymentsCommand } from './cli/payments-command.ts';
 import { pluginCommand } from './cli/plugin-command.ts';
 import { runProgram } from './cli/program.ts';
 import { restoreCommand } from './cli/restore-command.ts';
@@ -29,6 +31,8 @@ void runProgram([
   storeCommand(),
   keyCommand(),
   addressCommand(),
+  ordersCommand(),
+  paymentsCommand(),
   callbacksCommand(),
   serversCommand(),
   pluginCommand(),

@@ -1,9 +1,11 @@
-// `paygate address check`: prints a key's addresses, before any money depends on them.
+// `paygate address check`: prints a key's addresses, before any money depends on them. `paygate
+// address list` is in address-list-command.ts; both are also commands of `paygate addresses`.
 
 import { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
 import { defaultNetwork } from '../bitcoin/network.ts';
 import { options } from '../config.ts';
+import { addressListCommand } from './address-list-command.ts';
 import { networkNamed, print, wholeNumber } from './command.ts';
 import {
   depthOption,
@@ -39,5 +41,9 @@ export function addressCommand(): Command {
         addresses.map((address, index) => `${index}  ${address}`).join('\n'),
       );
     });
-  return new Command('address').description('print addresses of a key').addCommand(check);
+  return new Command('address')
+    .alias('addresses')
+    .description('print addresses of a key, and list issued addresses')
+    .addCommand(check)
+    .addCommand(addressListCommand());
 }

@@ -7,7 +7,7 @@ import { formatDoubt, refusedText, verdictTexts } from '../domain/callback-answe
 import { formatTime } from '../domain/format.ts';
 import type { AttemptRecord } from '../store/records/attempts.ts';
 import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
-import { seconds, table } from './command.ts';
+import { page, seconds, table } from './command.ts';
 
 export const describe = (row: CallbackRow) => ({
   id: row.id,
@@ -80,10 +80,8 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
     [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
   ]);
   const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'attempts', 'last'];
-  const more = hasMore
-    ? `\n\nThere are more: --before ${rows.at(-1)?.id} shows the next page.`
-    : '';
-  return `${table([head, ...lines])}${more}`;
+  const next = hasMore ? `--before ${rows.at(-1)?.id}` : undefined;
+  return page([head, ...lines], next);
 }
 
 const doubtText = (doubt: string | null): string =>

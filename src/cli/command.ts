@@ -157,6 +157,23 @@ export function parseDuration(text: string): number {
   return Number(count) * (unitMs[unit] ?? 0);
 }
 
+/**
+ * A time in epoch milliseconds: `24h` is that long ago, `2026-11-21` and `2026-11-21T16:26:00` are
+ * in UTC, `1763742360` is in Unix seconds.
+ */
+export function parseTime(text: string): number {
+  if (/^\d{1,6}[smhd]$/.test(text)) return world.now() - parseDuration(text);
+  if (/^\d{9,11}$/.test(text)) return Number(text) * secondMs;
+  const [, day = '', clock = 'T00:00:00'] =
+    /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d:\d\d)?Z?$/.exec(text) ?? [];
+  const time = Date.parse(`${day}${clock}Z`);
+  // `Date.parse` takes the 31st of each month.
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(day)) return time;
+  throw new InvalidArgumentError(
+    'Give a time in UTC such as 2026-11-21 or 2026-11-21T16:26:00Z, or an age such as 24h or 7d.',
+  );
+}
+
 /** Unix seconds, the times of JSON answers. */
 export const seconds = (epochMs: number | null): number | null =>
   epochMs === null ? null : Math.floor(epochMs / 1000);
@@ -176,6 +193,13 @@ export function table(cells: readonly (readonly string[])[]): string {
     )
     .join('\n');
 }
+
+/**
+ * One page of a list.
+ * @param next the option that shows the next page; undefined for the last page
+ */
+export const page = (cells: readonly (readonly string[])[], next: string | undefined): string =>
+  table(cells) + (next === undefined ? '' : `\n\nThere are more: ${next} shows the next page.`);
 
 /** `2026-11-21T162600Z`: sorts by time, and every file system accepts it. */
 export const timeName = (epochMs: number): string =>

@@ -53,7 +53,7 @@ function withoutHelp(program: Command, args: readonly string[]): string[] {
   if (first !== 'help' || path.length === 0) return [...args];
   let command = program;
   for (const name of path) {
-    const found = command.commands.find((each) => each.name() === name);
+    const found = command.commands.find((each) => [each.name(), ...each.aliases()].includes(name));
     if (found === undefined) program.error(`error: unknown command '${plainText(name)}'`);
     command = found;
   }

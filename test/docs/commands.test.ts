@@ -10,6 +10,8 @@ import { callbacksCommand } from '../../src/cli/callbacks-command.ts';
 import { doctorCommand } from '../../src/cli/doctor-command.ts';
 import { keyCommand } from '../../src/cli/key-command.ts';
 import { licensesCommand } from '../../src/cli/licenses-command.ts';
+import { ordersCommand } from '../../src/cli/orders-command.ts';
+import { paymentsCommand } from '../../src/cli/payments-command.ts';
 import { pluginCommand } from '../../src/cli/plugin-command.ts';
 import { sandboxCommand } from '../../src/cli/sandbox-command.ts';
 import { serveCommand } from '../../src/cli/serve-command.ts';
@@ -22,6 +24,8 @@ const commands: readonly Command[] = [
   storeCommand(),
   keyCommand(),
   addressCommand(),
+  ordersCommand(),
+  paymentsCommand(),
   callbacksCommand(),
   serversCommand(),
   pluginCommand(),
@@ -33,7 +37,8 @@ const commands: readonly Command[] = [
 ];
 const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));
 const pages = ['README.md', ...documents.map((name) => `docs/${name}`)];
-const names = commands.map((command) => command.name()).join('|');
+const namesOf = (command: Command): string[] => [command.name(), ...command.aliases()];
+const names = commands.flatMap(namesOf).join('|');
 /** The command up to the end of its code, with continued lines and without a comment. */
 const mentioned = new RegExp(
   `(?:paygate |\`)((?:${names})(?![\\w/.-])(?:\\\\\n|[^\`#\n()])*)`,
@@ -42,7 +47,7 @@ const mentioned = new RegExp(
 
 /** The command that the words begin with, and the remaining words. */
 function find(words: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
-  let command = commands.find((each) => each.name() === words[0]);
+  let command = commands.find((each) => namesOf(each).includes(words[0] ?? ''));
   let rest = words.slice(1);
   while (command !== undefined && command.commands.length > 0) {
     const next = command.commands.find((each) => each.name() === rest[0]);
