@@ -187,13 +187,13 @@ interface BuiltApp extends Pick<App, 'stop'> {
 
 function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, store, prices } = opened;
-  const { database, events } = store;
+  const { database, events, orderView } = store;
   const path = buildPaymentPath(opened);
   const { watcher, dispatcher, receiptPricer } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, findingHistory } = status;
   const { dashboard, fetch } = buildPages(opened, path, status);
-  const maintenance = startMaintenance({ world, database, guard, snapshots, events });
+  const maintenance = startMaintenance({ world, database, guard, snapshots, events, orderView });
   const cancels = [
     ...maintenance.cancels,
     world.schedule(everyMinute, () => listeners.pingSockets()),

@@ -3,9 +3,11 @@
 // and takes snapshots.
 
 import { reasonOf } from '../../lib/errors.ts';
+import { minuteMs } from '../../lib/time-units.ts';
 import type { Cancel, World } from '../../world/world.ts';
 import type { Snapshots } from '../backup/backup-schedule.ts';
 import type { StoreEvents } from '../store-events.ts';
+import type { OrderView } from '../views/order-view.ts';
 import type { Database } from './database.ts';
 import type { IssuingGuard } from './issuing-guard.ts';
 
@@ -22,12 +24,16 @@ const changedByCommands = [
   'webhooksDue',
 ] as const;
 
+/** Longest time between an event and its commit by a command, which waits for other writes. */
+const maxCommandMs = minuteMs;
+
 export interface MaintenanceParts {
   readonly world: World;
   readonly database: Database;
   readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
   readonly events: StoreEvents;
+  readonly orderView: Pick<OrderView, 'changedSince'>;
 }
 
 export interface Maintenance {
@@ -42,6 +48,7 @@ export function startMaintenance({
   guard,
   snapshots,
   events,
+  orderView,
 }: MaintenanceParts): Maintenance {
   const isDisplaced = () => guard.displaced() !== undefined;
   const isOverwritten = () => guard.overwritten() !== undefined;
@@ -49,6 +56,8 @@ export function startMaintenance({
   function lookAround(): void {
     if (database.changedElsewhere()) {
       for (const name of changedByCommands) events.emit(name);
+      const since = world.now() - maxCommandMs;
+      for (const orderId of orderView.changedSince(since)) events.emit('orderChanged', orderId);
     }
     void database.probe();
     database.checkpointIfQuiet();

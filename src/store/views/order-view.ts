@@ -1,6 +1,6 @@
 // Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
 
-import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
 import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../domain/order-json.ts';
 import { depthOf } from '../../domain/payment.ts';
 import type { Quote } from '../../domain/quote.ts';
-import { orders, quotes } from '../db/order-schema.ts';
+import { events, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
@@ -45,6 +45,8 @@ export interface OrderView {
   byAddressId(addressId: number): OrderRow | undefined;
   /** The newest first. */
   list(query: OrderQuery): OrderRow[];
+  /** Ids of orders with an event after this time, epoch milliseconds. */
+  changedSince(since: number): number[];
   record(row: OrderRow): OrderRecord;
   /** Payments to an address, the oldest first, with those that are gone. */
   paymentsOf(addressId: number): ShownPayment[];
@@ -97,6 +99,8 @@ export function createOrderView(orm: Orm, chain: Headers, baseUrl: string): Orde
         .orderBy(desc(orders.id))
         .limit(query.limit)
         .all(),
+    changedSince: (since) =>
+      statements.changed.all({ since }).flatMap(({ orderId }) => orderId ?? []),
     record,
     paymentsOf,
     standing: standingOf,
@@ -141,6 +145,11 @@ const prepare = (orm: Orm) => ({
     .select()
     .from(orders)
     .where(eq(orders.addressId, placeholder('addressId')))
+    .prepare(),
+  changed: orm
+    .selectDistinct({ orderId: events.orderId })
+    .from(events)
+    .where(gt(events.createdAt, placeholder('since')))
     .prepare(),
   place: orm
     .select({

@@ -4,15 +4,25 @@ import { afterEach, expect, it } from 'vitest';
 import { createSnapshots } from '../../../src/store/backup/backup-schedule.ts';
 import { createIssuingGuard } from '../../../src/store/db/issuing-guard.ts';
 import { startMaintenance } from '../../../src/store/db/maintenance.ts';
-import type { StoreEventMap } from '../../../src/store/store-events.ts';
 import { cleanUp, whenOver } from '../../support/files.ts';
+import { openShop } from '../../support/ledger.ts';
 import { now, openTestStore } from '../../support/store.ts';
 import { createTestWorld } from '../../support/world.ts';
 
 afterEach(cleanUp);
 
-it('emits once, within a second, what a commit of another process may have changed', async () => {
-  const { database, events, addresses, path } = await openTestStore({ hasLock: true });
+it('announces within a second, once, what a commit of another process may have changed', async () => {
+  const { path, issue, write, ...store } = await openShop();
+  const { database, events, addresses, orders, orderView } = store;
+  const issued = await issue();
+  const { id } = await write((tx) =>
+    orders.create(tx, now, {
+      ...{ publicId: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', storeId: 1, addressId: issued.id },
+      ...{ price: { kind: 'sat', amountSat: 25_000 }, rateCents: null, quoteSeconds: 900 },
+      ...{ toleranceBasisPoints: 50, latePolicy: 'worth', expiresAt: null, reference: null },
+      ...{ description: null, metadata: {}, returnUrl: null, language: null },
+    }),
+  );
   const world = createTestWorld();
   const { cancels } = startMaintenance({
     world,
@@ -20,22 +30,22 @@ it('emits once, within a second, what a commit of another process may have chang
     guard: createIssuingGuard(database, addresses.isSetBack),
     snapshots: createSnapshots(database, { floorBytes: 0 }),
     events,
+    orderView,
   });
-  whenOver(() => cancels.forEach((cancel) => void cancel()));
+  whenOver(() => {
+    for (const cancel of cancels) cancel();
+  });
   const emitted: string[] = [];
-  const names: readonly (keyof StoreEventMap)[] = [
-    'catalogChanged',
-    'serversChanged',
-    'retryRequested',
-    'webhooksDue',
-  ];
+  const names = ['catalogChanged', 'serversChanged', 'retryRequested', 'webhooksDue'] as const;
   for (const name of names) events.on(name, () => void emitted.push(name));
+  events.on('orderChanged', (orderId) => void emitted.push(`orderChanged ${orderId}`));
   await world.advance(1_000);
   expect(emitted).toEqual([]);
   const command = await openTestStore({ path });
-  await command.write((tx) => command.audit.noteChange(tx, now, 'command', 'test'));
+  await command.write((tx) => command.orders.cancel(tx, world.now(), id));
   await world.advance(1_000);
-  expect(emitted).toEqual(names);
+  const expected = [...names, `orderChanged ${id}`];
+  expect(emitted).toEqual(expected);
   await world.advance(1_000);
-  expect(emitted).toEqual(names);
+  expect(emitted).toEqual(expected);
 });
