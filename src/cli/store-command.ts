@@ -109,7 +109,11 @@ async function addTo(
     return shop;
   });
   const isSecond = store.catalog.choices().length > 1;
-  const notes = [...(isSecond ? [severalStoresAdvice] : []), ...callbackUrlNotes(row.callbackUrl)];
+  const notes = [
+    ...(isSecond ? [severalStoresAdvice] : []),
+    ...callbackUrlNotes(row.callbackUrl),
+    ...currencyNotes(row.currency),
+  ];
   const answer = {
     ...describe(row, wallet),
     first_addresses: firstAddresses(key),
@@ -129,6 +133,15 @@ API key         ${apiKey}
 Webhook secret  ${row.webhookSecret}${notes.map((note) => `\n\n${note}`).join('')}`,
   );
 }
+
+/** Which option prices depend on, after a currency was set. */
+const currencyNotes = (currency: string | null): string[] =>
+  currency === null
+    ? []
+    : [
+        `Orders and payments in ${currency} need prices. \`paygate serve\` asks public sources for them ` +
+          'unless it runs with --price off; --price own asks only the sources that you name.',
+      ];
 
 function describe(row: StoreRow, wallet: WalletRow | null) {
   return {
@@ -203,7 +216,10 @@ function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
       }
       return after;
     });
-    const notes = settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl);
+    const notes = [
+      ...(settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl)),
+      ...currencyNotes(settings.currency ?? null),
+    ];
     print(given, withNotes(detail(store, row), notes), () =>
       [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
     );

@@ -51,6 +51,18 @@ describe('a line to be typed', () => {
   });
 });
 
+describe('a currency', () => {
+  it('is set with a note on the option that orders in it depend on', async () => {
+    const { store } = await openShop();
+    const set = await store('set', '1', '--currency', 'eur');
+    expect(set).toMatchObject({ code: 0, stderr: '' });
+    expect(set.stdout).toContain('Orders and payments in EUR need prices.');
+    expect(set.stdout).toContain('--price off');
+    const off = await store('set', '1', '--no-currency');
+    expect(off.stdout).not.toContain('prices');
+  });
+});
+
 describe('a Callback URL that was copied', () => {
   const url = 'https://shop.example/?wc-api=Gateway&secret=abc';
 

@@ -1,6 +1,6 @@
-// Runs docs/api.md: sends each curl to paygate, in order, and compares the answer with the printed
-// one. A comment `<!-- … -->` beside an example says what happens before it. PAYGATE_WRITE_DOCS=1
-// writes the answers instead.
+// Runs docs/api.md and docs/orders.md: sends each curl to paygate, in order, and compares the
+// answer with the printed one. A comment `<!-- … -->` beside an example says what happens before
+// it. PAYGATE_WRITE_DOCS=1 writes the answers instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
@@ -15,7 +15,6 @@ afterEach(async () => {
   for (const source of sources.splice(0)) await source.close();
 });
 
-const file = new URL('../../docs/api.md', import.meta.url);
 const example = /(?:<!-- (.+) -->\n)?```console\n([\s\S]*?)```/g;
 
 /** The values of the examples, by their names in the text. */
@@ -25,6 +24,13 @@ const steps: Readonly<Record<string, (app: TestApp, names: Names) => Promise<voi
   async 'the customer pays'(app, names) {
     names.set('TXID', app.pay(names.get('ADDRESS') ?? '', 25_000));
     await app.settle();
+  },
+  async 'the customer pays a part'(app, names) {
+    names.set('TXID', app.pay(names.get('ADDRESS') ?? '', 15_000));
+    await app.settle();
+  },
+  async 'the quote is over'(app) {
+    await app.world.advance(900_000);
   },
   async 'two blocks follow'(app) {
     app.chain.mine(2);
@@ -53,38 +59,60 @@ async function run(app: TestApp, line: string, names: Names): Promise<string> {
       ...(name !== '' && { [name]: value }),
     },
   });
-  if (path.startsWith('/api/new_address')) names.set('ADDRESS', answer.address);
+  if (answer.address !== undefined) names.set('ADDRESS', answer.address);
+  if (answer.address !== undefined && path === '/api/v3/orders') names.set('ORDER', answer.id);
   return JSON.stringify(answer);
 }
 
-test('P-54 what docs/api.md prints is what paygate answers', async () => {
-  const rates = JSON.stringify({ USD: 67_866.85, CHF: 60_000.1 });
+/** Random ids of orders and events as the page prints them. */
+function withPrintedIds(): (text: string) => string {
+  const printed: Record<string, string[]> = {
+    ord: ['ord_3yQ8tZr6WmB1nK5vXc2dLp'],
+    evt: ['evt_2Lh9KRbwpzN4LePd3XiA4v'],
+  };
+  const known = new Map<string, string>();
+  return (text) =>
+    text.replaceAll(/\b(ord|evt)_[1-9A-Za-z]{22}\b/g, (id, prefix: string) => {
+      const shown = known.get(id) ?? printed[prefix]?.shift() ?? id;
+      known.set(id, shown);
+      return shown;
+    });
+}
+
+test.each([
+  ['api.md', 12],
+  ['orders.md', 7],
+])('P-54 what docs/%s prints is what paygate answers', async (page, min) => {
+  const rates = JSON.stringify({ USD: 67_866.85, CHF: 60_000.1, EUR: 50_000 });
   for (let count = 0; count < 2; count += 1) {
     sources.push(await startReceiver({ answer: () => ({ status: 200, body: rates }) }));
   }
   const priceSource = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
-  const app = await openApp({ config: { price: 'own', priceSource } });
+  const publicUrl = 'https://pay.example.com';
+  const app = await openApp({ config: { price: 'own', priceSource, publicUrl } });
   await untilReady(app);
   await app.withStore(({ catalog, database }) =>
     database.write((tx) =>
       catalog.changeStore(tx, 1, { callbackUrl: 'https://shop.example/paid?secret=tulip' }),
     ),
   );
+  const file = new URL(`../../docs/${page}`, import.meta.url);
   const text = readFileSync(file, 'utf8');
   const names: Names = new Map();
+  const printed = withPrintedIds();
   let written = '';
   let after = 0;
   let count = 0;
   for (const { 0: all, 1: step, 2: block = '', index } of text.matchAll(example)) {
     if (step !== undefined) await steps[step]?.(app, names);
     const [line = ''] = block.split('\n');
-    const answer = await run(app, line, names);
+    const answer = printed(await run(app, line, names));
     written += text.slice(after, index) + all.replace(block, () => `${line}\n${answer}\n`);
     after = index + all.length;
     count += 1;
   }
   written += text.slice(after);
-  expect(count).toBeGreaterThan(12);
+  expect(count).toBeGreaterThan(min);
   if (process.env.PAYGATE_WRITE_DOCS === '1') writeFileSync(file, written);
   else expect(written).toBe(text);
   expect(names.get('TXID')).toMatch(/^[0-9a-f]{64}$/);
