@@ -48,7 +48,12 @@ export async function openShop(changes: Partial<NewStore> = {}): Promise<Shop> {
   return shop;
 }
 
-export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
+/** @param clock the time of its commits; it stands still without one */
+export function shopOn(
+  store: TestStore,
+  chain: SimulatedChain,
+  clock: () => number = () => now,
+): Shop {
   const { headers, ledger, addresses, outbox, write } = store;
 
   function connect(): HeaderConnection {
@@ -73,7 +78,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     if (result.kind !== 'best') return 0;
     return write((tx) => {
       headers.setBest(tx, result.added, result.forkHeight);
-      return ledger.promote(tx, now, ledger.maturing());
+      return ledger.promote(tx, clock(), ledger.maturing());
     });
   }
 
@@ -108,7 +113,7 @@ export function shopOn(store: TestStore, chain: SimulatedChain): Shop {
     },
     observation,
     observe: (issued, changes = {}) =>
-      write((tx) => ledger.apply(tx, now, { ...observation(issued), ...changes })),
+      write((tx) => ledger.apply(tx, clock(), { ...observation(issued), ...changes })),
     told: (issued) =>
       outbox
         .list({ limit: 1000 })
