@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { checkCallbackUrl } from '../domain/callback.ts';
 import {
   checkStoreSettings,
   defaultStoreSettings,
@@ -83,6 +84,8 @@ function changeOf(
     ...(name !== undefined && { name: storeSettings.name.parse(name) }),
     ...(callbackUrl !== undefined && { callbackUrl }),
   };
+  // Only the merchant may leave a store without a Callback URL.
+  if (callbackUrl === '') checkCallbackUrl(callbackUrl, before);
   checkStoreSettings(change, before, surroundings());
   return change;
 }
@@ -107,7 +110,7 @@ const changeStore = (
 
 /** The store of an earlier, equal set-up: `match_callback` could not distinguish two of them. */
 const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
-  store.catalog.stores().find((row) => row.callbackUrl === callbackUrl);
+  store.catalog.stores().find((row) => callbackUrl !== '' && row.callbackUrl === callbackUrl);
 
 function addNew(
   { store, now, newWebhookSecret, surroundings }: ApiOptions,

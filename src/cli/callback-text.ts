@@ -50,7 +50,7 @@ const describeOutcome = (made: AttemptView) => ({
 });
 
 export function requestUrl(callbackUrl: string, query: string, secrets: boolean): string {
-  if (!secrets) return redactedTarget(callbackUrl, query);
+  if (callbackUrl === '' || !secrets) return redactedTarget(callbackUrl, query);
   const { origin, path } = callbackTarget(callbackUrl, query);
   return `${origin}${path}`;
 }

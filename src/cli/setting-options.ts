@@ -23,7 +23,10 @@ const settingOf = (name: keyof StoreSettings): StoreSetting => storeSettings[nam
 export function settingOption(name: keyof StoreSettings): Option {
   const setting = settingOf(name);
   const option = new Option(setting.option, setting.help);
-  if (setting.kind === 'text') option.argParser(withOptionName(setting.parse));
+  if (setting.kind === 'text' || setting.kind === 'number') {
+    option.argParser(withOptionName<unknown>(setting.parse));
+  }
+  if (setting.kind === 'choice') option.choices(Object.keys(setting.choices));
   if (setting.kind === 'count') {
     option.argParser(wholeNumber(setting.min, setting.max));
   }
@@ -52,7 +55,7 @@ export function settingsIn(given: SettingOptions): Partial<StoreSettings> {
 function columnValue(setting: StoreSetting, value: unknown): unknown {
   if (setting.kind === 'switch') return setting.isOptionInverted ? value === false : value;
   if (setting.kind === 'bands') return writeBands((value || []) as readonly Band[]);
-  return value === false ? null : value;
+  return value !== false ? value : setting.kind === 'text' ? setting.none : null;
 }
 
 /** The first band replaces a `--no-…`, which is false. */
@@ -85,7 +88,7 @@ export const checkSettings = (
 
 /** What the operator must do for this Callback URL to work. */
 export const callbackUrlNotes = (callbackUrl: string): string[] =>
-  isOnion(new URL(callbackUrl).hostname)
+  callbackUrl !== '' && isOnion(new URL(callbackUrl).hostname)
     ? [
         'This Callback URL is reached only through Tor: start serve with --proxy socks5://127.0.0.1:9050 ' +
           '(or PAYGATE_PROXY), else its callbacks are refused.',

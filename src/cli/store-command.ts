@@ -72,7 +72,9 @@ function addCommand(): Command {
     .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
-    .addOption(settingOption('callbackUrl').makeOptionMandatory())
+    .addOption(settingOption('callbackUrl'))
+    .addOption(settingOption('webhookUrl'))
+    .addOption(settingOption('webhookEvents'))
     .addOption(startIndexOption());
   command.addOption(settingOption('requiredConfirmations').default(defaultConfirmations));
   for (const name of ['allowPrivateCallback', 'allowHttpCallback'] as const) {
@@ -165,6 +167,14 @@ function detail(store: Store, row: StoreRow) {
     minimum: row.minimumSat,
     currency: row.currency,
     rbf_parameter: !row.omitRbf,
+    webhook_url: row.webhookUrl,
+    webhook_events: row.webhookEvents.split(','),
+    late: row.latePolicy,
+    order_expires: row.orderSeconds,
+    quote_seconds: row.quoteSeconds,
+    tolerance_percent: row.toleranceBasisPoints / 100,
+    return_url: row.returnUrl,
+    language: row.language,
     allow_private_callback: row.allowPrivateCallback,
     allow_http_callback: row.allowHttpCallback,
     own_callback_ca: row.callbackCa !== null,
@@ -254,7 +264,7 @@ function listCommand(): Command {
             String(row.id),
             row.name,
             stores[index]?.wallet?.script ?? '-',
-            redactUrl(row.callbackUrl),
+            redactUrl(row.callbackUrl) || '-',
             ...(given.archived ? [showRemoved(row)] : []),
           ]);
           const head = ['id', 'name', 'script', 'callback URL'];
@@ -281,9 +291,13 @@ function showCommand(): Command {
         print(given, answer, () =>
           table([
             ['name', answer.name],
-            ['callback URL', answer.http_callback],
+            ['callback URL', answer.http_callback || 'none'],
+            ...(row.webhookUrl === null
+              ? []
+              : [['webhook', `${row.webhookUrl} (${row.webhookEvents})`]]),
             ['confirmations', showPolicy(row)],
             ['wallet', showWallet(answer)],
+            ['orders', showOrderTerms(row)],
             ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
             ...(row.currency === null ? [] : [['currency', row.currency]]),
             ...(row.omitRbf ? [['rbf parameter', 'omitted']] : []),
@@ -331,6 +345,16 @@ function rotateSecretCommand(): Command {
       }),
     );
 }
+
+const showOrderTerms = (row: StoreRow): string =>
+  [
+    row.orderSeconds === 0 ? 'never expire' : `expire after ${row.orderSeconds} s`,
+    `quotes of ${row.quoteSeconds} s`,
+    `tolerance ${row.toleranceBasisPoints / 100} %`,
+    ...(row.latePolicy === 'ask' ? ['late money counts once you accept it'] : []),
+    ...(row.returnUrl === null ? [] : [`back to ${row.returnUrl}`]),
+    ...(row.language === null ? [] : [`language ${row.language}`]),
+  ].join(', ');
 
 const showPolicy = (row: StoreRow): string =>
   [

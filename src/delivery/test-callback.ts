@@ -7,6 +7,7 @@ import { scriptToAddress } from '../bitcoin/address.ts';
 import type { Network } from '../bitcoin/network.ts';
 import { callbackQuery } from '../domain/callback.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
+import { PaygateError } from '../lib/errors.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
 import type { OutgoingCallback } from './sender.ts';
 import { signingSecrets } from './signature.ts';
@@ -26,13 +27,16 @@ export interface TestCallbackOptions {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-/** A test callback to a store, ready to send. */
+/** A test callback to a store, ready to send. @throws PaygateError conflict without a URL */
 export function testCallback(
   row: StoreRow,
   now: number,
   options: TestCallbackOptions,
 ): OutgoingCallback {
   const { network, status, valueSat, rbf = false, randomBytes } = options;
+  if (row.callbackUrl === '') {
+    throw new PaygateError('conflict', `store ${row.id} has no Callback URL`);
+  }
   const script = Uint8Array.of(0, hashBytes, ...randomBytes(hashBytes));
   const address = scriptToAddress(script, network);
   return {

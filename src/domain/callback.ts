@@ -1,5 +1,5 @@
-// The query string of a callback, and the URL that receives it. A merchant's URL is split, never
-// re-serialised, so that the saved bytes are sent unchanged.
+// The query string of a callback, and the URLs that receive callbacks and events. A merchant's URL
+// is split, never re-serialised, so that the saved bytes are sent unchanged.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
@@ -68,7 +68,16 @@ export function callbackTarget(callbackUrl: string, appended: string): CallbackT
   return { origin, path: `${path || '/'}?${query}`, query };
 }
 
+/** The URL's target without a change: an event has its content in the body. */
+export function webhookTarget(webhookUrl: string): Omit<CallbackTarget, 'query'> {
+  const { origin, path, query } = splitUrl(webhookUrl, 'webhook URL');
+  return { origin, path: `${path || '/'}${query === undefined ? '' : `?${query}`}` };
+}
+
+type UrlLabel = 'callback URL' | 'webhook URL';
+
 interface UrlParts {
+  readonly label: UrlLabel;
   readonly scheme: string;
   readonly authority: string;
   /** Scheme and authority, unchanged. */
@@ -79,18 +88,18 @@ interface UrlParts {
   readonly fragment: string | undefined;
 }
 
-function splitUrl(url: string): UrlParts {
+function splitUrl(url: string, label: UrlLabel = 'callback URL'): UrlParts {
   const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/is.exec(url);
   if (match === null) {
-    throw invalid('must be a whole URL such as https://shop.example/callback');
+    throw invalid({ label }, 'must be a whole URL such as https://shop.example/callback');
   }
   const [, scheme = '', authority = '', path = '', query, fragment] = match;
   const origin = `${scheme}://${authority}`;
-  return { scheme: scheme.toLowerCase(), authority, origin, path, query, fragment };
+  return { label, scheme: scheme.toLowerCase(), authority, origin, path, query, fragment };
 }
 
-const invalid = (problem: string): PaygateError =>
-  new PaygateError('invalid', `the callback URL ${problem}`);
+const invalid = ({ label }: Pick<UrlParts, 'label'>, problem: string): PaygateError =>
+  new PaygateError('invalid', `the ${label} ${problem}`);
 
 interface SavedCallbackUrl extends CallbackFlags {
   readonly callbackUrl: string;
@@ -109,20 +118,36 @@ export function checkCallbackUrl(
   sender: CallbackSender = {},
 ): void {
   if (before !== undefined && isUnchanged({ ...flags, callbackUrl: url }, before)) return;
+  const parts = checkedParts(url, 'callback URL', flags, sender);
+  checkOwnNames(parts);
+}
+
+/** Checks a webhook URL as a callback URL is checked. @throws PaygateError invalid */
+export const checkWebhookUrl = (url: string, flags: CallbackFlags, sender: CallbackSender): void =>
+  void checkedParts(url, 'webhook URL', flags, sender);
+
+function checkedParts(
+  url: string,
+  label: UrlLabel,
+  flags: CallbackFlags,
+  sender: CallbackSender,
+): UrlParts {
   const copied = copyError(url);
-  if (copied !== undefined) throw invalid(copied);
-  const parts = splitUrl(url);
+  if (copied !== undefined) throw invalid({ label }, copied);
+  const parts = splitUrl(url, label);
   if (parts.scheme !== 'https' && parts.scheme !== 'http') {
-    throw invalid(`must start with https://, not ${parts.scheme}://`);
+    throw invalid(parts, `must start with https://, not ${parts.scheme}://`);
   }
   if (parts.authority.includes('@')) {
-    throw invalid('must not hold a user name or a password; put a secret into its query');
+    throw invalid(parts, 'must not hold a user name or a password; put a secret into its query');
   }
-  if (parts.fragment !== undefined) throw invalid('must not have a #fragment: it is never sent');
+  if (parts.fragment !== undefined) {
+    throw invalid(parts, 'must not have a #fragment: it is never sent');
+  }
   checkBytes(parts);
-  checkOwnNames(parts.query);
   const refusal = hostRefusal(parts, flags, sender);
   if (refusal !== undefined) throw new PaygateError('invalid', refusal);
+  return parts;
 }
 
 const isUnchanged = (one: SavedCallbackUrl, other: SavedCallbackUrl): boolean =>
@@ -133,24 +158,25 @@ const isUnchanged = (one: SavedCallbackUrl, other: SavedCallbackUrl): boolean =>
 const plainAuthority = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i;
 const foreignBytes = /%(?![0-9a-fA-F]{2})|[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu;
 
-function checkBytes({ origin, authority, path, query, scheme }: UrlParts): void {
+function checkBytes(parts: UrlParts): void {
+  const { origin, authority, path, query, scheme } = parts;
   const host = URL.canParse(origin) ? new URL(origin).host : '';
   const written = query === undefined ? path : `${path}?${query}`;
   const encoded = written.toWellFormed().replace(foreignBytes, encodeURIComponent);
   const ascii = /^[\x21-\x7e]+$/.test(authority);
   if (!plainAuthority.test(ascii ? authority : host) || host === '') {
-    throw invalid('has no valid host name');
+    throw invalid(parts, 'has no valid host name');
   }
-  if (new URL(origin).port === '0') throw invalid('names port 0, where nobody can listen');
+  if (new URL(origin).port === '0') throw invalid(parts, 'names port 0, where nobody can listen');
   if (ascii && encoded === written) return;
   const proposed = `${scheme}://${ascii ? authority : host}${encoded}`;
-  throw invalid(`has characters that a URL must encode; write it as ${proposed}`);
+  throw invalid(parts, `has characters that a URL must encode; write it as ${proposed}`);
 }
 
-function checkOwnNames(query: string | undefined): void {
-  for (const name of new URLSearchParams(query ?? '').keys()) {
+function checkOwnNames(parts: UrlParts): void {
+  for (const name of new URLSearchParams(parts.query ?? '').keys()) {
     if (ownNames.has(name.toLowerCase())) {
-      throw invalid(`already has "${name}" in its query, which paygate adds; rename it`);
+      throw invalid(parts, `already has "${name}" in its query, which paygate adds; rename it`);
     }
   }
 }

@@ -198,13 +198,13 @@ function parseSeconds(seconds: number, min: number, max: number, instead = ''): 
   throwInvalid(`whole seconds from ${min} to ${max} are expected${instead}`);
 }
 
-const parseQuoteSeconds = (seconds: number): number =>
+export const parseQuoteSeconds = (seconds: number): number =>
   parseSeconds(seconds, minQuoteSeconds, maxQuoteSeconds);
 
-const parseExpirySeconds = (seconds: number): number =>
+export const parseExpirySeconds = (seconds: number): number =>
   seconds === 0 ? 0 : parseSeconds(seconds, minExpirySeconds, maxExpirySeconds, ', or 0 for never');
 
-function parseTolerance(percent: number): number {
+export function parseTolerance(percent: number): number {
   const toleranceBasisPoints = Math.round(percent * 100);
   const isExact = toleranceBasisPoints / 100 === percent;
   if (isExact && percent >= 0 && percent <= maxTolerancePercent) return toleranceBasisPoints;
@@ -212,7 +212,7 @@ function parseTolerance(percent: number): number {
 }
 
 /** The URL as it was given: a link of the page, which paygate itself never opens. */
-function parseReturnUrl(url: string, flags: CallbackFlags): string | null {
+export function parseReturnUrl(url: string, flags: CallbackFlags): string | null {
   if (url === '') return null;
   if (url.length > maxReturnUrlLength) {
     throwInvalid(`has ${url.length} characters; at most ${maxReturnUrlLength} are allowed`);
@@ -241,7 +241,7 @@ function isHttpAllowed(host: string, flags: CallbackFlags): boolean {
 }
 
 /** A language tag (BCP 47) in its usual case: `de`, `pt-BR`. */
-function parseLanguage(text: string): string {
+export function parseLanguage(text: string): string {
   if (text.length <= 35 && /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(text)) {
     try {
       const [tag] = Intl.getCanonicalLocales(text);

@@ -1,9 +1,10 @@
 // Every setting of a store that its merchant may change, in one table. Command-line options, the
-// form of the dashboard and the API take names, texts, bounds, defaults and checks from here.
+// form of the dashboard and the API take names, texts, bounds, defaults and checks from here. The
+// API never changes a webhook or the terms of orders: a stolen key must not redirect them.
 
-import { PaygateError } from '../lib/errors.ts';
-import { checkCallbackUrl } from './callback.ts';
-import type { CallbackSender } from './callback-url-policy.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { checkCallbackUrl, checkWebhookUrl } from './callback.ts';
+import type { CallbackFlags, CallbackSender } from './callback-url-policy.ts';
 import {
   checkPolicy,
   defaultConfirmations,
@@ -11,6 +12,15 @@ import {
   policyOf,
 } from './confirmation-policy.ts';
 import { parseCurrency } from './currency.ts';
+import type { LatePolicy } from './order.ts';
+import {
+  orderDefaults,
+  parseExpirySeconds,
+  parseLanguage,
+  parseQuoteSeconds,
+  parseReturnUrl,
+  parseTolerance,
+} from './order-input.ts';
 import { trimUrl } from './url-text.ts';
 
 /** Their values, under the names of their columns. */
@@ -26,7 +36,19 @@ export interface StoreSettings {
   readonly reversalCallback: boolean;
   readonly allowPrivateCallback: boolean;
   readonly allowHttpCallback: boolean;
+  readonly webhookUrl: string | null;
+  readonly webhookEvents: WebhookEvents;
+  readonly latePolicy: LatePolicy;
+  /** 0 for an order that never expires. */
+  readonly orderSeconds: number;
+  readonly quoteSeconds: number;
+  readonly toleranceBasisPoints: number;
+  readonly returnUrl: string | null;
+  readonly language: string | null;
 }
+
+/** Which events a store's webhook receives. */
+export type WebhookEvents = 'order' | 'payment' | 'order,payment';
 
 interface Texts {
   /** Name of the form field. */
@@ -47,8 +69,23 @@ export interface TextSetting extends Texts {
   /** @throws PaygateError invalid */
   readonly parse: (text: string) => string;
   readonly maxLength?: number;
-  /** Empty text, and `--no-…`, mean null. */
-  readonly isOptional?: true;
+  /** What empty text and `--no-…` mean; without it a text is required. */
+  readonly none?: null | '';
+}
+
+/** One of a few words. */
+export interface ChoiceSetting extends Texts {
+  readonly kind: 'choice';
+  /** Each word with its label. */
+  readonly choices: Readonly<Record<string, string>>;
+}
+
+/** A number as text; the column may have another unit. */
+export interface NumberSetting extends Texts {
+  readonly kind: 'number';
+  /** @throws PaygateError invalid */
+  readonly parse: (text: string) => number;
+  readonly show: (value: number) => string;
 }
 
 export interface CountSetting extends Texts {
@@ -77,6 +114,8 @@ export interface BandsSetting extends Texts {
 
 export type StoreSetting =
   | TextSetting
+  | ChoiceSetting
+  | NumberSetting
   | CountSetting
   | AmountSetting
   | SwitchSetting
@@ -99,7 +138,9 @@ export const storeSettings = {
     label: 'Callback URL',
     option: '--callback-url <url>',
     help: 'URL that receives the callbacks',
+    noHelp: 'no callbacks; the store needs a webhook URL',
     parse: trimUrl,
+    none: '',
   },
   requiredConfirmations: {
     kind: 'count',
@@ -138,7 +179,7 @@ export const storeSettings = {
     noHelp: 'no price is asked for when a payment is seen',
     parse: parseCurrency,
     maxLength: 3,
-    isOptional: true,
+    none: null,
   },
   omitRbf: {
     kind: 'switch',
@@ -173,6 +214,85 @@ export const storeSettings = {
     help: 'the callback URL may be plain http on the public internet',
     noHelp: 'it may not',
   },
+  webhookUrl: {
+    kind: 'text',
+    field: 'webhook-url',
+    label: 'Webhook URL',
+    hint: 'Where your shop receives events of orders and payments, as JSON. If empty, none are sent.',
+    option: '--webhook-url <url>',
+    help: 'URL that receives events as JSON',
+    noHelp: 'send no events',
+    parse: trimUrl,
+    none: null,
+  },
+  webhookEvents: {
+    kind: 'choice',
+    field: 'webhook-events',
+    label: 'Webhook events',
+    option: '--webhook-events <kinds>',
+    help: 'events that the webhook receives',
+    choices: { order: 'Orders', payment: 'Payments', 'order,payment': 'Orders and payments' },
+  },
+  latePolicy: {
+    kind: 'choice',
+    field: 'late',
+    label: 'Late payments to an order',
+    option: '--late <policy>',
+    help: 'late money counts at its worth, or counts nothing until you accept it',
+    choices: { worth: 'Count at their worth', ask: 'Count only when you accept them' },
+  },
+  orderSeconds: {
+    kind: 'number',
+    field: 'order-expires',
+    label: 'Orders expire after (seconds)',
+    hint: '0: never.',
+    option: '--order-expires <seconds>',
+    help: 'new orders expire after this time; 0 for never',
+    parse: (text) => parseExpirySeconds(numberIn(text)),
+    show: String,
+  },
+  quoteSeconds: {
+    kind: 'number',
+    field: 'quote-seconds',
+    label: 'A quote holds for (seconds)',
+    option: '--quote-seconds <seconds>',
+    help: 'how long the rate of an order holds',
+    parse: (text) => parseQuoteSeconds(numberIn(text)),
+    show: String,
+  },
+  toleranceBasisPoints: {
+    kind: 'number',
+    field: 'tolerance',
+    label: 'Tolerance (percent)',
+    hint: 'An order is paid when this share of its price is missing at most.',
+    option: '--tolerance <percent>',
+    help: 'share of an order that may be missing, such as 0.5',
+    parse: (text) => parseTolerance(numberIn(text)),
+    show: (basisPoints) => String(basisPoints / 100),
+  },
+  returnUrl: {
+    kind: 'text',
+    field: 'return-url',
+    label: 'Return URL',
+    hint: 'The link back to your shop on the page of an order.',
+    option: '--return-url <url>',
+    help: 'link back to the shop on the page of an order',
+    noHelp: 'no link back',
+    parse: trimUrl,
+    none: null,
+  },
+  language: {
+    kind: 'text',
+    field: 'language',
+    label: 'Language',
+    hint: 'For example de: the language of the pages of orders. If empty, the language of the browser.',
+    option: '--language <tag>',
+    help: 'language of the pages of orders, such as de',
+    noHelp: 'the language of the browser',
+    parse: parseLanguage,
+    maxLength: 35,
+    none: null,
+  },
 } as const satisfies Record<keyof StoreSettings, StoreSetting>;
 
 export const storeSettingNames = Object.keys(storeSettings) as (keyof StoreSettings)[];
@@ -189,6 +309,14 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   reversalCallback: false,
   allowPrivateCallback: false,
   allowHttpCallback: false,
+  webhookUrl: null,
+  webhookEvents: 'order',
+  latePolicy: 'worth',
+  orderSeconds: orderDefaults.expiresInSeconds,
+  quoteSeconds: orderDefaults.quoteSeconds,
+  toleranceBasisPoints: orderDefaults.toleranceBasisPoints,
+  returnUrl: null,
+  language: orderDefaults.language,
 };
 
 /** Those of a row that has more. */
@@ -196,8 +324,8 @@ export const storeSettingsOf = (row: StoreSettings): StoreSettings =>
   Object.fromEntries(storeSettingNames.map((name) => [name, row[name]])) as never;
 
 /**
- * Checks what no single value shows: the Callback URL under the store's permissions, and more
- * confirmations for larger amounts. What does not change is not checked again.
+ * Checks what no single value shows: the URLs under the store's permissions, and more confirmations
+ * for larger amounts. What does not change is not checked again.
  * @param change values that were parsed already
  * @param before undefined for a new store
  * @throws PaygateError invalid
@@ -208,11 +336,41 @@ export function checkStoreSettings(
   here: CallbackSender,
 ): void {
   const after = { ...defaultStoreSettings, callbackUrl: '', ...before, ...change };
-  checkCallbackUrl(after.callbackUrl, after, before, here);
+  checkUrls(after, before, here);
   const { requiredConfirmations, confirmationBands } = change;
   if (requiredConfirmations === undefined && confirmationBands === undefined) return;
   checkPolicy(policyOf(after));
 }
+
+type UrlSettings = CallbackFlags & Pick<StoreSettings, 'callbackUrl' | 'webhookUrl' | 'returnUrl'>;
+
+/** A store has a Callback URL, a webhook URL, or both. @throws PaygateError invalid */
+function checkUrls(
+  after: UrlSettings,
+  before: UrlSettings | undefined,
+  here: CallbackSender,
+): void {
+  const { callbackUrl, webhookUrl, returnUrl } = after;
+  const hadWebhook = before !== undefined && before.webhookUrl !== null;
+  if (callbackUrl !== '') checkCallbackUrl(callbackUrl, after, before, here);
+  else if (webhookUrl === null) checkCallbackUrl('', after, hadWebhook ? undefined : before, here);
+  const hasOtherFlags =
+    after.allowPrivateCallback !== before?.allowPrivateCallback ||
+    after.allowHttpCallback !== before.allowHttpCallback;
+  if (webhookUrl !== null && (hasOtherFlags || webhookUrl !== before?.webhookUrl)) {
+    checkWebhookUrl(webhookUrl, after, here);
+  }
+  if (returnUrl === null || (!hasOtherFlags && returnUrl === before?.returnUrl)) return;
+  try {
+    parseReturnUrl(returnUrl, after);
+  } catch (error) {
+    throw new PaygateError('invalid', `the return URL ${reasonOf(error)}`);
+  }
+}
+
+/** NaN for a text that is no number. */
+const numberIn = (text: string): number =>
+  /^\d{1,9}([.,]\d{1,9})?$/.test(text.trim()) ? Number(text.trim().replace(',', '.')) : Number.NaN;
 
 function parseName(text: string): string {
   const name = text.trim();

@@ -322,3 +322,74 @@ describe('recheck-used', () => {
     expect(await store('recheck-used', '7')).toMatchObject({ code: 1, stdout: '' });
   });
 });
+
+describe('the webhook and the terms of orders', () => {
+  const webhook = ['--webhook-url', 'https://shop.example/hook?secret=a'];
+
+  it('are set, shown and removed', async () => {
+    const { store } = await openShop();
+    expect(await shown(store)).toMatchObject({
+      ...{ webhook_url: null, webhook_events: ['order'], late: 'worth', order_expires: 3_600 },
+      ...{ quote_seconds: 900, tolerance_percent: 0.5, return_url: null, language: null },
+    });
+    const terms = ['--late', 'ask', '--order-expires', '0', '--quote-seconds', '300'];
+    const more = [
+      '--tolerance',
+      '1.25',
+      '--return-url',
+      'https://shop.example/',
+      '--language',
+      'de',
+    ];
+    const events = ['--webhook-events', 'order,payment'];
+    expect(await store('set', '1', ...webhook, ...events, ...terms, ...more)).toMatchObject({
+      code: 0,
+    });
+    expect(await shown(store)).toMatchObject({
+      ...{ webhook_url: webhook[1], webhook_events: ['order', 'payment'], late: 'ask' },
+      ...{ order_expires: 0, quote_seconds: 300, tolerance_percent: 1.25, language: 'de' },
+      return_url: 'https://shop.example/',
+    });
+    const text = (await store('show', '1')).stdout;
+    expect(text).toContain('https://shop.example/hook?secret=a (order,payment)');
+    expect(text).toMatch(/orders +never expire, quotes of 300 s, tolerance 1.25 %/);
+    await store('set', '1', '--no-webhook-url', '--no-return-url', '--no-language');
+    expect(await shown(store)).toMatchObject({
+      ...{ webhook_url: null, return_url: null, language: null },
+    });
+  });
+
+  it.each([
+    ['--webhook-url', 'http://shop.example/hook'],
+    ['--webhook-events', 'orders'],
+    ['--late', 'maybe'],
+    ['--order-expires', '299'],
+    ['--quote-seconds', '3601'],
+    ['--tolerance', '11'],
+    ['--return-url', 'javascript:alert(1)'],
+    ['--language', 'German'],
+  ])('are refused: %s %s', async (option, value) => {
+    const { store } = await openShop();
+    const before = await shown(store);
+    const { code, stderr } = await store('set', '1', option, value);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^paygate: |^error: /)]);
+    expect(await shown(store)).toEqual(before);
+  });
+
+  it('make a Callback URL unnecessary', async () => {
+    const { store, path } = await openShop();
+    expect((await store('set', '1', '--no-callback-url')).code).toBe(2);
+    expect((await store('set', '1', ...webhook, '--no-callback-url')).code).toBe(0);
+    expect(await shown(store)).toMatchObject({ http_callback: '' });
+    expect((await store('list')).stdout).toMatch(/^1 +Shop +p2wpkh +-$/m);
+    expect((await store('set', '1', '--no-webhook-url')).code).toBe(2);
+    const wallet = ['--xpub', accountKey(2).account, '--script', 'p2wpkh', '--start-index', '0'];
+    expect((await store('add', '--name', 'None', ...wallet)).code).toBe(2);
+    for (const name of ['Two', 'Three']) {
+      const added = await store('add', '--name', name, ...wallet.slice(0, 4), ...webhook);
+      expect(added).toMatchObject({ code: 0, stderr: '' });
+    }
+    const test = await runCli(['callbacks', 'test', '--store', '1', '--db', path]);
+    expect([test.code, test.stderr]).toEqual([1, expect.stringContaining('has no Callback URL')]);
+  });
+});

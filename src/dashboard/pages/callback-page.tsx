@@ -47,7 +47,7 @@ function callbackMarkup(request: PageRequest) {
         <dd>
           <Time at={row.createdAt} />
         </dd>
-        {row.state === 'owed' && !callbacksStopped ? (
+        {row.state === 'owed' && !callbacksStopped && callbackUrl !== '' ? (
           <>
             <dt>Next attempt</dt>
             <dd>

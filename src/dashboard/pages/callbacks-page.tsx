@@ -37,8 +37,8 @@ type StateRow = Pick<CallbackRow, 'state' | 'attemptCount'>;
 const stateText = ({ state, attemptCount }: StateRow): string =>
   state === 'owed' && attemptCount > 0 ? 'Retrying' : stateTexts[state];
 
-export const deliveryState = (row: StateRow, { callbacksStopped }: StoreRow): string =>
-  callbacksStopped && row.state === 'owed'
+export const deliveryState = (row: StateRow, store: StoreRow): string =>
+  (store.callbacksStopped || store.callbackUrl === '') && row.state === 'owed'
     ? 'Stopped: its store sends no callbacks'
     : stateText(row);
 
@@ -158,7 +158,7 @@ const ResendAll = ({ request }: { readonly request: PageRequest }) => {
   // A removed store may still send callbacks; it is listed after the others.
   const rows = request.parts.store.catalog
     .stores({ archived: true })
-    .filter(({ callbacksStopped }) => !callbacksStopped)
+    .filter(({ callbacksStopped, callbackUrl }) => !callbacksStopped && callbackUrl !== '')
     .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
   return rows.length === 0 ? null : (
     <section aria-labelledby="failed">

@@ -9,14 +9,16 @@ import {
 import { formatBitcoin } from '../../domain/format.ts';
 import {
   checkStoreSettings,
+  defaultStoreSettings,
   type StoreSetting,
   type StoreSettings,
   storeSettingNames,
   storeSettings,
 } from '../../domain/store-settings.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import { isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
-import { Field, Switch } from '../layout.tsx';
+import { choiceValue, isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
+import { chosenBefore, Field, Select, Switch } from '../layout.tsx';
 import { field, type PageRequest } from '../page.ts';
 
 /** How many bands the form shows at least. */
@@ -29,6 +31,8 @@ const mainSettings: readonly (keyof StoreSettings)[] = [
   'callbackUrl',
   'requiredConfirmations',
 ];
+
+const urls: readonly (keyof StoreSettings)[] = ['callbackUrl', 'webhookUrl', 'returnUrl'];
 
 interface StoreFieldsProps {
   readonly request: PageRequest;
@@ -69,14 +73,27 @@ function SettingField({
       <Switch request={request} form={form} name={fieldName} label={label} on={value === true} />
     );
   }
+  if (setting.kind === 'choice') {
+    return (
+      <Select
+        name={fieldName}
+        label={label}
+        options={Object.entries(setting.choices)}
+        chosen={chosenBefore(request, form, fieldName) ?? String(value ?? defaultOf(name))}
+      />
+    );
+  }
   const hint = name === 'callbackUrl' ? urlHint(request, row) : setting.hint;
-  const isOptional = setting.kind === 'amount' || (setting.kind === 'text' && setting.isOptional);
+  const isOptional =
+    setting.kind === 'amount' ||
+    setting.kind === 'number' ||
+    (setting.kind === 'text' && setting.none !== undefined);
   return (
     <Field
       request={request}
       name={fieldName}
       label={label}
-      value={shownValue(setting, value)}
+      value={shownValue(name, setting, value)}
       {...(hint !== undefined && { help: hint })}
       required={!isOptional}
       attributes={attributesOf(name, setting)}
@@ -84,17 +101,25 @@ function SettingField({
   );
 }
 
-function shownValue(setting: StoreSetting, value: unknown): string | number | undefined {
+function shownValue(
+  name: keyof StoreSettings,
+  setting: StoreSetting,
+  value: unknown,
+): string | number | undefined {
+  if (setting.kind === 'number') return setting.show((value ?? defaultOf(name)) as number);
   if (setting.kind === 'count') return (value as number | undefined) ?? setting.default;
   if (setting.kind === 'amount') return value ? formatBitcoin(value as number) : undefined;
   return value as string | undefined;
 }
 
+const defaultOf = (name: keyof StoreSettings): unknown =>
+  ({ ...defaultStoreSettings, name: '', callbackUrl: '' })[name];
+
 function attributesOf(name: keyof StoreSettings, setting: StoreSetting) {
-  if (name === 'callbackUrl') return { inputmode: 'url', spellcheck: 'false', autocomplete: 'off' };
+  if (urls.includes(name)) return { inputmode: 'url', spellcheck: 'false', autocomplete: 'off' };
   if (name === 'currency') return { maxlength: 3, pattern: '[A-Za-z]{3}', autocomplete: 'off' };
   if (setting.kind === 'count') return { inputmode: 'numeric', pattern: '\\d{1,3}' };
-  if (setting.kind === 'amount') return { inputmode: 'decimal' };
+  if (setting.kind === 'amount' || setting.kind === 'number') return { inputmode: 'decimal' };
   return { maxlength: setting.kind === 'text' ? (setting.maxLength ?? 0) : 0 };
 }
 
@@ -147,21 +172,43 @@ const aboveOf = (band: Band | undefined): string | undefined =>
 
 /** @param before undefined for a new store @throws PaygateError invalid */
 export function storeSettingsIn(request: PageRequest, before?: StoreRow): StoreSettings {
-  const values = storeSettingNames.map((name) => [name, valueIn(request, storeSettings[name])]);
+  const values = storeSettingNames.map((name) => [name, valueIn(request, name)]);
   const settings = Object.fromEntries(values) as StoreSettings;
   checkStoreSettings(settings, before, request.parts.callbackSender());
   return settings;
 }
 
-function valueIn(request: PageRequest, setting: StoreSetting): unknown {
-  const text = field(request, setting.field);
-  if (setting.kind === 'switch') return isOn(request, setting.field);
-  if (setting.kind === 'bands') return writeBands(bandsIn(request));
-  if (setting.kind === 'count')
-    return wholeNumber(request, setting.field, setting.min, setting.max);
-  if (setting.kind === 'amount')
-    return text === '' ? null : parseBitcoin(text, setting.label) || null;
-  return setting.isOptional && text === '' ? null : setting.parse(text);
+function valueIn(request: PageRequest, name: keyof StoreSettings): unknown {
+  const setting: StoreSetting = storeSettings[name];
+  const { label, field: fieldName } = setting;
+  const text = field(request, fieldName);
+  switch (setting.kind) {
+    case 'switch':
+      return isOn(request, fieldName);
+    case 'bands':
+      return writeBands(bandsIn(request));
+    case 'count':
+      return wholeNumber(request, fieldName, setting.min, setting.max);
+    case 'amount':
+      return text === '' ? null : parseBitcoin(text, label) || null;
+    case 'choice':
+      return text === ''
+        ? defaultOf(name)
+        : choiceValue(request, fieldName, Object.keys(setting.choices));
+    case 'number':
+      return text === '' ? defaultOf(name) : withLabel(label, () => setting.parse(text));
+    case 'text':
+      return text === '' && setting.none !== undefined ? setting.none : setting.parse(text);
+  }
+}
+
+/** @throws PaygateError invalid that names the field */
+function withLabel<T>(label: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new PaygateError('invalid', `${label}: ${reasonOf(error)}`);
+  }
 }
 
 function bandsIn(request: PageRequest): Band[] {

@@ -57,7 +57,7 @@ interface StoreProps {
 const ActiveStore = ({ request, row }: StoreProps) => (
   <>
     <StoreWallet request={request} row={row} />
-    <TestCallback request={request} row={row} />
+    {row.callbackUrl === '' ? null : <TestCallback request={request} row={row} />}
     <section aria-labelledby="change">
       <h2 id="change">Settings of the store</h2>
       <p>Callbacks that were already sent stay as they are.</p>

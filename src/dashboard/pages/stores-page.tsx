@@ -81,9 +81,7 @@ const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) =>
           <td>
             <a href={`${here}/${row.id}`}>{row.name}</a>
           </td>
-          <td>
-            <code>{redactUrl(row.callbackUrl)}</code>
-          </td>
+          <td>{row.callbackUrl === '' ? 'none' : <code>{redactUrl(row.callbackUrl)}</code>}</td>
           <td>{row.walletId === null ? 'none' : `Wallet ${row.walletId}`}</td>
           <td>
             <Time at={row.createdAt} />

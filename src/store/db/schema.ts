@@ -17,6 +17,7 @@ import type { KeyScope } from '../../domain/key-scope.ts';
 import type { LatePolicy } from '../../domain/order.ts';
 import type { CallbackStatus, PaymentState } from '../../domain/payment.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
+import type { WebhookEvents } from '../../domain/store-settings.ts';
 
 const id = () => integer('id').primaryKey();
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull().default(false);
@@ -45,6 +46,7 @@ export const stores = sqliteTable('stores', {
   name: text('name').notNull(),
   /** Null until a wallet is attached: no address is issued before. */
   walletId: integer('wallet_id').references(() => wallets.id),
+  /** Empty for a store that receives events only, at its webhook URL. */
   callbackUrl: text('callback_url').notNull(),
   requiredConfirmations: integer('required_confirmations').notNull(),
   /** JSON: from which amount on a payment must be deeper (domain/confirmation-policy.ts). */
@@ -82,9 +84,6 @@ export const stores = sqliteTable('stores', {
   returnUrl: text('return_url'),
   language: text('language'),
 });
-
-/** Which events a store's webhook receives. */
-export type WebhookEvents = 'order' | 'payment' | 'order,payment';
 
 export const apiKeys = sqliteTable('api_keys', {
   id: id(),

@@ -104,13 +104,16 @@ function checkStands(orm: Orm, { id, paymentId, status }: CallbackRow): void {
 /** @throws PaygateError not_found, or conflict for a store that is not called any more */
 function checkCalled(orm: Orm, storeId: number): void {
   const store = orm
-    .select({ stopped: stores.callbacksStopped })
+    .select({ stopped: stores.callbacksStopped, callbackUrl: stores.callbackUrl })
     .from(stores)
     .where(eq(stores.id, storeId))
     .get();
   if (store === undefined) throw new PaygateError('not_found', `there is no store ${storeId}`);
   if (store.stopped) {
     throw new PaygateError('conflict', `the callbacks of store ${storeId} were stopped`);
+  }
+  if (store.callbackUrl === '') {
+    throw new PaygateError('conflict', `store ${storeId} has no Callback URL`);
   }
 }
 

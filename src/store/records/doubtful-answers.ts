@@ -8,6 +8,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
+import { isCalled } from './callback-conditions.ts';
 
 export interface DoubtfulAnswers {
   readonly storeId: number;
@@ -70,7 +71,7 @@ function prepare(orm: Orm) {
       .select({ storeId: stores.id, name: stores.name, kept: settings.value })
       .from(stores)
       .innerJoin(settings, eq(settings.name, sql`'doubted ' || ${stores.id}`))
-      .where(eq(stores.callbacksStopped, false))
+      .where(isCalled)
       .orderBy(stores.id)
       .prepare(),
   };

@@ -6,6 +6,7 @@ import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
+import { isCalled } from './callback-conditions.ts';
 
 export interface FailingShop {
   readonly storeId: number;
@@ -63,7 +64,7 @@ function prepare(orm: Orm) {
       .from(stores)
       .innerJoin(settings, eq(settings.name, sql`'unreceived ' || ${stores.id}`))
       .where(
-        sql`${stores.callbacksStopped} = 0 and exists (select 1 from callbacks d
+        sql`${isCalled} and exists (select 1 from callbacks d
           where d.store_id = stores.id and d.state = 'owed')`,
       )
       .orderBy(stores.id)

@@ -196,7 +196,7 @@ export class Ledger {
     seen: SeenPayment,
     { next, callback }: PaymentDecision,
   ): number {
-    if (callback === undefined || store === null) return 0;
+    if (callback === undefined || store === null || store.callbackUrl === '') return 0;
     const { valueSat, signalsRbf } = seen.output;
     // A payment whose first status the shop received is reported to its end.
     const isSmall = valueSat < (store.minimumSat ?? 0);

@@ -32,6 +32,7 @@ export const storeTerms = {
   omitRbf: stores.omitRbf,
   minimumSat: stores.minimumSat,
   currency: stores.currency,
+  callbackUrl: stores.callbackUrl,
 };
 
 export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;

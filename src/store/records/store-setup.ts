@@ -65,8 +65,8 @@ export function twinOf(
 ): StoreChoice | undefined {
   // A file may hold twins of an earlier day: each can be changed in all else. A removed store is
   // not chosen.
-  if (before?.callbackUrl === callbackUrl || (before && before.archivedAt !== null))
-    return undefined;
+  const isSame = before?.callbackUrl === callbackUrl || (before && before.archivedAt !== null);
+  if (callbackUrl === '' || isSame) return undefined;
   return catalog.choices(callbackUrl).find(({ id }) => id !== before?.id);
 }
 

@@ -426,3 +426,12 @@ it('evidence from before an address was issued is collected again afterwards', a
   expect(shop.row(issued).statusHash).toBe('unfinished');
   expect(await shop.observe(issued)).toMatchObject({ callbacks: 1 });
 });
+
+it('enqueues no callback for a store without a Callback URL', async () => {
+  const shop = await openShop({ callbackUrl: '', webhookUrl: 'https://shop.example/hook' });
+  const issued = await shop.issue();
+  shop.chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+  await shop.observe(issued);
+  expect(shop.paymentCounts.byState()).toEqual([['unconfirmed', 1]]);
+  expect(shop.outbox.list({ limit: 1 })).toEqual([]);
+});

@@ -520,3 +520,19 @@ describe('the cost', () => {
     }
   });
 });
+
+it('claims nothing of a store whose Callback URL was removed, and counts nothing', async () => {
+  const owed = open();
+  const storeId = owed.addStore();
+  await owed.enqueue(now, owed.addPayment(storeId));
+  const urlTo = (callbackUrl: string) =>
+    owed.database.orm.update(stores).set({ callbackUrl, webhookUrl: 'https://a.example/' }).run();
+  urlTo('');
+  expect(await claim(owed)).toEqual([]);
+  expect([owed.outbox.nextDueAt(now), owed.outbox.counts().owed]).toEqual([undefined, 0]);
+  await expect(owed.database.write((tx) => owed.outbox.resend(tx, 1, 1))).rejects.toThrow(
+    'store 1 has no Callback URL',
+  );
+  urlTo('https://shop.example/callback');
+  expect(await claim(owed)).toHaveLength(1);
+});
