@@ -1,9 +1,9 @@
 // One address: its QR code (BIP21) and its payments.
 
 import { paymentUri } from '../../domain/payment-uri.ts';
+import { QrCode } from '../../web/qr-code.tsx';
 import { Layout, Time } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
-import { QrCode } from '../qr.tsx';
 import { PaymentTable } from './payments-page.tsx';
 
 /** How many payments the page shows; the list of payments has all. */

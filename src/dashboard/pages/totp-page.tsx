@@ -3,11 +3,11 @@
 
 import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../domain/totp.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { QrCode } from '../../web/qr-code.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { hasAuthenticator, requireRecentPassword } from '../dashboard-session.ts';
 import { CodeField, Form, Layout } from '../layout.tsx';
 import { type ActionResult, base, field, type PageRequest } from '../page.ts';
-import { QrCode } from '../qr.tsx';
 
 const here = `${base}/settings`;
 

@@ -1,0 +1,51 @@
+// Static files of pages. The bundle contains them. Each URL contains a digest of the content, so
+// browsers may cache it without a time limit.
+
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { Hono } from 'hono';
+import { lazy } from '../lib/lazy.ts';
+import script from './browser/page-refresh.client.js?raw';
+
+export interface HashedAsset {
+  readonly type: string;
+  readonly text: string;
+  /** File name with the digest of the content. */
+  readonly name: () => string;
+  readonly gzipped: () => Uint8Array<ArrayBuffer>;
+}
+
+// Digests and compressed copies are made at the first request, so that a start stays fast.
+export const hashedAsset = (
+  stem: string,
+  end: string,
+  type: string,
+  text: string,
+): HashedAsset => ({
+  type,
+  text,
+  name: lazy(() => {
+    const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
+    return `${stem}-${digest}.${end}`;
+  }),
+  gzipped: lazy(() => new Uint8Array(gzipSync(text))),
+});
+
+/** The one script of all pages. */
+export const pageScript = hashedAsset('script', 'js', 'text/javascript', script);
+
+/** Serves `/assets/<name>`. */
+export function serveAssets(assets: readonly HashedAsset[]): Hono {
+  return new Hono().get('/assets/:name', (context) => {
+    const asset = assets.find(({ name }) => name() === context.req.param('name'));
+    if (asset === undefined) return context.notFound();
+    context.header('Content-Type', `${asset.type}; charset=utf-8`);
+    context.header('Cache-Control', 'public, max-age=31536000, immutable');
+    context.header('X-Content-Type-Options', 'nosniff');
+    context.header('Vary', 'Accept-Encoding');
+    const isZipped = /\bgzip\b/.test(context.req.header('Accept-Encoding') ?? '');
+    if (!isZipped) return context.body(asset.text);
+    context.header('Content-Encoding', 'gzip');
+    return context.body(asset.gzipped());
+  });
+}
