@@ -5,6 +5,9 @@ export const satPerBitcoin = 100_000_000;
 /** Bitcoins with eight decimals: `0.00050000`. */
 export const formatBitcoin = (valueSat: number): string => (valueSat / satPerBitcoin).toFixed(8);
 
+/** Satoshis with separators: `25,000 sat`. */
+export const formatSat = (valueSat: number): string => `${valueSat.toLocaleString('en')} sat`;
+
 /** UTC to the second: `2026-11-21 16:26:00 UTC`. */
 export const formatTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;

@@ -5,6 +5,7 @@ import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { Field, Form, Layout, Table, Time } from '../../dashboard/layout.tsx';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
+import { formatSat } from '../../domain/format.ts';
 import type { World } from '../../world/world.ts';
 import type { SimulatedBlock } from '../chain/simulated-block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
@@ -21,7 +22,6 @@ import {
   transactionFates,
 } from './chain-controls.ts';
 import { Outage } from './outage.ts';
-import { showSat } from './shop-page.ts';
 
 const path = '/chain';
 export const chainPath = base + path;
@@ -210,7 +210,7 @@ const Waiting = ({ request, chain, transaction }: WaitingProps) => {
       <td>
         {recipients(chain, transaction).map(({ address, valueSat }) => (
           <div>
-            {showSat(valueSat)} to <code>{address}</code>
+            {formatSat(valueSat)} to <code>{address}</code>
           </div>
         ))}
       </td>

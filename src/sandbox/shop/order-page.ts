@@ -3,7 +3,7 @@
 
 import { html, raw } from 'hono/html';
 import encodeQR from 'qr';
-import { formatBitcoin } from '../../domain/format.ts';
+import { formatBitcoin, formatSat } from '../../domain/format.ts';
 import { paymentUri } from '../../domain/payment-uri.ts';
 import type { Markup } from '../../web/html-page.ts';
 import {
@@ -13,7 +13,7 @@ import {
   orderStatus,
   type ShopOrder,
 } from './shop-orders.ts';
-import { showSat, table } from './shop-page.ts';
+import { table } from './shop-page.ts';
 
 /** Maximum number of payments on a page. */
 const shownPayments = 20;
@@ -34,23 +34,23 @@ function explain(
 ): string {
   switch (state) {
     case 'waiting':
-      return `Send ${showSat(totalSat)} to the address below.`;
+      return `Send ${formatSat(totalSat)} to the address below.`;
     case 'short':
-      return `${showSat(seenSat)} of ${showSat(totalSat)}: ${showSat(missingSat)} are missing.`;
+      return `${formatSat(seenSat)} of ${formatSat(totalSat)}: ${formatSat(missingSat)} are missing.`;
     case 'seen':
       return 'No block includes it yet, so it can still be replaced. Do not send goods for it.';
     case 'confirming':
       return 'One more block confirms it.';
     case 'paid':
       return confirmedSat > totalSat
-        ? `Thank you! It is on its way. You paid ${showSat(confirmedSat - totalSat)} too much.`
+        ? `Thank you! It is on its way. You paid ${formatSat(confirmedSat - totalSat)} too much.`
         : 'Thank you! It is on its way.';
   }
 }
 
 function paymentRow({ txid, valueSat, status, isDropped }: OrderPayment): Markup {
   const words = isDropped ? 'dropped: replaced or double-spent' : statusWords[status];
-  return html`<tr><td>${words}</td><td>${showSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
+  return html`<tr><td>${words}</td><td>${formatSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
 }
 
 function liveState(order: ShopOrder): Markup {
@@ -79,7 +79,7 @@ function payBox(address: string, { missingSat, seenSat }: OrderStatus): Markup |
   const uri = paymentUri(address, { amountSat: missingSat });
   return html`<div>
       <h2>${seenSat > 0 ? 'Pay what is missing' : 'Pay'}</h2>
-      <p><strong>${formatBitcoin(missingSat)} BTC</strong> (${showSat(missingSat)})</p>
+      <p><strong>${formatBitcoin(missingSat)} BTC</strong> (${formatSat(missingSat)})</p>
       <p>to <code>${address}</code></p>
       <p><a href="${uri}">Open in a wallet</a></p>
     </div>

@@ -1,5 +1,5 @@
-// The frame of every page of the demo shop, and how amounts are shown. Everything is escaped, and
-// everything that the browser loads comes from here: one stylesheet, one script.
+// The frame of every page of the demo shop, and its tables. Everything is escaped, and everything
+// that the browser loads comes from here: one stylesheet, one script.
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -46,5 +46,3 @@ export const table = (
     <thead><tr>${headings.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
     <tbody>${rows}</tbody>
   </table></div>`;
-
-export const showSat = (valueSat: number): string => `${valueSat.toLocaleString('en')} sat`;

@@ -3,6 +3,7 @@
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { formatSat } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { World } from '../../world/world.ts';
@@ -17,7 +18,7 @@ import {
   products,
   type ShopOrder,
 } from './shop-orders.ts';
-import { page, showSat, table } from './shop-page.ts';
+import { page, table } from './shop-page.ts';
 
 export interface ShopOptions {
   readonly orders: Orders;
@@ -122,7 +123,7 @@ const cartPage = (orders: readonly ShopOrder[]): Markup => html`<h1>A small shop
   <form method="post" action="/orders">
     ${products.map(
       ({ id, name, priceSat }, index) => html`<label>
-        ${name}, ${showSat(priceSat)}
+        ${name}, ${formatSat(priceSat)}
         <input type="number" name="${id}" min="0" max="9" value="${index === 0 ? 1 : 0}" required />
       </label>`,
     )}
@@ -137,7 +138,7 @@ const orderList = (orders: readonly ShopOrder[]): Markup => html`<h2>Orders</h2>
     orders.map(
       (order) => html`<tr>
         <td><a href="/orders/${order.id}">${order.id}</a></td>
-        <td>${showSat(order.totalSat)}</td>
+        <td>${formatSat(order.totalSat)}</td>
         <td>${orderStatus(order).state}</td>
       </tr>`,
     ),
