@@ -10,6 +10,7 @@ import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/priva
 import { PaygateError } from '../lib/errors.ts';
 import { interactivePageHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
+import { isSentFrom } from '../web/request-origin.ts';
 import { newToken, setVisitorCookie } from './dashboard-session.ts';
 import {
   base,
@@ -164,10 +165,7 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
 
 /** @throws PaygateError forbidden if another site, or no browser, sent the request */
 function requireOwnOrigin(context: Context, transport: Transport): void {
-  const origin = context.req.header('Origin');
-  const site = context.req.header('Sec-Fetch-Site');
-  const isOwn = origin !== undefined && transport.origins.includes(origin.toLowerCase());
-  if (isOwn && (site === undefined || site === 'same-origin')) return;
+  if (isSentFrom(context, transport.origins)) return;
   throw new PaygateError('forbidden', 'This request did not come from a page of this paygate.');
 }
 

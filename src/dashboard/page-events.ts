@@ -32,7 +32,8 @@ export function createPageEvents({ world, feed, extraPages }: DashboardParts): P
       path: '/live',
       // Browsers open a stream again by themselves, and can't set a header that says so.
       unattended: true,
-      show: (request) => streams.open(request.context, () => isStillSignedIn(request)),
+      show: (request) =>
+        streams.open(request.context, { isAllowed: () => isStillSignedIn(request) }),
     },
     stop() {
       for (const stop of stops) stop();

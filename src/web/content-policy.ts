@@ -8,6 +8,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 const needs = {
   /** A text with one inline style, which the policy names by its hash. */
   text: { 'img-src': "'self'", 'form-action': "'none'" },
+  /** A page for customers: an inline style as above, our script and forms, no image. */
+  checkout: { 'script-src': "'self'", 'connect-src': "'self'", 'form-action': "'self'" },
   /** A page with forms and our script. Pico CSS draws its arrows and ticks by `data:` images. */
   interactive: {
     'script-src': "'self'",
@@ -40,6 +42,21 @@ export function setTextPageHeaders(context: Context, styleHash: string): void {
   context.header('Content-Security-Policy', policy);
   context.header('X-Content-Type-Options', 'nosniff');
   context.header('Referrer-Policy', 'no-referrer');
+}
+
+/**
+ * Sets the headers of a page for customers. Its URL is a secret, so no cache and no search engine
+ * may have it.
+ * @param styleHash `sha256-…` of the inline style
+ */
+export function setCheckoutHeaders(context: Context, styleHash: string): void {
+  const policy = policyOf({ 'style-src': `'${styleHash}'`, ...needs.checkout });
+  context.header('Content-Security-Policy', policy);
+  context.header('X-Content-Type-Options', 'nosniff');
+  // With no-referrer, browsers send forms with "Origin: null".
+  context.header('Referrer-Policy', 'same-origin');
+  context.header('X-Robots-Tag', 'noindex');
+  context.header('Cache-Control', 'no-store');
 }
 
 const interactiveHeaders = {

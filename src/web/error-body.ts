@@ -34,11 +34,20 @@ export function errorResponse(
   return context.json({ status, message, error: { code: number, message } }, status);
 }
 
-/** Logs an unexpected error, unless the client aborted its request: that is no bug of ours. */
-export function logFailure(log: Logger, context: Context, message: string, error: unknown): void {
+/**
+ * Logs an unexpected error, unless the client aborted its request: that is no bug of ours.
+ * @param path what is logged as the path, if the path itself is a secret
+ */
+export function logFailure(
+  log: Logger,
+  context: Context,
+  message: string,
+  error: unknown,
+  path = context.req.path,
+): void {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
   if (error === incoming?.errored) return;
-  log.error(message, { path: context.req.path, reason: reasonOf(error) });
+  log.error(message, { path, reason: reasonOf(error) });
 }
 
 /** The text of anything but a PaygateError is not shown, because it is a bug of ours. */

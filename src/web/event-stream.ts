@@ -14,27 +14,50 @@ export interface EventStreamOptions {
   readonly refusal: () => PaygateError;
 }
 
+export interface StreamOptions {
+  /** Asked before each event; false ends the stream. It must not throw. */
+  readonly isAllowed?: () => boolean;
+  /** What the stream is about. */
+  readonly topic?: number;
+  /**
+   * Milliseconds until its page changes by itself; asked at the start and after each event.
+   * Undefined: never. It must not throw.
+   */
+  readonly nextChangeMs?: () => number | undefined;
+}
+
 /**
  * Time between two heartbeats. They keep proxies from closing the connection. A stream whose reader
  * has not taken a heartbeat when the next one is due is ended.
  */
 const heartbeatMs = 12_500;
 
+interface OpenStream {
+  readonly topic: number | undefined;
+  readonly onChange: () => void;
+}
+
 /** A comment, which browsers ignore. */
 const heartbeat = ': beat\n\n';
 
 export class EventStreams {
   readonly #options: EventStreamOptions;
-  /** Open streams, each with what announces a change to it. */
-  readonly #open = new Map<SSEStreamingApi, () => void>();
+  /** Open streams, each with its topic and what announces a change to it. */
+  readonly #open = new Map<SSEStreamingApi, OpenStream>();
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
   }
 
-  /** Sends an event to every stream. Changes during a pending write are covered by that write. */
-  announce(): void {
-    for (const onChange of this.#open.values()) onChange();
+  /**
+   * Sends an event to every stream of a topic. Changes during a pending write are covered by that
+   * write.
+   * @param about undefined: every topic
+   */
+  announce(about?: number): void {
+    for (const { topic, onChange } of this.#open.values()) {
+      if (about === undefined || topic === about) onChange();
+    }
   }
 
   /** Ends every stream. */
@@ -42,22 +65,20 @@ export class EventStreams {
     for (const stream of this.#open.keys()) stream.abort();
   }
 
-  /**
-   * @param isAllowed is asked before each event; false ends the stream. It must not throw.
-   * @throws PaygateError the refusal, when `maxStreams` are open
-   */
-  open(context: Context, isAllowed: () => boolean = () => true): Response {
+  /** @throws PaygateError the refusal, when `maxStreams` are open */
+  open(context: Context, stream: StreamOptions = {}): Response {
     // The body of a HEAD request would never be read, and never end.
     if (context.req.method === 'HEAD') return context.body(null);
     const { maxStreams, refusal } = this.#options;
     if (this.#open.size >= maxStreams) throw refusal();
     context.header('X-Accel-Buffering', 'no');
-    const response = streamSSE(context, (stream) => this.#serve(stream, isAllowed));
+    const response = streamSSE(context, (api) => this.#serve(api, stream));
     response.headers.set('Cache-Control', 'no-store');
     return response;
   }
 
-  async #serve(stream: SSEStreamingApi, isAllowed: () => boolean): Promise<void> {
+  async #serve(stream: SSEStreamingApi, options: StreamOptions): Promise<void> {
+    const { isAllowed = () => true, topic, nextChangeMs = () => undefined } = options;
     const { after } = this.#options.world;
     let isChanged = false;
     let isHeartbeatDue = true;
@@ -73,13 +94,20 @@ export class EventStreams {
       wake();
     };
     let cancel = after(heartbeatMs, onHeartbeat);
-    this.#open.set(stream, () => {
+    const onChange = (): void => {
       isChanged = true;
       wake();
-    });
+    };
+    this.#open.set(stream, { topic, onChange });
+    const setTimer = (): (() => void) => {
+      const delayMs = nextChangeMs();
+      return delayMs === undefined ? () => {} : after(delayMs, onChange);
+    };
+    let cancelChange = setTimer();
     stream.onAbort(() => {
       this.#open.delete(stream);
       cancel();
+      cancelChange();
       wake();
     });
     while (!stream.aborted) {
@@ -94,7 +122,11 @@ export class EventStreams {
         isWriting = false;
         // The reader fetches the page after it took the event, so it sees changes until here.
         if (isHeartbeatDue) isHeartbeatDue = false;
-        else isChanged = false;
+        else {
+          isChanged = false;
+          cancelChange();
+          if (!stream.aborted) cancelChange = setTimer();
+        }
       }
     }
   }

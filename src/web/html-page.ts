@@ -1,6 +1,6 @@
 // HTML pages: the document frame of every page, and the pages of text outside of the dashboard. A
 // page of text has one inline style, loads nothing from other sites, and follows the dark mode of
-// the reader.
+// the reader. Pages for customers add rules to that style.
 
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
@@ -10,7 +10,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { lazy } from '../lib/lazy.ts';
 import { setTextPageHeaders } from './content-policy.ts';
 
-const style =
+export const textStyle =
   ':root{color-scheme:light dark;--back:#fff;--text:#1f2733;--quiet:#f2f4f7;--link:#0172ad}' +
   '@media(prefers-color-scheme:dark){:root{--back:#13171f;--text:#c2c7d0;--quiet:#1d232e;--link:#01aaff}}' +
   'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem;background:var(--back);color:var(--text)}' +
@@ -22,10 +22,21 @@ const style =
   'code{overflow-wrap:anywhere}td code{white-space:nowrap}.whole td code{white-space:normal}' +
   'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-left:.25rem solid #888;padding:.5rem 1rem}';
 
-/** Computed with the first page, because the hash loads all of OpenSSL. */
-const styleHash = lazy(() => `sha256-${createHash('sha256').update(style).digest('base64')}`);
-
 export type Markup = ReturnType<typeof html>;
+
+/** An inline style, and its hash for the content policy. */
+export interface InlineStyle {
+  readonly markup: Markup;
+  readonly hash: () => string;
+}
+
+export const inlineStyle = (rules: string): InlineStyle => ({
+  markup: html`<style>${raw(rules)}</style>`,
+  // Computed with the first page, because the hash loads all of OpenSSL.
+  hash: lazy(() => `sha256-${createHash('sha256').update(rules).digest('base64')}`),
+});
+
+const style = inlineStyle(textStyle);
 
 /** Path of the icon for text pages. */
 export const iconPath = '/favicon.svg';
@@ -66,11 +77,11 @@ export function textPage(
   body: Markup,
   { header, status = 200 }: TextPageOptions = {},
 ): Response | Promise<Response> {
-  setTextPageHeaders(context, styleHash());
+  setTextPageHeaders(context, style.hash());
   const markup = htmlDocument({
     title,
     head: html`<link rel="icon" href="${iconPath}" type="image/svg+xml" />
-      <style>${raw(style)}</style>`,
+      ${style.markup}`,
     body: html`${header ?? ''}<main>${body}</main>`,
   });
   return context.html(markup, status);

@@ -28,6 +28,26 @@ export function httpsHostOf(context: Context, proxies: Proxies, host: string): s
   return isHttps ? (value('X-Forwarded-Host') ?? host) : undefined;
 }
 
+/** The origins of our own pages, by each name under which the client may have reached us. */
+export function ownOriginsOf(
+  context: Context,
+  proxies: Proxies,
+  publicUrl: string | undefined,
+): string[] {
+  const host = context.req.header('Host') ?? '';
+  const shown = httpsHostOf(context, proxies, host) ?? host;
+  const urls = [`https://${shown}`, `http://${host}`, publicUrl ?? ''];
+  return urls.flatMap((url) => URL.parse(url)?.origin ?? []);
+}
+
+/** Whether a browser says that a page of one of these origins sent the request. */
+export function isSentFrom({ req }: Context, origins: readonly string[]): boolean {
+  const origin = req.header('Origin');
+  const site = req.header('Sec-Fetch-Site');
+  const isOwn = origin !== undefined && origins.includes(origin.toLowerCase());
+  return isOwn && (site === undefined || site === 'same-origin');
+}
+
 /** The last value, because each proxy appends and the last one is ours. */
 const lastOf = (list: string | undefined): string | undefined =>
   list === undefined ? undefined : list.split(',').at(-1)?.trim().toLowerCase();

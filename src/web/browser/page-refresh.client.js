@@ -6,6 +6,8 @@ function enhance(root) {
   for (const time of root.querySelectorAll('time')) {
     time.title = new Date(time.dateTime).toLocaleString();
   }
+  // Browsers have no clipboard for a page that others can read on the way.
+  if (navigator.clipboard === undefined) return;
   for (const button of root.querySelectorAll('button[data-copy]')) {
     button.classList.remove('unready');
     button.addEventListener('click', () => copy(button));
@@ -25,9 +27,9 @@ function countDown() {
   }
 }
 
-/** Whether a part has the focus in a form, an open detail, or input that is not sent yet. */
+/** Whether a part has the focus in a form, an open detail (but `passing`), or input not sent yet. */
 function isInUse(part) {
-  if (part.querySelector('form :focus, details[open]') !== null) return true;
+  if (part.querySelector('form :focus, details[open]:not(.passing)') !== null) return true;
   return [...part.querySelectorAll('input, textarea, select')].some(isTouched);
 }
 
