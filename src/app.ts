@@ -4,6 +4,7 @@
 
 import { createHttpApp } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
+import { type Checkout, createCheckout } from './checkout/checkout.tsx';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import type { ExtraPage } from './dashboard/page.ts';
@@ -192,7 +193,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { watcher, dispatcher, receiptPricer } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, findingHistory } = status;
-  const { dashboard, fetch } = buildPages(opened, path, status);
+  const { dashboard, checkout, fetch } = buildPages(opened, path, status);
   const maintenance = startMaintenance({ world, database, guard, snapshots, events, orderView });
   const cancels = [
     ...maintenance.cancels,
@@ -204,6 +205,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     for (const cancel of cancels) cancel();
     prices?.stop();
     dashboard.stop();
+    checkout.stop();
     const quiet = async (): Promise<void> => {
       await listeners.close();
       await watcher.stop();
@@ -331,12 +333,12 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   return { guard, snapshots, untrustedProxies, findingHistory, health, ready };
 }
 
-/** What answers requests: the API with its documentation, and the dashboard. */
+/** What answers requests: the API with its documentation, the dashboard, pages for customers. */
 function buildPages(
   opened: OpenedApp,
   { watcher, sender, clockFault }: PaymentPath,
   { guard, untrustedProxies, findingHistory, health, ready }: Status,
-): { readonly dashboard: Dashboard; readonly fetch: Fetch } {
+): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, store, network, prices } = opened;
   const callbackSender = () => ({
     ownAddresses: world.ownAddresses(),
@@ -350,10 +352,12 @@ function buildPages(
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],
   });
+  const checkout = createCheckout({ ...common, world, proxies: config.trustedProxy });
   const fetch = createHttpApp({
     ...{ ...common, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
     untrustedProxies,
     pages: dashboard.app,
+    checkout: checkout.app,
     isSignedIn: dashboard.isSignedIn,
     log: world.log,
     ownNames: [config.listen.host],
@@ -371,7 +375,7 @@ function buildPages(
     checkIssuing: guard.check,
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });
-  return { dashboard, fetch };
+  return { dashboard, checkout, fetch };
 }
 
 /** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */

@@ -34,6 +34,8 @@ export interface HttpAppOptions
   readonly publicUrl: string | undefined;
   /** The pages of the dashboard, with their own guard. */
   readonly pages: Hono;
+  /** The pages for customers, below `/o`. */
+  readonly checkout: Hono;
 }
 
 export function createHttpApp(options: HttpAppOptions): Fetch {
@@ -73,6 +75,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const limitLookup = createLookupLimit({ ...options, limits });
   app.route('/api', createApi(options, operations, { limits, limitLookup }));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
+  app.route('/o', options.checkout);
   app.route('/', options.pages);
   app.get('/docs', (context) =>
     textPage(context, 'The API of paygate', docsOf(operations), { header: docsNavigation }),

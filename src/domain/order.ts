@@ -331,17 +331,23 @@ export function accept(
   return { acceptedAt: Math.max(now, canceledAt ?? now), acceptedSat: receivedSat };
 }
 
-/** Checks whether a new quote may be made. @throws PaygateError conflict */
-export function checkNewQuote(
+/** Returns why no new quote may be made; undefined if one may. */
+export function newQuoteRefusal(
   { price, expiresAt, acceptedSat }: OrderFacts,
   { status, quote }: Pick<Standing, 'status' | 'quote'>,
   now: number,
-): void {
-  if (price.kind === 'sat') throw conflict('the order is priced in satoshis and needs no quote');
-  if (status !== 'open') throw conflict(`the order is ${status}: only an open order gets a quote`);
-  if (acceptedSat !== null) throw conflict('the order was accepted and needs no quote');
-  if (quote !== null) throw conflict('a quote is in force; use that one until it expires');
-  if (expiresAt !== null && expiresAt <= now) throw conflict("the order's time is over");
+): string | undefined {
+  if (price.kind === 'sat') return 'the order is priced in satoshis and needs no quote';
+  if (status !== 'open') return `the order is ${status}: only an open order gets a quote`;
+  if (acceptedSat !== null) return 'the order was accepted and needs no quote';
+  if (quote !== null) return 'a quote is in force; use that one until it expires';
+  return expiresAt !== null && expiresAt <= now ? "the order's time is over" : undefined;
+}
+
+/** Checks whether a new quote may be made. @throws PaygateError conflict */
+export function checkNewQuote(...asked: Parameters<typeof newQuoteRefusal>): void {
+  const refusal = newQuoteRefusal(...asked);
+  if (refusal !== undefined) throw conflict(refusal);
 }
 
 const conflict = (message: string): PaygateError => new PaygateError('conflict', message);

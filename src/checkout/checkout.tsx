@@ -1,0 +1,161 @@
+// The pages for customers, below /o. Everybody who has an order's id sees that order and may ask
+// for a new quote. There is no cookie and no session. A GET changes nothing. No id is logged.
+
+import { type Context, Hono } from 'hono';
+import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
+import { priceCentsOf } from '../domain/money.ts';
+import { newQuoteRefusal } from '../domain/order.ts';
+import { isId } from '../domain/order-id.ts';
+import type { Rate } from '../domain/rate-limit.ts';
+import { type ErrorCode, PaygateError } from '../lib/errors.ts';
+import { freshMs, type Prices } from '../price/prices.ts';
+import type { Store } from '../store/open-store.ts';
+import type { OrderRow } from '../store/views/order-view.ts';
+import { setCheckoutHeaders } from '../web/content-policy.ts';
+import { httpStatusOf, logFailure } from '../web/error-body.ts';
+import { EventStreams } from '../web/event-stream.ts';
+import { pageScript, serveAssets } from '../web/hashed-asset.ts';
+import { createLimits } from '../web/request-limits.ts';
+import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
+import type { World } from '../world/world.ts';
+import { checkoutStyle, sendMessage } from './checkout-frame.tsx';
+import { CustomerPage } from './customer-page.tsx';
+import { shownOrder } from './shown-order.ts';
+
+export interface CheckoutOptions {
+  readonly store: Store;
+  readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'log'>;
+  /** Undefined if prices are off. */
+  readonly prices: Prices | undefined;
+  readonly proxies: Proxies;
+  readonly publicUrl: string | undefined;
+}
+
+export interface Checkout {
+  readonly app: Hono;
+  /** Ends all event streams. */
+  stop(): void;
+}
+
+/** Requests of one client: a page with its stream and one refresh is three. */
+const pageRate: Rate = { perMinute: 60, burst: 60 };
+/** Fewer than the connections of a listener, so that others can connect as well. */
+const maxStreams = 300;
+
+export function createCheckout(options: CheckoutOptions): Checkout {
+  const { store, world, proxies, publicUrl } = options;
+  const { orderView } = store;
+  const limits = createLimits({ page: pageRate }, () => world.monotonic());
+  const streams = new EventStreams({
+    world,
+    maxStreams,
+    refusal: () => new PaygateError('limited', 'Too many pages are open.'),
+  });
+  store.events.on('orderChanged', (orderId) => streams.announce(orderId));
+
+  /** @throws PaygateError limited, not_found */
+  function requestedRow(context: Context): OrderRow {
+    limits.take('page', networkPrefix64(clientAddressOf(context, proxies)));
+    const id = context.req.param('id') ?? '';
+    const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
+    if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
+    return row;
+  }
+
+  const shown = (row: OrderRow) => shownOrder(orderView, orderView.record(row), world.now());
+
+  /** How long the page of an order stays as it is. */
+  function nextChangeMs(row: OrderRow): number | undefined {
+    try {
+      const { validUntil } = shown(row);
+      return validUntil === null ? undefined : validUntil - world.now();
+    } catch {
+      return undefined;
+    }
+  }
+
+  const app = new Hono();
+  app.route('/', serveAssets([pageScript]));
+  app.use((context, next) => {
+    setCheckoutHeaders(context, checkoutStyle.hash());
+    return next();
+  });
+  app.get('/:id', (context) => context.html(<CustomerPage shown={shown(requestedRow(context))} />));
+  app.get('/:id/live', (context) => {
+    const row = requestedRow(context);
+    return streams.open(context, { topic: row.id, nextChangeMs: () => nextChangeMs(row) });
+  });
+  app.post('/:id/quote', async (context) => {
+    const row = requestedRow(context);
+    if (!isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) {
+      throw new PaygateError('forbidden', 'The form is not of our own page');
+    }
+    await requote(options, row);
+    return context.redirect(`../${row.publicId}`, 303);
+  });
+  app.onError((error, context) => sendError(options, context, error));
+  return {
+    app,
+    stop: () => streams.stop(),
+  };
+}
+
+/**
+ * Promises the price of now to an order that needs a quote, and leaves any other as it is.
+ * @throws PaygateError unavailable without a fresh price
+ */
+async function requote({ store, world, prices }: CheckoutOptions, row: OrderRow): Promise<void> {
+  const { orderView, orders, database } = store;
+  const isRefused = (): boolean => {
+    const record = orderView.record(row);
+    const now = world.now();
+    return newQuoteRefusal(record.facts, orderView.standing(record, now), now) !== undefined;
+  };
+  if (row.currency === null || isRefused()) return;
+  const price = (await prices?.price(row.currency, freshMs)) ?? null;
+  if (price === null) throw new PaygateError('unavailable', 'There is no price');
+  await database.write((tx) => {
+    // A second click may have been first.
+    if (!isRefused()) orders.quote(tx, world.now(), row.id, priceCentsOf(price));
+  }, 'awaited');
+}
+
+const messages: Partial<Record<ErrorCode, readonly [title: string, text: string]>> = {
+  not_found: [
+    'No such order',
+    'Nothing is known under this link. Open it again where the shop shows it, or ask the shop.',
+  ],
+  limited: ['Please wait', 'Too many requests came from your network. Load the page in a minute.'],
+  forbidden: ['That did not work', 'Open the page of the order, and press its button there.'],
+  unavailable: [
+    'No price right now',
+    'The price of now cannot be had. Nothing is lost: wait a minute, then try again. Do not pay before.',
+  ],
+};
+
+const unexpected = [
+  'That did not work',
+  'Load the page again in a minute. If this stays, tell the shop.',
+] as const;
+
+function sendError(
+  { world }: CheckoutOptions,
+  context: Context,
+  error: Error,
+): Response | Promise<Response> {
+  const known = error instanceof PaygateError && error.code !== 'internal' ? error : undefined;
+  if (known === undefined) {
+    logFailure(world.log, context, "an order's page failed", error, '/o/{id}');
+  }
+  if (known?.retryAfterSeconds !== undefined) {
+    context.header('Retry-After', String(known.retryAfterSeconds));
+  }
+  const [title, text] = (known && messages[known.code]) ?? unexpected;
+  const isQuote = context.req.method === 'POST' && known?.code !== 'not_found';
+  return sendMessage(context, {
+    status: known === undefined ? 500 : httpStatusOf(known),
+    title,
+    text,
+    link: isQuote ? { url: `../${context.req.param('id')}`, text: 'Back to the order' } : undefined,
+  });
+}

@@ -1,0 +1,191 @@
+// The customer's page of an order in a real Chromium: no JavaScript, live updates, copying,
+// accessibility, phone, dark mode.
+
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { closeApps, type TestApp } from '../support/app.ts';
+import {
+  accessibilityFaults,
+  crampedAt,
+  juttingOut,
+  launch,
+  layoutShifts,
+  openPage,
+  outlines,
+  shiftsOf,
+  type Watched,
+  widths,
+} from '../support/browser.ts';
+import { openTill, quoteMs, type Till } from '../support/checkout.ts';
+import { chromiumPath } from '../support/chromium.ts';
+import { cleanUp } from '../support/files.ts';
+
+const button = 'Show the price of now';
+
+describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+  afterEach(closeApps);
+  afterEach(cleanUp);
+
+  const originOf = (app: TestApp): string => `http://127.0.0.1:${app.port}`;
+  const urlOf = ({ app, path }: Till): string => originOf(app) + path;
+
+  async function end({ page, origins, faults }: Watched, { app }: Till): Promise<void> {
+    expect([...origins]).toEqual([originOf(app)]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  }
+
+  /** The page with an open event stream. */
+  async function follow(till: Till, options?: BrowserContextOptions): Promise<Watched> {
+    const watched = await openPage(browser, options);
+    const { page } = watched;
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.goto(urlOf(till));
+    await opened;
+    await page.evaluate('globalThis.stillTheSame = true');
+    return watched;
+  }
+
+  async function pay({ app, address }: Till, valueSat = 25_000): Promise<void> {
+    app.pay(address, valueSat);
+    await app.settle();
+  }
+
+  test('the page is whole without JavaScript, from the price to the receipt', async () => {
+    const till = await openTill();
+    const watched = await openPage(browser, { javaScriptEnabled: false });
+    const { page } = watched;
+    await page.goto(urlOf(till));
+    const visible = [
+      page.getByRole('heading', { name: 'Shop' }),
+      page.getByText('12.50 EUR').first(),
+      page.getByText('0.00025000 BTC').first(),
+      page.getByText(till.address, { exact: true }),
+      page.getByRole('img', { name: 'QR code of the address and the amount' }),
+      page.getByRole('link', { name: 'Open in a wallet' }),
+      page.getByText('2025-11-20 15:01:40 UTC'),
+    ];
+    for (const each of visible) expect(await each.isVisible()).toBe(true);
+    expect(await page.getByRole('button').count()).toBe(0);
+    const alone = page.getByRole('img', { name: 'without the amount' });
+    expect(await alone.isVisible()).toBe(false);
+    await page.getByText('QR code of the address alone').click();
+    expect(await alone.isVisible()).toBe(true);
+    await till.app.world.advance(quoteMs);
+    await page.reload();
+    await page.getByRole('button', { name: button }).click();
+    await page.getByText('0.00020000 BTC').first().waitFor();
+    expect(page.url()).toBe(urlOf(till));
+    await pay(till, 20_000);
+    await page.reload();
+    await page.getByText('Your payment arrived').waitFor();
+    till.app.chain.mine(2);
+    await till.app.settle();
+    await page.reload();
+    await page.getByText('this page is your receipt').waitFor();
+    await end(watched, till);
+  });
+
+  test('the payment changes the page without a reload, also with an open detail', async () => {
+    const till = await openTill();
+    const watched = await follow(till);
+    const { page } = watched;
+    await page.getByText('QR code of the address alone').click();
+    await pay(till);
+    await page.getByText('Your payment arrived').waitFor();
+    await page.getByRole('link', { name: 'Back to Shop' }).waitFor();
+    expect(await page.getByRole('img').count()).toBe(0);
+    till.app.chain.mine(2);
+    await till.app.settle();
+    await page.getByText('this page is your receipt').waitFor();
+    expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
+    await end(watched, till);
+  });
+
+  test('the end of the price removes the amount by itself, and the button brings a new one', async () => {
+    const till = await openTill();
+    const watched = await follow(till);
+    const { page } = watched;
+    await till.app.world.advance(quoteMs - 1);
+    expect(await page.getByRole('img').count()).toBe(1);
+    await till.app.world.advance(1);
+    await page.getByRole('button', { name: button }).waitFor();
+    expect(await page.getByText(till.address).count()).toBe(0);
+    expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
+    await page.getByRole('button', { name: button }).click();
+    await page.getByText('0.00020000 BTC').first().waitFor();
+    await end(watched, till);
+  });
+
+  test('address, amount and link are copied; the time that is left is counted', async () => {
+    const till = await openTill();
+    const watched = await openPage(browser, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+      viewport: { width: 360, height: 800 },
+    });
+    const { page } = watched;
+    await page.clock.setFixedTime(till.app.world.now() + 61_000);
+    await page.goto(urlOf(till));
+    await page.getByRole('timer').filter({ hasText: '13:59' }).waitFor();
+    expect(await layoutShifts(page)).toEqual([]);
+    const copied = async (name: string): Promise<unknown> => {
+      await page.getByRole('button', { name }).click();
+      await page.getByRole('button', { name: 'Copied' }).first().waitFor();
+      return page.evaluate('navigator.clipboard.readText()');
+    };
+    expect(await copied('Copy amount')).toBe('0.00025000');
+    expect(await copied('Copy address')).toBe(till.address);
+    expect(await copied('Copy link')).toBe(
+      `bitcoin:${till.address}?amount=0.00025&label=Shop&message=1007`,
+    );
+    await end(watched, till);
+  });
+
+  test.each([
+    ['light', 1280],
+    ['light', 360],
+    ['dark', 1280],
+    ['dark', 360],
+  ] as const)(
+    'every stage, %s and %i px wide: no finding of axe-core, no overflow, no layout shift',
+    async (colorScheme, width) => {
+      const till = await openTill();
+      const watched = await openPage(browser, { colorScheme, viewport: { width, height: 800 } });
+      const { page } = watched;
+      const examine = async (text: string): Promise<void> => {
+        const shifts = await shiftsOf(page, () => page.goto(urlOf(till)));
+        await page.getByText(text).waitFor();
+        expect([text, shifts, await juttingOut(page)]).toEqual([text, [], 0]);
+        expect([text, await accessibilityFaults(page)]).toEqual([text, []]);
+      };
+      await examine('Scan the code');
+      await till.app.world.advance(quoteMs);
+      await examine('The price is no longer valid');
+      await pay(till);
+      await examine('arrived');
+      till.app.chain.mine(2);
+      await till.app.settle();
+      await examine('this page is your receipt');
+      await end(watched, till);
+    },
+  );
+
+  test('it has margins at every width, and the focus a visible outline', async () => {
+    const till = await openTill();
+    const watched = await openPage(browser);
+    const { page } = watched;
+    await page.goto(urlOf(till));
+    for (const width of widths) {
+      expect([width, await crampedAt(page, width)]).toEqual([width, []]);
+    }
+    const stops = await outlines(page, 20);
+    expect(stops.length).toBeGreaterThan(3);
+    expect(stops.filter(({ width, contrast }) => width < 2 || contrast < 3)).toEqual([]);
+    await end(watched, till);
+  });
+});

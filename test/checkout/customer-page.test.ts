@@ -1,0 +1,325 @@
+// The customer's page of an order as the server renders it, without a browser.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { closeApps } from '../support/app.ts';
+import { hourMs, inSatoshis, openTill, orderId, quoteMs, type Till } from '../support/checkout.ts';
+import { cleanUp, look } from '../support/files.ts';
+import { type Seen, visitorOf } from '../support/visitor.ts';
+
+afterEach(closeApps);
+afterEach(cleanUp);
+
+const see = ({ app, path }: Till): Promise<Seen> => visitorOf(app).get(path);
+const renew = ({ app, path }: Till, headers = {}): Promise<Seen> =>
+  visitorOf(app).post(`${path}/quote`, '', headers);
+
+async function pay(till: Till, valueSat: number): Promise<string> {
+  const txid = till.app.pay(till.address, valueSat);
+  await till.app.settle();
+  return txid;
+}
+
+/** Without tags and entities, in single spaces. */
+const textOf = ({ text }: Seen): string =>
+  text
+    .replace(/^[\s\S]*<body>/, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/g, ' ');
+
+const qrCodes = ({ text }: Seen): number => text.split('<svg').length - 1;
+const refresh = '<noscript><meta http-equiv="refresh" content="20"';
+const button = 'Show the price of now';
+
+describe('an open order', () => {
+  test('shows price, amounts, address, codes, link, end of the price, texts', async () => {
+    const till = await openTill();
+    const seen = await see(till);
+    const text = textOf(seen);
+    expect(seen.status).toBe(200);
+    expect(seen.text).toContain('<bdi>Shop</bdi>');
+    expect(text).toContain('12.50 EUR');
+    expect(text).toContain('0.00025000 BTC');
+    expect(text).toContain('25,000 sat');
+    expect(text).toContain('Rate 50000.00 EUR for 1 BTC');
+    expect(seen.text).toContain(`<code id="address" class="address">${till.address}</code>`);
+    expect(seen.text).toMatch(/\.address ?\{[^}]*user-select: ?all/);
+    expect(seen.text).toContain(
+      `href="bitcoin:${till.address}?amount=0.00025&amp;label=Shop&amp;message=1007"`,
+    );
+    expect(qrCodes(seen)).toBe(2);
+    expect(seen.text).toMatch(/<details[^>]*>\s*<summary>QR code of the address alone/);
+    expect(text).toContain('The price holds until 2025-11-20 15:01:40 UTC');
+    expect(text).toContain('Received 0 sat');
+    expect(text).toContain('Missing 25,000 sat');
+    expect(text).toContain('Description 2 posters');
+    expect(text).toContain('Reference 1007');
+    expect(text).toContain('Open Scan the code with your wallet');
+    expect(seen.text).toContain(refresh);
+    expect(text).not.toContain('Back to');
+    expect(seen.text).not.toContain('7f');
+  });
+
+  test('in satoshis has no rate, no countdown, and the end of the order', async () => {
+    const till = await openTill({ ...inSatoshis, returnUrl: null });
+    const seen = await see(till);
+    expect(textOf(seen)).toContain('25,000 sat Open');
+    expect(textOf(seen)).toContain('Pay until 2025-11-20 15:46:40 UTC');
+    expect(textOf(seen)).not.toContain('Rate');
+    expect(seen.text).not.toContain('data-until=');
+    expect(qrCodes(seen)).toBe(2);
+  });
+
+  test('without an end names no end', async () => {
+    const till = await openTill({ ...inSatoshis, expiresAt: null });
+    expect(textOf(await see(till))).not.toContain(' until ');
+  });
+
+  test('that received too little shows what is missing, at the same address', async () => {
+    const till = await openTill();
+    await pay(till, 10_000);
+    const seen = await see(till);
+    expect(textOf(seen)).toContain('10,000 sat arrived. Pay the missing 15,000 sat to the same');
+    expect(seen.text).toContain(`bitcoin:${till.address}?amount=0.00015&amp;`);
+    expect(textOf(seen)).toContain('Received 10,000 sat Missing 15,000 sat');
+    expect(textOf(seen)).toContain('State Seen');
+  });
+
+  test('escapes all texts of strangers', async () => {
+    const till = await openTill({
+      description: '<script>alert(1)</script>',
+      reference: '"><img src=x>',
+      returnUrl: 'https://shop.example/?"><b>',
+    });
+    await pay(till, 25_000);
+    const { text } = await see(till);
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(text).not.toMatch(/<script>|<img|<b>/);
+  });
+});
+
+describe('a lapsed quote', () => {
+  test('shows no code, no amount in bitcoin, no address, but a button', async () => {
+    const till = await openTill();
+    await till.app.world.advance(quoteMs);
+    const seen = await see(till);
+    expect(qrCodes(seen)).toBe(0);
+    expect(seen.text).not.toContain('bitcoin:');
+    expect(seen.text).not.toContain(till.address);
+    expect(textOf(seen)).not.toMatch(/BTC|25,000/);
+    expect(textOf(seen)).toContain('12.50 EUR');
+    expect(textOf(seen)).toContain('The price is no longer valid');
+    expect(textOf(seen)).toContain('If you have paid already, you need do nothing');
+    expect(textOf(seen)).toContain(button);
+  });
+
+  test('becomes a new one by the button, at the price of now', async () => {
+    const till = await openTill();
+    await till.app.world.advance(quoteMs);
+    const answer = await renew(till);
+    expect([answer.status, answer.to]).toEqual([303, `../${orderId}`]);
+    const seen = await see(till);
+    expect(textOf(seen)).toContain('0.00020000 BTC');
+    expect(textOf(seen)).toContain('Rate 62500.00 EUR for 1 BTC');
+    expect(textOf(seen)).toContain('The price holds until 2025-11-20 15:16:40 UTC');
+    expect(till.rates.requests).toHaveLength(1);
+  });
+
+  test('stays lapsed when there is no fresh price, with a way back', async () => {
+    const till = await openTill();
+    till.rates.script({ status: 500 });
+    await till.app.world.advance(quoteMs);
+    const answer = await renew(till);
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect(textOf(answer)).toContain('No price right now');
+    expect(answer.text).toContain(`href="../${orderId}"`);
+    expect(textOf(await see(till))).toContain(button);
+  });
+
+  test('stays lapsed where prices are off', async () => {
+    const till = await openTill({}, { price: 'off' });
+    await till.app.world.advance(quoteMs);
+    expect((await renew(till)).status).toBe(503);
+  });
+
+  test('is renewed by our own page only', async () => {
+    const till = await openTill();
+    await till.app.world.advance(quoteMs);
+    for (const headers of [
+      { Origin: 'https://elsewhere.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+    ]) {
+      const answer = await renew(till, headers);
+      expect([headers, answer.status]).toEqual([headers, 403]);
+      expect(answer.headers.get('Content-Type')).toContain('text/html');
+    }
+    expect(till.rates.requests).toEqual([]);
+    expect(textOf(await see(till))).toContain(button);
+  });
+
+  test('is renewed behind a proxy by the URL that the operator set', async () => {
+    const till = await openTill({}, { publicUrl: 'https://pay.example.com' });
+    await till.app.world.advance(quoteMs);
+    expect((await renew(till, { Origin: 'https://pay.example.com' })).status).toBe(303);
+    expect(textOf(await see(till))).toContain('Rate 62500.00');
+  });
+
+  test('is renewed once by two clicks; a quote in force stays', async () => {
+    const till = await openTill();
+    expect((await renew(till)).status).toBe(303);
+    expect(textOf(await see(till))).toContain('Rate 50000.00');
+    await till.app.world.advance(quoteMs);
+    const both = await Promise.all([renew(till), renew(till)]);
+    expect(both.map(({ status }) => status)).toEqual([303, 303]);
+    const quotes = look(till.app.path).prepare('SELECT count(*) FROM quotes').pluck().get();
+    expect(quotes).toBe(2);
+  });
+});
+
+describe('an order that waits no more', () => {
+  test('processing: the customer need do nothing; a way back to the shop', async () => {
+    const till = await openTill();
+    await pay(till, 25_000);
+    const seen = await see(till);
+    expect(qrCodes(seen)).toBe(0);
+    expect(textOf(seen)).toContain('Processing Your payment arrived. You need do nothing more');
+    expect(seen.text).toContain('href="https://shop.example/thanks/1007"');
+    expect(textOf(seen)).toContain('Back to Shop');
+    expect(seen.text).toContain(refresh);
+    expect(textOf(seen)).not.toContain('Missing');
+  });
+
+  test('paid: the receipt has amounts, rate, times and transactions', async () => {
+    const till = await openTill();
+    const txid = await pay(till, 26_000);
+    till.app.chain.mine(2);
+    await till.app.settle();
+    const seen = await see(till);
+    const text = textOf(seen);
+    expect(text).toContain('Paid Thank you.');
+    expect(text).toContain('You paid 1,000 sat too much: ask the shop about it.');
+    expect(text).toContain('Amount 0.00025000 BTC = 25,000 sat Price 12.50 EUR');
+    expect(text).toContain('Received 26,000 sat Over by 1,000 sat');
+    expect(text).toContain('Amount 0.00026000 BTC = 26,000 sat Rate 50000.00 EUR for 1 BTC');
+    expect(text).toContain('State Confirmed Seen 2025-11-20 14:46:40 UTC');
+    expect(text).toContain(`Transaction ${txid}`);
+    expect(text).toContain('Paid 2025-11-20 14:46:40 UTC');
+    expect(seen.text).toMatch(/@media print/);
+    expect(seen.text).not.toContain('http-equiv="refresh"');
+  });
+
+  test('whose time is over, but no server was asked since: no payment, no new quote', async () => {
+    const till = await openTill();
+    await till.app.world.advance(hourMs);
+    const text = textOf(await see(till));
+    expect(text).toMatch(/The time to pay is over\. Do not pay any more\.|Expired Do not pay/);
+    expect(text).not.toContain(button);
+    expect((await renew(till)).status).toBe(303);
+    expect(till.rates.requests).toEqual([]);
+  });
+
+  test('expired: do not pay any more', async () => {
+    const till = await openTill();
+    await till.app.world.advance(hourMs);
+    await till.expire();
+    const seen = await see(till);
+    expect(textOf(seen)).toContain(
+      'Expired Do not pay any more. If you have paid already, you need do nothing: it is found by itself.',
+    );
+    expect(qrCodes(seen)).toBe(0);
+    expect(textOf(seen)).not.toContain('BTC');
+    expect(seen.text).not.toContain('http-equiv="refresh"');
+  });
+
+  test('canceled: do not pay', async () => {
+    const till = await openTill();
+    await till.app.withStore(({ database, orders }) =>
+      database.write((tx) => orders.cancel(tx, till.app.world.now(), 1)),
+    );
+    const seen = await see(till);
+    expect(textOf(seen)).toContain('Canceled The shop canceled this order. Do not pay.');
+    expect(qrCodes(seen)).toBe(0);
+    expect((await renew(till)).status).toBe(303);
+  });
+});
+
+test('the headers keep it out of caches, frames and search engines, and load nothing else', async () => {
+  const till = await openTill();
+  const { headers } = await see(till);
+  expect(headers.get('Content-Security-Policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/=]+'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+  );
+  expect(headers.get('Cache-Control')).toBe('no-store');
+  expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+  expect(headers.get('X-Robots-Tag')).toBe('noindex');
+  expect(headers.get('Referrer-Policy')).toBe('same-origin');
+  expect(headers.getSetCookie()).toEqual([]);
+  expect((await renew(till)).headers.getSetCookie()).toEqual([]);
+});
+
+test.each([
+  '/o/ord_3yQ8tZr6WmB1nK5vXc2dLq',
+  '/o/ord_short',
+  '/o/%3Cscript%3E',
+  '/o/ord_3yQ8tZr6WmB1nK5vXc2dLq/live',
+])('%s is a page that says that there is no such order', async (path) => {
+  const till = await openTill();
+  const seen = await visitorOf(till.app).get(path);
+  expect(seen.status).toBe(404);
+  expect(textOf(seen)).toContain('No such order');
+  expect(seen.headers.get('X-Robots-Tag')).toBe('noindex');
+  expect(seen.text).not.toContain('dLq');
+});
+
+test('a GET leaves the database as it is, at any stage', async () => {
+  const till = await openTill();
+  const reader = look(till.app.path, { readonly: true });
+  const rows = () =>
+    ['orders', 'quotes', 'events', 'addresses'].map((table) =>
+      reader.prepare(`SELECT * FROM ${table}`).all(),
+    );
+  const before = rows();
+  await see(till);
+  await see(till);
+  await till.app.world.advance(quoteMs);
+  await see(till);
+  expect((await visitorOf(till.app).get(`${till.path}/quote`)).status).toBe(404);
+  expect(rows()).toEqual(before);
+});
+
+test('one client gets 60 pages a minute', async () => {
+  const till = await openTill();
+  for (let count = 0; count < 60; count += 1) expect((await see(till)).status).toBe(200);
+  const refused = await see(till);
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+  expect(textOf(refused)).toContain('Please wait');
+  await till.app.world.advance(60_000);
+  expect((await see(till)).status).toBe(200);
+});
+
+test('the script is smaller than 4 KB on its way, and may be cached without a time limit', async () => {
+  const till = await openTill();
+  const [, name = ''] = /src="(assets\/[\w.-]+\.js)"/.exec((await see(till)).text) ?? [];
+  const { headers } = await visitorOf(till.app).get(`/o/${name}`, { 'Accept-Encoding': 'gzip' });
+  expect(headers.get('Content-Type')).toContain('text/javascript');
+  expect(headers.get('Cache-Control')).toContain('immutable');
+  expect(Number(headers.get('Content-Length'))).toBeGreaterThan(0);
+  expect(Number(headers.get('Content-Length'))).toBeLessThan(4096);
+});
+
+test('no log line contains the id of an order', async () => {
+  const till = await openTill();
+  await pay(till, 25_000);
+  await see(till);
+  const broken = look(till.app.path);
+  broken.exec('ALTER TABLE quotes RENAME TO missing');
+  const seen = await see(till);
+  expect(seen.status).toBe(500);
+  expect(textOf(seen)).toContain('If this stays, tell the shop.');
+  broken.exec('ALTER TABLE missing RENAME TO quotes');
+  expect(till.app.world.logs.some(({ message }) => message.includes("order's page"))).toBe(true);
+  expect(JSON.stringify(till.app.world.logs)).not.toContain(orderId);
+});
