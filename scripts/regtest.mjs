@@ -10,7 +10,7 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { installElectrs } from './regtest/electrs.mjs';
-import { nodeRoot, progress } from './regtest/install.mjs';
+import { installWebhookLibrary, nodeRoot, progress } from './regtest/install.mjs';
 import { down, FIRST_WALLET, names, nodeDirName, servers, up } from './regtest/network.mjs';
 import { isRunning } from './regtest/process.mjs';
 
@@ -20,6 +20,7 @@ const USAGE = `usage: node scripts/regtest.mjs [--name NAME] COMMAND
   status                what runs, and how high its chain is
   cli ARGS…             bitcoin-cli on the node (--name goes before it)
   install-electrs       build the second kind of Electrum server, once (10 to 20 min; needs Rust)
+  install-webhooks      get the Python library that verifies webhooks, once
 `;
 
 const DEFAULT_NAME = 'default';
@@ -111,6 +112,9 @@ async function main(argv) {
     case 'install-electrs':
       await installElectrs();
       progress('electrs is installed');
+      return 0;
+    case 'install-webhooks':
+      await installWebhookLibrary();
       return 0;
     default:
       process.stderr.write(USAGE);

@@ -49,16 +49,39 @@ export async function installNode() {
  */
 export async function installElectrumX() {
   const venv = join(cacheDir(), 'electrumx');
-  await installOnce('electrumx (once, about 25 s)', venv, 'bin/python3', async (dir) => {
-    await requireTools({
-      'python3-venv': () => run('python3', ['-c', 'import ensurepip, venv']),
-      openssl: () => run('openssl', ['version']),
-    });
-    await run('python3', ['-m', 'venv', dir]);
-    // 2.x wants a Bitcoin Core that is newer than this Knots.
-    await run(join(dir, 'bin/pip'), ['install', '--quiet', 'e-x<2']);
+  // 2.x wants a Bitcoin Core that is newer than this Knots.
+  await installPython('electrumx (once, about 25 s)', venv, 'e-x<2', {
+    openssl: () => run('openssl', ['version']),
   });
   return venv;
+}
+
+/** The virtual environment of the library that verifies webhooks in Python, for docs/receivers.md. */
+export function webhookLibrary() {
+  return join(cacheDir(), 'standardwebhooks');
+}
+
+/** Installs the library where it is not yet. */
+export async function installWebhookLibrary() {
+  await installPython('standardwebhooks (once)', webhookLibrary(), 'standardwebhooks==1.1.0');
+}
+
+/**
+ * Makes a virtual environment with a Python package.
+ * @param {string} what
+ * @param {string} venv
+ * @param {string} requirement as pip takes it
+ * @param {Record<string, () => Promise<unknown>>} [tools] needed beside Python
+ */
+async function installPython(what, venv, requirement, tools = {}) {
+  await installOnce(what, venv, 'bin/python3', async (dir) => {
+    await requireTools({
+      'python3-venv': () => run('python3', ['-c', 'import ensurepip, venv']),
+      ...tools,
+    });
+    await run('python3', ['-m', 'venv', dir]);
+    await run(join(dir, 'bin/pip'), ['install', '--quiet', requirement]);
+  });
 }
 
 /**
