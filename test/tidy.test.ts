@@ -234,6 +234,7 @@ describe('language', () => {
     'docs/payments.md',
     'docs/plugins.md',
     'docs/promises.md',
+    'docs/receivers.md',
     'docs/security.md',
     'docs/settings.md',
     'src',
