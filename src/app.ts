@@ -352,7 +352,10 @@ function buildPages(
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({ ...common, world, proxies: config.trustedProxy });
+  const checkout = createCheckout({
+    ...{ ...common, world, checkIssuing: guard.check },
+    proxies: config.trustedProxy,
+  });
   const fetch = createHttpApp({
     ...{ ...common, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
     untrustedProxies,

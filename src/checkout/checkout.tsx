@@ -29,6 +29,8 @@ export interface CheckoutOptions {
   readonly prices: Prices | undefined;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
+  /** @throws PaygateError unavailable while a promise would be lost */
+  readonly checkIssuing: () => void;
 }
 
 export interface Checkout {
@@ -104,7 +106,8 @@ export function createCheckout(options: CheckoutOptions): Checkout {
  * Promises the price of now to an order that needs a quote, and leaves any other as it is.
  * @throws PaygateError unavailable without a fresh price
  */
-async function requote({ store, world, prices }: CheckoutOptions, row: OrderRow): Promise<void> {
+async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
+  const { store, world, prices, checkIssuing } = options;
   const { orderView, orders, database } = store;
   const isRefused = (): boolean => {
     const record = orderView.record(row);
@@ -114,6 +117,7 @@ async function requote({ store, world, prices }: CheckoutOptions, row: OrderRow)
   if (row.currency === null || isRefused()) return;
   const price = (await prices?.price(row.currency, freshMs)) ?? null;
   if (price === null) throw new PaygateError('unavailable', 'There is no price');
+  checkIssuing();
   await database.write((tx) => {
     // A second click may have been first.
     if (!isRefused()) orders.quote(tx, world.now(), row.id, priceCentsOf(price));

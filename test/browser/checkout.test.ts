@@ -51,11 +51,6 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     return watched;
   }
 
-  async function pay({ app, address }: Till, valueSat = 25_000): Promise<void> {
-    app.pay(address, valueSat);
-    await app.settle();
-  }
-
   test('the page is whole without JavaScript, from the price to the receipt', async () => {
     const till = await openTill();
     const watched = await openPage(browser, { javaScriptEnabled: false });
@@ -81,11 +76,10 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.getByRole('button', { name: button }).click();
     await page.getByText('0.00020000 BTC').first().waitFor();
     expect(page.url()).toBe(urlOf(till));
-    await pay(till, 20_000);
+    await till.pay(20_000);
     await page.reload();
     await page.getByText('Your payment arrived').waitFor();
-    till.app.chain.mine(2);
-    await till.app.settle();
+    await till.mine(2);
     await page.reload();
     await page.getByText('this page is your receipt').waitFor();
     await end(watched, till);
@@ -96,12 +90,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     const watched = await follow(till);
     const { page } = watched;
     await page.getByText('QR code of the address alone').click();
-    await pay(till);
+    await till.pay(25_000);
     await page.getByText('Your payment arrived').waitFor();
     await page.getByRole('link', { name: 'Back to Shop' }).waitFor();
     expect(await page.getByRole('img').count()).toBe(0);
-    till.app.chain.mine(2);
-    await till.app.settle();
+    await till.mine(2);
     await page.getByText('this page is your receipt').waitFor();
     expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
     await end(watched, till);
@@ -166,10 +159,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await examine('Scan the code');
       await till.app.world.advance(quoteMs);
       await examine('The price is no longer valid');
-      await pay(till);
+      await till.pay(25_000);
       await examine('arrived');
-      till.app.chain.mine(2);
-      await till.app.settle();
+      await till.mine(2);
       await examine('this page is your receipt');
       await end(watched, till);
     },

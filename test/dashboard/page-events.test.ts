@@ -4,32 +4,14 @@ import { afterEach, expect, test } from 'vitest';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
+import { listenTo } from '../support/event-stream.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeApps);
 
 const path = '/dashboard/live';
 
-async function listen(app: TestApp, { cookie }: Visitor) {
-  const response = await fetch(`http://127.0.0.1:${app.port}${path}`, {
-    headers: { Cookie: cookie },
-  });
-  const reader = response.body?.getReader();
-  if (reader === undefined) throw new Error('there is no stream');
-  const heard = { text: '', over: false };
-  const read = async (): Promise<void> => {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      heard.text += Buffer.from(value).toString();
-    }
-    heard.over = true;
-  };
-  read().catch(() => {
-    heard.over = true;
-  });
-  return { response, heard, close: () => reader.cancel() };
-}
+const listen = (app: TestApp, { cookie }: Visitor) => listenTo(app, path, { Cookie: cookie });
 
 test('reports each payment that a commit changed, without the changed fields', async () => {
   const app = await openApp();

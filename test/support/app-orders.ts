@@ -1,8 +1,11 @@
 // Orders in a test of the whole app, written to the file on addresses that the app issued.
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { asc, eq } from 'drizzle-orm';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
+import { idBytes, idOf } from '../../src/domain/order-id.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import { events, orders } from '../../src/store/db/order-schema.ts';
@@ -37,7 +40,7 @@ export async function makeOrder(
   address: string,
   changes: Partial<NewOrder> = {},
 ): Promise<AppOrder> {
-  const publicId = `ord_of_${address}`;
+  const publicId = idOf('ord', sha256(utf8ToBytes(address)).subarray(0, idBytes));
   const now = app.world.now();
   const expiresAt = now + 60 * minuteMs;
   await app.withStore(({ addresses, orders: records, database }) => {
