@@ -42,6 +42,7 @@ const benches = {
   'reconnect-10k': async () => (await import('./bench/reconnect.mjs')).benchReconnect,
   'scan-5k': async () => (await import('./bench/scan.mjs')).benchScan,
   'pages-1M': async () => (await import('./bench/pages.mjs')).benchPages,
+  'order-page-1M': async () => (await import('./bench/pages.mjs')).benchOrderPage,
   growth: async () => (await import('./bench/growth.mjs')).benchGrowth,
   'first-answer': async () => (await import('./bench/executable.mjs')).benchFirstAnswer,
   'memory-10k': async () => (await import('./bench/executable.mjs')).benchMemory,

@@ -97,6 +97,25 @@ export const paidFile = (context, count) =>
   });
 
 /**
+ * A file with orders of 12.50 EUR, whose quote is in force. The first half received too little.
+ * @param {Context} context
+ * @param {number} count
+ */
+export const orderedFile = (context, count) =>
+  largeFile(context, `ordered-${count}`, count, (sqlite, rows) => {
+    issue(sqlite, rows);
+    order(sqlite, rows);
+    pay(sqlite, Math.floor(rows / 2));
+  });
+
+/**
+ * The public id of the order on an address of `orderedFile`.
+ * @param {number} addressId
+ */
+export const orderIdOf = (addressId) =>
+  `ord_${`${addressId}`.padStart(22, '0').replaceAll('0', 'z')}`;
+
+/**
  * Makes every callback of a file due, the same number of each store. Their status is 0, because a
  * callback about a block waits until that block is on the best chain.
  * @param {string} path
@@ -185,6 +204,29 @@ function issue(sqlite, count) {
        FROM row WHERE :count > 0`,
     )
     .run({ count, now: Date.now(), within: ISSUED_WITHIN_MS });
+}
+
+/**
+ * @param {SqliteDatabase.Database} sqlite
+ * @param {number} count
+ */
+function order(sqlite, count) {
+  sqlite
+    .prepare(
+      `INSERT INTO orders (id, public_id, store_id, address_id, currency, amount_minor, amount_sat,
+         tolerance_basis_points, late_policy, quote_seconds, reference, description, created_at,
+         expires_at, status, version, fingerprint)
+       SELECT id, 'ord_' || replace(printf('%022d', id), '0', 'z'), 1, id, 'EUR', 1250, 25000, 50,
+         'worth', 900, 'no. ' || id, '2 posters', issued_at, cast(:now + :day AS integer), 'open',
+         1, ''
+       FROM addresses WHERE id <= :count`,
+    )
+    .run({ count, now: Date.now(), day: DAY_MS });
+  sqlite.exec(
+    `INSERT INTO quotes (id, order_id, rate_cents, amount_sat, created_at, expires_at)
+       SELECT id, id, 5000000, 25000, created_at, expires_at FROM orders;
+     UPDATE addresses SET order_id = id`,
+  );
 }
 
 /**

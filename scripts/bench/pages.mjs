@@ -1,8 +1,10 @@
 // Row `pages-1M`: the slowest page of the dashboard with 1,000,000 payments in the file, asked
 // for by one person who is signed in, without an Electrum server.
 // Peer: the page that reads nothing but the session.
+//
+// Row `order-page-1M`: the slower of two customers' pages with 1,000,000 orders in the file.
 
-import { paidFile, sessionCookie } from './database.mjs';
+import { orderedFile, orderIdOf, paidFile, sessionCookie } from './database.mjs';
 import { burst } from './load.mjs';
 import { NO_ELECTRUM, serve } from './server.mjs';
 import { median } from './stats.mjs';
@@ -41,12 +43,38 @@ export async function benchPages(context) {
   };
 }
 
+const ORDERS = 1_000_000;
+/** A client gets 60 pages of orders a minute. */
+const ORDER_REQUESTS = 20;
+const MAX_ORDER_MS = 10;
+/** One that received too little, and one that received nothing. */
+const ORDER_PAGES = [ORDERS / 4, (ORDERS / 4) * 3].map((id) => `/o/${orderIdOf(id)}`);
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchOrderPage(context) {
+  const { path } = await orderedFile(context, ORDERS);
+  const server = await serve(context, path, NO_ELECTRUM);
+  const times = [];
+  for (const page of ORDER_PAGES) times.push(await pageMs(server, page, ORDER_REQUESTS));
+  const [short = 0, unpaid = 0] = times;
+  const figure = Math.max(short, unpaid);
+  return {
+    name: 'order-page-1M',
+    unit: 'ms',
+    figure,
+    floor: `≤ ${MAX_ORDER_MS} ms`,
+    holds: figure <= MAX_ORDER_MS,
+    details: [`underpaid ${short.toFixed(1)} ms`, `unpaid ${unpaid.toFixed(1)} ms`],
+  };
+}
+
 /**
  * @param {import('./server.mjs').Server} server
  * @param {string} path
+ * @param {number} [requests]
  * @returns {Promise<number>} the median of some requests, one after the other
  */
-async function pageMs(server, path) {
+async function pageMs(server, path, requests = REQUESTS) {
   const target = { origin: server.origin, path, cookie: sessionCookie(server), connections: 1 };
-  return median((await burst(target, REQUESTS, { leadIn: 5 })).latenciesMs);
+  return median((await burst(target, requests, { leadIn: 5 })).latenciesMs);
 }
