@@ -25,21 +25,29 @@ export const balanceShape = z.object({
   unconfirmed: satoshis.describe('Below 2 confirmations; negative when it is spent'),
 });
 
-const balanceAnswer = z.object({
-  response: z.array(z.object({ addr: z.string(), ...balanceShape.shape })),
-});
+const balanceAnswer = z
+  .object({
+    response: z.array(
+      z.object({ addr: z.string(), ...balanceShape.shape }).meta({ id: 'AddressBalance' }),
+    ),
+  })
+  .meta({ id: 'Balances' });
 
-const entry = z.object({
+const fields = z.object({
   time: unixTime,
   addr: z.array(z.string()),
   value: satoshis.describe('What came in less what went out'),
   txid: z.string(),
 });
+const entry = fields.meta({ id: 'HistoryEntry' });
+const pendingEntry = fields.extend({ status: z.literal([0, 1]) }).meta({ id: 'PendingEntry' });
 
-const historyAnswer = z.object({
-  pending: z.array(entry.extend({ status: z.literal([0, 1]) })),
-  history: z.array(entry).describe('2 confirmations and more, newest first, at most 200'),
-});
+const historyAnswer = z
+  .object({
+    pending: z.array(pendingEntry),
+    history: z.array(entry).describe('2 confirmations and more, newest first, at most 200'),
+  })
+  .meta({ id: 'History' });
 
 function namedIn(query: z.infer<typeof asked>, body: z.infer<typeof asked>): string[] {
   const text = body.addr ?? query.addr;

@@ -22,7 +22,7 @@ import { type Operation, operation } from './operation.ts';
 import {
   describeStore,
   id,
-  storeAnswer,
+  storeData,
   storeOf,
   storesOf,
   walletOf,
@@ -32,7 +32,6 @@ import {
 const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
 const newFields = fields.required({ http_callback: true });
 const params = z.object({ id });
-const answer = z.object({ data: storeAnswer });
 
 /** The key that makes a change, and its request. */
 type Writer = { readonly key: Key; readonly context: Context };
@@ -49,7 +48,7 @@ async function write(
   options: ApiOptions,
   { key, context }: Writer,
   { action, detail: given, apply }: Change,
-): Promise<z.infer<typeof answer>> {
+): Promise<z.infer<typeof storeData>> {
   const { store, now, proxies } = options;
   const detail = { ...given, client: clientAddressOf(context, proxies) };
   const row = await store.database.write((tx) => {
@@ -140,7 +139,7 @@ const addStore = (options: ApiOptions): Operation =>
     writes: true,
     conflict: 'Another store has this callback URL',
     body: newFields,
-    answer,
+    answer: storeData,
     async run({ key, body, context }) {
       if (key.storeId !== null) {
         throw new PaygateError('forbidden', 'A key of one store cannot add another store');
@@ -169,7 +168,7 @@ const editStore = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     params,
     body: fields,
-    answer,
+    answer: storeData,
     run: ({ params, body, ...writer }) => changeStore(options, writer, params.id, body),
   });
 
@@ -182,7 +181,7 @@ const removeStore = (options: ApiOptions): Operation =>
     writes: true,
     conflict: 'Another store has this callback URL',
     params,
-    answer,
+    answer: storeData,
     run: ({ key, params, context }) =>
       write(
         options,
@@ -208,7 +207,7 @@ const attachWallet = (options: ApiOptions): Operation =>
     conflict: 'Another store has this callback URL',
     params,
     body: z.object({ wallet_id: id }),
-    answer,
+    answer: storeData,
     run: ({ key, params, body, context }) =>
       write(
         options,
@@ -234,7 +233,7 @@ const detachWallet = (options: ApiOptions): Operation =>
     writes: true,
     conflict: 'Another store has this callback URL',
     params: params.extend({ wid: id }),
-    answer,
+    answer: storeData,
     run: ({ key, params, context }) =>
       write(
         options,
@@ -262,7 +261,7 @@ const updateCallback = (options: ApiOptions): Operation =>
     writes: true,
     conflict: 'Another store has this callback URL',
     body: z.object({ callback: z.string(), xpub: z.string() }),
-    answer,
+    answer: storeData,
     async run({ key, body, context }) {
       const { store } = options;
       const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);

@@ -8,7 +8,7 @@ import type { EventRow } from '../store/records/event-records.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type ListPlace, listed, listQuery } from './listed.ts';
 import { type Operation, operation } from './operation.ts';
-import { type EventAnswer, eventAnswer, eventQuery, pageOf } from './order-schemas.ts';
+import { type EventAnswer, eventAnswer, eventPage, eventQuery } from './order-schemas.ts';
 
 type EventOptions = Pick<ApiOptions, 'store'>;
 
@@ -21,7 +21,7 @@ export const eventOperations = (options: EventOptions): Operation[] => [
     summary: 'Events, the oldest first, kept for 90 days',
     gone: 'The event of `after` is unknown: list the orders instead',
     query: z.object({ ...listQuery('event'), ...eventQuery }),
-    answer: pageOf(eventAnswer, 'The oldest first'),
+    answer: eventPage,
     run({ query, key }) {
       const { eventView } = options.store;
       const afterId = query.after === undefined ? undefined : cursorOf(options, key, query.after);

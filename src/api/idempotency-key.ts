@@ -16,7 +16,7 @@ export const idempotencyHeaders = (effect: string) =>
       .min(1)
       .max(maxBytes)
       .optional()
-      .describe(`Within a day the same one gets ${effect} again; 1 to ${maxBytes} bytes`),
+      .describe(`The same one gets ${effect} for a day; 1 to ${maxBytes} bytes`),
   });
 
 const schema = idempotencyHeaders('');

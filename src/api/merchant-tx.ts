@@ -13,17 +13,19 @@ import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import { satoshis, txid, unixTime } from './shared-schemas.ts';
 
-const payment = z.object({
-  txid: z.string(),
-  addr: z.string(),
-  status: z.literal([0, 1, 2]).describe('0 unconfirmed, 1 partially confirmed, 2 confirmed'),
-  value: satoshis.describe('What the transaction pays to the address, in satoshis'),
-  confirmations: z.int().nonnegative(),
-  time: unixTime.describe('When paygate saw it first'),
-  rbf: z.literal(1).optional().describe('It can still be replaced'),
-  replaced_by: z.string().optional().describe('The transaction that took its inputs'),
-  dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
-});
+const payment = z
+  .object({
+    txid: z.string(),
+    addr: z.string(),
+    status: z.literal([0, 1, 2]).describe('0 unconfirmed, 1 partially confirmed, 2 confirmed'),
+    value: satoshis.describe('What the transaction pays to the address, in satoshis'),
+    confirmations: z.int().nonnegative(),
+    time: unixTime.describe('When paygate saw it first'),
+    rbf: z.literal(1).optional().describe('It can still be replaced'),
+    replaced_by: z.string().optional().describe('The transaction that took its inputs'),
+    dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
+  })
+  .meta({ id: 'AddressPayment' });
 
 export type PaymentAnswer = z.infer<typeof payment>;
 
@@ -37,9 +39,9 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
       txid: txid.optional(),
       addr: z.string().optional().describe('An address that was issued'),
     }),
-    answer: payment.extend({
-      txs: z.array(payment).describe('All that match, newest first, at most 200'),
-    }),
+    answer: payment
+      .extend({ txs: z.array(payment).describe('All that match, newest first, at most 200') })
+      .meta({ id: 'AddressPayments' }),
     run({ query, key }) {
       const all = receiptsOf(store, query, key);
       const txs = all.map((each) => describe(store, each));

@@ -97,9 +97,12 @@ interface ObjectSchema {
   readonly required?: string[];
 }
 
-function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Parameter[] {
+function parameters(
+  schema: z.ZodObject | undefined,
+  place: Parameter['in'],
+  named: Named = {},
+): Parameter[] {
   if (schema === undefined) return [];
-  const named: Named = {};
   const given = schemaOf(schema, 'input', named);
   const name = typeof given.$ref === 'string' ? given.$ref.split('/').at(-1) : undefined;
   const { properties = {}, required = [] } = (
@@ -114,10 +117,10 @@ function parameters(schema: z.ZodObject | undefined, place: Parameter['in']): Pa
   }));
 }
 
-const parametersOf = ({ params, query, headers }: Operation): Parameter[] => [
-  ...parameters(params, 'path'),
-  ...parameters(query, 'query'),
-  ...parameters(headers, 'header'),
+const parametersOf = ({ params, query, headers }: Operation, named?: Named): Parameter[] => [
+  ...parameters(params, 'path', named),
+  ...parameters(query, 'query', named),
+  ...parameters(headers, 'header', named),
 ];
 
 const json = (schema: Json, example?: unknown): Json => ({
@@ -156,10 +159,14 @@ function describe(operation: Operation, method: Method, named: Named): Json {
     summary,
     description: open ? 'For everybody, without a key.' : callersOf(operation, method),
     ...(open && { security: [] }),
-    parameters: parametersOf(operation),
+    parameters: parametersOf(operation, named),
     ...(body !== undefined &&
       method === 'POST' && {
-        requestBody: { content: json(schemaOf(body, 'input', named), example) },
+        requestBody: {
+          // An operation with GET takes the same from its query.
+          required: !operation.methods.includes('GET'),
+          content: json(schemaOf(body, 'input', named), example),
+        },
       }),
     responses: {
       200: { description: 'Done', content: json(schemaOf(answer, 'output', named)) },

@@ -20,7 +20,13 @@ import { placeOf } from './chosen-store.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
 import { listed, listQuery } from './listed.ts';
 import { type Operation, operation } from './operation.ts';
-import { newOrderBody, newOrderExample, orderAnswer, orderQuery, pageOf } from './order-schemas.ts';
+import {
+  newOrderBody,
+  newOrderExample,
+  orderAnswer,
+  orderPage,
+  orderQuery,
+} from './order-schemas.ts';
 import { unixTimeText } from './shared-schemas.ts';
 
 /** What orders need of the API. */
@@ -146,7 +152,7 @@ const listOrders = (options: OrderOptions): Operation =>
       created_after: unixTimeText.optional().describe('Unix seconds, inclusive'),
       created_before: unixTimeText.optional().describe('Unix seconds, exclusive'),
     }),
-    answer: pageOf(orderAnswer, 'The newest first'),
+    answer: orderPage,
     run({ query, key }) {
       const { orderView } = options.store;
       const { after } = query;

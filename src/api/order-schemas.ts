@@ -6,15 +6,18 @@ import type { OrderJson } from '../domain/order-json.ts';
 import { satoshis, unixTime } from './shared-schemas.ts';
 import { id } from './store-list.ts';
 
-const orderStatus = z
-  .enum(['open', 'processing', 'paid', 'expired', 'canceled'])
-  .describe('open: not enough is seen. processing: enough is seen. paid: enough is final');
+const orderStatus = z.enum(['open', 'processing', 'paid', 'expired', 'canceled']).meta({
+  id: 'OrderStatus',
+  description: 'open: not enough is seen. processing: enough is seen. paid: enough is final',
+});
 
-const eventType = z.enum([
-  ...['order.processing', 'order.paid', 'order.expired', 'order.canceled'],
-  ...['order.reversed', 'order.updated'],
-  ...['payment.seen', 'payment.mined', 'payment.confirmed', 'payment.reversed'],
-] as const);
+const eventType = z
+  .enum([
+    ...['order.processing', 'order.paid', 'order.expired', 'order.canceled'],
+    ...['order.reversed', 'order.updated'],
+    ...['payment.seen', 'payment.mined', 'payment.confirmed', 'payment.reversed'],
+  ] as const)
+  .meta({ id: 'EventType' });
 
 const text = (message: string) => z.string(message).nullish();
 const count = (message: string) => z.int(message).nullish();
@@ -146,11 +149,14 @@ export const orderQuery = { status: orderStatus.optional() };
 export const eventQuery = { type: eventType.optional() };
 
 /** A page of a list. */
-export const pageOf = <T extends z.ZodType>(entry: T, order: string) =>
+const pageOf = <T extends z.ZodType>(entry: T, order: string) =>
   z.object({
     data: z.array(entry).describe(order),
     has_more: z.boolean().describe('Whether more follow; ask with `after`'),
   });
+
+export const orderPage = pageOf(orderAnswer, 'The newest first').meta({ id: 'OrderPage' });
+export const eventPage = pageOf(eventAnswer, 'The oldest first').meta({ id: 'EventPage' });
 
 function exampleOrder(): OrderJson {
   const createdAt = 1_763_650_000;

@@ -6,10 +6,12 @@ import type { Prices } from '../price/prices.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 
-const currency = z.object({
-  code: z.string().describe('ISO 4217'),
-  name: z.string().describe('In English'),
-});
+const currency = z
+  .object({
+    code: z.string().describe('ISO 4217'),
+    name: z.string().describe('In English'),
+  })
+  .meta({ id: 'Currency' });
 
 export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] => [
   operation({
@@ -23,7 +25,9 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
       currency: z.string().min(1).describe('ISO 4217, such as USD, or BTC'),
       crypto: z.string().default('BTC').describe('BTC; any other has no price'),
     }),
-    answer: z.object({ price: z.number().nullable().meta({ format: 'double' }) }),
+    answer: z
+      .object({ price: z.number().nullable().meta({ format: 'double' }) })
+      .meta({ id: 'Price' }),
     async run({ query }) {
       const source = requirePrices(prices);
       if (query.crypto.toUpperCase() !== 'BTC') return { price: null };

@@ -34,7 +34,9 @@ const store = z.object({
     .describe('Byte for byte; to a key that may only read, without the secrets in it'),
   wallets: z.array(walletAnswer),
 });
-export const storeAnswer = store.meta({ id: 'Store' });
+const storeAnswer = store.meta({ id: 'Store' });
+export const storeData = z.object({ data: storeAnswer }).meta({ id: 'StoreData' });
+const listedStore = store.partial({ wallets: true }).meta({ id: 'ListedStore' });
 
 export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
 
@@ -115,7 +117,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     path: '/v2/stores',
     summary: 'The stores',
     query: z.object({ wallets: flag.describe('true: each with its wallets') }),
-    answer: z.object({ data: z.array(storeAnswer.partial({ wallets: true })) }),
+    answer: z.object({ data: z.array(listedStore) }).meta({ id: 'StoreList' }),
     run: ({ key, query }) => ({
       data: storesOf(options.store, key).map((row) => {
         const { wallets, ...bare } = describeStore(options, key, row);
@@ -129,7 +131,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     path: '/v2/stores/{id}',
     summary: 'One store',
     params: z.object({ id }),
-    answer: z.object({ data: storeAnswer }),
+    answer: storeData,
     run: ({ params, key }) => ({
       data: describeStore(options, key, storeOf(options.store, key, params.id)),
     }),
@@ -140,7 +142,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     path: '/v2/stores/{id}/wallets',
     summary: 'The wallets of a store',
     params: z.object({ id }),
-    answer: z.object({ data: z.array(walletAnswer) }),
+    answer: z.object({ data: z.array(walletAnswer) }).meta({ id: 'StoreWallets' }),
     run: ({ params, key }) => ({
       data: describeStore(options, key, storeOf(options.store, key, params.id)).wallets,
     }),

@@ -18,21 +18,25 @@ const statuses = ['Unconfirmed', 'Partially Confirmed', 'Confirmed'] as const;
 /** Previous transactions that are fetched for one transaction. */
 const maxParents = 300;
 
-const side = z.object({
-  address: z.string().nullable().describe('null for a script without an address'),
-  value: satoshis,
-});
+const side = z
+  .object({
+    address: z.string().nullable().describe('null for a script without an address'),
+    value: satoshis,
+  })
+  .meta({ id: 'TransactionSide' });
 
-const answer = z.object({
-  status: z.enum(statuses).describe('The lowest state of its payments'),
-  time: unixTime,
-  size: z.int().describe('Bytes, with the witness'),
-  fee: satoshis,
-  vin: z.array(side),
-  vout: z.array(side),
-  rbf: z.literal([0, 1]),
-  dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
-});
+const answer = z
+  .object({
+    status: z.enum(statuses).describe('The lowest state of its payments'),
+    time: unixTime,
+    size: z.int().describe('Bytes, with the witness'),
+    fee: satoshis,
+    vin: z.array(side),
+    vout: z.array(side),
+    rbf: z.literal([0, 1]),
+    dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
+  })
+  .meta({ id: 'Transaction' });
 
 export const txDetail = (options: ApiOptions): Operation =>
   operation({

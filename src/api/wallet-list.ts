@@ -10,7 +10,7 @@ import { type Operation, operation } from './operation.ts';
 import { unixTime } from './shared-schemas.ts';
 import { describeWallet, flag, id, isOn, walletAnswer, walletOf, walletsOf } from './store-list.ts';
 
-const datedWallet = walletAnswer.extend({ created_at: unixTime });
+const datedWallet = walletAnswer.extend({ created_at: unixTime }).meta({ id: 'DatedWallet' });
 
 const describeDated = (options: ApiOptions, row: WalletRow) => ({
   ...describeWallet(options, row),
@@ -23,7 +23,7 @@ const listWallets = (options: ApiOptions): Operation =>
     methods: ['GET'],
     path: '/v2/wallets',
     summary: 'The wallets',
-    answer: z.object({ data: z.array(datedWallet) }),
+    answer: z.object({ data: z.array(datedWallet) }).meta({ id: 'WalletList' }),
     run: ({ key }) => ({
       data: walletsOf(options.store, key).map((row) => describeDated(options, row)),
     }),
@@ -38,7 +38,9 @@ const showWallet = (options: ApiOptions, targets: Targets): Operation =>
     limit: ({ balance }) => (isOn(balance) ? 'balance' : undefined),
     params: z.object({ id }),
     query: z.object({ balance: flag.describe('true: with its balance, which may take a while') }),
-    answer: z.object({ data: datedWallet.extend({ balance: balanceShape.optional() }) }),
+    answer: z
+      .object({ data: datedWallet.extend({ balance: balanceShape.optional() }) })
+      .meta({ id: 'WalletData' }),
     async run({ params, query, key }) {
       const row = walletOf(options.store, key, params.id);
       const data = describeDated(options, row);
