@@ -13,6 +13,7 @@ const answer = {
 
 export const newAddress = () =>
   operation({
+    tag: 'Addresses',
     methods: ['GET', 'POST'],
     path: '/new_address',
     summary: 'Constant JSON',
