@@ -9,7 +9,7 @@ import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import type { ExtraPage } from './dashboard/page.ts';
 import { createSignInLink } from './dashboard/sign-in-link.ts';
-import { CallbackDispatcher } from './delivery/dispatcher.ts';
+import { createDispatchers, type Dispatchers } from './delivery/dispatchers.ts';
 import { createSender, type Sender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { clockError } from './domain/clock-check.ts';
@@ -190,7 +190,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, store, prices } = opened;
   const { database, events, orderView } = store;
   const path = buildPaymentPath(opened);
-  const { watcher, dispatcher, receiptPricer } = path;
+  const { watcher, dispatchers, receiptPricer } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
@@ -211,7 +211,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
       await watcher.stop();
     };
     // At the same time: a client and a shop that hang must not delay the stop one after the other.
-    await Promise.all([quiet(), dispatcher.stop(), snapshots.stop(), receiptPricer?.stop()]);
+    await Promise.all([quiet(), dispatchers.stop(), snapshots.stop(), receiptPricer?.stop()]);
     await maintenance.last();
     await opened.close();
   }
@@ -221,14 +221,14 @@ function buildApp(opened: OpenedApp): BuiltApp {
     const metricsPort = await openMetrics(opened, path, status.ready);
     // Servers take a while to answer: they are dialled before the rest is done.
     watcher.start();
-    await dispatcher.start();
+    await dispatchers.start();
     receiptPricer?.start();
     return {
       ...{ network: opened.network, port, metricsPort, fetch, stop },
       health: status.health,
       async idle() {
         await watcher.idle();
-        await dispatcher.idle();
+        await dispatchers.idle();
       },
       firstLink: async (origin) =>
         store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined,
@@ -241,7 +241,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
 /** What a payment passes through, from the servers to the shop. */
 interface PaymentPath {
   readonly watcher: Watcher;
-  readonly dispatcher: CallbackDispatcher;
+  readonly dispatchers: Dispatchers;
   readonly sender: Sender;
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
@@ -262,13 +262,12 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     proxy: config.proxy,
     isClockWrong,
   });
-  const backlog = createBacklog(world, () => events.emit('callbacksDue'));
-  const dispatcher = new CallbackDispatcher({
-    ...store,
-    world,
-    sender,
-    isHeldBack: backlog.isHolding,
+  const backlog = createBacklog(world, () => {
+    events.emit('callbacksDue');
+    events.emit('webhooksDue');
   });
+  const isHeldBack = backlog.isHolding;
+  const dispatchers = createDispatchers({ world, store, sender, isHeldBack });
   const watcher = createWatcher({
     world,
     store,
@@ -283,11 +282,9 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   const receiptPricer = prices && new ReceiptPricer({ ...store, world, prices });
   logPayments(world.log, store);
   events.on('paymentChanged', () => receiptPricer?.wake());
-  events.on('callbacksDue', () => dispatcher.wake());
-  events.on('retryRequested', () => dispatcher.retry());
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
-  return { watcher, dispatcher, sender, receiptPricer, clockFault };
+  return { watcher, dispatchers, sender, receiptPricer, clockFault };
 }
 
 /** What is wrong, and whether paygate can serve. */
@@ -302,7 +299,8 @@ interface Status {
 
 function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   const { config, world, options, listeners, store } = opened;
-  const { watcher, dispatcher, clockFault } = path;
+  const { watcher, clockFault } = path;
+  const { channels } = path.dispatchers;
   const guard = createIssuingGuard(store.database, store.addresses.isSetBack);
   const snapshots = createSnapshots(store.database, {
     floorBytes: minFreeBytes,
@@ -318,10 +316,10 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: createGapWarnings({ ...common, store }) },
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
-    { code: 'shop-unreachable', warnings: () => hostWarnings(dispatcher.downHosts()) },
+    { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },
   ];
-  const parts = { ...clocksOf(world), ...guard, store, watcher, dispatcher, sources };
+  const parts = { ...clocksOf(world), ...guard, store, watcher, channels, sources };
   const findingHistory = new FindingHistory({
     ...clocksOf(world),
     store,
@@ -329,7 +327,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     find: () => currentFindings(parts, watcher.status()),
   });
   const health = createHealth(parts);
-  const ready = createReadiness({ store, dispatcher, watcher, ...guard });
+  const ready = createReadiness({ store, channels, watcher, ...guard });
   return { guard, snapshots, untrustedProxies, findingHistory, health, ready };
 }
 
@@ -384,12 +382,12 @@ function buildPages(
 /** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */
 async function openMetrics(
   { config, listeners, store }: OpenedApp,
-  { watcher, dispatcher }: PaymentPath,
+  { watcher, dispatchers: { channels } }: PaymentPath,
   ready: () => Readiness,
 ): Promise<number | undefined> {
   if (config.metricsListen === undefined) return undefined;
   const { createMetrics } = await import('./status/metrics.ts');
-  const metrics = createMetrics({ store, watcher, dispatcher, ready });
+  const metrics = createMetrics({ store, watcher, channels, ready });
   return listeners.openExtra(createMetricsEndpoint(metrics), config.metricsListen);
 }
 

@@ -25,7 +25,7 @@ export const eventOperations = (options: EventOptions): Operation[] => [
     run({ query, key }) {
       const { eventView } = options.store;
       const afterId = query.after === undefined ? undefined : cursorOf(options, key, query.after);
-      const read = (place: ListPlace) => eventView.list({ ...place, type: query.type, afterId });
+      const read = (place: ListPlace) => eventView.after({ ...place, type: query.type, afterId });
       const { data, has_more } = listed(options.store, key, query, read, 'rising');
       return { data: data.map(shown), has_more };
     },

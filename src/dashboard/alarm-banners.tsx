@@ -144,6 +144,20 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
   },
 };
 
+/** The same alarms of webhooks. */
+const webhookAdvices: Readonly<Partial<Record<FindingCode, Advice>>> = {
+  'exhausted-callbacks': {
+    text: 'Repair the shop’s webhook, send a test event to verify it, then resend the failed events.',
+    path: '/events?state=exhausted',
+    link: 'Failed events',
+  },
+  'shop-refuses': {
+    text: 'Read the shop’s responses and repair it. Verify it with a test event on the page of its store, then resend pending events.',
+    path: '/events?state=owed',
+    link: 'Pending events',
+  },
+};
+
 interface AlarmsProps {
   readonly request: PageRequest;
   readonly alarms: readonly DatedFinding[];
@@ -167,8 +181,9 @@ interface BannerProps {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-const Banner = ({ request, alarm: { code, fact, since, storeId, advice } }: BannerProps) => {
-  const { text, path, link } = advices[code];
+const Banner = ({ request, alarm }: BannerProps) => {
+  const { code, fact, since, storeId, advice, isWebhook } = alarm;
+  const { text, path, link } = (isWebhook && webhookAdvices[code]) || advices[code];
   const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
   return (
     <div class="alarm" data-alarm={code}>

@@ -1,22 +1,19 @@
-// One attempt to deliver a claimed callback: sends it, then records what came of it. The dispatcher
-// decides when, and when the callback is due again.
+// One attempt at a claimed delivery: sends it, then records what came of it. The dispatcher decides
+// when, and when the delivery is due again.
 
-import { emptyDoubt } from '../domain/callback-answer.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Database } from '../store/db/database.ts';
 import type { NextAttempt } from '../store/records/attempts.ts';
-import type { ClaimedCallback } from '../store/records/callback-claims.ts';
-import type { Outbox } from '../store/records/outbox.ts';
+import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
 import type { StoreEvents } from '../store/store-events.ts';
 import type { World } from '../world/world.ts';
-import { type Attempt, type Sender, unsentAttempt } from './sender.ts';
-import { signingSecrets } from './signature.ts';
+import type { DeliveryChannel } from './delivery-channel.ts';
+import { type Attempt, unsentAttempt } from './sender.ts';
 
-export interface AttemptParts {
+export interface AttemptParts<T extends ClaimedDelivery> {
   readonly world: World;
   readonly database: Pick<Database, 'write'>;
-  readonly outbox: Outbox;
-  readonly sender: Sender;
+  readonly channel: DeliveryChannel<T>;
   /** Receives `attemptRecorded`. */
   readonly events?: StoreEvents;
 }
@@ -25,24 +22,19 @@ export interface AttemptParts {
  * Never rejects: an internal error counts as a failed attempt.
  * @returns undefined if the signal aborted the attempt
  */
-export async function makeAttempt(
-  { world, sender, outbox }: AttemptParts,
-  callback: ClaimedCallback,
+export async function makeAttempt<T extends ClaimedDelivery>(
+  { world, channel }: AttemptParts<T>,
+  delivery: T,
   signal: AbortSignal,
 ): Promise<Attempt | undefined> {
   const startedAt = world.now();
   try {
-    const { callbackCa, ...outgoing } = callback;
-    const ca = callbackCa ?? undefined;
-    const webhookSecrets = signingSecrets(callback, startedAt);
-    const attempt = await sender.send({ ...outgoing, ca, webhookSecrets }, signal);
-    const isDoubtful = attempt.verdict === 'empty' && outbox.hasAccepted(callback.storeId);
-    return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
+    return await channel.send(delivery, signal);
   } catch (error) {
     if (signal.aborted) return undefined;
     const reason = 'an internal error of paygate; see its log';
-    world.log.error('callback attempt failed inside paygate', {
-      ...idsOf(callback),
+    world.log.error(`${channel.noun} attempt failed inside paygate`, {
+      ...channel.idsOf(delivery),
       reason: reasonOf(error),
     });
     return { ...unsentAttempt, startedAt, durationMs: 0, outcome: 'internal', reason };
@@ -50,19 +42,21 @@ export async function makeAttempt(
 }
 
 /**
- * Never rejects: if the record fails, the callback is sent again when its lease ends.
+ * Never rejects: if the record fails, the delivery is sent again when its lease ends.
  * @returns whether the record was committed
  */
-export async function recordAttempt(
-  { world, database, outbox, events }: AttemptParts,
-  callback: ClaimedCallback,
+export async function recordAttempt<T extends ClaimedDelivery>(
+  { world, database, channel, events }: AttemptParts<T>,
+  delivery: T,
   attempt: Attempt,
   next: NextAttempt,
 ): Promise<boolean> {
   const { outcome, httpStatus, durationMs, doubt, reason } = attempt;
+  const { noun, queue } = channel;
+  const ids = channel.idsOf(delivery);
   const fields = {
-    ...idsOf(callback),
-    attempt: callback.attemptCount + 1,
+    ...ids,
+    attempt: delivery.attemptCount + 1,
     outcome,
     httpStatus,
     durationMs,
@@ -71,21 +65,15 @@ export async function recordAttempt(
   };
   try {
     const now = world.now();
-    const state = await database.write((tx) => outbox.record(tx, now, callback, attempt, next));
-    world.log[outcome === 'delivered' ? 'info' : 'warn']('callback attempted', fields);
-    const isFirst = outcome === 'delivered' && callback.state !== 'delivered';
-    const deliveredAfterMs = isFirst ? now - callback.createdAt : undefined;
-    events?.emit('attemptRecorded', { outcome, durationMs, state, deliveredAfterMs });
-    if (state === 'exhausted') world.log.warn('callback exhausted', idsOf(callback));
+    const state = await database.write((tx) => queue.record(tx, now, delivery, attempt, next));
+    world.log[outcome === 'delivered' ? 'info' : 'warn'](`${noun} attempted`, fields);
+    const isFirst = outcome === 'delivered' && delivery.state !== 'delivered';
+    const deliveredAfterMs = isFirst ? now - delivery.createdAt : undefined;
+    events?.emit('attemptRecorded', { noun, outcome, durationMs, state, deliveredAfterMs });
+    if (state === 'exhausted') world.log.warn(`${noun} exhausted`, ids);
     return true;
   } catch (error) {
-    world.log.error('callback attempt not recorded', { ...fields, fault: reasonOf(error) });
+    world.log.error(`${noun} attempt not recorded`, { ...fields, fault: reasonOf(error) });
     return false;
   }
 }
-
-const idsOf = ({ callbackId, storeId, eventId }: ClaimedCallback): Record<string, unknown> => ({
-  callbackId,
-  storeId,
-  eventId,
-});

@@ -31,8 +31,9 @@ export interface RequestOptions {
 }
 
 export interface OutgoingRequest extends Pick<CallbackTarget, 'origin' | 'path'> {
-  readonly method: 'GET' | 'HEAD';
+  readonly method: 'GET' | 'HEAD' | 'POST';
   readonly headers: Record<string, string>;
+  readonly body?: string | undefined;
 }
 
 /** The addresses that a store allows, and the certificate authorities that it trusts. */
@@ -246,11 +247,12 @@ function dialledAddress(error: unknown): string | null {
 /** Uses undici's handler: a stream for each small body costs more than the request. */
 function exchange(
   client: Dispatcher,
-  { origin, path, method, headers }: OutgoingRequest,
+  { origin, path, method, headers, body }: OutgoingRequest,
   progress: AttemptProgress,
 ): Promise<void> {
   // The deadline of the attempt covers both.
-  const request = { method, origin, path, headers, headersTimeout: 0, bodyTimeout: 0 };
+  const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
+  const request = { method, origin, path, headers, body: body ?? null, ...timeouts };
   return new Promise((resolve, reject) => {
     let length = 0;
     client.dispatch(request, {

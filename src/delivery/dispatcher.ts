@@ -1,9 +1,11 @@
-// How a callback leaves: the dispatcher claims pending callbacks, sends and records them.
+// How callbacks and webhook events leave: a dispatcher claims pending deliveries of one channel,
+// sends and records them. Each channel has a dispatcher of its own, and they share nothing: neither
+// channel delays the other.
 //
-// Format. The queue is the `callbacks` table (store/records/outbox.ts). Nothing else survives a
-// crash. A row is pending until its shop answers 200, its retries are exhausted, or a newer status
-// of the same payment supersedes it. A doubtful 200 makes the row due again, at most twice. A
-// lease marks a row whose request is in flight.
+// Format. The queue is the `callbacks` table (store/records/outbox.ts) or the `events` table
+// (store/records/webhook-queue.ts). Nothing else survives a crash. A row is pending until its shop
+// receives it, its retries are exhausted, or a newer row supersedes it. A doubtful answer to a
+// callback makes the row due again, at most twice. A lease marks a row whose request is in flight.
 //
 // Algorithm. `wake` starts the pump, or makes a running pump claim once more. A thousand wakes
 // therefore cost one claim. A claim is one transaction: it leases the rows that are due, up to
@@ -16,12 +18,12 @@
 // Invariants.
 // 1. At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row with a
 //    lease. When the lease ends, the same event id is sent again.
-// 2. At most one request an address: the outbox claims none while a lease lasts. A lease is longer
+// 2. At most one request an address: the queue claims none while a lease lasts. A lease is longer
 //    than an attempt can take. `#inFlight` enforces this limit, and the limit of a store, even when
 //    the wall clock jumps over a lease.
 // 3. Bounded: `maxInFlight` requests in all, and `maxPerStore` of one store. After a failure, a
 //    store has one request at a time (circuit-breaker.ts), so a shop that hangs delays only itself.
-// 4. A host that cannot be reached costs its waiting callbacks no attempt (circuit-breaker.ts).
+// 4. A host that cannot be reached costs its waiting rows no attempt (circuit-breaker.ts).
 //    They stay due. One a minute goes out as a probe, or at once when a person asks for it.
 // 5. A failed attempt never ends the pump.
 // 6. The pump never spins: it claims again only after a wake.
@@ -32,17 +34,17 @@ import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { NextAttempt } from '../store/records/attempts.ts';
-import type { ClaimedCallback } from '../store/records/callback-claims.ts';
+import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
 import type { Cancel } from '../world/world.ts';
 import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
 import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
 import type { Attempt } from './sender.ts';
 
-/** A host that cannot be reached, with pending callbacks. */
+/** A host that cannot be reached, with pending deliveries. */
 export interface DownHost {
   /** Host and port. */
   readonly host: string;
-  /** Number of pending callbacks. */
+  /** Number of pending deliveries. */
   readonly waiting: number;
 }
 
@@ -64,11 +66,17 @@ export const deliveryLimits: DeliveryLimits = {
   drainMs: 5 * secondMs,
 };
 
-export interface DispatcherParts extends AttemptParts {
+export interface DispatcherParts<T extends ClaimedDelivery> extends AttemptParts<T> {
   readonly limits?: DeliveryLimits;
   /** The dispatcher claims nothing while this is true. Its owner calls `wake` when it ends. */
   readonly isHeldBack?: () => boolean;
 }
+
+/** What other modules ask of a dispatcher, whichever channel it serves. */
+export type DispatcherStatus = Pick<
+  DeliveryDispatcher<ClaimedDelivery>,
+  'isDown' | 'downHosts' | 'inFlight' | 'stallReason'
+>;
 
 /** In one turn of the event loop. A request takes 0.15 ms of it. */
 const maxLaunchesPerTurn = 16;
@@ -79,8 +87,8 @@ const maxHiddenFailureMs = minuteMs;
 /** Older attempts are deleted. Their number stays. */
 const attemptRetentionMs = 90 * dayMs;
 
-export class CallbackDispatcher {
-  readonly #parts: DispatcherParts;
+export class DeliveryDispatcher<T extends ClaimedDelivery> {
+  readonly #parts: DispatcherParts<T>;
   readonly #limits: DeliveryLimits;
   /** Address ids with a request in flight, and their store ids. */
   readonly #inFlight = new Map<number, number>();
@@ -98,15 +106,15 @@ export class CallbackDispatcher {
   /** Since when each step of the queue fails, monotonic. */
   readonly #failingSince = new Map<'claim' | 'record', number>();
 
-  constructor(parts: DispatcherParts) {
+  constructor(parts: DispatcherParts<T>) {
     this.#parts = parts;
     this.#limits = parts.limits ?? deliveryLimits;
   }
 
   /** Ends the leases of the previous process, then delivers until `stop`. */
   async start(): Promise<void> {
-    const { database, outbox, world } = this.#parts;
-    await database.write((tx) => outbox.releaseLeases(tx));
+    const { database, channel, world } = this.#parts;
+    await database.write((tx) => channel.queue.releaseLeases(tx));
     await this.#correctDueTimes();
     this.#cancels = [
       world.schedule(everySecond, () => this.tick()),
@@ -118,14 +126,14 @@ export class CallbackDispatcher {
     this.wake();
   }
 
-  /** A callback was enqueued. A wake before `start` is ignored. A lost wake waits for the tick. */
+  /** A delivery was enqueued. A wake before `start` is ignored. A lost wake waits for the tick. */
   wake(): void {
     if (!this.#mayClaim()) return;
     this.#claimAgain = true;
     this.#pump ??= this.#runPump();
   }
 
-  /** A person asks for a retry: callbacks that the circuit breaker blocks go out now. */
+  /** A person asks for a retry: what the circuit breaker blocks goes out now. */
   retry(): void {
     this.#breaker.probeNow();
     this.wake();
@@ -148,16 +156,17 @@ export class CallbackDispatcher {
   /** In the order of the stores. A restart forgets them. */
   downHosts(): DownHost[] {
     const waiting = new Map<string, number>();
-    for (const { callbackUrl, owed } of this.#parts.outbox.owedByStore()) {
-      if (owed === 0 || !this.#breaker.isDown(callbackUrl)) continue;
-      const host = hostOf(callbackUrl);
+    for (const { url, owed } of this.#parts.channel.queue.owedByStore()) {
+      if (owed === 0 || !this.#breaker.isDown(url)) continue;
+      const host = hostOf(url);
       waiting.set(host, (waiting.get(host) ?? 0) + owed);
     }
     return [...waiting].map(([host, count]) => ({ host, waiting: count }));
   }
 
-  isDown(callbackUrl: string): boolean {
-    return this.#breaker.isDown(callbackUrl);
+  /** Whether the host of a URL is down. */
+  isDown(url: string): boolean {
+    return this.#breaker.isDown(url);
   }
 
   /** The number of requests in flight. */
@@ -165,15 +174,16 @@ export class CallbackDispatcher {
     return this.#inFlight.size;
   }
 
-  /** Why no pending callback can leave, as text; undefined when nothing stops them. */
+  /** Why nothing pending can leave, as text; undefined when nothing stops it. */
   stallReason(): string | undefined {
-    const pending = this.#parts.outbox.owing();
-    if (pending.length > 0 && pending.every((callbackUrl) => this.#breaker.isDown(callbackUrl))) {
-      return 'none of the shops with pending callbacks can be reached';
+    const { queue, noun } = this.#parts.channel;
+    const pending = queue.owing();
+    if (pending.length > 0 && pending.every((url) => this.#breaker.isDown(url))) {
+      return `none of the shops with pending ${noun}s can be reached`;
     }
     const shownBefore = this.#parts.world.monotonic() - maxHiddenFailureMs;
     return [...this.#failingSince.values()].some((since) => since <= shownBefore)
-      ? 'the callback queue in the database fails; the log says why'
+      ? `the ${noun} queue in the database fails; the log says why`
       : undefined;
   }
 
@@ -204,7 +214,7 @@ export class CallbackDispatcher {
   }
 
   async #claim(): Promise<void> {
-    const { database, outbox, world } = this.#parts;
+    const { database, channel, world } = this.#parts;
     if (this.#freeSlots() <= 0) return;
     try {
       const monotonic = world.monotonic();
@@ -215,18 +225,18 @@ export class CallbackDispatcher {
       const claim = (tx: Tx) => {
         const { allow, commit } = this.#breaker.quotaAt(monotonic);
         tx.afterCommit(commit);
-        return outbox.claim(tx, world.now(), { ...limits, allow, limit: this.#freeSlots() });
+        return channel.queue.claim(tx, world.now(), { ...limits, allow, limit: this.#freeSlots() });
       };
       const claimed = await database.write(claim);
       this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
-      for (const [index, callback] of claimed.entries()) {
+      for (const [index, delivery] of claimed.entries()) {
         if (index > 0 && index % maxLaunchesPerTurn === 0) await nextTurn();
-        this.#launch(callback);
+        this.#launch(delivery);
       }
       this.#noteQueueHealth('claim', true);
     } catch (error) {
       this.#noteQueueHealth('claim', false);
-      world.log.error('callbacks could not be claimed', { reason: reasonOf(error) });
+      world.log.error(`${channel.noun}s could not be claimed`, { reason: reasonOf(error) });
     }
   }
 
@@ -238,10 +248,10 @@ export class CallbackDispatcher {
     return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
   }
 
-  #launch(callback: ClaimedCallback): void {
-    if (this.#stopping || this.#inFlight.has(callback.addressId)) return;
-    this.#inFlight.set(callback.addressId, callback.storeId);
-    this.#track(this.#deliver(callback));
+  #launch(delivery: T): void {
+    if (this.#stopping || this.#inFlight.has(delivery.addressId)) return;
+    this.#inFlight.set(delivery.addressId, delivery.storeId);
+    this.#track(this.#deliver(delivery));
   }
 
   /** `idle` and `stop` wait for this work. */
@@ -253,12 +263,12 @@ export class CallbackDispatcher {
     this.#running.add(tracked);
   }
 
-  async #deliver(callback: ClaimedCallback): Promise<void> {
-    const attempt = await makeAttempt(this.#parts, callback, this.#abortAll.signal);
-    this.#inFlight.delete(callback.addressId);
+  async #deliver(delivery: T): Promise<void> {
+    const attempt = await makeAttempt(this.#parts, delivery, this.#abortAll.signal);
+    this.#inFlight.delete(delivery.addressId);
     if (attempt === undefined) return;
-    const next = this.#nextOf(callback, attempt);
-    const recorded = recordAttempt(this.#parts, callback, attempt, next);
+    const next = this.#nextOf(delivery, attempt);
+    const recorded = recordAttempt(this.#parts, delivery, attempt, next);
     this.wake();
     this.#noteQueueHealth('record', await recorded);
   }
@@ -270,14 +280,13 @@ export class CallbackDispatcher {
     }
   }
 
-  /** When the callback is due again. A host that is down costs the callback no attempt. */
-  #nextOf(callback: ClaimedCallback, attempt: Attempt): NextAttempt {
+  /** When the delivery is due again. A host that is down costs it no attempt. */
+  #nextOf({ url, step, dueAt, state }: T, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
-    const { callbackUrl, step, dueAt } = callback;
-    const isConfirmation = callback.state === 'delivered';
+    const isConfirmation = state === 'delivered';
     const now = world.now();
-    const downForMs = this.#breaker.downForMs(callbackUrl, world.monotonic());
-    this.#noteReachability(callbackUrl, attempt);
+    const downForMs = this.#breaker.downForMs(url, world.monotonic());
+    this.#noteReachability(url, attempt);
     if (downForMs !== undefined && attempt.unreachable) {
       return { step, at: isWaitExhausted(now - dueAt, downForMs) ? undefined : dueAt };
     }
@@ -290,23 +299,23 @@ export class CallbackDispatcher {
     return { step: step + 1, at: nextAttempt(failed) };
   }
 
-  #noteReachability(callbackUrl: string, { unreachable, outcome }: Attempt): void {
+  #noteReachability(url: string, { unreachable, outcome }: Attempt): void {
     const { world } = this.#parts;
     if (outcome === 'refused' || outcome === 'internal') return;
     const change = unreachable
-      ? this.#breaker.hostFailed(callbackUrl, world.monotonic())
-      : this.#breaker.hostReached(callbackUrl, outcome === 'delivered', world.monotonic());
-    const host = hostOf(callbackUrl);
+      ? this.#breaker.hostFailed(url, world.monotonic())
+      : this.#breaker.hostReached(url, outcome === 'delivered', world.monotonic());
+    const host = hostOf(url);
     if (change === 'down')
       world.log.warn('host cannot be reached, retried once a minute', { host });
     if (change === 'up') world.log.info('host can be reached again', { host });
   }
 
   async #deleteOldAttempts(): Promise<void> {
-    const { database, outbox, world } = this.#parts;
+    const { database, channel, world } = this.#parts;
     const before = world.now() - attemptRetentionMs;
     try {
-      while (!this.#stopping && (await database.write((tx) => outbox.fold(tx, before)))) {}
+      while (!this.#stopping && (await database.write((tx) => channel.queue.fold(tx, before)))) {}
     } catch (error) {
       world.log.error('old attempts could not be deleted', { reason: reasonOf(error) });
     }
@@ -314,20 +323,20 @@ export class CallbackDispatcher {
 
   /** Makes rows due whose due time was set by a clock that was ahead, by hours or by years. */
   async #correctDueTimes(): Promise<void> {
-    const { database, outbox, world } = this.#parts;
+    const { database, channel, world } = this.#parts;
     try {
       const { leaseMs } = this.#limits;
-      await database.write((tx) => outbox.recall(tx, world.now(), maxWaits, leaseMs));
+      await database.write((tx) => channel.queue.recall(tx, world.now(), maxWaits, leaseMs));
     } catch (error) {
       world.log.error('due times could not be corrected', { reason: reasonOf(error) });
     }
   }
 
   #isDue(): boolean {
-    const { world, outbox } = this.#parts;
+    const { world, channel } = this.#parts;
     const [now, monotonic] = [world.now(), world.monotonic()];
     const isBlocked = (url: string) => this.#breaker.isBlocked(url, monotonic);
-    const dueAt = outbox.nextDueAt(now, isBlocked, [...this.#inFlight.keys()]);
+    const dueAt = channel.queue.nextDueAt(now, isBlocked, [...this.#inFlight.keys()]);
     return dueAt !== undefined && dueAt <= now;
   }
 

@@ -30,15 +30,17 @@ const phaseTexts: Readonly<Record<AttemptEnd['phase'], string>> = {
 
 export interface EndedAttempt extends AttemptEnd {
   readonly outcome: ReturnType<typeof outcomeOf>;
-  /** Host and port of the callback URL. */
+  /** Host and port of the URL. */
   readonly host: string;
+  /** The status that counts as received; 200 without it. */
+  readonly expected?: '200' | '2xx';
   /** The `Location` header. */
   readonly location?: string | undefined;
 }
 
 /** One sentence; null for a delivered callback. */
 export function reasonFor(attempt: EndedAttempt): string | null {
-  const { outcome, host, phase, status, location } = attempt;
+  const { outcome, host, phase, status, location, expected = '200' } = attempt;
   const errorCode = attempt.errorCode ?? '';
   switch (outcome) {
     case 'delivered':
@@ -56,9 +58,9 @@ export function reasonFor(attempt: EndedAttempt): string | null {
     case 'redirect':
       return `${host} answered ${status}, ${shownLocation(location)}; redirects are not followed`;
     case 'status':
-      return `${host} answered ${status}; only 200 counts as received`;
+      return `${host} answered ${status}; only ${expected} counts as received`;
     case 'body':
-      return `${host} answered 200, but broke off before the end (${errorCode})`;
+      return `${host} answered ${status ?? 200}, but broke off before the end (${errorCode})`;
   }
 }
 

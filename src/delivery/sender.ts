@@ -1,10 +1,17 @@
-// The sender of callbacks: one HTTP attempt (wire §4). It builds the signed request and interprets
-// the response; callback-request.ts makes the connection. It follows no redirect, stores no cookie
-// and always verifies TLS. It logs nothing, because the URL and its query are secrets.
+// The sender of callbacks and events: one HTTP attempt (wire §4). It builds the signed request and
+// interprets the response; callback-request.ts makes the connection. It follows no redirect, stores
+// no cookie and always verifies TLS. It logs nothing, because a URL and its query are secrets.
 
-import { type CallbackTarget, callbackTarget } from '../domain/callback.ts';
+import { type CallbackTarget, callbackTarget, webhookTarget } from '../domain/callback.ts';
 import { type AnswerVerdict, judgeAnswer } from '../domain/callback-answer.ts';
-import { isUnreachable, outcomeOf, parseRetryAfter } from '../domain/retry.ts';
+import {
+  type IsReceived,
+  isCallbackReceived,
+  isEventReceived,
+  isUnreachable,
+  outcomeOf,
+  parseRetryAfter,
+} from '../domain/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { AttemptRecord } from '../store/records/attempts.ts';
@@ -18,12 +25,26 @@ import {
 } from './callback-request.ts';
 import { createCallbackConnections } from './connection-reuse.ts';
 import { excerpt, reasonFor, secretsOf } from './failure-reason.ts';
-import { createKeyCache, type SecretKeyOf, signatureHeaders } from './signature.ts';
+import {
+  createKeyCache,
+  type SecretKeyOf,
+  type SignedContent,
+  signatureHeaders,
+} from './signature.ts';
 
 export interface OutgoingCallback extends TargetPolicy {
   readonly callbackUrl: string;
   /** Appended to the URL's own query. */
   readonly query: string;
+  readonly eventId: string;
+  /** The store's signing secrets, the current one first. */
+  readonly webhookSecrets: readonly string[];
+}
+
+export interface OutgoingEvent extends TargetPolicy {
+  readonly webhookUrl: string;
+  /** JSON, sent and signed as it is. */
+  readonly body: string;
   readonly eventId: string;
   /** The store's signing secrets, the current one first. */
   readonly webhookSecrets: readonly string[];
@@ -48,6 +69,8 @@ export interface Sender {
    * Rejects with the signal's reason if the signal aborted.
    */
   send(callback: OutgoingCallback, signal: AbortSignal): Promise<Attempt>;
+  /** Makes one attempt to send an event to a webhook, as `send` does. */
+  post(event: OutgoingEvent, signal: AbortSignal): Promise<Attempt>;
   /**
    * Sends a request that is not a callback to a host, under the same rules. It is unsigned and has
    * no query of a store. Rejects as `send` does.
@@ -93,16 +116,56 @@ export function createSender(world: World, options: SenderOptions): Sender {
     connections: createCallbackConnections(world),
     secretKey: createKeyCache(),
   };
+  async function timed(exchange: () => Promise<AttemptResult>): Promise<Attempt> {
+    const startedAt = world.now();
+    const began = world.monotonic();
+    const result = await exchange();
+    return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
+  }
   return {
-    async send(callback, signal) {
-      const startedAt = world.now();
-      const began = world.monotonic();
-      const result = await attempt(parts, callback, signal);
-      return { startedAt, durationMs: Math.round(world.monotonic() - began), ...result };
-    },
+    send: (callback, signal) => timed(() => attempt(parts, callbackExchange(callback), signal)),
+    post: (event, signal) => timed(() => attempt(parts, eventExchange(event), signal)),
     probe: (request, signal) => probe(parts, request, signal),
   };
 }
+
+/** What is particular to callbacks, or to events. */
+interface Exchange {
+  readonly policy: TargetPolicy;
+  readonly url: string;
+  /** @throws PaygateError invalid for a malformed URL */
+  readonly target: () => Pick<CallbackTarget, 'origin' | 'path'> & Pick<SignedContent, 'payload'>;
+  readonly signed: Pick<OutgoingCallback, 'eventId' | 'webhookSecrets'>;
+  /** An event is posted; a callback has no body. */
+  readonly body?: string;
+  readonly isReceived: IsReceived;
+  readonly expected: '200' | '2xx';
+  /** Judges the body of a response that was received. */
+  readonly judge?: typeof judgeAnswer;
+}
+
+const callbackExchange = (callback: OutgoingCallback): Exchange => ({
+  policy: callback,
+  url: callback.callbackUrl,
+  target() {
+    const { query: payload, ...target } = callbackTarget(callback.callbackUrl, callback.query);
+    return { ...target, payload };
+  },
+  signed: callback,
+  isReceived: isCallbackReceived,
+  expected: '200',
+  judge: judgeAnswer,
+});
+
+const eventExchange = (event: OutgoingEvent): Exchange => ({
+  policy: event,
+  url: event.webhookUrl,
+  target: () => ({ ...webhookTarget(event.webhookUrl), payload: event.body }),
+  signed: event,
+  body: event.body,
+  isReceived: isEventReceived,
+  expected: '2xx',
+});
 
 async function probe(
   parts: SenderParts,
@@ -140,16 +203,18 @@ export const unsentAttempt = {
 
 async function attempt(
   parts: SenderParts,
-  callback: OutgoingCallback,
+  exchange: Exchange,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const { world } = parts;
+  const { policy, body, target } = exchange;
   try {
-    const target = callbackTarget(callback.callbackUrl, callback.query);
-    const headers = requestHeaders(parts, callback, target);
-    const request = { ...target, method: 'GET', headers } as const;
-    const progress = await sendRequest(parts, callback, request, signal);
-    return { ...resultOf(progress, callback, target, world.now()), request: { headers } };
+    const { payload, ...place } = target();
+    const headers = requestHeaders(parts, exchange, payload);
+    const method = body === undefined ? 'GET' : 'POST';
+    const progress = await sendRequest(parts, policy, { ...place, method, headers, body }, signal);
+    const { host } = new URL(place.origin);
+    return { ...resultOf(progress, exchange, host, world.now()), request: { headers } };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     return { ...unsentAttempt, outcome: 'refused', reason: error.message };
@@ -158,14 +223,15 @@ async function attempt(
 
 function requestHeaders(
   { world, options, secretKey }: SenderParts,
-  { eventId, webhookSecrets }: OutgoingCallback,
-  { query }: CallbackTarget,
+  { signed: { eventId, webhookSecrets }, body }: Exchange,
+  payload: string,
 ): Record<string, string> {
   const { version, isClockWrong } = options;
-  const content = { eventId, timestamp: Math.floor(world.now() / 1000), query };
+  const content = { eventId, timestamp: Math.floor(world.now() / 1000), payload };
   return {
     'user-agent': `paygate/${version}`,
     accept: '*/*',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(isClockWrong?.()
       ? { 'webhook-id': eventId }
       : signatureHeaders(content, webhookSecrets, secretKey)),
@@ -174,22 +240,19 @@ function requestHeaders(
 
 function resultOf(
   progress: AttemptProgress,
-  callback: OutgoingCallback,
-  target: CallbackTarget,
+  { url, isReceived, expected, judge }: Exchange,
+  host: string,
   now: number,
 ): Omit<AttemptResult, 'request'> {
   const { status, address, phases, phase } = progress;
-  const outcome = outcomeOf(progress);
+  const outcome = outcomeOf(progress, isReceived);
   const received = Buffer.concat(progress.body);
-  const secrets = lazy(() => secretsOf(callback.callbackUrl));
-  const answer = outcome === 'delivered' ? judgeAnswer(received, secrets) : undefined;
+  const secrets = lazy(() => secretsOf(url));
+  const answer = outcome === 'delivered' ? judge?.(received, secrets) : undefined;
   return {
     outcome,
     httpStatus: status ?? null,
-    reason:
-      outcome === 'delivered'
-        ? null
-        : reasonFor({ ...progress, outcome, host: new URL(target.origin).host }),
+    reason: outcome === 'delivered' ? null : reasonFor({ ...progress, outcome, host, expected }),
     body: status === undefined ? null : excerpt(received, secrets),
     address,
     phases,

@@ -1,6 +1,6 @@
-// The signature of a callback: Standard Webhooks headers over its query string (wire §4). Each
-// secret makes one HMAC-SHA256 of `id.timestamp.query`. Receivers can thus check either secret
-// during a rotation.
+// The signature of a callback or event: Standard Webhooks headers over its query string (wire §4)
+// or its body. Each secret makes one HMAC-SHA256 of `id.timestamp.payload`. Receivers can thus
+// check either secret during a rotation.
 // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
@@ -14,8 +14,8 @@ export interface SignedContent {
   readonly eventId: string;
   /** Epoch seconds. */
   readonly timestamp: number;
-  /** The raw query string, as sent. */
-  readonly query: string;
+  /** The raw query string or body, as sent. */
+  readonly payload: string;
 }
 
 export interface SignatureHeaders {
@@ -51,8 +51,8 @@ export function signatureHeaders(
   secrets: readonly string[],
   keyOf: SecretKeyOf = secretKey,
 ): SignatureHeaders {
-  const { eventId, timestamp, query } = content;
-  const message = `${eventId}.${timestamp}.${query}`;
+  const { eventId, timestamp, payload } = content;
+  const message = `${eventId}.${timestamp}.${payload}`;
   const sign = (secret: string): string =>
     `v1,${createHmac('sha256', keyOf(secret)).update(message).digest('base64')}`;
   return {

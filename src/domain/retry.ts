@@ -146,15 +146,20 @@ const timeoutCodes = new Set([deadlineCode, connectTimeoutCode, 'ETIMEDOUT']);
 const tlsCode =
   /^(ERR_(TLS|SSL)_|EPROTO$|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_|PATH_LENGTH_)/;
 
-/**
- * The outcome of an attempt. Only status 200 is success; any other counts however its body ended.
- */
-export function outcomeOf({
-  phase,
-  status,
-  errorCode,
-}: AttemptEnd): Exclude<AttemptOutcome, 'refused' | 'internal'> {
-  if (status !== undefined && status !== 200)
+/** Which status says that a shop received a delivery. */
+export type IsReceived = (status: number) => boolean;
+
+/** A callback is received with exactly 200, as it is specified. */
+export const isCallbackReceived: IsReceived = (status) => status === 200;
+/** An event is received with any 2xx. */
+export const isEventReceived: IsReceived = (status) => status >= 200 && status <= 299;
+
+/** The outcome of an attempt. A status that is no success counts however its body ended. */
+export function outcomeOf(
+  { phase, status, errorCode }: AttemptEnd,
+  isReceived: IsReceived = isCallbackReceived,
+): Exclude<AttemptOutcome, 'refused' | 'internal'> {
+  if (status !== undefined && !isReceived(status))
     return redirectStatuses.has(status) ? 'redirect' : 'status';
   if (errorCode === undefined) return 'delivered';
   if (timeoutCodes.has(errorCode)) return 'timeout';

@@ -2,7 +2,7 @@
 // text to people and to their monitoring; the dashboard adds since when, and what to do. This file
 // detects nothing by itself and stores nothing (finding-history.ts).
 
-import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
 import { formatTime } from '../domain/format.ts';
 import { offlineText, requestAdvice } from '../domain/server-record.ts';
@@ -11,7 +11,7 @@ import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import { copyWarning, readUnmatched } from '../store/records/settings.ts';
-import { maxCounted } from '../store/views/callback-counts.ts';
+import { maxCounted } from '../store/views/delivery-counts.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type FindingCode =
@@ -48,8 +48,10 @@ export interface Finding {
   readonly code: FindingCode;
   /** The server, wallet or store that it concerns, for codes that may occur several times. */
   readonly subject?: string;
-  /** The store whose callbacks it concerns. */
+  /** The store whose deliveries it concerns. */
   readonly storeId?: number;
+  /** The deliveries are events for a webhook, not callbacks. */
+  readonly isWebhook?: true;
   /** Its start, if the database has it, in epoch milliseconds. */
   readonly since?: number | undefined;
   /** What happened. */
@@ -73,7 +75,7 @@ export interface FindingParts {
   /** Why the disk refuses writes; undefined while it takes them. */
   readonly refused: () => string | undefined;
   readonly sources: readonly FindingSource[];
-  readonly dispatcher: Pick<CallbackDispatcher, 'isDown'>;
+  readonly channels: readonly ChannelStatus[];
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -119,7 +121,8 @@ export function currentFindings(parts: FindingParts, status: WatcherStatus): Fin
     ),
     ...scanFindings(store, status),
     ...paymentFindings(parts),
-    ...refusalFindings(parts),
+    ...parts.channels.flatMap(exhaustedFindings),
+    ...parts.channels.flatMap((channel) => refusalFindings(channel, now())),
     ...unknownUrlFindings(parts),
     ...doubtFindings(parts.store),
     ...foreignFindings(store, status),
@@ -268,38 +271,51 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       hint: '; find their orders by the address in each shop, or ask the customers',
     });
   }
-  const { exhausted } = store.outbox.counts();
-  if (exhausted > 0) {
-    const fact = `${countText(exhausted)} callback(s) failed and are no longer retried`;
-    const since = store.outbox.exhaustedSince();
-    const hint =
-      '; repair the shop, verify it with a test callback, then resend them: ' +
-      '`paygate callbacks resend-failed --store ID`';
-    found.push({ code: 'exhausted-callbacks', since, fact, hint });
-  }
   return found;
 }
 
-/** Reachable shops that refuse callbacks: plugin removed, login wall, expired certificate. */
-const refusalFindings = ({ store, dispatcher, now }: FindingParts): Finding[] =>
-  store.outbox
+/** Marks a finding of a channel. Both channels may have the same code and store. */
+const marksOf = ({ noun }: ChannelStatus, subject?: string) =>
+  noun === 'callback'
+    ? { ...(subject !== undefined && { subject }) }
+    : { subject: ['webhook', subject ?? []].flat().join(' '), isWebhook: true as const };
+
+/** The commands of a channel. */
+const commandOf = ({ noun }: ChannelStatus): string =>
+  noun === 'callback' ? 'callbacks' : 'events';
+
+function exhaustedFindings(channel: ChannelStatus): Finding[] {
+  const { noun, queue } = channel;
+  const { exhausted } = queue.counts();
+  if (exhausted === 0) return [];
+  const fact = `${countText(exhausted)} ${noun}(s) failed and are no longer retried`;
+  const since = queue.exhaustedSince();
+  const hint =
+    `; repair the shop, verify it with a test ${noun}, then resend them: ` +
+    `\`paygate ${commandOf(channel)} resend-failed --store ID\``;
+  return [{ code: 'exhausted-callbacks', ...marksOf(channel), since, fact, hint }];
+}
+
+/** Reachable shops that refuse deliveries: plugin removed, login wall, expired certificate. */
+const refusalFindings = (channel: ChannelStatus, now: number): Finding[] =>
+  channel.queue
     .failingShops()
-    .filter(({ since, attempts, callbackUrl }) => {
-      const isLong = attempts >= minRefusedAttempts && now() - since >= minRefusedMs;
+    .filter(({ since, attempts, url }) => {
+      const isLong = attempts >= minRefusedAttempts && now - since >= minRefusedMs;
       // An unreachable host has its own finding, `shop-unreachable`.
-      return isLong && !dispatcher.isDown(callbackUrl);
+      return isLong && !channel.dispatcher.isDown(url);
     })
     .map(({ storeId, name, since, attempts, reason }) => ({
       code: 'shop-refuses',
-      subject: `store ${storeId}`,
+      ...marksOf(channel, `store ${storeId}`),
       storeId,
       since,
       fact:
-        `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} callback attempts ` +
+        `store ${storeId} ${JSON.stringify(name)}: its shop has received none of the last ${attempts} ${channel.noun} attempts ` +
         `since ${formatTime(since)} (${reason})`,
       hint:
-        '; repair the shop, verify it with a test callback, then resend what waits: ' +
-        `\`paygate callbacks resend-failed --store ${storeId}\``,
+        `; repair the shop, verify it with a test ${channel.noun}, then resend what waits: ` +
+        `\`paygate ${commandOf(channel)} resend-failed --store ${storeId}\``,
     }));
 
 /** Shops whose customers get no address, because no store has their Callback URL. */

@@ -2,7 +2,7 @@
 // can act on. Other clients see the status only (api/detail-access.ts).
 
 import { createHash } from 'node:crypto';
-import type { DownHost } from '../delivery/dispatcher.ts';
+import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';
@@ -84,11 +84,15 @@ export function createHealth(parts: FindingParts): () => HealthReport {
 export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
   createHash('sha256').update(instance).digest('hex').slice(0, 16);
 
-/** One text for each host that cannot be reached, whose callbacks wait. */
-export const hostWarnings = (hosts: readonly DownHost[]): string[] =>
-  hosts.map(
-    ({ host, waiting }) =>
-      `${host} cannot be reached: ${countText(waiting)} callback(s) wait for it, and one attempt is made each minute`,
+/** One text for each host that cannot be reached, with pending deliveries. */
+export const hostWarnings = (channels: readonly ChannelStatus[]): string[] =>
+  channels.flatMap(({ noun, dispatcher }) =>
+    dispatcher
+      .downHosts()
+      .map(
+        ({ host, waiting }) =>
+          `${host} cannot be reached: ${countText(waiting)} ${noun}(s) wait for it, and one attempt is made each minute`,
+      ),
   );
 
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);

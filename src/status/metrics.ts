@@ -4,7 +4,7 @@
 // https://prometheus.io/docs/practices/naming/
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';
@@ -22,7 +22,7 @@ export interface Metrics {
 export interface MetricsParts {
   readonly store: Store;
   readonly watcher: Pick<Watcher, 'status'>;
-  readonly dispatcher: Pick<CallbackDispatcher, 'inFlight'>;
+  readonly channels: readonly ChannelStatus[];
   readonly ready: () => Readiness;
 }
 
@@ -38,8 +38,13 @@ export function createMetrics(parts: MetricsParts): Metrics {
   const { events } = parts.store;
   const countMove = watchPayments(registry, parts);
   events.on('paymentChanged', (_paymentId, move) => countMove(move));
-  watchCallbacks(registry, parts);
-  events.on('attemptRecorded', watchAttempts(registry));
+  for (const channel of parts.channels) {
+    watchQueue(registry, channel);
+    const countAttempt = watchAttempts(registry, channel);
+    events.on('attemptRecorded', (report) => {
+      if (report.noun === channel.noun) countAttempt(report);
+    });
+  }
   watchServers(registry, parts);
   watchDatabase(registry, parts);
   return {
@@ -93,38 +98,44 @@ function watchPayments(registry: Registry, { store }: MetricsParts): (move: Paym
   };
 }
 
-function watchCallbacks(registry: Registry, { store, dispatcher }: MetricsParts): void {
+function watchQueue(registry: Registry, { noun, queue, dispatcher }: ChannelStatus): void {
   labelled(
     registry,
     {
-      name: 'paygate_callbacks',
-      help: `Callbacks by state; owed and exhausted are counted up to ${maxCounted}, done are delivered, superseded or held.`,
+      name: `paygate_${noun}s`,
+      help: `${titleOf(noun)}s by state; owed and exhausted are counted up to ${maxCounted}, done are delivered, superseded or held.`,
       label: 'state',
     },
-    () => Object.entries(store.outbox.depths(maxCounted)),
+    () => Object.entries(queue.depths(maxCounted)),
   );
-  gauge(registry, 'paygate_callbacks_in_flight', 'In-flight callback requests.', () =>
+  gauge(registry, `paygate_${noun}s_in_flight`, `In-flight ${noun} requests.`, () =>
     dispatcher.inFlight(),
   );
 }
 
-function watchAttempts(registry: Registry): (report: AttemptReport) => void {
+const receipts = { callback: 'answered 200', webhook: 'answered 2xx' } as const;
+const titleOf = (noun: string): string => `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;
+
+function watchAttempts(
+  registry: Registry,
+  { noun }: ChannelStatus,
+): (report: AttemptReport) => void {
   const attempts = new Histogram({
-    name: 'paygate_callback_attempt_seconds',
-    help: 'Duration of callback requests, by outcome.',
+    name: `paygate_${noun}_attempt_seconds`,
+    help: `Duration of ${noun} requests, by outcome.`,
     labelNames: ['outcome'],
     buckets: attemptSeconds,
     registers: [registry],
   });
   const deliveries = new Histogram({
-    name: 'paygate_callback_delivery_seconds',
-    help: 'Time from the creation of a callback until the shop answered 200.',
+    name: `paygate_${noun}_delivery_seconds`,
+    help: `Time from the creation of a ${noun} until the shop ${receipts[noun]}.`,
     buckets: deliverySeconds,
     registers: [registry],
   });
   const exhausted = new Counter({
-    name: 'paygate_callbacks_exhausted_total',
-    help: 'Exhausted callbacks since the start.',
+    name: `paygate_${noun}s_exhausted_total`,
+    help: `Exhausted ${noun}s since the start.`,
     registers: [registry],
   });
   return ({ outcome, durationMs, state, deliveredAfterMs }) => {

@@ -1,7 +1,7 @@
 // The report of /readyz: whether paygate can do its work, which is to issue addresses and to send
-// callbacks. A finding that hinders neither is for /healthz only (health.ts).
+// callbacks and webhooks. A finding that hinders neither is for /healthz only (health.ts).
 
-import type { CallbackDispatcher } from '../delivery/dispatcher.ts';
+import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import type { Catalog } from '../store/records/catalog.ts';
 import type { WatcherStatus } from '../watcher/watcher.ts';
 import { unshownIn } from './findings.ts';
@@ -14,7 +14,10 @@ export interface Readiness {
 
 export interface ReadinessParts {
   readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
-  readonly dispatcher: Pick<CallbackDispatcher, 'stallReason'>;
+  readonly channels: readonly {
+    readonly noun: ChannelStatus['noun'];
+    readonly dispatcher: Pick<ChannelStatus['dispatcher'], 'stallReason'>;
+  }[];
   /** Reports transactions that a history names, but no server shows or proves. */
   readonly watcher: { readonly status: () => Pick<WatcherStatus, 'failures'> };
   readonly hasRoom: () => boolean;
@@ -28,13 +31,12 @@ export interface ReadinessParts {
 
 export function createReadiness({
   store,
-  dispatcher,
+  channels,
   watcher,
   ...disk
 }: ReadinessParts): () => Readiness {
   return () => {
     const wallets = store.catalog.wallets();
-    const trouble = dispatcher.stallReason();
     const unshown = unshownIn(watcher.status());
     const lost = disk.displaced() ?? disk.overwritten();
     const refused = disk.refused();
@@ -46,7 +48,10 @@ export function createReadiness({
       ...(wallets.length > 0 && wallets.every(({ scannedAt }) => scannedAt === null)
         ? ['no address is issued: every wallet waits for a scan of the chain']
         : []),
-      ...(trouble === undefined ? [] : [`callbacks are not sent: ${trouble}`]),
+      ...channels.flatMap(({ noun, dispatcher }) => {
+        const trouble = dispatcher.stallReason();
+        return trouble === undefined ? [] : [`${noun}s are not sent: ${trouble}`];
+      }),
       ...(unshown === undefined ? [] : [`payments are not reported to shops: ${unshown}`]),
     ];
     return { ready: reasons.length === 0, reasons };

@@ -20,6 +20,7 @@ import { Orders } from './records/orders.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
 import { createServers, type Servers } from './records/server-records.ts';
+import { createWebhookQueue, type WebhookQueue } from './records/webhook-queue.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
 import { createEventView, type EventView } from './views/event-view.ts';
@@ -49,6 +50,7 @@ export interface Store {
   readonly paymentView: PaymentView;
   readonly addressView: AddressView;
   readonly outbox: Outbox;
+  readonly webhooks: WebhookQueue;
   readonly orders: Orders;
   readonly orderView: OrderView;
   readonly eventView: EventView;
@@ -106,6 +108,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       paymentView: createPaymentView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,
+      webhooks: createWebhookQueue(database.orm),
       orders,
       orderView,
       eventView: createEventView(database.orm),

@@ -67,7 +67,7 @@ const attempt = (
     const reason = outcome === 'delivered' ? null : made.reason;
     const { storeId, step, nextAttemptAt, confirmAt } = owed.outbox.callback(id);
     const dueAt = confirmAt ?? nextAttemptAt;
-    const claimed = { callbackId: id, storeId, step, dueAt };
+    const claimed = { id, storeId, step, dueAt };
     owed.outbox.record(tx, now, claimed, { ...made, ...seen, reason, doubt }, { step: 1, at });
   });
 
@@ -279,7 +279,7 @@ describe('callbacks test', () => {
     expect(addressToScript(told.get('addr') ?? '', networks.mainnet)).toHaveLength(22);
     const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = request?.headers ?? {};
     expect(id).toMatch(/^msg_test_/);
-    const signed = { eventId: id, timestamp: Number(timestamp), query };
+    const signed = { eventId: id, timestamp: Number(timestamp), payload: query };
     expect(request?.headers).toMatchObject({ ...signatureHeaders(signed, [webhookSecret]) });
     expect(shown).toMatchObject({
       ...{ outcome: 'delivered', http_status: 200, doubt: 'wrong secret …', address: '127.0.0.1' },
@@ -360,7 +360,7 @@ describe('store', () => {
     await ask(owed, 'callbacks test --store 1');
     const { url = '', headers } = shop.requests[0] ?? {};
     const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = headers ?? {};
-    const signed = { eventId: id, timestamp: Number(timestamp), query: url.split('?')[1] ?? '' };
+    const signed = { eventId: id, timestamp: Number(timestamp), payload: url.split('?')[1] ?? '' };
     expect(headers).toMatchObject({ ...signatureHeaders(signed, [fresh, webhookSecret]) });
     expect((await run(owed, 'store show 1')).stdout).toContain(`${webhookSecret} until `);
   });

@@ -1,12 +1,15 @@
 // A dispatcher over a real file, with the real sender and real receivers. The test sets the clock.
 
+import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
 import {
-  CallbackDispatcher,
+  DeliveryDispatcher,
   type DeliveryLimits,
   type DispatcherParts,
   deliveryLimits,
 } from '../../src/delivery/dispatcher.ts';
-import { createSender } from '../../src/delivery/sender.ts';
+import { createSender, type Sender } from '../../src/delivery/sender.ts';
+import type { ClaimedCallback } from '../../src/store/records/callback-queue.ts';
+import type { Outbox } from '../../src/store/records/outbox.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
 import { type Owed, openOwed } from './owed.ts';
@@ -24,12 +27,17 @@ export async function receiver(options?: ReceiverOptions): Promise<Receiver> {
   return shop;
 }
 
+interface Parts extends Omit<DispatcherParts<ClaimedCallback>, 'channel'> {
+  readonly outbox: Outbox;
+  readonly sender: Sender;
+}
+
 export interface SetUp {
   readonly owed?: Owed;
   readonly world?: ReturnType<typeof createTestWorld>;
   readonly limits?: Partial<DeliveryLimits>;
   /** In place of the real parts. */
-  readonly parts?: (parts: DispatcherParts) => Partial<DispatcherParts>;
+  readonly parts?: (parts: Parts) => Partial<Parts>;
 }
 
 export function setUp({ owed = openOwed(), world = createTestWorld(), limits, parts }: SetUp = {}) {
@@ -37,7 +45,9 @@ export function setUp({ owed = openOwed(), world = createTestWorld(), limits, pa
   const { database, outbox } = owed;
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
-  const dispatcher = new CallbackDispatcher({ ...real, ...parts?.(real) });
+  const used = { ...real, ...parts?.(real) };
+  const channel = callbackChannel(used.outbox, used);
+  const dispatcher = new DeliveryDispatcher({ ...used, channel });
   closing.push(async () => {
     const stopped = dispatcher.stop();
     await world.advance(60_000);

@@ -84,7 +84,7 @@ describe('the request', () => {
           connection: 'keep-alive',
           accept: '*/*',
           'user-agent': 'paygate/0.1',
-          ...signatureHeaders({ eventId: 'msg_1', timestamp, query: signed }, [webhookSecret]),
+          ...signatureHeaders({ eventId: 'msg_1', timestamp, payload: signed }, [webhookSecret]),
         },
       },
     ]);

@@ -16,7 +16,7 @@ const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const signable = {
   eventId: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
   timestamp: 1_614_265_330,
-  query: '{"test": 2432232314}',
+  payload: '{"test": 2432232314}',
 };
 
 describe('P-69 signature headers', () => {
@@ -34,7 +34,7 @@ describe('P-69 signature headers', () => {
       signable,
       { ...signable, eventId: `${signable.eventId}x` },
       { ...signable, timestamp: signable.timestamp + 1 },
-      { ...signable, query: signable.query.replace('4', '5') },
+      { ...signable, payload: signable.payload.replace('4', '5') },
     ];
     const signatures = tampered.map((each) => signatureHeaders(each, [secret]));
     expect(new Set(signatures.map((each) => each['webhook-signature'])).size).toBe(4);
@@ -60,7 +60,7 @@ describe('P-69 signature headers', () => {
 
   it('can be checked with nothing but HMAC-SHA256', () => {
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-    const message = `${signable.eventId}.${signable.timestamp}.${signable.query}`;
+    const message = `${signable.eventId}.${signable.timestamp}.${signable.payload}`;
     const expected = createHmac('sha256', key).update(message).digest('base64');
     expect(signatureHeaders(signable, [secret])['webhook-signature']).toBe(`v1,${expected}`);
   });
@@ -73,10 +73,10 @@ describe('the npm package standardwebhooks', () => {
   const anySignable = fc.record({
     eventId: fc.stringMatching(/^msg_[A-Za-z0-9]{10,30}$/),
     timestamp: fc.integer({ min: 1_500_000_000, max: 4_000_000_000 }),
-    query: fc.stringMatching(/^[\x21-\x7e]{1,200}$/),
+    payload: fc.stringMatching(/^[\x21-\x7e]{1,200}$/),
   });
-  const signedBy = (secret: string, { eventId, timestamp, query }: typeof signable) =>
-    new Webhook(secret).sign(eventId, new Date(timestamp * 1000), query);
+  const signedBy = (secret: string, { eventId, timestamp, payload }: typeof signable) =>
+    new Webhook(secret).sign(eventId, new Date(timestamp * 1000), payload);
   const ours = (secret: string, what: typeof signable) =>
     signatureHeaders(what, [secret])['webhook-signature'];
 
@@ -98,7 +98,7 @@ describe('the npm package standardwebhooks', () => {
     fc.assert(
       fc.property(anySecret, anySignable, fc.nat(), (secret, what, bit) => {
         const signature = signedBy(secret, what);
-        expect(ours(secret, { ...what, query: flip(what.query, bit) })).not.toBe(signature);
+        expect(ours(secret, { ...what, payload: flip(what.payload, bit) })).not.toBe(signature);
         expect(ours(secret, { ...what, eventId: flip(what.eventId, bit) })).not.toBe(signature);
         const timestamp = what.timestamp ^ (1 << (bit % 30));
         expect(ours(secret, { ...what, timestamp })).not.toBe(signature);

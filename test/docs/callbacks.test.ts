@@ -66,7 +66,7 @@ describe('the vectors', () => {
   it('are what paygate signs, and what the npm package standardwebhooks signs', () => {
     expect(vectors).toHaveLength(3);
     for (const { secrets, id, timestamp, query, signature } of vectors) {
-      const headers = signatureHeaders({ eventId: id, timestamp, query }, secrets);
+      const headers = signatureHeaders({ eventId: id, timestamp, payload: query }, secrets);
       expect(headers['webhook-signature']).toBe(signature);
       const theirs = secrets.map((secret) =>
         new Webhook(secret).sign(id, new Date(timestamp * 1000), query),

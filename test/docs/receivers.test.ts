@@ -124,7 +124,7 @@ const orderEvent = (changes: Partial<OrderJson>): string =>
 type Headers = Record<string, string>;
 
 const signed = (body: string, secrets = [secret], timestamp = nowSeconds()): Headers => ({
-  ...signatureHeaders({ eventId: 'evt_2Lh9KRb0pzN4LePd3XiA4v', timestamp, query: body }, secrets),
+  ...signatureHeaders({ eventId: 'evt_2Lh9KRb0pzN4LePd3XiA4v', timestamp, payload: body }, secrets),
 });
 
 interface Running {

@@ -4,7 +4,8 @@
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
+import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
+import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { openDatabase } from '../../src/store/db/database.ts';
 import { createOutbox } from '../../src/store/records/outbox.ts';
@@ -20,7 +21,8 @@ async function deliver(): Promise<void> {
   const database = openDatabase({ path, create: false });
   const outbox = createOutbox(database);
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const dispatcher = new CallbackDispatcher({ world, database, outbox, sender });
+  const channel = callbackChannel(outbox, { world, sender });
+  const dispatcher = new DeliveryDispatcher({ world, database, channel });
   await dispatcher.start();
   await dispatcher.idle();
   print('idle');

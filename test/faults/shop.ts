@@ -4,7 +4,8 @@
 // by a response, a push, a callback, or a read in any turn of the event loop.
 
 import { writeSync } from 'node:fs';
-import { CallbackDispatcher } from '../../src/delivery/dispatcher.ts';
+import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
+import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
 import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
@@ -91,7 +92,8 @@ async function run(): Promise<void> {
       return plain.send(order, signal);
     },
   };
-  const dispatcher = new CallbackDispatcher({ ...shop, world, sender });
+  const channel = callbackChannel(shop.outbox, { world, sender });
+  const dispatcher = new DeliveryDispatcher({ ...shop, world, channel });
   await dispatcher.start();
   const delivered = new Set<number>();
 

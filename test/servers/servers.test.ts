@@ -222,7 +222,7 @@ describe('P-165 a server on another branch', () => {
       hasRoom: () => true,
       refused,
       sources: [],
-      dispatcher: { isDown: () => false },
+      channels: [],
     };
     const parts = { store, watcher, ...quiet, now: () => world.now() };
     const { now, monotonic, log } = world;
@@ -485,7 +485,7 @@ test('P-171 a changed certificate raises an alarm with the command that accepts 
     hasRoom: () => true,
     refused: store.database.refused,
     sources: [],
-    dispatcher: { isDown: () => false },
+    channels: [],
     now: () => world.now(),
   });
   watcher.start();
@@ -500,7 +500,7 @@ test('a block that the disk refuses is no fault of its server, and is stored lat
   const watching = await begin({ servers: 1 });
   const { store, watcher, world, chains } = watching;
   const { refused } = store.database;
-  const others = { hasRoom: () => true, refused, sources: [], dispatcher: { isDown: () => false } };
+  const others = { hasRoom: () => true, refused, sources: [], channels: [] };
   const health = createHealth({ store, watcher, ...others, now: () => world.now() });
   const connection = connectionOf(store.database);
   const issued = await store.issue();

@@ -93,7 +93,7 @@ test('not on a full disk, nor while the queue fails', () => {
     displaced: () => undefined,
     overwritten: () => undefined,
     watcher: { status: () => ({ failures: [] }) },
-    dispatcher: { stallReason: () => 'the queue fails' },
+    channels: [{ noun: 'callback' as const, dispatcher: { stallReason: () => 'the queue fails' } }],
   };
   expect(createReadiness(parts)()).toEqual({
     ready: false,

@@ -14,6 +14,8 @@ export interface ReceivedRequest {
   /** The request target, byte for byte. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The body of a POST. */
+  readonly body?: string;
 }
 
 export type Answer =
@@ -63,7 +65,12 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   async function take(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = incoming;
     const headers = incoming.headers as ReceivedRequest['headers'];
-    const request = { method, url, headers };
+    const request = {
+      method,
+      url,
+      headers,
+      ...(method === 'POST' && { body: await bodyOf(incoming) }),
+    };
     requests.push(request);
     unanswered += 1;
     peak = Math.max(peak, unanswered);
@@ -99,6 +106,12 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
         server.closeAllConnections();
       }),
   };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
 }
 
 function reply(answer: Answer, response: ServerResponse): void {

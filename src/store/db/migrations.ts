@@ -250,6 +250,7 @@ CREATE INDEX \`callbacks_of_address\` ON \`callbacks\` (\`address_id\`) WHERE du
 	\`attempt_count\` integer DEFAULT 0 NOT NULL,
 	\`step\` integer DEFAULT 0 NOT NULL,
 	\`next_attempt_at\` integer NOT NULL,
+	\`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at end) VIRTUAL,
 	\`leased_until\` integer,
 	\`settled_at\` integer,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
@@ -260,9 +261,11 @@ CREATE INDEX \`callbacks_of_address\` ON \`callbacks\` (\`address_id\`) WHERE du
 CREATE UNIQUE INDEX \`events_public_id_unique\` ON \`events\` (\`public_id\`);--> statement-breakpoint
 CREATE INDEX \`events_store\` ON \`events\` (\`store_id\`,\`id\`);--> statement-breakpoint
 CREATE INDEX \`events_order\` ON \`events\` (\`order_id\`) WHERE order_id is not null;--> statement-breakpoint
-CREATE INDEX \`events_due\` ON \`events\` (\`store_id\`,\`next_attempt_at\`,\`address_id\`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX \`events_of_address\` ON \`events\` (\`address_id\`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX \`events_exhausted\` ON \`events\` (\`id\`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX \`events_due\` ON \`events\` (\`store_id\`,\`next_attempt_at\`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX \`events_sendable\` ON \`events\` (\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`events_of_address\` ON \`events\` (\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`events_exhausted\` ON \`events\` (\`id\`,\`store_id\`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX \`events_given_up\` ON \`events\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`events_leased\` ON \`events\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX \`events_age\` ON \`events\` (\`created_at\`);--> statement-breakpoint
 CREATE TABLE \`orders\` (

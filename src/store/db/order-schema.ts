@@ -107,17 +107,24 @@ export const events = sqliteTable(
     attemptCount: integer('attempt_count').notNull().default(0),
     step: integer('step').notNull().default(0),
     nextAttemptAt: integer('next_attempt_at').notNull(),
+    /** When it is sent; null for never. */
+    dueAt: integer('due_at').generatedAlwaysAs(
+      sql`case state when 'owed' then next_attempt_at end`,
+      { mode: 'virtual' },
+    ),
     leasedUntil: integer('leased_until'),
     settledAt: integer('settled_at'),
   },
   (table) => [
     index('events_store').on(table.storeId, table.id),
     index('events_order').on(table.orderId).where(sql`order_id is not null`),
-    index('events_due')
-      .on(table.storeId, table.nextAttemptAt, table.addressId)
-      .where(sql`state = 'owed'`),
-    index('events_of_address').on(table.addressId).where(sql`state = 'owed'`),
-    index('events_exhausted').on(table.id).where(sql`state = 'exhausted'`),
+    index('events_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('events_sendable')
+      .on(table.storeId, table.dueAt, table.addressId)
+      .where(sql`due_at is not null`),
+    index('events_of_address').on(table.addressId).where(sql`due_at is not null`),
+    index('events_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
+    index('events_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
     index('events_leased').on(table.storeId).where(sql`leased_until is not null`),
     index('events_age').on(table.createdAt),
   ],

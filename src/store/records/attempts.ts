@@ -4,12 +4,14 @@
 import { eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/retry.ts';
+import type { EventState } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { attempts, type CallbackState, callbacks } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import type { ClaimedRow } from './callback-claims.ts';
 import { prepareNewest } from './callback-conditions.ts';
+import { callbackQueue } from './callback-queue.ts';
+import type { ClaimedRow } from './delivery-claims.ts';
 import { createDoubtfulAnswers, type DoubtfulAnswers } from './doubtful-answers.ts';
 import { createFailingShops, type FailingShop } from './failing-shops.ts';
 
@@ -35,10 +37,11 @@ export interface AttemptRecord {
 
 /** The outcome of an attempt that was recorded. */
 export interface AttemptReport {
+  readonly noun: 'callback' | 'webhook';
   readonly outcome: AttemptOutcome;
   readonly durationMs: number;
-  readonly state: CallbackState;
-  /** From the payment's event to this attempt, if this attempt delivered the callback. */
+  readonly state: CallbackState | EventState;
+  /** From the creation of the delivery to this attempt, if this attempt delivered it. */
   readonly deliveredAfterMs: number | undefined;
 }
 
@@ -82,7 +85,7 @@ const foldLimit = 2_000;
 
 export function createAttempts(orm: Orm): Attempts {
   const statements = prepare(orm);
-  const unreceived = createFailingShops(orm);
+  const unreceived = createFailingShops(orm, callbackQueue);
   const doubts = createDoubtfulAnswers(orm);
   return {
     record(_tx, now, claimed, attempt, next) {
@@ -105,7 +108,7 @@ function settle(
   attempt: AttemptRecord,
   next: NextAttempt,
 ): CallbackState {
-  const { callbackId: id } = claimed;
+  const { id } = claimed;
   const phases = JSON.stringify(attempt.phases);
   statements.insertAttempt.run({ ...attempt, callbackId: id, phases });
   // Mostly it is delivered without a doubt, and then nothing is read.

@@ -12,11 +12,6 @@ export const isExhausted = sql`${callbacks.state} = 'exhausted'`;
 
 export const isCalled = sql`${stores.callbacksStopped} = 0 and ${stores.callbackUrl} <> ''`;
 
-/** The store receives callbacks. NOT IN, because SQLite would use a larger index for IN. */
-export const isOfCalled = (callback: 'callbacks' | 'c'): SQL =>
-  sql`${sql.raw(callback)}.store_id not in (select id from stores
-    where callbacks_stopped = 1 or callback_url = '')`;
-
 /**
  * The callback is still true. One with status 1 or 2 waits while the block of its payment is not on
  * our best chain. A delivered one is not sent again while its payment is dropped.

@@ -2,11 +2,12 @@
 // change. An event that the store's webhook subscribes to is due in that same commit.
 
 // Each event holds the whole order. A newer event of the order therefore supersedes a due
-// `order.processing` or `order.updated`, unless its request is in flight. An `order.reversed` also
-// supersedes an `order.paid` that had no request yet. Neither of the two is sent if the shop knows
-// the order's status from an earlier event.
+// `order.processing` or `order.updated`. An `order.reversed` also supersedes an `order.paid`. If
+// that had no request yet, neither of the two is sent, unless the shop never heard of the status
+// that is left. An event whose request is in flight is superseded when the request fails
+// (webhook-queue.ts).
 
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { type EventState, type EventType, events } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -32,6 +33,14 @@ export interface EventRecords {
   hasPaymentEvents(storeId: number): boolean;
 }
 
+/** Whether a newer event of the order takes the place of an event. */
+export const isTakenBack = (event: 'events'): SQL => {
+  const of = sql.raw(event);
+  return sql`exists (select 1 from events n where n.order_id = ${of}.order_id and n.id > ${of}.id
+    and (${of}.type in ('order.processing', 'order.updated')
+      or (${of}.type = 'order.paid' and n.type = 'order.reversed')))`;
+};
+
 /** `2025-11-20T14:53:32Z` */
 const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 
@@ -45,11 +54,13 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
   }
 
   /**
-   * Supersedes an `order.paid` that had no request yet.
-   * @returns whether the shop knows already what the order is without it
+   * Takes a pending `order.paid` back.
+   * @returns whether it had no request yet, and the shop knows what the order is without it
    */
   function takesBackUnsent(orderId: number | null, now: number, body: string): boolean {
-    if (statements.supersedePaid.run({ orderId, now }).changes === 0) return false;
+    const isUnsent = statements.supersedeUnsentPaid.run({ orderId, now }).changes > 0;
+    statements.supersedePaid.run({ orderId, now });
+    if (!isUnsent) return false;
     const before = statements.beforeNewest.get({ orderId });
     if (before?.state === 'superseded') return false;
     return (before === undefined ? 'open' : statusIn(before.body)) === statusIn(body);
@@ -77,6 +88,15 @@ const statusIn = (body: string): unknown =>
 const prepare = (orm: Orm) => {
   const ofOrder = eq(events.orderId, placeholder('orderId'));
   const isOwed = sql`${events.state} = 'owed'`;
+  const isNotInFlight = sql`coalesce(${events.leasedUntil}, 0) <= ${placeholder('now')}`;
+  const supersedePaid = (which: SQL) =>
+    orm
+      .update(events)
+      .set({ state: 'superseded', settledAt: placeholder('now') })
+      .where(
+        sql`${ofOrder} and ${isOwed} and ${events.type} = 'order.paid' and ${isNotInFlight}${which}`,
+      )
+      .prepare();
   return {
     terms: orm
       .select({
@@ -95,22 +115,14 @@ const prepare = (orm: Orm) => {
           ofOrder,
           isOwed,
           sql`${events.type} in ('order.processing', 'order.updated')`,
-          sql`${events.leasedUntil} is null`,
+          isNotInFlight,
         ),
       )
       .prepare(),
-    supersedePaid: orm
-      .update(events)
-      .set({ state: 'superseded', settledAt: placeholder('now') })
-      .where(
-        and(
-          ofOrder,
-          isOwed,
-          sql`${events.type} = 'order.paid' and ${events.attemptCount} = 0
-            and ${events.leasedUntil} is null`,
-        ),
-      )
-      .prepare(),
+    supersedeUnsentPaid: supersedePaid(
+      sql` and ${events.attemptCount} = 0 and ${events.leasedUntil} is null`,
+    ),
+    supersedePaid: supersedePaid(sql``),
     /** The event before the newest one of an order. */
     beforeNewest: orm
       .select({ state: events.state, body: events.body })

@@ -1,17 +1,17 @@
-// Since when a shop has received nothing: a streak from the first failed attempt to the next answer
-// with 200.
+// Since when a shop has received nothing of a queue: a streak from the first failed attempt to the
+// next delivery.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
-import { isCalled } from './callback-conditions.ts';
+import type { ClaimedDelivery, QueueTable } from './delivery-claims.ts';
 
 export interface FailingShop {
   readonly storeId: number;
   readonly name: string;
-  readonly callbackUrl: string;
+  readonly url: string;
   /** When the first of them began, epoch milliseconds. */
   readonly since: number;
   readonly attempts: number;
@@ -27,16 +27,16 @@ interface AttemptResult {
   readonly reason: string | null;
 }
 
-export function createFailingShops(orm: Orm) {
-  const { streak, waiting } = prepare(orm);
+export function createFailingShops<T extends ClaimedDelivery>(orm: Orm, queue: QueueTable<T>) {
+  const { streak, waiting } = prepare(orm, queue);
   return {
     /** In the transaction that records it. */
     note(storeId: number, tried: AttemptResult): void {
-      const name = `unreceived ${storeId}`;
+      const name = `${streakNames[queue.name]} ${storeId}`;
       if (tried.outcome === 'delivered') streak.end.run({ name });
       else streak.extend.run({ name, since: tried.startedAt, text: descriptionOf(tried) });
     },
-    /** Stores that receive callbacks, have pending ones, and have received nothing since. */
+    /** Stores that receive deliveries, have pending ones, and have received nothing since. */
     list: (): FailingShop[] =>
       waiting
         .all()
@@ -51,20 +51,24 @@ const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =
     ? `answered ${httpStatus}`
     : (reason ?? outcome);
 
-function prepare(orm: Orm) {
+/** Begins the names of the rows in the settings. */
+const streakNames = { callbacks: 'unreceived', events: 'unreceived-events' } as const;
+
+function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }: QueueTable<T>) {
+  const prefix = sql.raw(`'${streakNames[name]} '`);
   return {
     streak: prepareStreak(orm, { count: 'attempts', text: 'reason' }),
     waiting: orm
       .select({
         storeId: stores.id,
         name: stores.name,
-        callbackUrl: stores.callbackUrl,
+        url,
         kept: settings.value,
       })
       .from(stores)
-      .innerJoin(settings, eq(settings.name, sql`'unreceived ' || ${stores.id}`))
+      .innerJoin(settings, eq(settings.name, sql`${prefix} || ${stores.id}`))
       .where(
-        sql`${isCalled} and exists (select 1 from callbacks d
+        sql`${isReceiving} and exists (select 1 from ${sql.raw(name)} d
           where d.store_id = stores.id and d.state = 'owed')`,
       )
       .orderBy(stores.id)

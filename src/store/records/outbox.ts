@@ -27,19 +27,25 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { type CallbackState, callbacks } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import { type CallbackCounts, createCallbackCounts } from '../views/callback-counts.ts';
 import { type CallbackView, createCallbackView } from '../views/callback-view.ts';
+import { createDeliveryCounts, type DeliveryCounts } from '../views/delivery-counts.ts';
 import { type Attempts, createAttempts } from './attempts.ts';
-import { type Claims, createClaims } from './callback-claims.ts';
 import { prepareNewest } from './callback-conditions.ts';
+import { type ClaimedCallback, callbackQueue } from './callback-queue.ts';
 import { createResends, type Resends } from './callback-resends.ts';
+import { type Claims, createClaims } from './delivery-claims.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
   readonly paymentId: number;
   readonly storeId: number;
 }
 
-export interface Outbox extends CallbackView, CallbackCounts, Claims, Attempts, Resends {
+export interface Outbox
+  extends CallbackView,
+    DeliveryCounts,
+    Claims<ClaimedCallback>,
+    Attempts,
+    Resends {
   /** Adds a callback that is due now. It supersedes the pending one of the payment. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
   /** Suspends the pending or exhausted callback of a payment that was dropped. */
@@ -56,12 +62,17 @@ const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepare(orm);
   const view = createCallbackView(orm);
+  const claims = createClaims(orm, callbackQueue);
   return {
     ...view,
     ...createResends(orm, view),
-    ...createCallbackCounts(orm),
-    ...createClaims(orm),
+    ...createDeliveryCounts(orm, callbackQueue),
+    ...claims,
     ...createAttempts(orm),
+    recall(tx, now, maxWaits, leaseMs) {
+      claims.recall(tx, now, maxWaits, leaseMs);
+      statements.recallConfirmations.run({ now, latest: now + maxWaits.confirmMs });
+    },
     enqueue(_tx, now, callback) {
       const { paymentId } = callback;
       // Only the newest can be open: each supersedes the one before, and no older one is resent.
@@ -97,7 +108,7 @@ const prepare = (orm: Orm) => ({
   ...prepareTurns(orm),
 });
 
-/** Changes of a payment's callback by a newer one, or by the payment. */
+/** Changes of a callback by a newer one, by its payment, or by a clock. */
 function prepareTurns(orm: Orm) {
   const ofPayment = sql`${callbacks.paymentId} = ${placeholder('paymentId')}`;
   return {
@@ -111,6 +122,13 @@ function prepareTurns(orm: Orm) {
       .where(
         sql`${ofPayment} and (${callbacks.state} in ('owed', 'exhausted', 'held')
           or ${callbacks.confirmAt} is not null)`,
+      )
+      .prepare(),
+    recallConfirmations: orm
+      .update(callbacks)
+      .set({ confirmAt: placeholder('now') })
+      .where(
+        sql`${callbacks.dueAt} > ${placeholder('latest')} and ${callbacks.state} = 'delivered'`,
       )
       .prepare(),
     hold: orm

@@ -31,7 +31,7 @@ async function openShop() {
   const room = createIssuingGuard(store.database, store.addresses.isSetBack);
   const ready = createReadiness({
     store,
-    dispatcher: { stallReason: () => undefined },
+    channels: [],
     watcher: { status: () => ({ failures: [] }) },
     ...room,
   });

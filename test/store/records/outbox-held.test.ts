@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { CallbackStatus } from '../../../src/domain/payment.ts';
 import { headers } from '../../../src/store/db/schema.ts';
-import type { ClaimedRow } from '../../../src/store/records/callback-claims.ts';
+import type { ClaimedRow } from '../../../src/store/records/delivery-claims.ts';
 import type { CallbackRow } from '../../../src/store/views/callback-view.ts';
 import { type Owed, openOwed, withStatus } from '../../delivery/owed.ts';
 
@@ -135,7 +135,7 @@ class Course {
     const { outbox, database } = this.#owed;
     const claimed = await database.write((tx) => outbox.claim(tx, this.#at, everything));
     const due = this.#free(rows).filter(({ nextAttemptAt }) => nextAttemptAt <= this.#at);
-    const ids = claimed.map(({ callbackId }) => callbackId);
+    const ids = claimed.map(({ id }) => id);
     expect(ids.sort((a, b) => a - b)).toEqual(due.map(({ id }) => id));
     this.#flying.push(...claimed);
     for (const id of ids) this.#leases.set(id, this.#at + leaseMs);
@@ -144,7 +144,7 @@ class Course {
   async #answer(rows: readonly CallbackRow[], outcome: string) {
     const claimed = this.#flying.shift();
     if (claimed === undefined) return rows;
-    const { callbackId, step, dueAt } = claimed;
+    const { id: callbackId, step, dueAt } = claimed;
     this.#leases.delete(callbackId);
     const isDelivered = outcome === 'ok';
     const attempt = {

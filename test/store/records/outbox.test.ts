@@ -5,7 +5,8 @@ import { eventId } from '../../../src/domain/callback.ts';
 import type { AttemptOutcome } from '../../../src/domain/retry.ts';
 import { callbacks, stores } from '../../../src/store/db/schema.ts';
 import type { AttemptRecord } from '../../../src/store/records/attempts.ts';
-import type { ClaimedCallback, ClaimedRow } from '../../../src/store/records/callback-claims.ts';
+import type { ClaimedCallback } from '../../../src/store/records/callback-queue.ts';
+import type { ClaimedRow } from '../../../src/store/records/delivery-claims.ts';
 import { createOutbox } from '../../../src/store/records/outbox.ts';
 import { type Owed, openOwed, webhookSecret, withStatus } from '../../delivery/owed.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
@@ -32,12 +33,12 @@ const attemptOf = (outcome: AttemptOutcome): AttemptRecord => ({
 const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
   database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
 
-const nobody: ClaimedRow = { callbackId: 0, storeId: 0, step: 0, dueAt: 0 };
+const nobody: ClaimedRow = { id: 0, storeId: 0, step: 0, dueAt: 0 };
 
 /** As if it had been claimed just now. */
-function rowOf({ outbox }: Owed, callbackId: number): ClaimedRow {
-  const { storeId, step, nextAttemptAt: dueAt } = outbox.callback(callbackId);
-  return { callbackId, storeId, step, dueAt };
+function rowOf({ outbox }: Owed, id: number): ClaimedRow {
+  const { storeId, step, nextAttemptAt: dueAt } = outbox.callback(id);
+  return { id, storeId, step, dueAt };
 }
 
 const record = (
@@ -72,7 +73,7 @@ describe('claiming', () => {
     const { address, txid, valueSat, paymentId } = callback;
     expect(await claim(owed)).toEqual([
       {
-        callbackId: 1,
+        id: 1,
         paymentId,
         addressId: 1,
         storeId,
@@ -83,7 +84,7 @@ describe('claiming', () => {
         step: 0,
         dueAt: now,
         createdAt: now,
-        callbackUrl: 'https://shop.example/cb',
+        url: 'https://shop.example/cb',
         callbackCa: null,
         webhookSecret,
         previousWebhookSecret: null,
@@ -170,7 +171,7 @@ describe('claiming', () => {
     const claimed = await owed.database.write((tx) =>
       owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
     );
-    const due = claimed.map(({ callbackId }) => callbackId).sort();
+    const due = claimed.map(({ id }) => id).sort();
     expect(due).toEqual(cases.flatMap(({ isDue }, at) => (isDue ? [at + 1] : [])));
   });
 
@@ -248,7 +249,7 @@ describe('the callbacks of one address', () => {
     await owed.enqueue(now, first, second, third, other);
     return { owed, storeId, first, second, third, other };
   }
-  const ids = (claimed: ClaimedCallback[]) => claimed.map(({ callbackId }) => callbackId);
+  const ids = (claimed: ClaimedCallback[]) => claimed.map(({ id }) => id);
 
   it('P-67 are claimed one at a time, in the order of their events, beside those of others', async () => {
     const { owed } = await siblings();
@@ -335,14 +336,14 @@ describe('the order of one payment', () => {
   it('does not retry a callback that was superseded in flight', async () => {
     const { owed, claimed } = await overtaken(true);
     expect(await record(owed, claimed, 'timeout', now + 4000)).toBe('superseded');
-    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+    expect(await claim(owed)).toMatchObject([{ id: 2 }]);
     expect(await claim(owed, now + 9000)).toEqual([]);
   });
 
   it('sends only the newest after a crash', async () => {
     const { owed } = await overtaken(true);
     await owed.database.write((tx) => owed.outbox.releaseLeases(tx));
-    expect(await claim(owed)).toMatchObject([{ callbackId: 2 }]);
+    expect(await claim(owed)).toMatchObject([{ id: 2 }]);
   });
 
   it('supersedes an exhausted callback when a newer status comes', async () => {
@@ -400,14 +401,14 @@ describe('the order of one payment', () => {
           if (payment) await owed.enqueue(at, withStatus(payment, 0, cycle++));
         } else if ('limit' in each) {
           const claimed = await claim(owed, at, each.limit);
-          for (const { paymentId, addressId, callbackId } of claimed) {
+          for (const { paymentId, addressId, id } of claimed) {
             expect(busy.get(addressId) ?? 0).toBeLessThanOrEqual(at);
             busy.set(addressId, at + leaseMs);
-            expect(callbackId).toBeGreaterThanOrEqual(sent.get(paymentId) ?? 0);
-            sent.set(paymentId, callbackId);
+            expect(id).toBeGreaterThanOrEqual(sent.get(paymentId) ?? 0);
+            sent.set(paymentId, id);
           }
           underWay = [
-            ...underWay.filter((old) => !claimed.some((c) => c.callbackId === old.callbackId)),
+            ...underWay.filter((old) => !claimed.some((c) => c.id === old.id)),
             ...claimed,
           ];
         } else if ('ok' in each) {

@@ -1,0 +1,62 @@
+// Both channels to shops. Each has a dispatcher of its own, with limits, leases and a circuit
+// breaker. Neither channel waits for the other.
+
+import type { Store } from '../store/open-store.ts';
+import type { Attempts } from '../store/records/attempts.ts';
+import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
+import type { World } from '../world/world.ts';
+import { callbackChannel, type DeliveryChannel, webhookChannel } from './delivery-channel.ts';
+import { DeliveryDispatcher, type DispatcherStatus } from './dispatcher.ts';
+import type { Sender } from './sender.ts';
+
+/** A channel, as findings and metrics see it. */
+export interface ChannelStatus {
+  readonly noun: DeliveryChannel<never>['noun'];
+  readonly queue: DeliveryCounts & Pick<Attempts, 'failingShops'>;
+  readonly dispatcher: DispatcherStatus;
+}
+
+export interface Dispatchers {
+  readonly channels: readonly ChannelStatus[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Resolves when nothing is in flight and nothing is due. */
+  idle(): Promise<void>;
+}
+
+interface DispatchersParts {
+  readonly world: World;
+  readonly store: Store;
+  readonly sender: Sender;
+  readonly isHeldBack: () => boolean;
+}
+
+export function createDispatchers({ store, ...parts }: DispatchersParts): Dispatchers {
+  const { outbox, webhooks, events } = store;
+  const common = { ...store, ...parts };
+  const toCallbacks = callbackChannel(outbox, parts);
+  const toWebhooks = webhookChannel(webhooks, parts);
+  const callback = new DeliveryDispatcher({ ...common, channel: toCallbacks });
+  const webhook = new DeliveryDispatcher({ ...common, channel: toWebhooks });
+  const both = [callback, webhook];
+  events.on('callbacksDue', () => callback.wake());
+  events.on('webhooksDue', () => webhook.wake());
+  events.on('retryRequested', () => {
+    for (const each of both) each.retry();
+  });
+  return {
+    channels: [
+      { noun: 'callback', queue: outbox, dispatcher: callback },
+      { noun: 'webhook', queue: webhooks, dispatcher: webhook },
+    ],
+    async start() {
+      for (const each of both) await each.start();
+    },
+    async stop() {
+      await Promise.all(both.map((each) => each.stop()));
+    },
+    async idle() {
+      for (const each of both) await each.idle();
+    },
+  };
+}

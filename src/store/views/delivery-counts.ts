@@ -1,0 +1,92 @@
+// How many deliveries of a queue wait or failed for good: reads alone, each bounded.
+
+import { asc, type SQL, sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { stores } from '../db/schema.ts';
+import type { ClaimedDelivery, QueueTable } from '../records/delivery-claims.ts';
+
+/** Counting more would block the event loop. */
+export const maxCounted = 10_000;
+
+export interface DeliveryCounts {
+  /** Pending and exhausted deliveries of stores that receive any; each at most `maxCounted`. */
+  counts(): { readonly owed: number; readonly exhausted: number };
+  /** The same, counted up to a bound at most; all others are done. */
+  depths(max: number): {
+    readonly owed: number;
+    readonly exhausted: number;
+    readonly done: number;
+  };
+  /** The URL of each store with pending deliveries. */
+  owing(): string[];
+  /** When the oldest exhausted delivery ended, epoch milliseconds. */
+  exhaustedSince(): number | undefined;
+  /** How many wait for each store that receives any, at most `maxCounted`. */
+  owedByStore(): { readonly url: string; readonly owed: number }[];
+}
+
+export function createDeliveryCounts<T extends ClaimedDelivery>(
+  orm: Orm,
+  queue: QueueTable<T>,
+): DeliveryCounts {
+  const statements = prepare(orm, queue);
+  return {
+    counts() {
+      const { owed = 0, exhausted = 0 } = statements.depths.get({ max: maxCounted }) ?? {};
+      return { owed, exhausted };
+    },
+    depths(max) {
+      const { owed = 0, exhausted = 0, all = 0 } = statements.depths.get({ max }) ?? {};
+      return { owed, exhausted, done: Math.max(0, all - owed - exhausted) };
+    },
+    owing: () => statements.owing.all().map(({ url }) => url),
+    exhaustedSince: () => statements.exhaustedSince.get()?.at ?? undefined,
+    owedByStore: () => statements.owedByStore.all({ max: maxCounted }),
+  };
+}
+
+function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }: QueueTable<T>) {
+  const queue = sql.raw(name);
+  /** The store receives them. NOT IN, because SQLite would use a larger index for IN. */
+  const isOfReceiving = sql`q.store_id not in (select id from stores where not (${isReceiving}))`;
+  const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from ${queue} q
+    where ${state} and ${isOfReceiving} limit ${placeholder('max')}))`;
+  return {
+    owing: orm
+      .select({ url })
+      .from(stores)
+      .where(
+        sql`${isReceiving} and exists (select 1 from ${queue} d where d.store_id = stores.id
+          and d.state = 'owed')`,
+      )
+      .prepare(),
+    owedByStore: orm
+      .select({
+        url,
+        owed: sql<number>`(select count(*) from (select 1 from ${queue} d
+          where d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
+      })
+      .from(stores)
+      .where(isReceiving)
+      .orderBy(asc(stores.id))
+      .prepare(),
+    depths: orm
+      .select({
+        owed: counted(sql`q.state = 'owed'`),
+        exhausted: counted(sql`q.state = 'exhausted'`),
+        // Only the oldest rows are ever deleted.
+        all: sql<number>`(select coalesce(max(id), 0) from ${queue})
+          - (select coalesce(min(id), 1) from ${queue}) + 1`,
+      })
+      .from(sql`(select 1)`)
+      .prepare(),
+    exhaustedSince: orm
+      .select({
+        at: sql<number | null>`(select min(q.settled_at) from ${queue} q
+          where q.state = 'exhausted' and ${isOfReceiving})`,
+      })
+      .from(sql`(select 1)`)
+      .prepare(),
+  };
+}
