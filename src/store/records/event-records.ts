@@ -3,7 +3,7 @@
 
 // Each event holds the whole order. A newer event of the order therefore supersedes a due
 // `order.processing` or `order.updated`. An `order.reversed` also supersedes an `order.paid`. If
-// that had no request yet, neither of the two is sent, unless the shop never heard of the status
+// that had no request yet, neither of the two is sent, unless the shop never received the status
 // that is left. An event whose request is in flight is superseded when the request fails
 // (webhook-queue.ts).
 
@@ -61,9 +61,9 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
     const isUnsent = statements.supersedeUnsentPaid.run({ orderId, now }).changes > 0;
     statements.supersedePaid.run({ orderId, now });
     if (!isUnsent) return false;
-    const before = statements.beforeNewest.get({ orderId });
-    if (before?.state === 'superseded') return false;
-    return (before === undefined ? 'open' : statusIn(before.body)) === statusIn(body);
+    const sent = statements.newestSent.get({ orderId });
+    if (sent === undefined) return statusIn(body) === 'open';
+    return sent.state === 'delivered' && statusIn(sent.body) === statusIn(body);
   }
 
   return {
@@ -123,14 +123,13 @@ const prepare = (orm: Orm) => {
       sql` and ${events.attemptCount} = 0 and ${events.leasedUntil} is null`,
     ),
     supersedePaid: supersedePaid(sql``),
-    /** The event before the newest one of an order. */
-    beforeNewest: orm
+    /** The newest event of an order that is or was sent. */
+    newestSent: orm
       .select({ state: events.state, body: events.body })
       .from(events)
-      .where(and(ofOrder, sql`${events.type} like 'order.%'`))
+      .where(sql`${ofOrder} and ${events.type} like 'order.%' and ${events.state} <> 'superseded'`)
       .orderBy(desc(events.id))
       .limit(1)
-      .offset(1)
       .prepare(),
     insert: orm
       .insert(events)

@@ -58,7 +58,7 @@ const addOrder = (shop: Shop, addressId = 1): number =>
 const append = (shop: Shop, orderId: number, type: 'order.updated' | 'order.reversed') =>
   shop.write((tx) =>
     createEventRecords(shop.database.orm, shop.events).append(tx, now, {
-      ...{ storeId: 1, orderId, addressId: 1, type, data: {} },
+      ...{ storeId: 1, orderId, addressId: 1, type, data: { order: { status: 'open' } } },
       publicId: `evt_${type}`,
     }),
   );
