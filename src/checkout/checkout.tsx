@@ -43,6 +43,7 @@ export interface Checkout {
 const pageRate: Rate = { perMinute: 60, burst: 60 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
 const maxStreams = 300;
+const maxStreamsOfClient = 20;
 
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { store, world, proxies, publicUrl } = options;
@@ -51,13 +52,16 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   const streams = new EventStreams({
     world,
     maxStreams,
+    maxOfClient: maxStreamsOfClient,
     refusal: () => new PaygateError('limited', 'Too many pages are open.'),
   });
   store.events.on('orderChanged', (orderId) => streams.announce(orderId));
 
+  const clientOf = (context: Context): string => networkPrefix64(clientAddressOf(context, proxies));
+
   /** @throws PaygateError limited, not_found */
   function requestedRow(context: Context): OrderRow {
-    limits.take('page', networkPrefix64(clientAddressOf(context, proxies)));
+    limits.take('page', clientOf(context));
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
     if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
@@ -85,7 +89,11 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   app.get('/:id', (context) => context.html(<CustomerPage shown={shown(requestedRow(context))} />));
   app.get('/:id/live', (context) => {
     const row = requestedRow(context);
-    return streams.open(context, { topic: row.id, nextChangeMs: () => nextChangeMs(row) });
+    return streams.open(context, {
+      topic: row.id,
+      client: clientOf(context),
+      nextChangeMs: () => nextChangeMs(row),
+    });
   });
   app.post('/:id/quote', async (context) => {
     const row = requestedRow(context);

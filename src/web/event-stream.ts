@@ -10,6 +10,8 @@ import type { World } from '../world/world.ts';
 export interface EventStreamOptions {
   readonly world: Pick<World, 'after'>;
   readonly maxStreams: number;
+  /** Undefined: no limit for one client. */
+  readonly maxOfClient?: number;
   /** The error for one stream too many. */
   readonly refusal: () => PaygateError;
 }
@@ -19,6 +21,8 @@ export interface StreamOptions {
   readonly isAllowed?: () => boolean;
   /** What the stream is about. */
   readonly topic?: number;
+  /** The client that reads it. */
+  readonly client?: string;
   /**
    * Milliseconds until its page changes by itself; asked at the start and after each event.
    * Undefined: never. It must not throw.
@@ -32,8 +36,7 @@ export interface StreamOptions {
  */
 const heartbeatMs = 12_500;
 
-interface OpenStream {
-  readonly topic: number | undefined;
+interface OpenStream extends Pick<StreamOptions, 'topic' | 'client'> {
   readonly onChange: () => void;
 }
 
@@ -65,12 +68,13 @@ export class EventStreams {
     for (const stream of this.#open.keys()) stream.abort();
   }
 
-  /** @throws PaygateError the refusal, when `maxStreams` are open */
+  /** @throws PaygateError the refusal, when as many are open as may be */
   open(context: Context, stream: StreamOptions = {}): Response {
     // The body of a HEAD request would never be read, and never end.
     if (context.req.method === 'HEAD') return context.body(null);
-    const { maxStreams, refusal } = this.#options;
-    if (this.#open.size >= maxStreams) throw refusal();
+    const { maxStreams, maxOfClient = maxStreams, refusal } = this.#options;
+    const own = [...this.#open.values()].filter(({ client }) => client === stream.client);
+    if (this.#open.size >= maxStreams || own.length >= maxOfClient) throw refusal();
     context.header('X-Accel-Buffering', 'no');
     const response = streamSSE(context, (api) => this.#serve(api, stream));
     response.headers.set('Cache-Control', 'no-store');
@@ -78,7 +82,7 @@ export class EventStreams {
   }
 
   async #serve(stream: SSEStreamingApi, options: StreamOptions): Promise<void> {
-    const { isAllowed = () => true, topic, nextChangeMs = () => undefined } = options;
+    const { isAllowed = () => true, nextChangeMs = () => undefined } = options;
     const { after } = this.#options.world;
     let isChanged = false;
     let isHeartbeatDue = true;
@@ -98,7 +102,7 @@ export class EventStreams {
       isChanged = true;
       wake();
     };
-    this.#open.set(stream, { topic, onChange });
+    this.#open.set(stream, { ...options, onChange });
     const setTimer = (): (() => void) => {
       const delayMs = nextChangeMs();
       return delayMs === undefined ? () => {} : after(delayMs, onChange);

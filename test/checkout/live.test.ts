@@ -47,3 +47,16 @@ test('ends when paygate stops', async () => {
   await till.app.stop();
   await till.app.world.until(() => heard.over, 'its end');
 });
+
+test('is open for twenty pages of one client, and for the next one when one is closed', async () => {
+  const till = await openTill();
+  const open = [];
+  for (let count = 0; count < 20; count += 1)
+    open.push(await listenTo(till.app, `${till.path}/live`));
+  const refused = await fetch(`http://127.0.0.1:${till.app.port}${till.path}/live`);
+  expect(refused.status).toBe(429);
+  await open[0]?.close();
+  await till.app.world.turn();
+  const { response } = await listenTo(till.app, `${till.path}/live`);
+  expect(response.status).toBe(200);
+});
