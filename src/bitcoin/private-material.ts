@@ -48,6 +48,8 @@ const privateUr = /(?<![a-z])ur:(?:crypto-)?(?:seed|sskr|bip39|slip39|eckey|code
 const maxTokenLength = 120;
 const longToken = new RegExp(token(`${base58}{100,${maxTokenLength}}`), 'g');
 
+/** The shortest text that has one of the shapes: `ur:seed/`. */
+const minLength = 8;
 /** Longer text is not searched for single keys by their checksum. */
 const maxGluedLength = 2 * maxTokenLength;
 /** Longer text is not searched for a key in pieces. */
@@ -131,6 +133,7 @@ export const containsPrivateMaterial = (text: string): boolean => secretMatchIn(
 
 /** The stronger match of the text itself and of its percent-decoded form. */
 function secretMatchIn(text: string): SecretMatch | undefined {
+  if (text.length < minLength) return undefined;
   const found = secretMatchInPlain(text);
   if (found === 'checksum' || !text.includes('%')) return found;
   const hidden = secretMatchInPlain(unescaped(text));

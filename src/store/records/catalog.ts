@@ -106,7 +106,7 @@ export class Catalog {
 
   /** @throws PaygateError not_found */
   store(id: number): StoreRow {
-    const row = this.#orm.select().from(stores).where(eq(stores.id, id)).get();
+    const row = this.#statements.storeById.get({ id });
     if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
     return row;
   }
@@ -161,6 +161,11 @@ function prepare(orm: Orm) {
       .select({ value: settings.value })
       .from(settings)
       .where(eq(settings.name, placeholder('name')))
+      .prepare(),
+    storeById: orm
+      .select()
+      .from(stores)
+      .where(eq(stores.id, placeholder('id')))
       .prepare(),
     activeStores: orm.select().from(stores).where(isActive).prepare(),
     choices: orm.select(choice).from(stores).where(isActive).prepare(),

@@ -77,10 +77,10 @@ export class Orders {
   /** Records an order on an address that was issued in the same transaction. */
   create(_tx: Tx, now: number, order: NewOrder): OrderRow {
     const quote = firstQuote(order, now);
-    const { id } = this.#statements.insert.get(insertable(order, quote, now));
-    if (quote !== undefined) this.#addQuote(id, quote);
-    this.#statements.mark.run({ addressId: order.addressId, orderId: id });
-    return this.#row(id);
+    const row = this.#statements.insert.get(insertable(order, quote, now));
+    if (quote !== undefined) this.#addQuote(row.id, quote);
+    this.#statements.mark.run({ addressId: order.addressId, orderId: row.id });
+    return row;
   }
 
   /** Promises a rate. @throws PaygateError conflict if the order needs no quote */
@@ -176,10 +176,7 @@ export class Orders {
   }
 
   #addQuote(orderId: number, quote: Quote): void {
-    this.#parts.orm
-      .insert(quotes)
-      .values({ ...quote, orderId })
-      .run();
+    this.#statements.addQuote.run({ ...quote, orderId });
   }
 
   #command(tx: Tx, now: number, orderId: number, command: typeof cancel | typeof accept): void {
@@ -300,7 +297,17 @@ const prepare = (orm: Orm) => ({
       version: 1,
       fingerprint: '',
     })
-    .returning({ id: orders.id })
+    .returning()
+    .prepare(),
+  addQuote: orm
+    .insert(quotes)
+    .values({
+      orderId: placeholder('orderId'),
+      rateCents: placeholder('rateCents'),
+      amountSat: placeholder('amountSat'),
+      createdAt: placeholder('createdAt'),
+      expiresAt: placeholder('expiresAt'),
+    })
     .prepare(),
   mark: orm
     .update(addresses)
