@@ -33,6 +33,7 @@ const MIN_NODE = 24;
 const benches = {
   derive: async () => (await import('./bench/derive.mjs')).benchDerive,
   'new_address-64': async () => (await import('./bench/new-address.mjs')).benchNewAddress,
+  'orders-64': async () => (await import('./bench/new-address.mjs')).benchOrders,
   'new_address-slow-disk': async () => (await import('./bench/new-address.mjs')).benchSlowDisk,
   callbacks: async () => (await import('./bench/callbacks.mjs')).benchCallbacks,
   notify: async () => (await import('./bench/notify.mjs')).benchNotify,

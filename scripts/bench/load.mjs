@@ -16,6 +16,7 @@ const LEAD_IN = 64;
  * @property {string} [apiKey]
  * @property {string} [cookie]
  * @property {number} connections
+ * @property {string} [body] JSON of a POST; a GET without it
  *
  * @typedef {object} Load
  * @property {number} rate answers a second
@@ -101,15 +102,17 @@ export function beginLoad(target, options) {
  * @param {Target} target
  * @returns {Promise<{ get: () => Promise<string>, close: () => void }>}
  */
-async function openConnection({ origin, path, apiKey, cookie }) {
+async function openConnection({ origin, path, apiKey, cookie, body }) {
   const { host, hostname, port } = new URL(origin);
-  const request = [
-    `GET ${path} HTTP/1.1`,
+  const head = [
+    `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
     `host: ${host}`,
     ...(apiKey === undefined ? [] : [`authorization: Bearer ${apiKey}`]),
     ...(cookie === undefined ? [] : [`cookie: ${cookie}`]),
+    ...(body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
     '\r\n',
   ].join('\r\n');
+  const request = head + (body ?? '');
   // One character a byte: Content-Length counts bytes.
   const socket = connect(Number(port), hostname).setNoDelay().setEncoding('latin1');
   await once(socket, 'connect');
@@ -121,12 +124,12 @@ async function openConnection({ origin, path, apiKey, cookie }) {
   socket.on('close', () => fail(new Error(`${origin}: the connection ended`)));
   socket.on('data', (piece) => {
     received += piece;
-    const body = bodyOf(received);
-    if (body === undefined) return;
+    const answer = bodyOf(received);
+    if (answer === undefined) return;
     const status = received.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
     received = '';
-    if (status === '200') awaited?.resolve(body);
-    else fail(new Error(`${path} answered ${status}: ${body}`));
+    if (status === '200') awaited?.resolve(answer);
+    else fail(new Error(`${path} answered ${status}: ${answer}`));
   });
   return {
     get() {

@@ -1,9 +1,10 @@
-// Rows `new_address-64` and `new_address-slow-disk`: `GET /api/new_address` on 64 connections,
-// served by `./paygate serve` on a real disk without an Electrum server. A rush is 900 requests,
-// fewer than the addresses that paygate derives ahead in quiet times: derivation has a row of its
-// own.
-// Peer of the first: paygate's own HTTP and key check with constant JSON (constant-address.mjs).
+// Rows `new_address-64`, `new_address-slow-disk` and `orders-64`: `GET /api/new_address` and
+// `POST /api/v3/orders` on 64 connections, served by `./paygate serve` on a real disk without an
+// Electrum server. A rush is 900 requests, fewer than the addresses that paygate derives ahead in
+// quiet times. Peer: paygate's own HTTP and key check with constant JSON (constant-….mjs).
 
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
@@ -25,16 +26,71 @@ const SLOW_ROUNDS = 5;
 /** Longer than paygate waits for quiet. */
 const QUIET_MS = 400;
 const MIN_RATIO = 0.6;
+const MIN_ORDER_RATIO = 0.4;
 const ADDED_MS = 10;
 const MIN_SLOW_RATE = 1_000;
 
-/** @typedef {import('./load.mjs').Load} Load */
+/**
+ * @typedef {import('./load.mjs').Load} Load
+ *
+ * @typedef {object} Route what is asked for, and what answers it in the peer
+ * @property {string} path
+ * @property {string} [body]
+ * @property {string} module of src/api that is replaced in the peer
+ * @property {string} replacement
+ */
+
+/** @type {Route} */
+const NEW_ADDRESS = {
+  path: '/api/new_address',
+  module: 'new-address.ts',
+  replacement: 'constant-address.mjs',
+};
+
+/** @type {Route} */
+const ORDERS = {
+  path: '/api/v3/orders',
+  body: '{"amount":"12.50","currency":"EUR","reference":"1007","metadata":{"cart":"7f"}}',
+  module: 'order-operations.ts',
+  replacement: 'constant-order.mjs',
+};
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchNewAddress(context) {
   const shop = await addStore(context, 'new_address');
-  const issue = await prepareRush(shop, await serve(context, shop.path, NO_ELECTRUM));
-  const constant = await prepareConstant(context);
+  const server = await serve(context, shop.path, NO_ELECTRUM);
+  const row = { name: 'new_address-64', minRatio: MIN_RATIO };
+  return againstConstant(context, row, NEW_ADDRESS, await prepareRush(shop, server, NEW_ADDRESS));
+}
+
+/** @type {import('../bench.mjs').Bench} */
+export async function benchOrders(context) {
+  const shop = await addStore(context, 'orders');
+  const flags = ['--price', 'own', '--price-source', await startPriceSource()];
+  const server = await serve(context, shop.path, NO_ELECTRUM, { flags });
+  const row = { name: 'orders-64', minRatio: MIN_ORDER_RATIO };
+  return againstConstant(context, row, ORDERS, await prepareRush(shop, server, ORDERS));
+}
+
+/** @returns {Promise<string>} the value of --price-source */
+async function startPriceSource() {
+  const source = createServer((_request, response) => response.end('{"EUR":50000}'));
+  source.listen(0, '127.0.0.1');
+  await once(source, 'listening');
+  atEnd(() => source.close());
+  const { port } = /** @type {import('node:net').AddressInfo} */ (source.address());
+  return `http://127.0.0.1:${port}/#{CODE}`;
+}
+
+/**
+ * @param {import('../bench.mjs').Context} context
+ * @param {{ name: string, minRatio: number }} row
+ * @param {Route} route
+ * @param {() => Promise<Load>} issue
+ * @returns {Promise<import('./table.mjs').Row>}
+ */
+async function againstConstant(context, { name, minRatio }, route, issue) {
+  const constant = await prepareConstant(context, route);
   /** @type {number[]} */
   const latenciesMs = [];
   const contenders = {
@@ -50,13 +106,13 @@ export async function benchNewAddress(context) {
   const rates = await takeTurns(ROUNDS, contenders);
   const ratio = pairedRatio(rates.ours, rates.constant);
   return {
-    name: 'new_address-64',
+    name,
     unit: '/s',
     figure: median(rates.ours),
     peer: { name: 'constant JSON', figure: median(rates.constant) },
     ratio,
-    floor: `≥ ${MIN_RATIO} of constant JSON`,
-    holds: ratio >= MIN_RATIO,
+    floor: `≥ ${minRatio} of constant JSON`,
+    holds: ratio >= minRatio,
     details: [latencies(latenciesMs)],
   };
 }
@@ -65,7 +121,8 @@ export async function benchNewAddress(context) {
 export async function benchSlowDisk(context) {
   const shop = await addStore(context, 'new_address-slow');
   const env = slowDisk(context.folder, ADDED_MS);
-  const issue = await prepareRush(shop, await serve(context, shop.path, NO_ELECTRUM, { env }));
+  const server = await serve(context, shop.path, NO_ELECTRUM, { env });
+  const issue = await prepareRush(shop, server, NEW_ADDRESS);
   /** @type {Load[]} */
   const runs = [];
   while (runs.length < SLOW_ROUNDS) runs.push(await issue());
@@ -87,10 +144,11 @@ const latencies = (ms) =>
 /**
  * @param {import('./database.mjs').File} shop
  * @param {import('./server.mjs').Server} server
+ * @param {Route} route
  * @returns {Promise<() => Promise<Load>>} one rush; it fails if an address was issued before
  */
-async function prepareRush({ path, apiKey }, { origin }) {
-  const target = { origin, path: '/api/new_address', apiKey, connections: CONNECTIONS };
+async function prepareRush({ path, apiKey }, { origin }, route) {
+  const target = { ...route, origin, apiKey, connections: CONNECTIONS };
   const reader = new SqliteDatabase(path, { readonly: true });
   atEnd(() => reader.close());
   const count = reader.prepare("SELECT count(*) FROM addresses WHERE origin = 'ahead'").pluck();
@@ -123,21 +181,24 @@ async function prepareRush({ path, apiKey }, { origin }) {
 
 /**
  * @param {import('../bench.mjs').Context} context
+ * @param {Route} route
  * @returns {Promise<() => Promise<Load>>} one rush
  */
-async function prepareConstant(context) {
-  const replacement = join(import.meta.dirname, 'constant-address.mjs');
+async function prepareConstant(context, route) {
+  const replacement = join(import.meta.dirname, route.replacement);
   const program = await bundle(context, 'src/main.ts', 'bench-constant.cjs', [
     {
       name: 'constant answer',
       setup: ({ onResolve }) =>
-        onResolve({ filter: /\/new-address\.ts$/ }, () => ({ path: replacement })),
+        onResolve({ filter: new RegExp(`/${route.module.replace('.', '\\.')}$`) }, () => ({
+          path: replacement,
+        })),
     },
   ]);
-  const { path, apiKey } = await addStore(context, 'constant');
+  const { path, apiKey } = await addStore(context, `constant-${route.module}`);
   const args = serveArguments(path, NO_ELECTRUM);
   const { origin } = await startServer(process.execPath, (port) => [program, ...args(port)]);
-  const target = { origin, path: '/api/new_address', apiKey, connections: CONNECTIONS };
+  const target = { ...route, origin, apiKey, connections: CONNECTIONS };
   const { answers } = await burst(target, 2 * LOOK_AHEAD + RUSH);
   if (new Set(answers).size > 1) throw new Error('the peer issues addresses');
   return () => burst(target, RUSH);

@@ -30,6 +30,7 @@ const TIMEOUT_MS = 120_000;
  *
  * @typedef {object} Options
  * @property {Record<string, string>} [env] in addition to this process's own
+ * @property {string[]} [flags] of `paygate serve`, after all others
  * @property {boolean} [readsLog] otherwise the log goes to standard error
  */
 
@@ -108,14 +109,15 @@ export const launcher = ({ checkout }) => join(checkout, 'paygate');
  * @param {string} path of the database
  * @param {string} electrum URL of the Electrum server
  * @param {string} [logLevel]
+ * @param {string[]} [flags]
  * @returns {(port: number) => string[]}
  */
 export const serveArguments =
-  (path, electrum, logLevel = 'error') =>
+  (path, electrum, logLevel = 'error', flags = ['--price', 'off']) =>
   (port) => [
     ...['serve', '--db', path, '--network', 'regtest', '--listen', `${LOOPBACK}:${port}`],
-    ...['--limit-new-address', 'off', '--limit-balance', 'off', '--price', 'off'],
-    ...['--electrum', electrum, '--log-level', logLevel],
+    ...['--limit-new-address', 'off', '--limit-balance', 'off'],
+    ...['--electrum', electrum, '--log-level', logLevel, ...flags],
   ];
 
 /**
@@ -127,7 +129,7 @@ export const serveArguments =
 export const serve = (context, path, electrum, options) =>
   startServer(
     launcher(context),
-    serveArguments(path, electrum, options?.readsLog ? 'info' : 'error'),
+    serveArguments(path, electrum, options?.readsLog ? 'info' : 'error', options?.flags),
     options,
   );
 
