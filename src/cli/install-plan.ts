@@ -63,7 +63,7 @@ ${given.map(([name, value]) => `${name}=${value}\n`).join('')}`;
 
 /** Removes what was installed, except data and settings, which cannot be made again. */
 export const uninstallCommands = `systemctl disable --now paygate
-rm ${paths.unit} ${paths.user} ${paths.binary}
+rm -f ${paths.unit} ${paths.user} ${paths.binary} ${paths.binary}.previous
 systemctl daemon-reload`;
 
 /** Deletes the database, the settings and the user. */
