@@ -57,12 +57,12 @@ async function shoot(page, { shop, chain, dashboard }) {
   await page.getByRole('button', { name: 'Send test callback' }).click();
   await page.getByText('the callback is delivered').waitFor();
 
-  const paid = await order(page, shop, 'Poster', 'Pay exactly', 'Payment unconfirmed');
+  const paid = await order(page, shop, 'Poster', 'Pay exactly', 'Processing');
   await page.getByRole('button', { name: 'Mine 6 blocks' }).click();
   await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor();
-  await order(page, shop, 'Espresso', 'Pay exactly', 'Payment unconfirmed');
+  await order(page, shop, 'Espresso', 'Pay exactly', 'Processing');
   await page.getByRole('button', { name: 'Mine 1 block' }).click();
-  await page.getByRole('heading', { name: 'Confirming' }).waitFor();
+  await page.getByText('callback status=1').waitFor();
   await order(page, shop, 'Postcard', 'Too little', 'Underpaid');
 
   await save(page, 'chain', chain);

@@ -98,7 +98,7 @@ What your own shop needs:
 
   API docs  ${apiOrigin}/docs
   API key   ${apiKey}
-  Rate      ${apiOrigin}/api/price?currency=EUR (fictional, always the same)
+  Rate      ${apiOrigin}/api/price?currency=EUR (simulated, always the same)
 
 To send callbacks to a receiver of your own, paste this into another terminal and continue with "The main job" in README:
 

@@ -20,10 +20,11 @@ import { type HttpListener, listen } from '../web/http-server.ts';
 import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';
 import { SimulatedServer } from './electrum/simulated-server.ts';
+import { movableClock, type SandboxWorld } from './sandbox-clock.ts';
 import { chainPath, createChainPage } from './shop/chain-page.tsx';
 import { createPaygateClient, type PaygateClient } from './shop/paygate-client.ts';
 import { createSandboxSignIn } from './shop/sandbox-sign-in.ts';
-import { callbackPath } from './shop/shop.ts';
+import { callbackPath, webhookPath } from './shop/shop.ts';
 import { createSite } from './shop/shop-site.ts';
 import { simulatedRates } from './shop/simulated-rates.ts';
 
@@ -69,7 +70,7 @@ export async function startSandbox(options: SandboxOptions, world: World): Promi
     for (const end of ends.splice(0).reverse()) await end();
   }
   try {
-    return { ...(await start(options, world, (end) => ends.push(end))), stop };
+    return { ...(await start(options, movableClock(world), (end) => ends.push(end))), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -79,7 +80,7 @@ export async function startSandbox(options: SandboxOptions, world: World): Promi
 /** @param onStop registers what a stop does, in reverse order */
 async function start(
   options: SandboxOptions,
-  world: World,
+  world: SandboxWorld,
   onStop: (end: () => Promise<void>) => void,
 ): Promise<Omit<Sandbox, 'stop'>> {
   const chain = createChain(world);
@@ -95,7 +96,10 @@ async function start(
   };
   const chainUrl = (): string => `${whenStarted().apiOrigin}${chainPath}`;
   const paygate = (): PaygateClient => whenStarted().client;
-  const site = createSite({ world, chain, webhookSecret, chainUrl, paygate });
+  const site = createSite({
+    ...{ world, chain, webhookSecret, chainUrl, paygate },
+    passTo: world.passTo,
+  });
   let shop: HttpListener | undefined;
   // Registered before it listens, because the site must also end when the port is taken.
   onStop(async () => {
@@ -107,8 +111,9 @@ async function start(
   shop = await listen(site.fetch, address, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 
-  const apiKey = await createDatabase(options, world, {
+  const { apiKey, storeId } = await createDatabase(options, world, {
     callbackUrl: `${shopOrigin}${callbackPath}`,
+    webhookUrl: `${shopOrigin}${webhookPath}`,
     webhookSecret,
   });
   const chainPage = createChainPage({ world, chain, server, shopUrl: `${shopOrigin}/` });
@@ -121,7 +126,7 @@ async function start(
   const app = await startApp(opened);
   onStop(() => app.stop());
   const apiOrigin = originOf({ ...options.api, port: app.port });
-  const client = createPaygateClient(world, { origin: apiOrigin, apiKey });
+  const client = createPaygateClient(world, { origin: apiOrigin, apiKey, storeId });
   onStop(() => client.close());
   started = { apiOrigin, client };
   const linkTo = (page: string): string => apiOrigin + signIn.linkTo(page);
@@ -168,12 +173,16 @@ const configOf = (
   listen: api,
 });
 
-/** Creates the file, with a password and the demo store. @returns the API key */
+/** Creates the file, with a password and the demo store. */
 async function createDatabase(
   { db, passwordHash }: SandboxOptions,
   world: World,
-  store: { readonly callbackUrl: string; readonly webhookSecret: string },
-): Promise<string> {
+  store: {
+    readonly callbackUrl: string;
+    readonly webhookUrl: string;
+    readonly webhookSecret: string;
+  },
+): Promise<{ readonly apiKey: string; readonly storeId: number }> {
   const { database, catalog, keys, admin } = await openStore({
     path: db,
     create: true,
@@ -197,7 +206,7 @@ async function createDatabase(
         },
         secret: world.randomBytes(32),
       });
-      return shop.apiKey;
+      return { apiKey: shop.apiKey, storeId: shop.row.id };
     });
   } finally {
     await database.close();

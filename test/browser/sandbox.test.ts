@@ -30,8 +30,9 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.getByLabel('Poster').fill('2');
     await page.getByRole('button', { name: 'Order' }).click();
     await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
-    const address = (await page.locator('code').first().textContent()) ?? '';
     const path = new URL(page.url()).pathname;
+    const chain = await page.getByRole('link', { name: 'Chain page' }).getAttribute('href');
+    const address = new URL(chain ?? '').searchParams.get('address') ?? '';
     return { ...watched, placed: { path, address, totalSat: 54_000 } };
   }
 
@@ -47,14 +48,16 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
   test('the page of an order goes from 0 to 2 without a reload', async () => {
     const { page, origins, faults, placed } = await order();
     const heading = (name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+    const message = (text: string) => page.getByText(text).waitFor();
     await page.evaluate('window.isSame = true');
     await visit.pay(placed);
-    await heading('Payment unconfirmed');
-    expect(await page.getByRole('img', { name: 'QR code' }).count()).toBe(0);
+    await heading('Processing');
+    await message('callback status=0');
     await visit.mine();
-    await heading('Confirming');
+    await message('callback status=1');
     await visit.mine();
     await heading('Paid');
+    await message('callback status=2');
     expect(await page.evaluate('window.isSame')).toBe(true);
     expect([...origins]).toEqual([visit.sandbox.shopOrigin]);
     expect(faults).toEqual([]);
@@ -81,9 +84,9 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
         page.getByRole('cell', { name: cell, exact: true }).waitFor(),
       ]);
     await own.pay(placed);
-    await both('Payment unconfirmed', 'Unconfirmed');
+    await both('Processing', 'Unconfirmed');
     await own.mine();
-    await both('Confirming', 'Confirming');
+    await both('Processing', 'Confirming');
     await own.mine();
     await both('Paid', 'Confirmed');
     expect(await page.getByText(/taken back|Reversed/).count()).toBe(0);
@@ -160,17 +163,16 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
-  test('a payment that is double-spent on the Chain page is dropped on the other', async () => {
+  test('a payment that is double-spent on the Chain page is gone from the page of its order', async () => {
     const { page, faults } = await order();
     await page.getByRole('button', { name: 'Pay exactly' }).click();
-    await page.getByRole('heading', { name: 'Payment unconfirmed' }).waitFor();
+    await page.getByRole('heading', { name: 'Processing' }).waitFor();
     const chain = await page.context().newPage();
     await chain.goto(visit.sandbox.links.chain);
     await chain.getByRole('button', { name: 'Double-spend' }).click();
     await chain.getByRole('heading', { name: 'Mempool: 1' }).waitFor();
     await visit.outlastAbsence();
-    await visit.world.advance(2_000);
-    await page.getByText('dropped: replaced or double-spent').waitFor();
+    await page.getByText('webhook order.reversed').waitFor();
     await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
     expect(faults).toEqual([]);
     await page.context().close();
@@ -179,7 +181,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
 
   test('everything works without JavaScript', async () => {
     const { page, origins, placed } = await order({ javaScriptEnabled: false });
-    await press(page, 'Pay exactly', 'Payment unconfirmed');
+    await press(page, 'Pay exactly', 'Processing');
     await press(page, 'Mine 6 blocks', 'Paid');
     expect([...origins]).toEqual([visit.sandbox.shopOrigin]);
     await page.goto(visit.sandbox.links.chain);
@@ -207,7 +209,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     const { page, faults, placed } = await order({ colorScheme, viewport });
     const { shopOrigin, apiOrigin, links } = visit.sandbox;
     await visit.pay(placed);
-    await page.getByRole('heading', { name: 'Payment unconfirmed' }).waitFor();
+    await page.getByRole('heading', { name: 'Processing' }).waitFor();
     await page.goto(links.chain);
     for (const url of [shopOrigin + placed.path, shopOrigin, `${apiOrigin}/dashboard/chain`]) {
       const shifts = await shiftsOf(page, () => page.goto(url));

@@ -1,11 +1,11 @@
 // The sandbox from the side of a customer and a shop, on the app that `serve` runs. It tests the
-// demo shop's pages, its callbacks and the Chain page.
+// demo shop's pages, its webhooks and callbacks, and the Chain page.
 
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import encodeQR from 'qr';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
 import { ask, openSandbox, type Placed, sandboxOptions, type Visit } from '../support/sandbox.ts';
 import { password, visitorOf } from '../support/visitor.ts';
@@ -14,35 +14,21 @@ import { createTestWorld } from '../support/world.ts';
 afterEach(cleanUp);
 
 const totalSat = 8_000;
+/** A wallet of another shop. */
+const tpub =
+  'tpubDC8msFGeGuwnKG9Upg7DM2b4DaRqg3CUZa5g8v2SRQ6K4NSkxUgd7HsL2XVWbVm39yBA4LAxysQAm397zwQSQoQgewGiYZqrA9DsP4zbQ1M';
 
-/** Each page that the stream of changes led to, without repeats, until the order is as wanted. */
-async function follow(
-  visit: Visit,
-  order: Placed,
-  wanted: string,
-): Promise<(string | undefined)[]> {
-  const states: (string | undefined)[] = [];
-  const changes = await visit.changes();
-  for (;;) {
-    const { state } = await visit.shown(order);
-    if (state !== states.at(-1)) {
-      states.push(state);
-      if (state === 'seen' || state === 'confirming') await visit.mine();
-    }
-    if (state === wanted) break;
-    await changes.next();
-  }
-  changes.close();
-  return states;
-}
-
-async function seen(how = 'exact'): Promise<{ visit: Visit; order: Placed }> {
+async function pays(how = 'exact'): Promise<{ visit: Visit; order: Placed }> {
   const visit = await openSandbox();
   const order = await visit.order();
   await visit.pay(order, how);
   await visit.settle();
   return { visit, order };
 }
+
+/** Presses a button below the order. */
+const press = (visit: Visit, { path }: Placed, form: string, fields: Record<string, string> = {}) =>
+  visit.post(`${path}/${form}`, fields);
 
 test('has invented rates, which are marked as such', async () => {
   const visit = await openSandbox();
@@ -59,82 +45,113 @@ test('has invented rates, which are marked as such', async () => {
   expect(text).toContain('the sandbox, whose rates are made up');
 });
 
-describe('a payment', () => {
-  test('goes from 0 to 2 on the page of its order, which is notified of each change', async () => {
+describe('an order', () => {
+  test('has a price in EUR, and its satoshis at a rate that is marked as simulated', async () => {
     const visit = await openSandbox();
     const order = await visit.order();
     expect(order).toMatchObject({ totalSat, address: expect.stringMatching(/^bcrt1q/) });
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting', payments: [] });
-    const paid = await visit.pay(order);
-    expect(paid).toMatchObject({ status: 303, headers: { location: order.path } });
-    const states = await follow(visit, order, 'paid');
-    expect(states.filter((state) => state !== 'waiting')).toEqual(['seen', 'confirming', 'paid']);
-    const { payments, text } = await visit.shown(order);
-    expect(payments).toEqual(['2: confirmed, 8,000 sat']);
-    expect(text).toContain('Thank you!');
-    expect(text).not.toContain('too much');
+    const { status, amounts, received } = await visit.shown(order);
+    expect([status, received]).toEqual(['open', []]);
+    expect(amounts).toEqual({
+      Price: '4.00 EUR = 8,000 sat',
+      'Simulated rate': '50,000 EUR for a bitcoin',
+      Received: '0 sat',
+      Missing: '8,000 sat',
+      'Goods sent': 'no',
+    });
   });
 
-  test('of too little leaves the order unpaid until the rest arrives', async () => {
-    const { visit, order } = await seen('short');
-    await visit.mine(2);
+  test('leads to the page on which the customer pays, which leads back', async () => {
+    const { visit, order } = await pays();
+    const { text } = await visit.reaches(order, 'processing');
+    const [, path = ''] = /href="http:[^"]*(\/o\/ord_\w+)"/.exec(text) ?? [];
+    const page = await ask(visit.sandbox.apiOrigin + path);
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('2 × Espresso')]);
+    expect(page.text).toContain(`href="${visit.sandbox.shopOrigin}${order.path}"`);
+  });
+
+  test('is made while paygate has several stores', async () => {
+    const visit = await openSandbox();
+    await visit.order();
+    const added = await runCli([
+      ...['store', 'add', '--db', visit.db, '--name', 'Another', '--xpub', tpub],
+      ...['--callback-url', 'https://shop.example/', '--script', 'p2wpkh'],
+    ]);
+    expect(added).toMatchObject({ code: 0 });
+    expect(await visit.order()).toMatchObject({ totalSat });
+  });
+});
+
+describe('a payment', () => {
+  test('of exactly the price goes from 0 to 2, and the shop sends the goods at paid', async () => {
+    const { visit, order } = await pays();
+    const changes = await visit.changes();
+    expect((await visit.reaches(order, 'processing')).amounts).toMatchObject({
+      Received: '8,000 sat',
+      'Goods sent': 'no',
+    });
+    await visit.mine();
     await visit.settle();
-    const short = await visit.shown(order);
-    expect(short).toMatchObject({ state: 'short', payments: ['2: confirmed, 4,000 sat'] });
-    expect(short.text).toContain('4,000 sat are missing');
-    // The text, the link and the QR code request the missing sum only.
-    expect(short.text).toContain('<strong>0.00004000 BTC</strong> (4,000 sat)');
-    const uri = `bitcoin:${order.address}?amount=0.00004`;
-    expect(short.text).toContain(`href="${uri}"`);
-    expect(short.text).toContain(encodeQR(uri, 'svg'));
+    expect(await visit.shown(order)).toMatchObject({ status: 'processing' });
+    await visit.mine();
+    const { amounts, received, text } = await visit.reaches(order, 'paid');
+    expect(amounts).toMatchObject({ Received: '8,000 sat', 'Goods sent': 'yes' });
+    expect(amounts).not.toHaveProperty('Missing');
+    expect(amounts).not.toHaveProperty('Too much');
+    expect(text).toContain('Thank you!');
+    expect([...received].sort()).toEqual([
+      ...['callback 0', 'callback 1', 'callback 2', 'order.paid', 'order.processing'],
+    ]);
+    expect(await changes.next()).toBe('changed');
+    changes.close();
+  });
+
+  test('of too little leaves the order open until the rest arrives', async () => {
+    const { visit, order } = await pays('short');
+    await visit.mine(2);
+    const short = await visit.until(order, ({ received }) => received.includes('order.updated'));
+    expect(short).toMatchObject({
+      status: 'open',
+      amounts: { Received: '4,000 sat', Missing: '4,000 sat' },
+    });
+    expect(short.text).toContain('<h2>Underpaid</h2>');
     expect(short.text).toContain('amount=4000"');
     await visit.pay(order);
     await visit.mine(2);
-    await visit.settle();
-    const paid = await visit.shown(order);
-    expect(paid).toMatchObject({
-      state: 'paid',
-      payments: ['2: confirmed, 4,000 sat', '2: confirmed, 4,000 sat'],
-    });
-    expect(paid.text).not.toContain('too much');
+    const { amounts } = await visit.reaches(order, 'paid');
+    expect(amounts).toMatchObject({ Received: '8,000 sat', 'Goods sent': 'yes' });
+    expect(amounts).not.toHaveProperty('Too much');
   });
 
-  test('is not requested once it is unconfirmed, and is requested again once dropped', async () => {
-    const { visit, order } = await seen();
-    const asks = async () => (await visit.shown(order)).text.includes(`bitcoin:${order.address}`);
-    expect(await asks()).toBe(false);
+  test.each([
+    ['of too much', 'over', '4,000 sat'],
+    ['that comes twice', 'twice', '8,000 sat'],
+  ])('%s pays the order, and the page shows the overpayment', async (_, how, tooMuch) => {
+    const { visit, order } = await pays(how);
+    await visit.reaches(order, 'processing');
     await visit.mine(2);
-    await visit.settle();
-    expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
-    expect(await asks()).toBe(false);
-    visit.sandbox.chain.reorganise(2, { transactions: 'drop' });
-    await visit.outlastAbsence();
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
-    expect(await asks()).toBe(true);
+    const { amounts } = await visit.reaches(order, 'paid');
+    expect(amounts).toMatchObject({ 'Too much': tooMuch });
   });
 
-  test('of too much pays the order, and the page shows the overpayment', async () => {
-    const { visit, order } = await seen('over');
+  test('after the order expired is late, and pays it at the rate of then', async () => {
+    const visit = await openSandbox();
+    const order = await visit.order();
+    await press(visit, order, 'expire');
+    await visit.world.advance(1_000);
+    const { amounts, text } = await visit.reaches(order, 'expired');
+    expect(amounts).not.toHaveProperty('Missing');
+    expect(text).toContain('Do not pay any more');
+    await visit.pay(order);
+    const late = await visit.reaches(order, 'processing');
+    expect(late.text).toContain('<h2>Processing, late</h2>');
     await visit.mine(2);
-    await visit.settle();
-    const { state, text } = await visit.shown(order);
-    expect(state).toBe('paid');
-    expect(text).toContain('You paid 4,000 sat too much');
-  });
-
-  test('that comes twice is two payments', async () => {
-    const { visit, order } = await seen('twice');
-    const { state, payments } = await visit.shown(order);
-    expect([state, payments]).toEqual([
-      'seen',
-      ['0: unconfirmed, 8,000 sat', '0: unconfirmed, 8,000 sat'],
-    ]);
-    await visit.mine(6);
-    await visit.settle();
-    expect(await visit.shown(order)).toMatchObject({
-      state: 'paid',
-      payments: ['2: confirmed, 8,000 sat', '2: confirmed, 8,000 sat'],
-    });
+    const paid = await visit.reaches(order, 'paid');
+    expect(paid.text).toContain('<h2>Paid, late</h2>');
+    expect(paid.amounts).toMatchObject({ Received: '8,000 sat', 'Goods sent': 'yes' });
+    // The clock is set forward once: the next order is on time.
+    const next = await visit.order();
+    expect(await visit.shown(next)).toMatchObject({ status: 'open' });
   });
 
   test('to an address of no order sends a callback, which the shop rejects', async () => {
@@ -151,33 +168,47 @@ describe('a payment', () => {
 });
 
 describe('an unconfirmed payment', () => {
-  test('that is replaced by fee is dropped, and its replacement counts', async () => {
-    const { visit, order } = await seen();
-    await visit.pull('replace', { txid: onlyWaiting(visit), by: 'fee' });
-    await visit.settle();
-    await visit.world.advance(2_000);
-    await untilShown(visit, order, ['dropped', '0: unconfirmed']);
+  test('that is replaced by fee is gone, and its replacement counts', async () => {
+    const { visit, order } = await pays();
+    await visit.reaches(order, 'processing');
+    await press(visit, order, 'replace', { by: 'fee' });
+    await visit.until(order, ({ received }) => received.includes('order.updated'));
+    expect(await visit.shown(order)).toMatchObject({
+      status: 'processing',
+      amounts: { Received: '8,000 sat' },
+    });
     await visit.mine(2);
-    await visit.settle();
-    const { state, payments } = await visit.shown(order);
-    expect(state).toBe('paid');
-    expect(payments.map((each) => each.slice(0, 4))).toEqual(['drop', '2: c']);
+    const { amounts } = await visit.reaches(order, 'paid');
+    expect(amounts).toMatchObject({ Received: '8,000 sat' });
+    expect(amounts).not.toHaveProperty('Too much');
   });
 
-  test('that is double-spent is dropped, and the order waits again', async () => {
-    const { visit, order } = await seen();
-    await visit.pull('replace', { txid: onlyWaiting(visit), by: 'spend' });
+  test('that is double-spent is gone, and the order is open again', async () => {
+    const { visit, order } = await pays();
+    await visit.reaches(order, 'processing');
+    await press(visit, order, 'replace', { by: 'spend' });
     await visit.outlastAbsence();
-    await visit.world.advance(2_000);
-    await untilShown(visit, order, ['dropped']);
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    const { amounts, received } = await visit.reaches(order, 'open');
+    expect(amounts).toMatchObject({ Received: '0 sat', Missing: '8,000 sat', 'Goods sent': 'no' });
+    expect(received).toContain('order.reversed');
     await visit.mine(6);
     await visit.settle();
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    expect(await visit.shown(order)).toMatchObject({ status: 'open' });
+  });
+
+  test('is what the buttons below an order replace, and no other', async () => {
+    const { visit, order } = await pays();
+    const other = await visit.order();
+    const refused = await press(visit, other, 'replace', { by: 'fee' });
+    expect(refused).toMatchObject({
+      status: 404,
+      text: expect.stringContaining('No payment is unconfirmed'),
+    });
+    expect(await press(visit, order, 'replace', { by: 'fee' })).toMatchObject({ status: 303 });
   });
 
   test('that is mined meanwhile can no longer be replaced', async () => {
-    const { visit } = await seen();
+    const { visit } = await pays();
     const txid = onlyWaiting(visit);
     await visit.mine();
     const refused = await visit.pull('replace', { txid, by: 'fee' });
@@ -186,23 +217,31 @@ describe('an unconfirmed payment', () => {
 });
 
 describe('a reorganisation', () => {
-  const reorganise = (visit: Visit, depth: number, fate: string) =>
-    visit.pull('reorganise', { depth: String(depth), fate });
+  test('below the order takes its block back, and the next blocks pay it again', async () => {
+    const { visit, order } = await pays();
+    await visit.mine(2);
+    await visit.reaches(order, 'paid');
+    await press(visit, order, 'reorganise', { depth: '6' });
+    const { received, amounts } = await visit.reaches(order, 'processing');
+    expect(received).toContain('order.reversed');
+    expect(amounts).toMatchObject({ Received: '8,000 sat', 'Goods sent': 'yes' });
+    await visit.mine(2);
+    const again = await visit.reaches(order, 'paid');
+    expect(again.received.filter((type) => type === 'order.paid')).toHaveLength(2);
+  });
 
   test.each([
-    ['puts a confirmed payment back among those that wait', 'wait', 'seen', '0: unconfirmed'],
-    ['that has the payment too changes nothing', 'stay', 'paid', '2: confirmed'],
-    ['that double-spends it takes the payment back', 'drop', 'waiting', 'dropped'],
-  ])('%s', async (_, fate, state, status) => {
-    const { visit, order } = await seen();
+    ['puts a confirmed payment back among those that wait', 'wait', 'processing', '8,000 sat'],
+    ['that has the payment too changes nothing', 'stay', 'paid', '8,000 sat'],
+    ['that double-spends it takes the payment back', 'drop', 'open', '0 sat'],
+  ])('on the Chain page %s', async (_, fate, status, received) => {
+    const { visit, order } = await pays();
     await visit.mine(2);
-    await visit.settle();
-    expect(await visit.shown(order)).toMatchObject({ state: 'paid' });
-    expect(await reorganise(visit, 2, fate)).toMatchObject({ status: 303 });
+    await visit.reaches(order, 'paid');
+    expect(await visit.pull('reorganise', { depth: '2', fate })).toMatchObject({ status: 303 });
     await visit.outlastAbsence();
-    const shown = await visit.shown(order);
-    expect(shown.state).toBe(state);
-    expect(shown.payments).toEqual([expect.stringContaining(status)]);
+    const shown = await visit.reaches(order, status);
+    expect(shown.amounts).toMatchObject({ Received: received });
   });
 });
 
@@ -218,13 +257,13 @@ describe('the server', () => {
     await visit.mine();
     await visit.world.advance(9_000);
     expect(visit.sandbox.app.health().electrum.server).toBeNull();
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting' });
+    expect(await visit.shown(order)).toMatchObject({ status: 'open', received: [] });
     await visit.world.advance(70_000);
     expect((await (await visit.merchant()).get('/dashboard/chain')).text).toContain(
       'It is running',
     );
-    await visit.settle();
-    expect(await visit.shown(order)).toMatchObject({ state: 'confirming' });
+    const { received } = await visit.reaches(order, 'processing');
+    expect(received).toContain('callback 1');
   });
 
   test('can be started again early', async () => {
@@ -257,7 +296,7 @@ test('the printed links sign in repeatedly, and lead to the shop', async () => {
 });
 
 test('a visitor from an order signs in by password, and reaches the Chain page with the amount to pay', async () => {
-  const { visit, order } = await seen();
+  const { visit, order } = await pays();
   const [, link = ''] = /href="([^"]+\/chain[^"]*)"/.exec((await visit.shown(order)).text) ?? [];
   const { apiOrigin } = visit.sandbox;
   expect(link.startsWith(`${apiOrigin}/dashboard/chain?`)).toBe(true);
@@ -274,7 +313,7 @@ test('a visitor from an order signs in by password, and reaches the Chain page w
 });
 
 test('the shop lists its orders, newest first, and no others exist', async () => {
-  const { visit, order } = await seen();
+  const { visit, order } = await pays();
   const next = await visit.order({ espresso: '0', poster: '1', postcard: '1' });
   expect(next).toMatchObject({ totalSat: 26_500 });
   const { text } = await visit.get('/');
@@ -321,19 +360,4 @@ function onlyWaiting({ sandbox }: Visit): string {
   const [waiting, ...others] = sandbox.chain.mempool();
   expect(others).toEqual([]);
   return waiting?.txid ?? '';
-}
-
-/** The shop asks paygate over HTTP, which takes as long as it takes. */
-async function untilShown(visit: Visit, order: Placed, starts: readonly string[]): Promise<void> {
-  const changes = await visit.changes();
-  for (;;) {
-    const { payments } = await visit.shown(order);
-    if (
-      payments.length === starts.length &&
-      payments.every((each, at) => each.startsWith(starts[at] ?? ''))
-    )
-      break;
-    await changes.next();
-  }
-  changes.close();
 }

@@ -38,10 +38,12 @@ export const ask = (url: string, { method = 'GET', headers = {}, body }: Asked =
 
 /** What an order's page shows. */
 export interface Shown {
-  /** `waiting`, `short`, `seen`, `confirming` or `paid`. */
-  readonly state: string | undefined;
-  /** Status and value of each payment, as they read. */
-  readonly payments: readonly string[];
+  /** The order's status by its last event. */
+  readonly status: string | undefined;
+  /** The amounts, by their names. */
+  readonly amounts: Readonly<Record<string, string>>;
+  /** The types of the webhooks, and `callback 0` for a callback of status 0. */
+  readonly received: readonly string[];
   readonly text: string;
 }
 
@@ -90,16 +92,18 @@ export function visit(origin: string): Visitor {
       const path = headers.location ?? '';
       newest = path;
       const { text } = await get(path);
-      const [, address = '', total = ''] = /bitcoin:(\w+)\?amount=([\d.]+)/.exec(text) ?? [];
-      return { path, address, totalSat: Math.round(Number(total) * 1e8) };
+      const [, address = '', total] = /\?address=(\w+)&amp;amount=(\d+)/.exec(text) ?? [];
+      return { path, address, totalSat: Number(total) };
     },
     pay: ({ path }, how = 'exact') => post(`${path}/pay`, { how }),
     mine: (blocks = 1) => post(`${newest}/mine`, { blocks: String(blocks) }),
     async shown({ path }) {
       const { text } = await get(path);
       const rows = text.matchAll(/<tr><td>(.*?)<\/td><td>(.*?)<\/td>/g);
-      const payments = [...rows].map(([, status, value]) => `${status}, ${value}`);
-      return { state: /class="state (\w+)"/.exec(text)?.[1], payments, text };
+      const amounts = Object.fromEntries([...rows].map(([, name, value]) => [name, value]));
+      const messages = text.matchAll(/<code>(?:webhook (\S+),|(callback) status=(-?\d))/g);
+      const received = [...messages].map(([, type, noun, number]) => type ?? `${noun} ${number}`);
+      return { status: /class="state (\w+)"/.exec(text)?.[1], amounts, received, text };
     },
     changes: () => openChanges(`${origin}/events`),
   };
@@ -142,6 +146,10 @@ export interface Visit extends Visitor {
   pull(does: string, fields?: Record<string, string>): Promise<Seen>;
   /** Waits until all changes of the chain are processed and their callbacks delivered. */
   settle(): Promise<void>;
+  /** Waits until the shop was notified that the order has this status. */
+  reaches(order: Placed, status: string): Promise<Shown>;
+  /** Waits until the page of the order fulfils the condition. */
+  until(order: Placed, condition: (shown: Shown) => boolean): Promise<Shown>;
   /** Passes the half minute after which an unreported payment is dropped. */
   outlastAbsence(): Promise<void>;
 }
@@ -167,9 +175,20 @@ export async function openSandbox(): Promise<Visit> {
     signedIn ??= enter(sandbox);
     return signedIn;
   };
+  const shop = visit(sandbox.shopOrigin);
+  async function until(order: Placed, condition: (shown: Shown) => boolean): Promise<Shown> {
+    for (;;) {
+      await sandbox.app.idle();
+      const shown = await shop.shown(order);
+      if (condition(shown)) return shown;
+      await world.turn();
+    }
+  }
   return {
-    ...{ world, sandbox, db, merchant, ...visit(sandbox.shopOrigin) },
+    ...{ world, sandbox, db, merchant, ...shop },
     settle: () => sandbox.app.idle(),
+    reaches: (order, status) => until(order, (shown) => shown.status === status),
+    until,
     async outlastAbsence() {
       await sandbox.app.idle();
       await world.advance(31_000);

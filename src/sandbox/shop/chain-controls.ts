@@ -1,7 +1,9 @@
 // Changes of the simulated chain by forms of the Chain page and of an order's page.
 // Every form field is untrusted input and is validated here.
 
+import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Txid } from '../../bitcoin/ids.ts';
+import { networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Fate } from '../chain/reorganise.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
@@ -53,6 +55,16 @@ export function pay(chain: SimulatedChain, fields: Fields): void {
 
 export function mine(chain: SimulatedChain, fields: Fields): void {
   chain.mine(whole(fields, 'blocks', 1, controlLimits.maxBlocks));
+}
+
+/** Replaces the newest unconfirmed payment to an address. @throws PaygateError not_found */
+export function replaceNewest(chain: SimulatedChain, address: string, fields: Fields): void {
+  const script = scripthash(addressToScript(address, networks.regtest));
+  const newest = chain
+    .mempool()
+    .findLast(({ outputs }) => outputs.some((each) => each.scripthash === script));
+  if (newest === undefined) throw new PaygateError('not_found', 'No payment is unconfirmed');
+  replace(chain, { ...fields, txid: newest.txid });
 }
 
 /** @throws PaygateError not_found when a block already includes it */

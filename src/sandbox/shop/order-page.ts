@@ -1,114 +1,99 @@
-// The customer's page of an order: price, address, state of the payment. The box at its end belongs
-// to the sandbox: it simulates the customer's wallet and the miners.
+// The shop's page of an order: what paygate last reported. The customer pays on the page of
+// paygate, which shows the price of now. The box with the buttons belongs to the sandbox: it
+// simulates the customer's wallet, the miners and the time.
 
-import { html, raw } from 'hono/html';
-import encodeQR from 'qr';
-import { formatBitcoin, formatSat } from '../../domain/format.ts';
-import { paymentUri } from '../../domain/payment-uri.ts';
+import { html } from 'hono/html';
+import { formatSat } from '../../domain/format.ts';
 import type { Markup } from '../../web/html-page.ts';
-import {
-  type OrderPayment,
-  type OrderState,
-  type OrderStatus,
-  orderStatus,
-  type ShopOrder,
-} from './shop-orders.ts';
+import type { Order } from './paygate-client.ts';
+import { type ShopOrder, totalOf } from './shop-orders.ts';
 import { table } from './shop-page.ts';
+import { rates } from './simulated-rates.ts';
 
-/** Maximum number of payments on a page. */
-const shownPayments = 20;
+/** Maximum number of webhooks and callbacks on a page. */
+const shownMessages = 20;
 
-const titles: Readonly<Record<OrderState, string>> = {
-  waiting: 'Awaiting payment',
-  short: 'Underpaid',
-  seen: 'Payment unconfirmed',
-  confirming: 'Confirming',
-  paid: 'Paid',
+function titleOf({ status, received_sat, late }: Order): string {
+  const titles: Readonly<Record<Order['status'], string>> = {
+    open: received_sat > 0 ? 'Underpaid' : 'Awaiting payment',
+    processing: 'Processing',
+    paid: 'Paid',
+    expired: 'Expired',
+    canceled: 'Canceled',
+  };
+  return late ? `${titles[status]}, late` : titles[status];
+}
+
+const sentences: Readonly<Record<Order['status'], string>> = {
+  open: 'The shop waits for the payment.',
+  processing:
+    'The payment is not final yet: it can still be replaced. The shop sends nothing for it.',
+  paid: 'Thank you! It is on its way.',
+  expired: 'Do not pay any more. A payment that comes all the same is late.',
+  canceled: 'Do not pay.',
 };
 
-const statusWords = ['0: unconfirmed', '1: confirming', '2: confirmed'] as const;
-
-function explain(
-  { state, seenSat, confirmedSat, missingSat }: OrderStatus,
-  totalSat: number,
-): string {
-  switch (state) {
-    case 'waiting':
-      return `Send ${formatSat(totalSat)} to the address below.`;
-    case 'short':
-      return `${formatSat(seenSat)} of ${formatSat(totalSat)}: ${formatSat(missingSat)} are missing.`;
-    case 'seen':
-      return 'No block includes it yet, so it can still be replaced. Do not send goods for it.';
-    case 'confirming':
-      return 'One more block confirms it.';
-    case 'paid':
-      return confirmedSat > totalSat
-        ? `Thank you! It is on its way. You paid ${formatSat(confirmedSat - totalSat)} too much.`
-        : 'Thank you! It is on its way.';
-  }
-}
-
-function paymentRow({ txid, valueSat, status, isDropped }: OrderPayment): Markup {
-  const words = isDropped ? 'dropped: replaced or double-spent' : statusWords[status];
-  return html`<tr><td>${words}</td><td>${formatSat(valueSat)}</td><td><code>${txid.slice(0, 16)}…</code></td></tr>`;
-}
-
-function liveState(order: ShopOrder): Markup {
-  const orderState = orderStatus(order);
-  const payments = [...order.payments.values()].slice(-shownPayments);
-  const paymentTable = table(
-    'Payments',
-    ['Status', 'Value', 'Transaction'],
-    payments.map(paymentRow),
-  );
+function liveState({ paygate, lines, isShipped }: ShopOrder): Markup {
+  const { amount_sat, received_sat, missing_sat, excess_sat } = paygate;
+  const facts: readonly (readonly [string, string])[] = [
+    ['Price', `${totalOf(lines)} EUR = ${formatSat(amount_sat)}`],
+    ['Simulated rate', `${rates.EUR?.toLocaleString('en')} EUR for a bitcoin`],
+    ['Received', formatSat(received_sat)],
+    ...(missing_sat ? [['Missing', formatSat(missing_sat)] as const] : []),
+    ...(excess_sat > 0 ? [['Too much', formatSat(excess_sat)] as const] : []),
+    ['Goods sent', isShipped ? 'yes' : 'no'],
+  ];
   return html`<section id="state" data-live="/events" aria-live="polite">
-    <div class="state ${orderState.state}">
-      <h2>${titles[orderState.state]}</h2>
-      <p>${explain(orderState, order.totalSat)}</p>
+    <div class="state ${paygate.status}">
+      <h2>${titleOf(paygate)}</h2>
+      <p>${sentences[paygate.status]}</p>
     </div>
-    ${payments.length > 0 ? paymentTable : ''}
+    ${table(
+      'Amounts',
+      ['Order', 'As of its last event'],
+      facts.map(([name, value]) => html`<tr><td>${name}</td><td>${value}</td></tr>`),
+    )}
   </section>`;
 }
 
-/** Empty when the order is paid: a customer would pay any amount that the page shows. */
-const payWhere = (order: ShopOrder): Markup =>
-  html`<section id="pay" class="two" data-live="/events">${payBox(order.address, orderStatus(order))}</section>`;
+const liveMessages = ({ received }: ShopOrder): Markup => html`
+  <section id="messages" data-live="/events">
+    <h2>What paygate sent to the shop</h2>
+    ${table(
+      'Webhooks and callbacks',
+      ['Webhooks and callbacks'],
+      received.slice(-shownMessages).map((each) => html`<tr><td><code>${each}</code></td></tr>`),
+    )}
+  </section>`;
 
-function payBox(address: string, { missingSat, seenSat }: OrderStatus): Markup | '' {
-  if (missingSat === 0) return '';
-  const uri = paymentUri(address, { amountSat: missingSat });
-  return html`<div>
-      <h2>${seenSat > 0 ? 'Pay what is missing' : 'Pay'}</h2>
-      <p><strong>${formatBitcoin(missingSat)} BTC</strong> (${formatSat(missingSat)})</p>
-      <p>to <code>${address}</code></p>
-      <p><a href="${uri}">Open in a wallet</a></p>
-    </div>
-    <div class="qr" role="img" aria-label="QR code of the address and the amount">${raw(encodeQR(uri, 'svg'))}</div>`;
+/** Value of a simulated payment: the missing sum, or the price when nothing is missing. */
+export function simulatedPaymentSat({ paygate }: ShopOrder): number {
+  const { missing_sat, amount_sat, received_sat } = paygate;
+  return (missing_sat ?? Math.max(0, amount_sat - received_sat)) || amount_sat;
 }
 
-/** Value of a simulated payment: the missing sum, or the total when the order is paid. */
-export const simulatedPaymentSat = (order: ShopOrder): number =>
-  orderStatus(order).missingSat || order.totalSat;
-
 function play(order: ShopOrder, chainUrl: string): Markup {
-  const query = new URLSearchParams({
-    address: order.address,
-    amount: String(simulatedPaymentSat(order)),
-  });
+  const { address } = order.paygate;
+  const query = new URLSearchParams({ address, amount: String(simulatedPaymentSat(order)) });
+  const form = (name: string, ...buttons: Markup[]): Markup =>
+    html`<form class="row" method="post" action="/orders/${order.id}/${name}">${buttons}</form>`;
+  const button = (name: string, value: string, label: string): Markup =>
+    html`<button name="${name}" value="${value}">${label}</button>`;
   return html`<article>
-    <h2>Simulate the customer and the miners</h2>
-    <form class="row" method="post" action="/orders/${order.id}/pay">
-      <button name="how" value="exact">Pay exactly</button>
-      <button name="how" value="short">Too little</button>
-      <button name="how" value="over">Too much</button>
-      <button name="how" value="twice">Twice</button>
-    </form>
-    <form class="row" method="post" action="/orders/${order.id}/mine">
-      <button name="blocks" value="1">Mine 1 block</button>
-      <button name="blocks" value="6">Mine 6 blocks</button>
-    </form>
-    <p>Replace, double-spend, reorganise: on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.
-      A double-spent payment is dropped half a minute later.</p>
+    <h2>Simulate the customer, the miners and the time</h2>
+    ${form(
+      'pay',
+      button('how', 'exact', 'Pay exactly'),
+      button('how', 'short', 'Too little'),
+      button('how', 'over', 'Too much'),
+      button('how', 'twice', 'Twice'),
+    )}
+    ${form('mine', button('blocks', '1', 'Mine 1 block'), button('blocks', '6', 'Mine 6 blocks'))}
+    ${form('replace', button('by', 'fee', 'Replace by fee'), button('by', 'spend', 'Double-spend'))}
+    ${form('reorganise', button('depth', '6', 'Reorganise 6 blocks'))}
+    ${form('expire', html`<button>Let the order expire</button>`)}
+    <p>A payment after the order expired is late. A double-spent payment is gone half a minute later.
+      More is on the <a href="${chainUrl}?${query}">Chain page</a> of the dashboard.</p>
   </article>`;
 }
 
@@ -117,7 +102,8 @@ export const orderPage = (
   order: ShopOrder,
   chainUrl: string,
 ): Markup => html`<h1>Order ${order.id}</h1>
-  ${liveState(order)}
   <ul>${order.lines.map(({ product, count }) => html`<li>${count} × ${product.name}</li>`)}</ul>
-  ${payWhere(order)}
-  ${play(order, chainUrl)}`;
+  <p><a href="${order.paygate.page_url}">Pay</a> on the page of the order, as the customer sees it.</p>
+  ${liveState(order)}
+  ${play(order, chainUrl)}
+  ${liveMessages(order)}`;

@@ -1,18 +1,20 @@
-// The orders of the demo shop: products, payment address, and payments by callback. A real shop
-// stores them in a database; these end with the process.
+// The orders of the demo shop: what was ordered, what paygate last reported, and whether the goods
+// were sent. A real shop stores them in a database; these end with the process.
 
 import { PaygateError } from '../../lib/errors.ts';
+import type { Order } from './paygate-client.ts';
 
 export interface Product {
   readonly id: string;
   readonly name: string;
-  readonly priceSat: number;
+  /** In hundredths of a euro. */
+  readonly priceCents: number;
 }
 
 export const products: readonly Product[] = [
-  { id: 'espresso', name: 'Espresso', priceSat: 4_000 },
-  { id: 'postcard', name: 'Postcard', priceSat: 1_500 },
-  { id: 'poster', name: 'Poster', priceSat: 25_000 },
+  { id: 'espresso', name: 'Espresso', priceCents: 200 },
+  { id: 'postcard', name: 'Postcard', priceCents: 75 },
+  { id: 'poster', name: 'Poster', priceCents: 1_250 },
 ];
 
 export interface OrderLine {
@@ -20,82 +22,37 @@ export interface OrderLine {
   readonly count: number;
 }
 
-/** One transaction to the order's address, from its latest callback. */
-export interface OrderPayment {
-  readonly txid: string;
-  readonly valueSat: number;
-  readonly status: 0 | 1 | 2;
-  /** Whether it left mempool and blocks. */
-  readonly isDropped: boolean;
-}
-
 export interface ShopOrder {
+  /** The shop's own number, which paygate returns as `reference`. */
   readonly id: string;
-  readonly address: string;
   readonly lines: readonly OrderLine[];
-  readonly totalSat: number;
-  /** By txid. */
-  readonly payments: Map<string, OrderPayment>;
-  /** Ids of applied callbacks: one may arrive twice. */
-  readonly processedEventIds: Set<string>;
+  /** As paygate last reported it. */
+  paygate: Order;
+  isShipped: boolean;
+  /** Webhooks and callbacks in the order of their arrival. */
+  readonly received: string[];
 }
 
-/** Fields of a callback whose signature is valid. */
-export interface CallbackFields {
-  readonly eventId: string;
-  readonly address: string;
-  readonly txid: string;
-  readonly valueSat: number;
-  readonly status: -1 | 0 | 1 | 2;
-}
+/** Decimal text such as `12.50`. */
+export const totalOf = (lines: readonly OrderLine[]): string =>
+  showEuros(lines.reduce((sum, { product, count }) => sum + product.priceCents * count, 0));
 
-export type OrderState = 'waiting' | 'short' | 'seen' | 'confirming' | 'paid';
-
-export interface OrderStatus {
-  readonly state: OrderState;
-  /** Sum of all payments, confirmed or not. */
-  readonly seenSat: number;
-  /** Sum of confirmed payments: a shop must send goods for this sum only. */
-  readonly confirmedSat: number;
-  /** Sum still to pay; unconfirmed payments count as paid, so that no customer pays twice. */
-  readonly missingSat: number;
-}
-
-/** An order is paid when its confirmed payments reach its total. */
-export function orderStatus({ payments, totalSat }: ShopOrder): OrderStatus {
-  const sumOf = (least: number): number =>
-    [...payments.values()]
-      .filter(({ status, isDropped }) => !isDropped && status >= least)
-      .reduce((sum, { valueSat }) => sum + valueSat, 0);
-  const [seenSat, minedSat, confirmedSat] = [sumOf(0), sumOf(1), sumOf(2)];
-  const state = (): OrderState => {
-    if (confirmedSat >= totalSat) return 'paid';
-    if (minedSat >= totalSat) return 'confirming';
-    if (seenSat >= totalSat) return 'seen';
-    return seenSat > 0 ? 'short' : 'waiting';
-  };
-  return { state: state(), seenSat, confirmedSat, missingSat: Math.max(0, totalSat - seenSat) };
-}
+export const showEuros = (cents: number): string => (cents / 100).toFixed(2);
 
 /** More orders than a person makes by hand. */
 const maxOrders = 1_000;
 
 export class Orders {
   readonly #byId = new Map<string, ShopOrder>();
-  readonly #byAddress = new Map<string, ShopOrder>();
 
-  /** Call it before an address is requested. @throws PaygateError unavailable if full */
+  /** Call it before an order is requested. @throws PaygateError unavailable if full */
   checkCapacity(): void {
     if (this.#byId.size < maxOrders) return;
     throw new PaygateError('unavailable', `The shop has ${maxOrders} orders: start it anew`);
   }
 
-  add(order: Pick<ShopOrder, 'id' | 'address' | 'lines'>): ShopOrder {
-    const totalSat = totalOf(order.lines);
-    const added = { ...order, totalSat, payments: new Map(), processedEventIds: new Set<string>() };
-    this.#byId.set(order.id, added);
-    this.#byAddress.set(order.address, added);
-    return added;
+  add(id: string, lines: readonly OrderLine[], paygate: Order): void {
+    this.#byId.set(id, { id, lines, paygate, isShipped: false, received: [] });
   }
 
   /** @throws PaygateError not_found */
@@ -110,16 +67,24 @@ export class Orders {
     return [...this.#byId.values()].slice(-count).reverse();
   }
 
-  /** @throws PaygateError not_found when no order has the address */
-  applyCallback({ eventId, address, txid, valueSat, status }: CallbackFields): void {
-    const order = this.#byAddress.get(address);
+  /** Takes the order of a webhook. Another program may have made it: then it is ignored. */
+  applyEvent(type: string, paygate: Order): void {
+    const order = this.#byId.get(paygate.reference ?? '');
+    if (order === undefined) return;
+    order.received.push(`webhook ${type}, version ${paygate.version}: ${paygate.status}`);
+    // A webhook may arrive twice, and an older one after a newer one.
+    if (paygate.version <= order.paygate.version) return;
+    order.paygate = paygate;
+    // Once only, even if it is paid again after a reorganisation. A shop whose goods are scarce
+    // looks at its stock first if the order is late.
+    if (paygate.status === 'paid') order.isShipped = true;
+  }
+
+  /** Notes a callback. @throws PaygateError not_found when no order has the address */
+  applyCallback(query: string): void {
+    const address = new URLSearchParams(query).get('addr');
+    const order = [...this.#byId.values()].find(({ paygate }) => paygate.address === address);
     if (order === undefined) throw new PaygateError('not_found', 'No order has this address');
-    if (order.processedEventIds.has(eventId)) return;
-    order.processedEventIds.add(eventId);
-    const isDropped = status === -1;
-    order.payments.set(txid, { txid, valueSat, status: isDropped ? 0 : status, isDropped });
+    order.received.push(`callback ${query}`);
   }
 }
-
-const totalOf = (lines: readonly OrderLine[]): number =>
-  lines.reduce((sum, { product, count }) => sum + product.priceSat * count, 0);

@@ -1,24 +1,25 @@
-// The demo shop: a cart, an order's page, and the receiver of callbacks. It uses the
-// API of paygate only. A real shop has no box that simulates the customer's wallet and the miners.
+// The demo shop: a cart, the page of an order, and the receivers of webhooks and callbacks. It uses
+// the API of paygate only. A real shop has no box that simulates the customer's wallet, the miners
+// and the time.
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { formatSat } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { World } from '../../world/world.ts';
-import { readCallback } from './callback-receiver.ts';
 import type { Fields } from './chain-controls.ts';
-import { orderPage, simulatedPaymentSat } from './order-page.ts';
-import type { PaygateClient } from './paygate-client.ts';
+import { orderPage } from './order-page.ts';
+import { event, type PaygateClient } from './paygate-client.ts';
 import {
   type OrderLine,
   type Orders,
-  orderStatus,
   products,
   type ShopOrder,
+  showEuros,
+  totalOf,
 } from './shop-orders.ts';
 import { page, table } from './shop-page.ts';
+import { verify } from './signed-request.ts';
 
 export interface ShopOptions {
   readonly orders: Orders;
@@ -27,28 +28,29 @@ export interface ShopOptions {
   /** `whsec_…` */
   readonly webhookSecret: string;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
-  readonly play: Play;
+  /** What the box below an order does, by the name of its form. */
+  readonly plays: Readonly<Record<string, Play>>;
   /** URL of the Chain page in the dashboard. */
   readonly chainUrl: () => string;
   /** Called when the page of an order changes. */
   readonly onChange: () => void;
 }
 
-/** Changes of the chain by the box below an order. @throws PaygateError invalid */
-export interface Play {
-  pay(fields: Fields): void;
-  mine(fields: Fields): void;
-}
+/** Changes the chain or the time. @throws PaygateError invalid, not_found */
+export type Play = (order: ShopOrder, fields: Fields) => void;
 
+export const webhookPath = '/webhook';
 export const callbackPath = '/callback';
 /** Transaction id of a test callback, whose address belongs to no order. */
 const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
 const orderIdBytes = 8;
+/** The rate is promised for as long. */
+const orderSeconds = 900;
 const shownOrders = 10;
 const refreshSeconds = 3;
 
 export function createShop(options: ShopOptions): Hono {
-  const { orders, paygate, world, play, chainUrl } = options;
+  const { orders, paygate, world, plays, chainUrl } = options;
   const shop = new Hono();
   shop.get('/', (context) =>
     page(context, { title: 'Shop', body: cartPage(orders.newest(shownOrders)) }),
@@ -56,9 +58,16 @@ export function createShop(options: ShopOptions): Hono {
   shop.post('/orders', async (context) => {
     const lines = readCart(await fieldsOf(context));
     orders.checkCapacity();
-    const address = await paygate().newAddress();
     const id = Buffer.from(world.randomBytes(orderIdBytes)).toString('hex');
-    orders.add({ id, address, lines });
+    const order = await paygate().createOrder({
+      amount: totalOf(lines),
+      currency: 'EUR',
+      reference: id,
+      description: lines.map(({ product, count }) => `${count} × ${product.name}`).join(', '),
+      expires_in: orderSeconds,
+      return_url: new URL(`/orders/${id}`, context.req.url).href,
+    });
+    orders.add(id, lines, order);
     return context.redirect(`/orders/${id}`, 303);
   });
   shop.get('/orders/:id', (context) => {
@@ -66,36 +75,45 @@ export function createShop(options: ShopOptions): Hono {
     const title = `Order ${order.id}`;
     return page(context, { title, body: orderPage(order, chainUrl()), refreshSeconds });
   });
-  shop.post('/orders/:id/pay', async (context) => {
-    const { how } = await fieldsOf(context);
-    const order = orders.byId(context.req.param('id'));
-    const { id, address } = order;
-    play.pay({
-      address,
-      amount: String(simulatedPaymentSat(order)),
-      ...(how !== undefined && { how }),
+  for (const [name, play] of Object.entries(plays)) {
+    shop.post(`/orders/:id/${name}`, async (context) => {
+      const order = orders.byId(context.req.param('id'));
+      play(order, await fieldsOf(context));
+      return context.redirect(`/orders/${order.id}`, 303);
     });
-    return context.redirect(`/orders/${id}`, 303);
-  });
-  shop.post('/orders/:id/mine', async (context) => {
-    const { id } = orders.byId(context.req.param('id'));
-    play.mine(await fieldsOf(context));
-    return context.redirect(`/orders/${id}`, 303);
-  });
-  shop.get(callbackPath, (context) => receive(options, context));
+  }
+  shop.post(webhookPath, (context) => receiveWebhook(options, context));
+  shop.get(callbackPath, (context) => receiveCallback(options, context));
   return shop;
 }
 
-function receive(options: ShopOptions, context: Context): Response {
-  const { url } = context.req;
-  const query = url.slice(url.indexOf('?') + 1);
-  const { webhookSecret: secret, world } = options;
-  const header = (name: string) => context.req.header(name);
-  const callback = readCallback({ query, header }, { secret, now: world.now() });
-  if (callback.txid === testTxid) return context.text('ok, a test');
-  options.orders.applyCallback(callback);
+async function receiveWebhook(options: ShopOptions, context: Context): Promise<Response> {
+  const body = await context.req.text();
+  checkSignature(options, context, body);
+  const { type, data } = event.parse(JSON.parse(body));
+  if (data.order !== undefined) options.orders.applyEvent(type, data.order);
   options.onChange();
   return context.text('ok');
+}
+
+/** Its orders have webhooks, so the shop only notes callbacks. */
+function receiveCallback(options: ShopOptions, context: Context): Response {
+  const { url } = context.req;
+  const query = url.slice(url.indexOf('?') + 1);
+  checkSignature(options, context, query);
+  if (context.req.query('txid') === testTxid) return context.text('ok, a test');
+  options.orders.applyCallback(query);
+  options.onChange();
+  return context.text('ok');
+}
+
+/** @throws PaygateError unauthorized */
+function checkSignature(
+  { webhookSecret: secret, world }: ShopOptions,
+  { req }: Context,
+  content: string,
+): void {
+  verify({ content, header: (name) => req.header(name) }, { secret, now: world.now() });
 }
 
 /** Text fields of the form; uploaded files are ignored. */
@@ -122,8 +140,8 @@ const cartPage = (orders: readonly ShopOrder[]): Markup => html`<h1>A small shop
   <p>Choose something, pay with coins of a simulated chain, and watch the order become paid.</p>
   <form method="post" action="/orders">
     ${products.map(
-      ({ id, name, priceSat }, index) => html`<label>
-        ${name}, ${formatSat(priceSat)}
+      ({ id, name, priceCents }, index) => html`<label>
+        ${name}, ${showEuros(priceCents)} EUR
         <input type="number" name="${id}" min="0" max="9" value="${index === 0 ? 1 : 0}" required />
       </label>`,
     )}
@@ -134,12 +152,12 @@ const cartPage = (orders: readonly ShopOrder[]): Markup => html`<h1>A small shop
 const orderList = (orders: readonly ShopOrder[]): Markup => html`<h2>Orders</h2>
   ${table(
     'Orders',
-    ['Order', 'Total', 'State'],
+    ['Order', 'Total', 'Status'],
     orders.map(
       (order) => html`<tr>
         <td><a href="/orders/${order.id}">${order.id}</a></td>
-        <td>${formatSat(order.totalSat)}</td>
-        <td>${orderStatus(order).state}</td>
+        <td>${totalOf(order.lines)} EUR</td>
+        <td>${order.paygate.status}</td>
       </tr>`,
     ),
   )}`;

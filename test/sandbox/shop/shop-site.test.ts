@@ -1,5 +1,5 @@
 // The guard of the demo shop: which requests may read, which may change anything, and what invalid
-// input does.
+// input does. A webhook needs a signature.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanUp } from '../../support/files.ts';
@@ -72,7 +72,8 @@ describe('a form that another site sends', () => {
       name,
       value.replace('HOST', new URL(origin).host),
     ]);
-    for (const path of ['/orders', `${order.path}/pay`, `${order.path}/mine`]) {
+    const forms = ['pay', 'mine', 'replace', 'reorganise', 'expire'];
+    for (const path of ['/orders', ...forms.map((name) => `${order.path}/${name}`)]) {
       for (const [type, body] of bodies) {
         const headers = { ...Object.fromEntries(own), 'Content-Type': type };
         const refused = await ask(`${origin}${path}`, { method: 'POST', headers, body });
@@ -112,9 +113,12 @@ describe('every page', () => {
       'cross-origin-resource-policy': 'same-origin',
     });
     expect(headers['access-control-allow-origin']).toBeUndefined();
-    // Orders lead to the Chain page of the dashboard.
-    const other = `href="${visit.sandbox.apiOrigin}/dashboard/chain?`;
-    expect(text.replace(other, 'href="')).not.toMatch(
+    // Orders lead to their page at paygate, and to the Chain page of the dashboard.
+    const others = new RegExp(
+      `href="${visit.sandbox.apiOrigin}/dashboard/chain\\?|href="[^"]+/o/ord_`,
+      'g',
+    );
+    expect(text.replace(others, 'href="')).not.toMatch(
       /<style|style=|\son\w+=|<script>|(src|href)="(https?:)?\/\//,
     );
   });
@@ -154,6 +158,8 @@ describe('foreign text', () => {
     ['ORDER/mine', { blocks: '0' }],
     ['ORDER/mine', { blocks: '7' }],
     ['ORDER/mine', {}],
+    ['ORDER/reorganise', { depth: '11' }],
+    ['ORDER/reorganise', {}],
     ['/orders', {}],
     ['/orders', { espresso: '10' }],
     ['/orders', { espresso: '-1' }],
@@ -172,29 +178,41 @@ describe('foreign text', () => {
   });
 });
 
-describe('a callback', () => {
-  test('that is forged is refused, and the order stays unpaid', async () => {
-    const query = `status=2&addr=${order.address}&value=${order.totalSat}&txid=${'ab'.repeat(32)}`;
-    const at = Math.floor(visit.world.now() / 1000);
-    const forgeries: Record<string, string>[] = [
-      {},
-      { 'webhook-id': 'one', 'webhook-timestamp': String(at), 'webhook-signature': '' },
-      { 'webhook-id': 'one', 'webhook-timestamp': String(at), 'webhook-signature': 'v1,' },
-      {
-        'webhook-id': 'one',
-        'webhook-timestamp': String(at),
-        'webhook-signature': `v1,${'A'.repeat(43)}=`,
-      },
-      { 'webhook-signature': 'v1a,AAAA v1,AAAA' },
-    ];
-    for (const headers of forgeries) {
-      const refused = await ask(`${origin}/callback?${query}`, { headers });
-      expect(refused).toMatchObject({
+describe('that is forged is refused, and the order stays open:', () => {
+  const forgeries: readonly Record<string, string>[] = [
+    {},
+    { 'webhook-id': 'one', 'webhook-signature': '' },
+    { 'webhook-id': 'one', 'webhook-signature': 'v1,' },
+    { 'webhook-id': 'one', 'webhook-signature': `v1,${'A'.repeat(43)}=` },
+    { 'webhook-signature': 'v1a,AAAA v1,AAAA' },
+  ];
+
+  async function isRefused(url: string, asked: Asked): Promise<void> {
+    const at = String(Math.floor(visit.world.now() / 1000));
+    for (const forged of forgeries) {
+      const headers = { ...forged, ...('webhook-id' in forged && { 'webhook-timestamp': at }) };
+      expect(await ask(url, { ...asked, headers })).toMatchObject({
         status: 401,
         text: 'The signature is not that of our paygate',
       });
     }
-    expect(await visit.shown(order)).toMatchObject({ state: 'waiting', payments: [] });
+    expect(await visit.shown(order)).toMatchObject({ status: 'open', received: [] });
+  }
+
+  test('a callback', async () => {
+    const query = `status=2&addr=${order.address}&value=${order.totalSat}&txid=${'ab'.repeat(32)}`;
+    await isRefused(`${origin}/callback?${query}`, {});
+  });
+
+  test('a webhook, also one that is larger than an order can be', async () => {
+    const url = `${origin}/webhook`;
+    const reference = order.path.slice('/orders/'.length);
+    const body = JSON.stringify({ type: 'order.paid', data: { order: { reference, version: 9 } } });
+    await isRefused(url, { method: 'POST', body });
+    const large = 'x'.repeat(200 * 1024);
+    expect(await ask(url, { method: 'POST', body: large })).toMatchObject({ status: 400 });
+    const headers = { Host: 'evil.example' };
+    expect(await ask(url, { method: 'POST', headers, body })).toMatchObject({ status: 403 });
   });
 });
 
