@@ -5,9 +5,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
+import type { Clock } from './clock.ts';
 
 /** PAYGATE_E2E_PROGRAM replaces it, for example with a copy of dist/paygate. */
 const program = process.env.PAYGATE_E2E_PROGRAM || './paygate';
+/** Runs on the clock of a test. The executable cannot, because it ignores NODE_OPTIONS. */
+const bundle = './paygate';
 const startLimitMs = 20_000;
 /** Far longer than any command takes; a command that does not end by then is killed. */
 const commandLimitMs = 30_000;
@@ -61,12 +64,18 @@ export interface Server {
 /** Without the variables of this process that concern paygate or Node. */
 const environment = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC' };
 
-const start = (args: readonly string[], timeout?: number): ChildProcess =>
-  spawn(program, args, { env: environment, timeout, killSignal: 'SIGKILL' });
+function start(args: readonly string[], clock?: Clock, timeout?: number): ChildProcess {
+  const env = { ...environment, ...clock?.environment };
+  return spawn(clock ? bundle : program, args, { env, timeout, killSignal: 'SIGKILL' });
+}
 
 /** Runs a command to its end. */
-export async function runPaygate(args: readonly string[], input = ''): Promise<Outcome> {
-  const child = start(args, commandLimitMs);
+export async function runPaygate(
+  args: readonly string[],
+  input = '',
+  clock?: Clock,
+): Promise<Outcome> {
+  const child = start(args, clock, commandLimitMs);
   const printed = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream]?.setEncoding('utf8').on('data', (text: string) => {
@@ -80,8 +89,12 @@ export async function runPaygate(args: readonly string[], input = ''): Promise<O
 }
 
 /** Starts `serve` and waits until its API answers. */
-export async function servePaygate(args: readonly string[], logFile: string): Promise<Server> {
-  const child = start(['serve', ...args]);
+export async function servePaygate(
+  args: readonly string[],
+  logFile: string,
+  clock?: Clock,
+): Promise<Server> {
+  const child = start(['serve', ...args], clock);
   const ended = once(child, 'close');
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

@@ -18,7 +18,7 @@ export interface ReceivedCallback {
   readonly txid: string;
   /** The same in every attempt. */
   readonly eventId: string;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, by paygate's clock. */
   readonly at: number;
   readonly request: ReceivedRequest;
 }
@@ -44,15 +44,17 @@ export const paymentKey = (address: string, valueSat: number, txid: string): str
 /**
  * @param answer returns the HTTP status for a callback; `before` counts the earlier attempts of the
  * same event
+ * @param now paygate's clock
  */
 export async function openShop(
   answer: (callback: ReceivedCallback, before: number) => number | 'hang' = () => 200,
+  now = Date.now,
 ): Promise<Shop> {
   const received: ReceivedCallback[] = [];
   const answers: (number | 'hang')[] = [];
 
   function take(request: ReceivedRequest): Answer {
-    const callback = read(request);
+    const callback = read(request, now());
     const before = received.filter(({ eventId }) => eventId === callback.eventId).length;
     const given = answer(callback, before);
     received.push(callback);
@@ -88,7 +90,7 @@ export async function openShop(
   };
 }
 
-function read(request: ReceivedRequest): ReceivedCallback {
+function read(request: ReceivedRequest, at: number): ReceivedCallback {
   const query = new URL(request.url, 'http://shop.invalid').searchParams;
   const field = (name: string): string => query.get(name) ?? '';
   return {
@@ -97,7 +99,7 @@ function read(request: ReceivedRequest): ReceivedCallback {
     value: Number(field('value')),
     txid: field('txid'),
     eventId: request.headers['webhook-id'] ?? '',
-    at: Date.now(),
+    at,
     request,
   };
 }

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as base, expect } from 'vitest';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
+import { type Clock, createClock } from './clock.ts';
 import { connectNetwork, type ElectrumName, type MerchantWallet, type Network } from './network.ts';
 import { type Outcome, type Reply, runPaygate, type Server, servePaygate } from './paygate.ts';
 import { openShop, type Shop } from './shop.ts';
@@ -37,7 +38,9 @@ export interface Stage {
   /** Holds the database and nothing else. */
   readonly folder: string;
   readonly db: string;
-  openShop(...args: Parameters<typeof openShop>): Promise<Shop>;
+  /** Gives a clock of its own to each paygate that starts afterwards. */
+  setClock(behindSeconds: number): Clock;
+  openShop(answer?: Parameters<typeof openShop>[0]): Promise<Shop>;
   /** Runs a command that does not serve. */
   run(args: readonly string[], input?: string): Promise<Outcome>;
   /** `store add` with the merchant wallet's account of this script type. */
@@ -48,7 +51,9 @@ export interface Stage {
   /** `serve` on the database, by default with the first Electrum server. */
   serve(...args: readonly string[]): Promise<Server>;
   /** `serve` on both Electrum servers, settled. Addresses are watched on the given one. */
-  serveOnBoth(watched: ElectrumName): Promise<Server>;
+  serveOnBoth(watched: ElectrumName, ...args: readonly string[]): Promise<Server>;
+  /** Sends a request to a route of `/api/v3` with the store's key: POST with a body, else GET. */
+  askApi(server: Server, path: string, body?: object): Promise<Reply>;
   /** Requests a new address; the request may be refused. */
   askAddress(server: Server, query?: string, method?: 'GET' | 'POST'): Promise<Reply>;
   /** Requests new addresses, one after another. */
@@ -84,10 +89,11 @@ interface Parts extends Pick<Stage, 'network' | 'merchant' | 'folder'> {
 function createStage({ network, merchant, folder, logFile, servers, shops }: Parts): Stage {
   const db = join(folder, 'paygate.db');
   let apiKey = '';
+  let clock: Clock | undefined;
 
   /** Runs a command that must succeed, and returns its JSON. */
   async function runJson(...args: string[]) {
-    const { code, stdout, stderr } = await runPaygate([...args, '--db', db, '--json']);
+    const { code, stdout, stderr } = await runPaygate([...args, '--db', db, '--json'], '', clock);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout);
   }
@@ -97,27 +103,31 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
     const electrum = args.includes('--electrum') ? [] : ['--electrum', tcp];
     // The merchant's wallet is the node's own, whose gap limit is 1,000 addresses.
     const own = ['--db', db, '--listen', '127.0.0.1:0', '--wallet-gap', '1000'];
-    const server = await servePaygate([...own, ...electrum, ...args], logFile);
+    const server = await servePaygate([...own, ...electrum, ...args], logFile, clock);
     servers.push(server);
     return server;
   }
 
-  const askAddress: Stage['askAddress'] = (server, query = '', method = 'GET') => {
-    const headers = { Authorization: `Bearer ${apiKey}` };
-    return server.ask(`/api/new_address${query}`, { method, headers });
-  };
+  const authorization = () => ({ Authorization: `Bearer ${apiKey}` });
+
+  const askAddress: Stage['askAddress'] = (server, query = '', method = 'GET') =>
+    server.ask(`/api/new_address${query}`, { method, headers: authorization() });
 
   return {
     network,
     merchant,
     folder,
     db,
-    async openShop(...args) {
-      const shop = await openShop(...args);
+    setClock(behindSeconds) {
+      clock = createClock(`${folder}.clock`, behindSeconds);
+      return clock;
+    },
+    async openShop(answer) {
+      const shop = await openShop(answer, () => clock?.now() ?? Date.now());
       shops.push(shop);
       return shop;
     },
-    run: runPaygate,
+    run: (args, input) => runPaygate(args, input, clock),
     async addStore(script, callbackUrl) {
       const { tpub } = await merchant.account(script);
       const key = ['--xpub', tpub, '--script', script];
@@ -131,16 +141,21 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
     callbacks: () => runJson('callbacks', 'list', '--limit', '10000'),
     log: () => readLog(logFile).split('\n'),
     serve,
-    async serveOnBoth(watched) {
+    async serveOnBoth(watched, ...args) {
       const other = network.electrum(watched === 'first' ? 'second' : 'first');
       const { tcp } = network.electrum(watched);
       other.pause(); // the server that connects first is watched
-      const server = await serve('--electrum', tcp, '--electrum', other.tcp);
+      const server = await serve('--electrum', tcp, '--electrum', other.tcp, ...args);
       await expect.poll(async () => (await server.health()).electrum.server).toBe(tcp);
       other.resume();
       await server.settled();
       return server;
     },
+    askApi: (server, path, body) =>
+      server.ask(`/api/v3${path}`, {
+        headers: authorization(),
+        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+      }),
     askAddress,
     async newAddresses(server, count, query = '') {
       const addresses: string[] = [];

@@ -1,0 +1,132 @@
+// A shop with orders in an end-to-end test. Paygate runs on both Electrum servers. The test moves
+// paygate's clock, and sets the price of the only price source.
+
+import { expect } from 'vitest';
+import type { OrderJson } from '../../src/domain/order-json.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { expectAgreement } from './agreement.ts';
+import type { Clock } from './clock.ts';
+import type { Server } from './paygate.ts';
+import type { Shop } from './shop.ts';
+import type { Stage, StoreAnswer } from './stage.ts';
+
+/** More than all advances of one test together. */
+const behindSeconds = 45 * 60;
+
+interface OrderEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: { readonly was: string; readonly order: OrderJson };
+}
+
+export interface Order {
+  readonly id: string;
+  readonly address: string;
+  /** As it was made. */
+  readonly made: OrderJson;
+  get(): Promise<OrderJson>;
+  /** Waits until it has these values. */
+  becomes(expected: object): Promise<void>;
+  /** POST to `quote`, `cancel` or `accept`. */
+  post(command: string): Promise<OrderJson>;
+  /** One payment to its address. Returns the txid. */
+  pay(valueSat: number): Promise<string>;
+  /** Its events, the oldest first. */
+  events(): Promise<OrderEvent[]>;
+  /**
+   * Checks that its events have these types. Their versions rise by one. Each begins with the
+   * status of the one before. The newest shows the order as it is now.
+   */
+  expectEvents(...types: readonly string[]): Promise<void>;
+}
+
+export interface OrderShop {
+  readonly clock: Clock;
+  /** The price of one bitcoin, for the next question of paygate: at most one in a minute. */
+  readonly market: { eur: number };
+  create(body: object): Promise<Order>;
+  /** SIGKILL, and a new start on the same file. */
+  killAndStart(meanwhile?: () => Promise<unknown>): Promise<void>;
+  /** Advances the clock while no request to the shop is on its way. */
+  passTime(seconds: number): Promise<void>;
+  /** Stops paygate, and checks the whole file against the node, and all callbacks. */
+  finish(chain?: 'reorganised'): Promise<void>;
+}
+
+/** Opens a store with prices in EUR; one bitcoin is 50,000 EUR. */
+export async function openOrderShop(stage: Stage): Promise<OrderShop> {
+  const clock = stage.setClock(behindSeconds);
+  const market = { eur: 50_000 };
+  const source = await startReceiver({
+    answer: () => ({ status: 200, body: JSON.stringify({ EUR: market.eur }) }),
+  });
+  const prices = ['--price', 'own', '--price-source', `${source.origin}/#{CODE}`];
+  const shop: Shop = await stage.openShop();
+  const store: StoreAnswer = await stage.addStore('p2wpkh', shop.callbackUrl);
+  let server: Server = await stage.serveOnBoth('first', ...prices);
+
+  async function request(path: string, body?: object) {
+    const reply = await stage.askApi(server, path, body);
+    expect(reply).toMatchObject({ status: 200 });
+    return reply.body;
+  }
+
+  function orderOf(made: OrderJson): Order {
+    const { id, address } = made;
+    const order: Order = {
+      ...{ id, address, made },
+      get: () => request(`/orders/${id}`),
+      async becomes(expected) {
+        await expect.poll(() => order.get()).toMatchObject(expected);
+      },
+      post: (command) => request(`/orders/${id}/${command}`, {}),
+      pay: (valueSat) => stage.network.pay({ address, valueSat }),
+      async events() {
+        const { data, has_more } = await request('/events?limit=100');
+        expect(has_more).toBe(false);
+        return (data as OrderEvent[]).filter((event) => event.data.order.id === id);
+      },
+      async expectEvents(...types) {
+        const events = await order.events();
+        expect(events.map(({ type }) => type)).toEqual(types);
+        const orders = events.map(({ data }) => data.order);
+        expect(orders.map(({ version }) => version)).toEqual(types.map((_, index) => index + 2));
+        const statuses = ['open', ...orders.map(({ status }) => status)];
+        expect(events.map(({ data }) => data.was)).toEqual(statuses.slice(0, -1));
+        expect(lasting(orders.at(-1) ?? made)).toEqual(lasting(await order.get()));
+      },
+    };
+    return order;
+  }
+
+  return {
+    clock,
+    market,
+    create: async (body) => orderOf(await request('/orders', body)),
+    async killAndStart(meanwhile = async () => {}) {
+      await server.kill();
+      await meanwhile();
+      server = await stage.serveOnBoth('second', ...prices);
+    },
+    async passTime(seconds) {
+      await server.settled();
+      clock.advance(seconds);
+    },
+    async finish(chain) {
+      await server.settled();
+      await server.stop();
+      await source.close();
+      // After a reorganisation, another event has the same status of the same payment.
+      shop.verify(store.webhook_secret, chain && shop.received.length);
+      await expectAgreement(stage);
+    },
+  };
+}
+
+/** What does not change without an event: not depth and blocks, and not the quote. */
+function lasting({ quote: _, uri: __, missing_sat: ___, ...order }: OrderJson) {
+  const payments = order.payments.map(
+    ({ status: _, confirmations: __, height: ___, ...payment }) => payment,
+  );
+  return { ...order, payments };
+}
