@@ -37,6 +37,8 @@ test('an order is paid exactly, with kill -9 between each two steps', async ({ s
   await order.becomes({ ...enough, status: 'paid', confirmed_sat: 25_000, late: false });
   await shop.killAndStart();
   await order.expectEvents('order.processing', 'order.paid');
+  const steps = ['payment.seen', 'payment.mined', 'payment.confirmed'];
+  expect(shop.webhooks.paymentEvents(txid)).toEqual(steps);
 
   // The next one is paid in an outage in which its quote ends and the price falls.
   const second = await shop.create(poster);
@@ -151,6 +153,7 @@ test('payments to orders are reorganised, replaced and double-spent', async ({ s
   await reorganised.becomes({ status: 'processing' });
   await network.mine(2);
   await reorganised.becomes({ status: 'paid' });
+  await reorganised.expectEvents('order.processing', 'order.paid');
   await network.reorganise(2, 'left out');
   await reorganised.becomes({ status: 'processing', confirmed_sat: 0, paid_at: null });
   await network.mine(2);
@@ -182,4 +185,29 @@ test('payments to orders are reorganised, replaced and double-spent', async ({ s
   await bumped.becomes({ status: 'paid', received_sat: 25_000, excess_sat: 0 });
   await bumped.expectEvents('order.processing', 'order.updated', 'order.paid');
   await shop.finish('reorganised');
+});
+
+test('the webhook is down for events of three orders, and paygate is killed meanwhile', async ({
+  stage,
+}) => {
+  const { network } = stage;
+  const shop = await openOrderShop(stage);
+  const { webhooks } = shop;
+  const orders = [await shop.create(poster), await shop.create(poster), await shop.create(poster)];
+  webhooks.isDown = true;
+  for (const order of orders) await order.pay(25_000);
+  for (const order of orders) {
+    await order.becomes({ status: 'processing' });
+    await expect.poll(() => webhooks.failedOf(order.id)).toEqual(['order.processing']);
+  }
+  await shop.killAndStart(async () => {
+    webhooks.isDown = false;
+  });
+  for (const order of orders) await order.expectEvents('order.processing');
+  await network.mine(2);
+  for (const order of orders) {
+    await order.becomes({ status: 'paid' });
+    await order.expectEvents('order.processing', 'order.paid');
+  }
+  await shop.finish();
 });

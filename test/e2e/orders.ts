@@ -1,7 +1,7 @@
 // A shop with orders in an end-to-end test. Paygate runs on both Electrum servers. The test moves
 // paygate's clock, and sets the price of the only price source.
 
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { expectAgreement } from './agreement.ts';
@@ -9,15 +9,18 @@ import type { Clock } from './clock.ts';
 import type { Server } from './paygate.ts';
 import type { Shop } from './shop.ts';
 import type { Stage, StoreAnswer } from './stage.ts';
+import {
+  type EventBody,
+  openWebhookReceiver,
+  type ReceivedEvent,
+  type WebhookReceiver,
+} from './webhooks.ts';
 
 /** More than all advances of one test together. */
 const behindSeconds = 45 * 60;
 
-interface OrderEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly data: { readonly was: string; readonly order: OrderJson };
-}
+/** As `GET /api/v3/events` has it. */
+type ListedEvent = EventBody & { readonly id: string };
 
 export interface Order {
   readonly id: string;
@@ -31,11 +34,10 @@ export interface Order {
   post(command: string): Promise<OrderJson>;
   /** One payment to its address. Returns the txid. */
   pay(valueSat: number): Promise<string>;
-  /** Its events, the oldest first. */
-  events(): Promise<OrderEvent[]>;
   /**
    * Checks that its events have these types. Their versions rise by one. Each begins with the
-   * status of the one before. The newest shows the order as it is now.
+   * status of the one before. The newest shows the order as it is now, and the webhook received it
+   * last.
    */
   expectEvents(...types: readonly string[]): Promise<void>;
 }
@@ -44,12 +46,13 @@ export interface OrderShop {
   readonly clock: Clock;
   /** The price of one bitcoin, for the next question of paygate: at most one in a minute. */
   readonly market: { eur: number };
+  readonly webhooks: WebhookReceiver;
   create(body: object): Promise<Order>;
   /** SIGKILL, and a new start on the same file. */
   killAndStart(meanwhile?: () => Promise<unknown>): Promise<void>;
   /** Advances the clock while no request to the shop is on its way. */
   passTime(seconds: number): Promise<void>;
-  /** Stops paygate, and checks the whole file against the node, and all callbacks. */
+  /** Stops paygate, and checks the whole file against the node, all callbacks and all webhooks. */
   finish(chain?: 'reorganised'): Promise<void>;
 }
 
@@ -60,15 +63,36 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
   const source = await startReceiver({
     answer: () => ({ status: 200, body: JSON.stringify({ EUR: market.eur }) }),
   });
+  onTestFinished(() => source.close());
+  const webhooks = await openWebhookReceiver(clock.now);
+  onTestFinished(() => webhooks.close());
   const prices = ['--price', 'own', '--price-source', `${source.origin}/#{CODE}`];
   const shop: Shop = await stage.openShop();
-  const store: StoreAnswer = await stage.addStore('p2wpkh', shop.callbackUrl);
+  const store: StoreAnswer = await stage.addStore(
+    'p2wpkh',
+    shop.callbackUrl,
+    ...['--webhook-url', webhooks.url, '--webhook-events', 'order,payment'],
+  );
   let server: Server = await stage.serveOnBoth('first', ...prices);
 
   async function request(path: string, body?: object) {
     const reply = await stage.askApi(server, path, body);
     expect(reply).toMatchObject({ status: 200 });
     return reply.body;
+  }
+
+  async function listEvents(): Promise<ListedEvent[]> {
+    const { data, has_more } = await request('/events?limit=100');
+    expect(has_more).toBe(false);
+    return data;
+  }
+
+  async function untilDelivered(): Promise<void> {
+    const pending = async () =>
+      (await listEvents()).filter(
+        ({ id }, index, events) => !isSuperseded(index, events) && !webhooks.hasAccepted(id),
+      );
+    await expect.poll(pending).toEqual([]);
   }
 
   function orderOf(made: OrderJson): Order {
@@ -81,19 +105,16 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
       },
       post: (command) => request(`/orders/${id}/${command}`, {}),
       pay: (valueSat) => stage.network.pay({ address, valueSat }),
-      async events() {
-        const { data, has_more } = await request('/events?limit=100');
-        expect(has_more).toBe(false);
-        return (data as OrderEvent[]).filter((event) => event.data.order.id === id);
-      },
       async expectEvents(...types) {
-        const events = await order.events();
+        const events = (await listEvents()).filter((event) => event.data.order?.id === id);
         expect(events.map(({ type }) => type)).toEqual(types);
-        const orders = events.map(({ data }) => data.order);
+        const orders = events.flatMap(({ data }) => data.order ?? []);
         expect(orders.map(({ version }) => version)).toEqual(types.map((_, index) => index + 2));
         const statuses = ['open', ...orders.map(({ status }) => status)];
         expect(events.map(({ data }) => data.was)).toEqual(statuses.slice(0, -1));
         expect(lasting(orders.at(-1) ?? made)).toEqual(lasting(await order.get()));
+        await untilDelivered();
+        expectReceived(webhooks.acceptedOf(id), events);
       },
     };
     return order;
@@ -102,6 +123,7 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
   return {
     clock,
     market,
+    webhooks,
     create: async (body) => orderOf(await request('/orders', body)),
     async killAndStart(meanwhile = async () => {}) {
       await server.kill();
@@ -110,18 +132,33 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
     },
     async passTime(seconds) {
       await server.settled();
+      await untilDelivered();
       clock.advance(seconds);
     },
     async finish(chain) {
       await server.settled();
+      await untilDelivered();
       await server.stop();
-      await source.close();
+      webhooks.verify(store.webhook_secret);
       // After a reorganisation, another event has the same status of the same payment.
       shop.verify(store.webhook_secret, chain && shop.received.length);
       await expectAgreement(stage);
     },
   };
 }
+
+/** The shop accepted events as they are listed, in their order, and the newest one. */
+function expectReceived(accepted: readonly ReceivedEvent[], events: readonly ListedEvent[]): void {
+  const received = accepted.map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }));
+  const ids = accepted.map(({ id }) => id);
+  expect(received).toEqual(events.filter(({ id }) => ids.includes(id)));
+  expect(received.at(-1)).toEqual(events.at(-1));
+}
+
+/** Whether a newer event may go in its place. */
+const isSuperseded = (index: number, events: readonly ListedEvent[]): boolean =>
+  ['order.processing', 'order.updated'].includes(events[index]?.type ?? '') &&
+  events.slice(index + 1).some(({ data }) => data.order?.id === events[index]?.data.order?.id);
 
 /** What does not change without an event: not depth and blocks, and not the quote. */
 function lasting({ quote: _, uri: __, missing_sat: ___, ...order }: OrderJson) {

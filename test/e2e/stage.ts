@@ -44,7 +44,11 @@ export interface Stage {
   /** Runs a command that does not serve. */
   run(args: readonly string[], input?: string): Promise<Outcome>;
   /** `store add` with the merchant wallet's account of this script type. */
-  addStore(script: ScriptType, callbackUrl: string): Promise<StoreAnswer>;
+  addStore(
+    script: ScriptType,
+    callbackUrl: string,
+    ...more: readonly string[]
+  ): Promise<StoreAnswer>;
   callbacks(): Promise<CallbackAnswer[]>;
   /** The log lines of every `serve` of this test. */
   log(): string[];
@@ -128,12 +132,12 @@ function createStage({ network, merchant, folder, logFile, servers, shops }: Par
       return shop;
     },
     run: (args, input) => runPaygate(args, input, clock),
-    async addStore(script, callbackUrl) {
+    async addStore(script, callbackUrl, ...more) {
       const { tpub } = await merchant.account(script);
       const key = ['--xpub', tpub, '--script', script];
       const url = ['--callback-url', callbackUrl, '--allow-private-callback'];
       const added = await runJson(
-        ...['store', 'add', '--network', 'regtest', '--name', script, ...key, ...url],
+        ...['store', 'add', '--network', 'regtest', '--name', script, ...key, ...url, ...more],
       );
       apiKey = added.api_key;
       return added;
