@@ -44,7 +44,10 @@ const askReset: Action = async (run, random) => {
   const reply = await request(run, shop, '&reset=1');
   const [issued] = take(shop, reply);
   if (issued === undefined) return `askReset: ${shop.name} nothing`;
-  const last = run.issued.filter((each) => each.shop === shop).at(-1);
+  if (run.shopOrders.has(issued.address)) throw new Error(`${issued.address} has an order`);
+  const last = run.issued
+    .filter((each) => each.shop === shop && !run.shopOrders.has(each.address))
+    .at(-1);
   if (last?.address === issued.address) return `askReset: ${shop.name} ${issued.index} again`;
   run.issued.push(issued);
   return `askReset: ${shop.name} ${issued.index}`;

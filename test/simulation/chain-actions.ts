@@ -7,6 +7,7 @@ import { PaygateError } from '../../src/lib/errors.ts';
 import type { Fate } from '../../src/sandbox/chain/reorganise.ts';
 import type { Outpoint } from '../../src/sandbox/chain/simulated-transaction.ts';
 import type { Recipient } from '../../src/sandbox/chain/spender.ts';
+import { amountSatOf } from './orders.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress } from './recount.ts';
 import { type Action, floorHeight, noteMined, type Run } from './run.ts';
@@ -29,7 +30,10 @@ function someOutputs(run: Run, random: Random): Recipient[] {
   const count = random.weighted({ 1: 6, 2: 2, 3: 1 });
   return Array.from({ length: Number(count) }, () => {
     const to = random.recent(run.issued);
-    const valueSat = random.chance(0.1) ? random.int(330, 999) : random.int(1_000, 5_000_000);
+    const order = run.shopOrders.get(to?.address ?? '');
+    const isExact = order !== undefined && random.chance(0.4);
+    const some = random.chance(0.1) ? random.int(330, 999) : random.int(1_000, 5_000_000);
+    const valueSat = isExact ? amountSatOf(order) : some;
     return { script: to?.script ?? run.app.chain.faucet.script, valueSat };
   });
 }

@@ -8,6 +8,7 @@ import { restoreFile } from '../../src/store/backup/restore.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
+import type { SimulatedOrder } from './orders.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
 import { type Action, finish, type Run } from './run.ts';
 
@@ -18,12 +19,15 @@ export interface Copy {
   readonly shops: readonly Shop[];
   /** In the order of issue. */
   readonly issued: readonly IssuedAddress[];
+  readonly shopOrders: ReadonlyMap<string, SimulatedOrder>;
 }
 
 const copy: Action = async (run) => {
   const path = join(dirname(run.app.path), `copy-${run.step}.db`);
   await backupAsItIs(run.app.path, path);
-  run.copies.push({ path, shops: structuredClone(run.shops), issued: [...run.issued] });
+  const shopOrders = new Map(run.shopOrders);
+  const shops = structuredClone(run.shops);
+  run.copies.push({ path, shops, issued: [...run.issued], shopOrders });
   return `copy: after ${run.issued.length} addresses`;
 };
 
@@ -52,8 +56,14 @@ function issuedSince({ issued }: Run, copy: Copy): number {
   );
 }
 
-function noteRestored(run: Run, { shops, issued }: Copy): void {
+function noteRestored(run: Run, { shops, issued, shopOrders }: Copy): void {
   noteFinals(run);
+  run.events = [];
+  for (const [address, { id }] of run.shopOrders) {
+    if (!shopOrders.has(address)) run.lostOrders.push(id);
+  }
+  run.shopOrders.clear();
+  for (const [address, order] of shopOrders) run.shopOrders.set(address, order);
   run.restoredAt = run.received.length;
   // An order since the copy may get a new address, and an older order its first one again.
   for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });

@@ -2,6 +2,7 @@
 // file, read by SQL of their own, with the requests that the shops received.
 
 import SqliteDatabase from 'better-sqlite3';
+import { amountSatOf } from './orders.ts';
 import { type Expected, type IssuedAddress, paymentKey, recount } from './recount.ts';
 import type { ReceivedCallback, Run } from './run.ts';
 
@@ -67,7 +68,13 @@ export function violations(run: Run): string[] {
 
 /** The expected state of every payment, by `paymentKey`. */
 export const expectedOf = (run: Run): Map<string, Expected> =>
-  recount(run.app.chain, [...run.issued, ...skippedOf(run)]);
+  recount(run.app.chain, [...run.issued, ...skippedOf(run)], (address) => orderSatOf(run, address));
+
+/** The price of the order of an address in satoshis; 0 without an order. */
+export function orderSatOf({ shopOrders }: Run, address: string): number {
+  const order = shopOrders.get(address);
+  return order === undefined ? 0 : amountSatOf(order);
+}
 
 /** Records the final payments: they may stay final when their shop requires more confirmations. */
 export function noteFinals(run: Run): void {

@@ -76,9 +76,11 @@ export interface Balance {
 
 export const paymentKey = (address: string, txid: string): string => `${address} ${txid}`;
 
+/** @param orderSat the price of an address's order; 0 without one */
 export function recount(
   chain: SimulatedChain,
   issued: readonly IssuedAddress[],
+  orderSat: (address: string) => number,
 ): Map<string, Expected> {
   const byScript = new Map(
     issued
@@ -110,7 +112,7 @@ export function recount(
     }
     for (const [issued, valueSat] of paid) {
       const { address, shop, isAmbiguous = false } = issued;
-      const needed = neededFor(issued, valueSat, coinbase);
+      const needed = neededFor(issued, Math.max(valueSat, orderSat(address)), coinbase);
       const status = place.depth === 0 ? 0 : place.depth >= needed ? 2 : 1;
       found.set(paymentKey(address, txid), {
         address,
@@ -126,7 +128,10 @@ export function recount(
   }
 }
 
-/** The number of confirmations that make a payment final. */
+/**
+ * The number of confirmations that make a payment final.
+ * @param valueSat its value, or the price of its order if that is higher
+ */
 export function neededFor(
   { shop, isAmbiguous }: IssuedAddress,
   valueSat: number,

@@ -6,6 +6,7 @@ import { createHmac } from 'node:crypto';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
+import { orderSatOf } from './invariants.ts';
 import { type CallbackSettings, neededFor } from './recount.ts';
 import { isClockWrong, type Run } from './run.ts';
 
@@ -67,7 +68,8 @@ function isStatusRight(run: Run, query: URLSearchParams): boolean {
   const wasFinal = [...run.mayBeFinal].some((each) => each.startsWith(`${txid} `));
   const issued = run.issued.find(({ address }) => address === query.get('addr'));
   const isCoinbase = run.known.get(txid)?.coinbase ?? false;
-  const needed = issued ? neededFor(issued, Number(query.get('value')), isCoinbase) : 1;
+  const valueSat = Math.max(Number(query.get('value')), orderSatOf(run, query.get('addr') ?? ''));
+  const needed = issued ? neededFor(issued, valueSat, isCoinbase) : 1;
   return wasFinal || depth >= needed;
 }
 

@@ -5,6 +5,7 @@ import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-tra
 import type { TestApp } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
+import type { EventRecord, SimulatedOrder } from './orders.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
 import type { SimulationWorld } from './world.ts';
@@ -59,11 +60,18 @@ export interface Run {
   readonly requestFaults: string[];
   /** By Idempotency-Key. */
   readonly orders: Map<string, Order>;
+  /** By address. */
+  readonly shopOrders: Map<string, SimulatedOrder>;
+  /** Ids of orders that a restored file does not have. */
+  readonly lostOrders: string[];
+  /** Price of one bitcoin; without one, the source fails. */
+  readonly market: { euros: number | undefined };
   /** The relative frequency of each action. */
   readonly weights: Readonly<Record<string, number>>;
   readonly steps: string[];
   /** Servers that ever sent a false response. */
   readonly liars: Set<number>;
+  readonly closeMarket: () => Promise<void>;
   /** How the shops respond. */
   merchant: { answer: Answer };
   step: number;
@@ -73,6 +81,10 @@ export interface Run {
   newestBlockTime: number;
   /** A server withheld notifications, so only a sweep shows its changes. */
   needsSweep: boolean;
+  /** A payment may need fewer confirmations than before, which the next block finds. */
+  needsBlock: boolean;
+  /** The events that the file was last seen with. */
+  events: readonly EventRecord[];
 }
 
 export type Action = (run: Run, random: Random) => string | Promise<string>;

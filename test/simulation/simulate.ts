@@ -2,13 +2,17 @@
 // from the seed, so the steps replay exactly. The kernel's timing of socket data does not come from
 // the seed, so the interleaving replays only nearly.
 
+import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, openApp } from '../support/app.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { wrongAnswers } from './answers.ts';
 import { appActions, appWeights, firstShop } from './app-actions.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { readRecords, violations } from './invariants.ts';
 import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
+import { orderActions, orderWeights } from './order-actions.ts';
+import { wrongOrderRecords, wrongOrders } from './order-invariants.ts';
 import { createRandom, type Random } from './random.ts';
 import { faultsOfRequest } from './requests.ts';
 import { type Action, baseHeight, endActiveFaults, noteKnown, type Run, settle } from './run.ts';
@@ -22,6 +26,7 @@ const actions: Readonly<Record<string, Action>> = {
   ...appActions,
   ...fileActions,
   ...operatorActions,
+  ...orderActions,
 };
 const weights: Readonly<Record<string, number>> = {
   ...chainWeights,
@@ -29,9 +34,10 @@ const weights: Readonly<Record<string, number>> = {
   ...appWeights,
   ...fileWeights,
   ...operatorWeights,
+  ...orderWeights,
 };
 
-const always = new Set(['ask', 'pay', 'mine']);
+const always = new Set(['ask', 'pay', 'mine', 'order', 'payOrder']);
 
 /** Rounds of the recovery: more than the longest ban and the longest retry delay take. */
 const maxRounds = 400;
@@ -65,13 +71,14 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
     await recover(run);
     const wrong = run.needsSweep && haveCooled(run) ? [] : violations(run);
     if (run.needsSweep && (haveCooled(run) || hasForeign(run))) await sweepDay(run);
-    wrong.push(...violations(run), ...(await wrongAnswers(run)));
+    wrong.push(...violations(run), ...(await wrongAnswers(run)), ...(await wrongOrders(run)));
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
     throw new SimulationFailure(reportOf(options, run, error), { cause: error });
   } finally {
     await closeApps();
+    await run.closeMarket();
   }
 }
 
@@ -79,12 +86,23 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
   const world = createSimulationWorld(seed);
   const random = createRandom(seed);
   const received: Run['received'] = [];
+  const market: Run['market'] = { euros: 50_000 };
+  const source = await startReceiver({
+    answer: () =>
+      market.euros === undefined
+        ? { status: 500 }
+        : { status: 200, body: JSON.stringify({ EUR: market.euros }) },
+  });
   const servers = Number(random.weighted({ 1: 4, 2: 4, 3: 2 }));
   const app = await openApp({
     world,
     servers,
     blocks: baseHeight,
-    config: { walletGap: 5_000 },
+    config: {
+      walletGap: 5_000,
+      price: 'own',
+      priceSource: [parsePriceSource(`${source.origin}/#{CODE}`)],
+    },
     file: template,
     receiver: {
       answer({ url, headers }) {
@@ -114,17 +132,23 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     deepest: new Map(),
     requestFaults: [],
     orders: new Map(),
+    shopOrders: new Map(),
+    lostOrders: [],
+    market,
+    events: [],
+    closeMarket: () => source.close(),
     restoredAt: 0,
     newestBlockTime: 0,
     merchant: { answer: { status: 200 } },
     step: 0,
     needsSweep: false,
+    needsBlock: false,
   };
   app.chain.onChange(() => noteKnown(run));
   const shop = firstShop(run, random);
   run.steps.push(`${servers} server(s); ${shop.name}, ${shop.required} confirmations`);
   await settle(run);
-  run.steps.push(await appActions.ask(run, random));
+  run.steps.push(await appActions.ask(run, random), await orderActions.order(run, random));
   return run;
 }
 
@@ -145,6 +169,8 @@ async function step(run: Run): Promise<void> {
   if (action === undefined) throw new Error(`no such action: ${name}`);
   const place = run.steps.push(`${name} …`) - 1;
   run.steps[place] = await action(run, random);
+  const wrong = wrongOrderRecords(run);
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
   await pause(run, random);
 }
 
@@ -166,6 +192,7 @@ async function recover(run: Run): Promise<void> {
     server.resume();
     server.notifyAll();
   }
+  if (run.needsBlock) app.chain.mine();
   run.steps.push('recovery');
   const wanted = run.needsSweep ? sweepRounds : unchangedRounds;
   let before = '';
