@@ -294,6 +294,7 @@ export class WorkQueue {
   #succeed(scripthash: Scripthash): void {
     this.#parts.interruption.recorded(scripthash);
     this.#failures.delete(scripthash);
+    this.#waitingForTip.delete(scripthash);
     this.#retrying.get(scripthash)?.();
     this.#retrying.delete(scripthash);
     // A sweep that came by meanwhile left its check to the retry that is cancelled now.

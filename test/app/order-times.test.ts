@@ -3,6 +3,7 @@
 
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Txid } from '../../src/bitcoin/ids.ts';
 import { minuteMs, secondMs } from '../../src/lib/time-units.ts';
 import { closeApps, openReady, type TestApp, untilReady } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
@@ -69,6 +70,17 @@ describe('an order whose time is over', () => {
     await pass(app, 5);
     expect(await paid.json()).toMatchObject({ status: 'expired', received_sat: 10_000 });
     expect(await paid.events()).toEqual(['order.updated', 'order.expired']);
+  });
+
+  test('expires without a further block after its payment was dropped', async () => {
+    const app = await openReady();
+    const order = await newOrder(app);
+    const txid = app.pay(order.address, 10_000);
+    await pass(app, 58);
+    app.chain.evict(txid as Txid);
+    await app.outlastAbsence();
+    await pass(app, 2);
+    expect(await order.json()).toMatchObject({ status: 'expired', payments: [{ gone: true }] });
   });
 
   test('costs no write before and after it expires', async () => {
