@@ -209,6 +209,11 @@ const newShop = (name: string) => ({
   stoppedAt: undefined,
 });
 
+const webhookOf = ({ app }: Run, { name }: Pick<Shop, 'name'>) => ({
+  webhook_url: `${app.receiver.origin}/${name}/hook`,
+  webhook_events: 'order,payment',
+});
+
 /** Configures the template's shop for this simulation. */
 export function firstShop(run: Run, random: Random): Shop {
   const required = random.int(1, 4);
@@ -222,6 +227,7 @@ export function firstShop(run: Run, random: Random): Shop {
   };
   changeStore(run, shop, {
     callback_url: `${run.app.receiver.origin}/shop1?secret=s3cr3t`,
+    ...webhookOf(run, shop),
     required_confirmations: required,
     reversal_callback: Number(shop.hasReversalCallback),
   });
@@ -242,6 +248,7 @@ async function createShop(run: Run, random: Random): Promise<Shop> {
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
   const shop = { id, name, wallet, hasReversalCallback: false, required, ...newShop(name) };
+  changeStore(run, shop, webhookOf(run, shop));
   run.shops.push(shop);
   return shop;
 }

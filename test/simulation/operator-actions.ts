@@ -11,6 +11,7 @@ import { noteFinals, readRecords } from './invariants.ts';
 import type { CallbackSettings, Shop } from './recount.ts';
 import { maxInFlightMs } from './requests.ts';
 import { type Action, finish, type Run, settle } from './run.ts';
+import { pendingEvents } from './webhooks.ts';
 
 const byHand = (run: Run, work: (store: Store, tx: Tx) => void): Promise<void> =>
   run.app.withStore((store) => store.database.write((tx) => work(store, tx)));
@@ -109,6 +110,13 @@ const resendAll: Action = async (run, random) => {
 export async function reopen(run: Run): Promise<void> {
   for (const shop of run.shops) {
     if (shop.stoppedAt !== undefined) await setStopped(run, shop, false);
+  }
+  if (pendingEvents(run.app.path).exhausted > 0) {
+    for (const { id } of run.shops) {
+      await byHand(run, ({ webhooks }, tx) => {
+        webhooks.resendFailed(tx, run.world.now(), id);
+      });
+    }
   }
   if (run.app.running.health().callbacks.exhausted === 0) return;
   for (const shop of run.shops) await resendFailed(run, shop);

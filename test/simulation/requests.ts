@@ -7,7 +7,7 @@ import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { orderSatOf } from './invariants.ts';
-import { type CallbackSettings, neededFor } from './recount.ts';
+import { type CallbackSettings, neededFor, type Shop } from './recount.ts';
 import { isClockWrong, type Run } from './run.ts';
 
 /** How long a request in flight may arrive after a change of the shop's settings. */
@@ -22,13 +22,11 @@ export function faultsOfRequest(
   const [path = '', query = ''] = url.split('?');
   const shop = run.shops.find(({ name }) => path.split('/')[1] === name);
   if (shop === undefined) return [`sent to no shop: ${url}`];
-  const since = run.world.monotonic() - maxInFlightMs;
-  const before = shop.pastSettings.filter(({ endedAt }) => endedAt >= since);
-  const settings = [shop.settings, ...before];
+  const settings = settingsOf(run, shop);
   const sent = new URLSearchParams(query);
   const faults = [
     ...(settings.some((each) => each.path === path) ? [] : ['sent to a previous URL']),
-    ...((shop.stoppedAt ?? since) < since ? ['sent to a shop whose callbacks are stopped'] : []),
+    ...(isStopped(run, shop) ? ['sent to a shop whose callbacks are stopped'] : []),
     ...(isGenuine(run, settings, query, headers) ? [] : ['not signed by its secret']),
     ...(isValueRight(run, sent) ? [] : ['wrong value']),
     ...(isStatusRight(run, sent) ? [] : ['never had the confirmations of its status']),
@@ -36,17 +34,27 @@ export function faultsOfRequest(
   return faults.map((fault) => `${fault}: ${url}`);
 }
 
+/** The settings that a request may have, with those before a change. */
+export function settingsOf({ world }: Run, shop: Shop): CallbackSettings[] {
+  const since = world.monotonic() - maxInFlightMs;
+  return [shop.settings, ...shop.pastSettings.filter(({ endedAt }) => endedAt >= since)];
+}
+
+/** Whether a shop was stopped before every request that can be in flight. */
+export const isStopped = ({ world }: Run, { stoppedAt }: Shop): boolean =>
+  stoppedAt !== undefined && stoppedAt < world.monotonic() - maxInFlightMs;
+
 /** Both the secret and, while it is valid, the previous secret can verify the request. */
-function isGenuine(
+export function isGenuine(
   run: Run,
   settings: readonly CallbackSettings[],
-  query: string,
+  content: string,
   headers: ReceivedRequest['headers'],
 ): boolean {
   const signatures = headers['webhook-signature'];
   if (signatures === undefined) return isClockWrong(run);
   const timestamp = Number(headers['webhook-timestamp']);
-  const signed = `${headers['webhook-id']}.${timestamp}.${query}`;
+  const signed = `${headers['webhook-id']}.${timestamp}.${content}`;
   const isBy = (secret: string): boolean => {
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     const mac = createHmac('sha256', key).update(signed).digest('base64');

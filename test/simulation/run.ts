@@ -8,6 +8,7 @@ import type { Copy } from './file-actions.ts';
 import type { EventRecord, SimulatedOrder } from './orders.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
+import type { ReceivedEvent } from './webhooks.ts';
 import type { SimulationWorld } from './world.ts';
 
 /** Height of the chain before the first step. A few of its coinbases can be spent. */
@@ -71,12 +72,16 @@ export interface Run {
   readonly steps: string[];
   /** Servers that ever sent a false response. */
   readonly liars: Set<number>;
+  /** What webhooks received, in order. */
+  readonly receivedEvents: ReceivedEvent[];
   readonly closeMarket: () => Promise<void>;
   /** How the shops respond. */
   merchant: { answer: Answer };
   step: number;
   /** How many requests the shops had received at the last restore. */
   restoredAt: number;
+  /** The same for webhooks. */
+  eventsRestoredAt: number;
   /** The latest timestamp of any block, epoch seconds. */
   newestBlockTime: number;
   /** A server withheld notifications, so only a sweep shows its changes. */

@@ -18,6 +18,7 @@ import { faultsOfRequest } from './requests.ts';
 import { type Action, baseHeight, endActiveFaults, noteKnown, type Run, settle } from './run.ts';
 import { serverActions, serverWeights } from './server-actions.ts';
 import type { Template } from './template.ts';
+import { faultsOfEvent, pendingEvents, wrongWebhooks } from './webhooks.ts';
 import { createSimulationWorld } from './world.ts';
 
 const actions: Readonly<Record<string, Action>> = {
@@ -72,6 +73,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
     const wrong = run.needsSweep && haveCooled(run) ? [] : violations(run);
     if (run.needsSweep && (haveCooled(run) || hasForeign(run))) await sweepDay(run);
     wrong.push(...violations(run), ...(await wrongAnswers(run)), ...(await wrongOrders(run)));
+    wrong.push(...wrongWebhooks(run));
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
@@ -105,11 +107,18 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     },
     file: template,
     receiver: {
-      answer({ url, headers }) {
+      answer(request) {
+        const { url, headers, method } = request;
         const { answer } = run.merchant;
         const accepted = typeof answer === 'object' && 'status' in answer && answer.status === 200;
-        run.requestFaults.push(...faultsOfRequest(run, url, headers));
-        received.push({ id: headers['webhook-id'] ?? '', url, accepted });
+        const id = headers['webhook-id'] ?? '';
+        if (method === 'POST') {
+          run.requestFaults.push(...faultsOfEvent(run, request));
+          run.receivedEvents.push({ id, body: request.body ?? '', accepted });
+        } else {
+          run.requestFaults.push(...faultsOfRequest(run, url, headers));
+          received.push({ id, url, accepted });
+        }
         return answer;
       },
     },
@@ -136,6 +145,8 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     lostOrders: [],
     market,
     events: [],
+    receivedEvents: [],
+    eventsRestoredAt: 0,
     closeMarket: () => source.close(),
     restoredAt: 0,
     newestBlockTime: 0,
@@ -205,7 +216,7 @@ async function recover(run: Run): Promise<void> {
     const isConnected = electrum.caught_up && live >= Math.min(minConnected, app.servers.length);
     const now = JSON.stringify(readRecords(app.path));
     const isUnchanged = isConnected && wallets.scanning === 0 && now === before;
-    const hasPending = callbacks.owed > 0;
+    const hasPending = callbacks.owed > 0 || pendingEvents(app.path).owed > 0;
     unchanged = isUnchanged && !hasPending ? unchanged + 1 : 0;
     if (unchanged >= wanted) return;
     before = now;
