@@ -34,24 +34,23 @@ export interface ListPlace {
 /**
  * One page of the rows of all stores of a key. Each store is read by an index of its own.
  * @param read the rows of one store, in the order of the list
- * @param direction whether ids rise or fall in the list
+ * @param compare the order of the list
  * @throws PaygateError not_found for a store of other keys
  */
-export function listed<T extends { readonly id: number }>(
+export function listed<T>(
   { catalog }: Pick<Store, 'catalog'>,
   key: Pick<Key, 'storeId'>,
   { limit, store_id: asked }: ListQuery,
   read: (place: ListPlace) => readonly T[],
-  direction: 'rising' | 'falling' = 'falling',
+  compare: (one: T, other: T) => number,
 ): { data: T[]; has_more: boolean } {
   // Orders and events of a removed store stay visible.
   const own = ownStores(catalog.stores({ archived: true }), key).map((store) => store.id);
   if (asked !== undefined && !own.includes(asked)) {
     throw new PaygateError('not_found', `There is no store ${asked}`);
   }
-  const sign = direction === 'rising' ? 1 : -1;
   const rows = (asked === undefined ? own : [asked])
     .flatMap((storeId) => read({ storeId, limit: limit + 1 }))
-    .sort((one, other) => sign * (one.id - other.id));
+    .sort(compare);
   return { data: rows.slice(0, limit), has_more: rows.length > limit };
 }

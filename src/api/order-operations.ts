@@ -13,12 +13,12 @@ import { freshMs } from '../price/prices.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
-import type { OrderRow } from '../store/views/order-view.ts';
+import { newestFirst, type OrderRow } from '../store/views/order-view.ts';
 import { answeredBefore, type IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { placeOf } from './chosen-store.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
-import { listed, listQuery } from './listed.ts';
+import { type ListPlace, listed, listQuery } from './listed.ts';
 import { type Operation, operation } from './operation.ts';
 import {
   newOrderBody,
@@ -156,15 +156,15 @@ const listOrders = (options: OrderOptions): Operation =>
     run({ query, key }) {
       const { orderView } = options.store;
       const { after } = query;
-      const beforeId = after === undefined ? undefined : orderOf(options, key, after).id;
-      const { data, has_more } = listed(options.store, key, query, (place) =>
-        orderView.list({
-          ...place,
-          ...{ status: query.status, reference: query.reference, beforeId },
-          createdAfter: query.created_after && query.created_after * 1000,
-          createdBefore: query.created_before && query.created_before * 1000,
-        }),
-      );
+      const filter = {
+        ...{ status: query.status, reference: query.reference },
+        createdAfter: query.created_after && query.created_after * 1000,
+        createdBefore: query.created_before && query.created_before * 1000,
+        beforeId: after === undefined ? undefined : orderOf(options, key, after).id,
+        limit: query.limit,
+      };
+      const read = (place: ListPlace) => orderView.list({ ...filter, ...place });
+      const { data, has_more } = listed(options.store, key, query, read, newestFirst(filter));
       return { data: data.map((row) => shown(options, row)), has_more };
     },
   });

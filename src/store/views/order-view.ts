@@ -1,6 +1,6 @@
 // Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
 
-import { and, asc, desc, eq, gt, gte, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
 import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
 import {
@@ -35,7 +35,7 @@ export interface OrderQuery {
   /** Epoch milliseconds. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
-  /** Only older orders than this row. */
+  /** Only orders behind this row: the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
 }
@@ -96,7 +96,7 @@ export function createOrderView(orm: Orm, chain: Headers, baseUrl: string): Orde
         .select()
         .from(orders)
         .where(and(...conditionsOf(query)))
-        .orderBy(desc(orders.id))
+        .orderBy(...(isSpan(query) ? [desc(orders.createdAt)] : []), desc(orders.id))
         .limit(query.limit)
         .all(),
     changedSince: (since) =>
@@ -123,15 +123,36 @@ function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
   };
 }
 
+/** Whether a list is sorted by time: a span of time is found by its index, wherever it is. */
+const isSpan = ({ reference, createdAfter, createdBefore }: OrderQuery): boolean =>
+  reference === undefined && (createdAfter !== undefined || createdBefore !== undefined);
+
+/** The order of the list of a query, for the merged lists of several stores. */
+export const newestFirst =
+  (query: OrderQuery) =>
+  (one: OrderRow, other: OrderRow): number =>
+    (isSpan(query) ? other.createdAt - one.createdAt : 0) || other.id - one.id;
+
+/** In the order of a span: by time, those of one moment by number. */
+const isBehind = (id: number): SQL =>
+  sql`(${orders.createdAt}, ${orders.id}) <
+    ((select seen.created_at from orders seen where seen.id = ${id}), ${id})`;
+
+/** A plus keeps SQLite from an index: it uses that of the reference, or of the span. */
 function conditionsOf(query: OrderQuery): SQL[] {
   const { storeId, status, reference, createdAfter, createdBefore, beforeId } = query;
+  const held = sql.raw(reference !== undefined || isSpan(query) ? '+' : '');
+  const heldTime = sql.raw(isSpan(query) ? '' : '+');
+  const isOlder = (id: number) => (isSpan(query) ? isBehind(id) : sql`${orders.id} < ${id}`);
   return [
-    ...(storeId === undefined ? [] : [eq(orders.storeId, storeId)]),
-    ...(status === undefined ? [] : [eq(orders.status, status)]),
+    ...(storeId === undefined ? [] : [sql`${held}${orders.storeId} = ${storeId}`]),
+    ...(status === undefined ? [] : [sql`${held}${orders.status} = ${status}`]),
     ...(reference === undefined ? [] : [eq(orders.reference, reference)]),
-    ...(createdAfter === undefined ? [] : [gte(orders.createdAt, createdAfter)]),
-    ...(createdBefore === undefined ? [] : [sql`${orders.createdAt} < ${createdBefore}`]),
-    ...(beforeId === undefined ? [] : [sql`${orders.id} < ${beforeId}`]),
+    ...(createdAfter === undefined ? [] : [sql`${heldTime}${orders.createdAt} >= ${createdAfter}`]),
+    ...(createdBefore === undefined
+      ? []
+      : [sql`${heldTime}${orders.createdAt} < ${createdBefore}`]),
+    ...(beforeId === undefined ? [] : [isOlder(beforeId)]),
   ];
 }
 
