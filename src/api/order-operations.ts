@@ -1,8 +1,10 @@
 // Orders for shops (docs/orders.md): make, read, list, and what may be done to them. An order is
 // made on the address that is issued for it, in the same write (address-requests.ts).
 
+import { isDeepStrictEqual } from 'node:util';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import { priceCentsOf } from '../domain/money.ts';
 import { idBytes, idOf, isId } from '../domain/order-id.ts';
@@ -14,6 +16,7 @@ import type { Tx } from '../store/db/writer.ts';
 import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import { newestFirst, type OrderRow } from '../store/views/order-view.ts';
+import { clientAddressOf } from '../web/request-origin.ts';
 import { answeredBefore, type IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { placeOf } from './chosen-store.ts';
@@ -32,7 +35,7 @@ import { unixTimeText } from './shared-schemas.ts';
 /** What orders need of the API. */
 export type OrderOptions = Pick<
   ApiOptions,
-  'store' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
+  'store' | 'now' | 'prices' | 'proxies' | 'randomBytes' | 'checkIssuing' | 'onIssued'
 >;
 
 export const orderOperations = (options: OrderOptions, issue: IssueAddress): Operation[] => [
@@ -223,6 +226,24 @@ const quoteOrder = (options: OrderOptions): Operation =>
     },
   });
 
+/** Cancels or accepts an order, and notes it in the audit log. */
+const decide = (
+  options: OrderOptions,
+  row: OrderRow,
+  { key, context }: { readonly key: Key; readonly context: Context },
+  command: 'cancel' | 'accept',
+) =>
+  change(options, row, (tx, now, orderId) => {
+    const { store, proxies } = options;
+    const before = store.orderView.byPublicId(row.publicId);
+    store.orders[command](tx, now, orderId);
+    // An order that stands so already is not changed.
+    if (isDeepStrictEqual(before, store.orderView.byPublicId(row.publicId))) return;
+    const detail = { order: row.publicId, client: clientAddressOf(context, proxies) };
+    const entry = { keyId: key.id, storeId: row.storeId, detail };
+    store.audit.note(tx, now, { ...entry, action: `order.${command}` });
+  });
+
 const cancelOrder = (options: OrderOptions): Operation =>
   operation({
     tag: 'Orders',
@@ -233,10 +254,8 @@ const cancelOrder = (options: OrderOptions): Operation =>
     conflict: 'Enough was paid',
     params,
     answer: orderAnswer,
-    run: ({ params, key }) =>
-      change(options, orderOf(options, key, params.id), (tx, now, orderId) =>
-        options.store.orders.cancel(tx, now, orderId),
-      ),
+    run: ({ params, key, context }) =>
+      decide(options, orderOf(options, key, params.id), { key, context }, 'cancel'),
   });
 
 const acceptOrder = (options: OrderOptions): Operation =>
@@ -249,8 +268,6 @@ const acceptOrder = (options: OrderOptions): Operation =>
     conflict: 'Nothing was received, or enough was',
     params,
     answer: orderAnswer,
-    run: ({ params, key }) =>
-      change(options, orderOf(options, key, params.id), (tx, now, orderId) =>
-        options.store.orders.accept(tx, now, orderId),
-      ),
+    run: ({ params, key, context }) =>
+      decide(options, orderOf(options, key, params.id), { key, context }, 'accept'),
   });

@@ -122,6 +122,19 @@ describe('a new order', () => {
     expect(await made(app)).toEqual([2, 2, 0]);
   });
 
+  test('waits for the scan of its wallet, as an address does', async () => {
+    const app = await openPriced();
+    const second = await app.addStore({
+      name: 'Second',
+      key: merchantKey(3),
+      callbackUrl: `${app.receiver.origin}/second`,
+    });
+    const { status, headers, body } = await app.post('/orders', { ...eur, store_id: second.id });
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5']);
+    expect(body.message).toContain('is scanned for used addresses first');
+    expect(await made(app)).toEqual([0, 0, 0]);
+  });
+
   test('shares the limit of new_address', async () => {
     const app = await openPriced({ config: { limitNewAddress: { perMinute: 2, burst: 2 } } });
     await app.order(eur);
@@ -388,6 +401,9 @@ describe('commands', () => {
     const canceled = await app.post(`/orders/${order.id}/cancel`);
     expect(canceled.body).toMatchObject({ status: 'canceled', version: 2 });
     expect((await app.post(`/orders/${order.id}/cancel`)).body).toEqual(canceled.body);
+    const noted = await app.withStore(async ({ audit }) => audit.list(10));
+    expect(noted).toMatchObject([{ keyId: 1, action: 'order.cancel', storeId: 1 }]);
+    expect(JSON.parse(noted[0]?.detail ?? '')).toEqual({ order: order.id, client: '127.0.0.1' });
     const other = await app.order(eur);
     app.pay(other.address, 25_000);
     await app.settle();

@@ -16,7 +16,7 @@ const pluginWindowMs = 15 * 60_000;
 
 const scopeTexts: Readonly<Record<KeyScope, string>> = {
   payments: 'everything that a shop needs',
-  'address-only': 'new addresses only',
+  'address-only': 'new addresses and orders only',
   read: 'read only',
 };
 
