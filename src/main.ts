@@ -8,6 +8,7 @@ import { backupCommand } from './cli/backup-command.ts';
 import { callbacksCommand } from './cli/callbacks-command.ts';
 import { checkCommand } from './cli/check-command.ts';
 import { doctorCommand } from './cli/doctor-command.ts';
+import { eventsCommand } from './cli/events-command.ts';
 import { healthCommand } from './cli/health-command.ts';
 import { installCommand } from './cli/install-command.ts';
 import { keyCommand } from './cli/key-command.ts';
@@ -34,6 +35,7 @@ void runProgram([
   ordersCommand(),
   paymentsCommand(),
   callbacksCommand(),
+  eventsCommand(),
   serversCommand(),
   pluginCommand(),
   auditCommand(),

@@ -30,14 +30,14 @@ export const describe = (row: CallbackRow) => ({
 
 type AttemptView = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
 
-const readAttempt = (row: AttemptRow): AttemptView => ({
+export const readAttempt = (row: Omit<AttemptRow, 'callbackId'>): AttemptView => ({
   ...row,
   phases: JSON.parse(row.phases) as AttemptRecord['phases'],
 });
 
 export const describeAttempt = (row: AttemptRow) => describeOutcome(readAttempt(row));
 
-const describeOutcome = (made: AttemptView) => ({
+export const describeOutcome = (made: AttemptView) => ({
   at: made.startedAt / 1000,
   outcome: made.outcome,
   http_status: made.httpStatus,
@@ -113,10 +113,10 @@ export function renderCallback(
   return [facts, ...log].join('\n');
 }
 
-const attemptCountText = (made: number, shown: number): string =>
+export const attemptCountText = (made: number, shown: number): string =>
   made === shown ? String(made) : `${made}, the oldest ${made - shown} are no longer recorded`;
 
-function renderOutcome(made: AttemptView): string {
+export function renderOutcome(made: AttemptView): string {
   const phases = Object.entries(made.phases).map(([name, ms]) => `${name} ${ms}`);
   const took = phases.length === 0 ? '' : ` (${phases.join(', ')})`;
   const lines = [

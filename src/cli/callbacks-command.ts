@@ -4,18 +4,16 @@
 import { Command, Option } from 'commander';
 import { networks } from '../bitcoin/network.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
-import { readConfig } from '../config.ts';
-import { createSender } from '../delivery/sender.ts';
 import { testCallback } from '../delivery/test-callback.ts';
 import { hasReachedReceiver } from '../domain/callback-answer.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
 import { PaygateError } from '../lib/errors.ts';
-import { version } from '../lib/version.ts';
 import type { CallbackState } from '../store/db/schema.ts';
 import { noteTested, testedAt } from '../store/records/settings.ts';
 import type { SocksProxy } from '../world/world.ts';
 import * as text from './callback-text.ts';
+import { cliSender } from './cli-sender.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -174,14 +172,7 @@ function testCommand(): Command {
           rbf: given.rbf ?? false,
           randomBytes: world.randomBytes,
         });
-        // A server with the same environment listens there.
-        const { listen, proxy } = readConfig({}, process.env);
-        const sender = createSender(world, {
-          version: version.split('.').slice(0, 2).join('.'),
-          listeners: () => [listen],
-          proxy: given.proxy ?? proxy,
-        });
-        const attempt = await sender.send(order, new AbortController().signal);
+        const attempt = await cliSender(given.proxy).send(order, new AbortController().signal);
         const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
         print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
         if (attempt.outcome !== 'delivered') process.exitCode = 1;

@@ -16,6 +16,7 @@ import { backupsPage } from './pages/backups-page.tsx';
 import { callbackPage } from './pages/callback-page.tsx';
 import { callbacksPage } from './pages/callbacks-page.tsx';
 import { enterPage } from './pages/enter-page.tsx';
+import { eventPage, eventsPage } from './pages/events-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
 import { paymentPage } from './pages/payment-page.tsx';
 import { paymentsExportPage } from './pages/payments-export.ts';
@@ -52,6 +53,8 @@ export const pages: readonly Page[] = [
   paymentPage,
   callbacksPage,
   callbackPage,
+  eventsPage,
+  eventPage,
   addressesPage,
   addressPage,
   serversPage,

@@ -8,6 +8,7 @@ import { addressCommand } from '../../src/cli/address-command.ts';
 import { auditCommand } from '../../src/cli/audit-command.ts';
 import { callbacksCommand } from '../../src/cli/callbacks-command.ts';
 import { doctorCommand } from '../../src/cli/doctor-command.ts';
+import { eventsCommand } from '../../src/cli/events-command.ts';
 import { keyCommand } from '../../src/cli/key-command.ts';
 import { licensesCommand } from '../../src/cli/licenses-command.ts';
 import { ordersCommand } from '../../src/cli/orders-command.ts';
@@ -27,6 +28,7 @@ const commands: readonly Command[] = [
   ordersCommand(),
   paymentsCommand(),
   callbacksCommand(),
+  eventsCommand(),
   serversCommand(),
   pluginCommand(),
   auditCommand(),

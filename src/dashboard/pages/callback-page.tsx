@@ -1,12 +1,11 @@
 // One callback: its state, its request and its attempts.
 
 import { redactedTarget } from '../../domain/callback.ts';
-import { formatDoubt } from '../../domain/callback-answer.ts';
-import type { AttemptRow } from '../../store/views/callback-view.ts';
 import { recordChange } from '../audit-entry.ts';
 import { DoneNote, Form, Layout, Time } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { deliveryState } from './callbacks-page.tsx';
+import { Attempts } from './delivery-attempts.tsx';
 
 export const callbackPage: Page = {
   path: '/callbacks/:id',
@@ -69,46 +68,6 @@ function callbackMarkup(request: PageRequest) {
     </Layout>
   );
 }
-
-interface AttemptsProps {
-  readonly total: number;
-  readonly rows: readonly AttemptRow[];
-}
-
-const Attempts = ({ total, rows }: AttemptsProps) => (
-  <section aria-labelledby="attempts">
-    <h2 id="attempts">Webhook attempts</h2>
-    {total > rows.length ? <p>{total - rows.length} older attempts are no longer stored.</p> : null}
-    {rows.map((row) => (
-      <article>
-        <h3>
-          <Time at={row.startedAt} />
-        </h3>
-        <dl class="facts">
-          <dt>Result</dt>
-          <dd class={row.outcome === 'delivered' ? 'good' : 'bad'}>{row.reason ?? row.outcome}</dd>
-          {row.doubt === null ? null : (
-            <>
-              <dt>Doubtful</dt>
-              <dd class="warn">the response {formatDoubt(row.doubt)}</dd>
-            </>
-          )}
-          <dt>Status</dt>
-          <dd>{row.httpStatus ?? 'none'}</dd>
-          <dt>Remote address</dt>
-          <dd>{row.address ?? 'none'}</dd>
-          <dt>Duration</dt>
-          <dd>{row.durationMs} ms</dd>
-        </dl>
-        {row.body ? (
-          <pre>
-            <code>{row.body}</code>
-          </pre>
-        ) : null}
-      </article>
-    ))}
-  </section>
-);
 
 async function resend(request: PageRequest): Promise<ActionResult> {
   const id = idIn(request);

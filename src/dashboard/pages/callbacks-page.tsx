@@ -60,6 +60,10 @@ function callbacksMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
+      <p>
+        Callbacks of every store. <a href={`${base}/events`}>Webhook events</a> have a list of their
+        own.
+      </p>
       <FilterForm path={here}>
         <FilterSelect
           request={request}

@@ -13,7 +13,7 @@ import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import { addKey, allowPlugin, closePlugin, revokeKey, StoreKeys } from './store-keys-page.tsx';
 import { RemovedStore, restoreStore } from './store-remove-page.tsx';
 import { revealSecret, rotateSecret, SigningSecret } from './store-secret-page.tsx';
-import { sendTest, TestCallback } from './store-test-page.tsx';
+import { sendTest, sendTestEvent, TestCallback, TestEvent } from './store-test-page.tsx';
 
 export const storePage: Page = {
   path: '/stores/:id',
@@ -28,6 +28,7 @@ export const storePage: Page = {
     'allow-plugin': allowPlugin,
     'shut-plugin': closePlugin,
     'send-test': sendTest,
+    'send-event': sendTestEvent,
   },
 };
 
@@ -58,6 +59,7 @@ const ActiveStore = ({ request, row }: StoreProps) => (
   <>
     <StoreWallet request={request} row={row} />
     {row.callbackUrl === '' ? null : <TestCallback request={request} row={row} />}
+    {row.webhookUrl === null ? null : <TestEvent request={request} row={row} />}
     <section aria-labelledby="change">
       <h2 id="change">Settings of the store</h2>
       <p>Callbacks that were already sent stay as they are.</p>

@@ -1,8 +1,9 @@
-// A test callback, sent during the request, and its whole exchange.
+// A test callback or test event, sent during the request, and its whole exchange.
 
 import { networks } from '../../bitcoin/network.ts';
 import type { Attempt, OutgoingCallback } from '../../delivery/sender.ts';
 import { testCallback } from '../../delivery/test-callback.ts';
+import { testEvent } from '../../delivery/test-event.ts';
 import { callbackTarget } from '../../domain/callback.ts';
 import {
   type AnswerVerdict,
@@ -56,17 +57,76 @@ const exchangeMarkup = (
   attempt: Attempt,
 ) => (
   <Layout request={request} title={`Test callback to ${row.name}`}>
-    {attempt.outcome === 'delivered' ? (
-      <p class="note">Your shop answered 200: the callback is delivered.</p>
-    ) : (
-      <p class="problem" role="alert">
-        {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
-      </p>
-    )}
+    <Result attempt={attempt} received="Your shop answered 200: the callback is delivered." />
     {attempt.verdict === null ? null : <Verdict verdict={attempt.verdict} doubt={attempt.doubt} />}
+    <Exchange text={requestText(order, attempt)} attempt={attempt} />
+    <Form request={request} action="send-test" button="Send again" />
+    <p>
+      <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
+      <a href={`${base}/welcome`}>continue the setup</a>
+    </p>
+  </Layout>
+);
+
+export const TestEvent = ({ request, row }: TestCallbackProps) => (
+  <section aria-labelledby="test-event">
+    <h2 id="test-event">Test event</h2>
+    <p>
+      Sends an event of type test to <code>{row.webhookUrl}</code>
+    </p>
+    <Form request={request} action="send-event" button="Send test event" />
+  </section>
+);
+
+export async function sendTestEvent(request: PageRequest): Promise<ActionResult> {
+  const { store, world, sender } = request.parts;
+  const row = store.catalog.store(idIn(request));
+  const event = testEvent(row, request.now, (length) => world.randomBytes(length));
+  const attempt = await sender.post(event, new AbortController().signal);
+  const text = [`POST ${event.webhookUrl}`, ...headerLines(attempt), '', event.body].join('\n');
+  return {
+    show: (
+      <Layout request={request} title={`Test event to ${row.name}`}>
+        <Result
+          attempt={attempt}
+          received={`Your shop answered ${attempt.httpStatus}: the event is delivered.`}
+        />
+        <Exchange text={text} attempt={attempt} />
+        <Form request={request} action="send-event" button="Send again" />
+        <p>
+          <a href={`${base}/stores/${row.id}`}>Back to the store</a>
+        </p>
+      </Layout>
+    ),
+  };
+}
+
+interface ResultProps {
+  readonly attempt: Attempt;
+  /** The note for a delivered test. */
+  readonly received: string;
+}
+
+const Result = ({ attempt, received }: ResultProps) =>
+  attempt.outcome === 'delivered' ? (
+    <p class="note">{received}</p>
+  ) : (
+    <p class="problem" role="alert">
+      {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
+    </p>
+  );
+
+interface ExchangeProps {
+  /** The request. */
+  readonly text: string;
+  readonly attempt: Attempt;
+}
+
+const Exchange = ({ text, attempt }: ExchangeProps) => (
+  <>
     <h2>Request</h2>
     <pre>
-      <code>{requestText(order, attempt)}</code>
+      <code>{text}</code>
     </pre>
     <h2>Response</h2>
     <dl class="facts">
@@ -82,13 +142,11 @@ const exchangeMarkup = (
         <code>{attempt.body}</code>
       </pre>
     ) : null}
-    <Form request={request} action="send-test" button="Send again" />
-    <p>
-      <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
-      <a href={`${base}/welcome`}>continue the setup</a>
-    </p>
-  </Layout>
+  </>
 );
+
+const headerLines = ({ request }: Attempt): string[] =>
+  Object.entries(request?.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
 
 interface VerdictProps {
   readonly verdict: AnswerVerdict;
@@ -102,10 +160,7 @@ const Verdict = ({ verdict, doubt }: VerdictProps) => (
   </p>
 );
 
-function requestText({ callbackUrl, query }: OutgoingCallback, { request }: Attempt): string {
+function requestText({ callbackUrl, query }: OutgoingCallback, attempt: Attempt): string {
   const { origin, path } = callbackTarget(callbackUrl, query);
-  const headers = Object.entries(request?.headers ?? {});
-  return [`GET ${origin}${path}`, ...headers.map(([name, value]) => `${name}: ${value}`)].join(
-    '\n',
-  );
+  return [`GET ${origin}${path}`, ...headerLines(attempt)].join('\n');
 }

@@ -8,6 +8,7 @@
 // (webhook-queue.ts).
 
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { eventBody } from '../../domain/event-body.ts';
 import { type EventState, type EventType, events } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -41,9 +42,6 @@ export const isTakenBack = (event: 'events'): SQL => {
       or (${of}.type = 'order.paid' and n.type = 'order.reversed')))`;
 };
 
-/** `2025-11-20T14:53:32Z` */
-const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
   const statements = prepare(orm);
 
@@ -69,7 +67,7 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
   return {
     append(tx, now, { type, data, publicId, ...place }) {
       const { storeId, orderId } = place;
-      const body = JSON.stringify({ type, timestamp: timestamp(now), data });
+      const body = eventBody(type, now, data);
       if (orderId !== null) statements.supersede.run({ orderId, now });
       const isOwed = isSubscribed(storeId, type.startsWith('order.') ? 'order' : 'payment');
       const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, body);

@@ -1,0 +1,24 @@
+// The types of events, and their body as it is stored, signed and sent.
+
+import type { OrderEventType } from './order.ts';
+import type { PaymentEventType } from './payment-event.ts';
+
+export const eventTypes: readonly (OrderEventType | PaymentEventType)[] = [
+  'order.processing',
+  'order.paid',
+  'order.expired',
+  'order.canceled',
+  'order.reversed',
+  'order.updated',
+  'payment.seen',
+  'payment.mined',
+  'payment.confirmed',
+  'payment.reversed',
+];
+
+/** `2025-11-20T14:53:32Z` */
+const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** @param now epoch milliseconds */
+export const eventBody = (type: string, now: number, data: unknown): string =>
+  JSON.stringify({ type, timestamp: timestamp(now), data });

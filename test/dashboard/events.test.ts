@@ -1,0 +1,81 @@
+// Webhook events in the dashboard: the settings, the list, one event, resending and the test.
+
+import { afterEach, expect, test } from 'vitest';
+import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
+
+afterEach(closeApps);
+
+const home = '/dashboard';
+
+const settings = (app: TestApp, more: Record<string, string> = {}) => ({
+  ...{ name: 'Shop', confirmations: '2', 'allow-private': 'on', 'allow-http': 'on' },
+  ...{ 'callback-url': `${app.receiver.origin}/cb?secret=s3cr3t`, 'webhook-events': 'payment' },
+  ...more,
+});
+
+test('the webhook of a store is set, tried, and its events are listed and resent', async () => {
+  const app = await openApp();
+  await untilReady(app);
+  const hook = await startReceiver();
+  const visitor = await signedIn(app);
+  const url = `${hook.origin}/hook?secret=tulip`;
+  const saved = await visitor.submit(
+    `${home}/stores/1`,
+    'change',
+    settings(app, { 'webhook-url': url }),
+  );
+  expect(saved.status).toBe(303);
+  const page = await visitor.get(`${home}/stores/1`);
+  expect(page.text).toMatch(/<option value="payment" selected="">/);
+
+  const tested = await visitor.submit(`${home}/stores/1`, 'send-event');
+  expect(tested.text).toContain('Your shop answered 200: the event is delivered.');
+  expect(tested.text).toContain('{&quot;type&quot;:&quot;test&quot;');
+
+  hook.script({ status: 500, body: 'broken' });
+  app.pay(await app.newAddress(), 20_000);
+  await app.settle();
+  const list = await visitor.get(`${home}/events`);
+  expect(list.text).toMatch(/payment\.seen[\s\S]*Retrying[\s\S]*only 2xx counts as received/);
+  const shown = await visitor.get(`${home}/events/1`);
+  expect(shown.text).toContain('&quot;value_sat&quot;: 20000');
+  expect(shown.text).not.toContain('tulip');
+  expect(shown.text).toContain('broken');
+  expect((await visitor.submit(`${home}/events/1`, 'resend')).to).toContain('done=resent');
+  await app.settle();
+  expect((await visitor.get(`${home}/events?state=delivered`)).text).toContain('payment.seen');
+  expect((await visitor.get(`${home}/events?state=owed`)).text).toContain('No events found.');
+  const resent = await visitor.submit(`${home}/events`, 'resend-failed', { store: '1' });
+  expect(resent.to).toContain('done=none-failed');
+  await hook.close();
+});
+
+test('a store needs no Callback URL once it has a webhook', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const without = { 'callback-url': '' };
+  const refused = await visitor.submit(`${home}/stores/1`, 'change', settings(app, without));
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('whole URL')]);
+  const hook = { 'webhook-url': 'https://shop.example/hook' };
+  const fields = settings(app, { ...without, ...hook });
+  expect((await visitor.submit(`${home}/stores/1`, 'change', fields)).status).toBe(303);
+  const page = await visitor.get(`${home}/stores/1`);
+  expect(page.text).not.toContain('Send test callback');
+  expect(page.text).toContain('Send test event');
+  for (const path of ['/stores', '/callbacks', '']) {
+    expect((await visitor.get(home + path)).status).toBe(200);
+  }
+});
+
+test('a number of the orders that is wrong is refused with its label', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const fields = settings(app, { tolerance: '11' });
+  const refused = await visitor.submit(`${home}/stores/1`, 'change', fields);
+  expect([refused.status, refused.text]).toEqual([
+    400,
+    expect.stringContaining('Tolerance (percent): a number from 0 to 10'),
+  ]);
+});
