@@ -237,6 +237,7 @@ describe('language', () => {
     'docs/receivers.md',
     'docs/security.md',
     'docs/settings.md',
+    'docs/webhooks.md',
     'src',
     'test/api',
     'test/app',
