@@ -49,7 +49,8 @@ function hashingWorld() {
  */
 const harmless = new Set([
   ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
-  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test', 'look', 'ask'],
+  ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
+  ...['send-event', 'look', 'ask'],
 ]);
 
 const contentTypes = [
