@@ -141,7 +141,8 @@ function noCallbackError(
   const shown = stores
     .slice(0, maxShownStores)
     .map(
-      ({ id, name, callbackUrl }) => `${id} ${JSON.stringify(name)} has ${redactUrl(callbackUrl)}`,
+      ({ id, name, callbackUrl }) =>
+        `${id} ${JSON.stringify(name)} has ${redactUrl(callbackUrl) || 'no Callback URL'}`,
     );
   const more = stores.length > maxShownStores ? `, and ${stores.length - maxShownStores} more` : '';
   const isAlike = stores.some(({ callbackUrl }) => redactUrl(callbackUrl) === redactUrl(wish));
