@@ -1,6 +1,6 @@
 // The doctor's HTTP requests: to the paygate on this machine, to the public URL, and to the host of
-// each Callback URL. It sends no callback and no query of a Callback URL. Each result names its
-// request.
+// each Callback URL and webhook URL. It sends no delivery and no query of such a URL. Each result
+// names its request.
 
 import type { TLSSocket } from 'node:tls';
 import type { ProbeResult, Sender } from '../delivery/sender.ts';
@@ -39,6 +39,12 @@ export function webChecks(input: WebChecksInput): Check[] {
       name: 'callback',
       run: (signal: AbortSignal) => callbackCheck(input, store, signal),
     })),
+    ...stores.flatMap((store) => {
+      const { webhookUrl } = store;
+      if (webhookUrl === null) return [];
+      const run = (signal: AbortSignal) => shopCheck(input, store, webhookUrl, signal);
+      return [{ name: 'webhook', run }];
+    }),
   ];
 }
 
@@ -107,16 +113,25 @@ async function expiryOf(
 }
 
 async function callbackCheck(
-  { shopSender }: WebChecksInput,
+  input: WebChecksInput,
   store: StoreRow,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  const { id, callbackUrl, allowPrivateCallback, allowHttpCallback } = store;
+  const { id, callbackUrl } = store;
   if (callbackUrl === '') return skip(`store ${id} has no Callback URL`);
-  const allowed = { allowPrivateCallback, allowHttpCallback, ca: store.callbackCa ?? undefined };
-  const asked = { ...allowed, url: callbackUrl, method: 'HEAD', path: '/' } as const;
+  return shopCheck(input, store, callbackUrl, signal);
+}
+
+async function shopCheck(
+  { shopSender }: WebChecksInput,
+  { id, allowPrivateCallback, allowHttpCallback, callbackCa }: StoreRow,
+  url: string,
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  const allowed = { allowPrivateCallback, allowHttpCallback, ca: callbackCa ?? undefined };
+  const asked = { ...allowed, url, method: 'HEAD', path: '/' } as const;
   const { httpStatus, reason, address } = await shopSender.probe(asked, signal);
-  const what = `store ${id}: HEAD ${new URL(callbackUrl).origin}/`;
+  const what = `store ${id}: HEAD ${new URL(url).origin}/`;
   return httpStatus === null
     ? fail(`${what}: ${reason}`)
     : ok(`${what} was answered with ${httpStatus} by ${address}`);

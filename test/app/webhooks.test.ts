@@ -8,6 +8,7 @@ import { addresses } from '../../src/store/db/schema.ts';
 import type { StoreChange } from '../../src/store/records/catalog.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
 
 const receivers: Receiver[] = [];
 
@@ -113,6 +114,26 @@ test('a store without a Callback URL receives events only', async () => {
   const { status, body } = await app.ask('/api/new_address?match_callback=cb');
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('no Callback URL')]);
   expect((await app.ask('/api/v2/stores')).body.data[0].http_callback).toBe('');
+});
+
+test('a webhook that rejects events for a quarter of an hour is an alarm of its store', async () => {
+  const { app, hook } = await openShop({ webhookEvents: 'payment' });
+  hook.script(...Array.from({ length: 30 }, () => ({ status: 500 })));
+  app.pay(await app.newAddress(), 5_000);
+  await app.settle();
+  for (let minute = 0; minute < 30; minute += 1) {
+    await app.world.advance(60_000);
+    await app.settle();
+  }
+  const warnings = app.running.health().warnings.filter((text) => text.includes('webhook'));
+  expect(warnings).toEqual([
+    expect.stringMatching(/none of the last \d+ webhook attempts since .* \(answered 500\)/),
+  ]);
+  expect(warnings[0]).toContain('`paygate events resend-failed --store 1`');
+  const visitor = await signedIn(app);
+  const { text } = await visitor.get('/dashboard');
+  expect(text).toContain('href="/dashboard/events?state=owed&amp;store=1"');
+  expect(app.callbacks()).toHaveLength(1);
 });
 
 test('a webhook that is down is a finding, and callbacks go on', async () => {

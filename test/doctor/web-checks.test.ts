@@ -166,6 +166,22 @@ describe('by HTTP', () => {
     expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
   });
 
+  it('the host of a webhook, beside the Callback URL or instead of it', async () => {
+    const store = await openTestStore();
+    await store.addWallet();
+    const shop = await receiver({ answer: () => ({ status: 405 }) });
+    const webhookUrl = `${shop.origin}/hook?secret=s3cr3t`;
+    const flags = { allowPrivateCallback: true, allowHttpCallback: true };
+    await store.addStore({ callbackUrl: '', webhookUrl, ...flags });
+    const found = await findings({ store });
+    expect(found.callback).toMatchObject({ state: 'skip' });
+    expect(found.webhook).toEqual({
+      state: 'ok',
+      text: `store 1: HEAD ${shop.origin}/ was answered with 405 by 127.0.0.1`,
+    });
+    expect(shop.requests.map(({ url }) => url)).toEqual(['/']);
+  });
+
   it('a Callback URL that leads to paygate itself', async () => {
     const store = await openTestStore();
     await store.addWallet();

@@ -47,6 +47,10 @@ test('payments and callbacks by state, latency, servers, the loop and the memory
   expect(value(unconfirmed, 'paygate_callback_attempt_seconds_count{outcome="status"}')).toBe(1);
   expect(value(unconfirmed, 'paygate_callback_delivery_seconds_count')).toBe(0);
 
+  // The other channel has figures of its own.
+  expect(value(unconfirmed, 'paygate_webhooks{state="owed"}')).toBe(0);
+  expect(value(unconfirmed, 'paygate_webhook_delivery_seconds_count')).toBe(0);
+
   await app.world.advance(10_000);
   app.chain.mine();
   await app.settle();
