@@ -21,6 +21,7 @@ CREATE TABLE `events` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `events_public_id_unique` ON `events` (`public_id`);--> statement-breakpoint
 CREATE INDEX `events_store` ON `events` (`store_id`,`id`);--> statement-breakpoint
+CREATE INDEX `events_type` ON `events` (`store_id`,`type`,`id`);--> statement-breakpoint
 CREATE INDEX `events_order` ON `events` (`order_id`) WHERE order_id is not null;--> statement-breakpoint
 CREATE INDEX `events_due` ON `events` (`store_id`,`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX `events_sendable` ON `events` (`store_id`,`due_at`,`address_id`) WHERE due_at is not null;--> statement-breakpoint

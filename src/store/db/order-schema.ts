@@ -117,6 +117,7 @@ export const events = sqliteTable(
   },
   (table) => [
     index('events_store').on(table.storeId, table.id),
+    index('events_type').on(table.storeId, table.type, table.id),
     index('events_order').on(table.orderId).where(sql`order_id is not null`),
     index('events_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
     index('events_sendable')
