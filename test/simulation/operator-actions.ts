@@ -11,7 +11,7 @@ import { noteFinals, readRecords } from './invariants.ts';
 import type { CallbackSettings, Shop } from './recount.ts';
 import { maxInFlightMs } from './requests.ts';
 import { type Action, finish, type Run, settle } from './run.ts';
-import { pendingEvents } from './webhooks.ts';
+import { eventsIn } from './webhooks.ts';
 
 const byHand = (run: Run, work: (store: Store, tx: Tx) => void): Promise<void> =>
   run.app.withStore((store) => store.database.write((tx) => work(store, tx)));
@@ -111,7 +111,7 @@ export async function reopen(run: Run): Promise<void> {
   for (const shop of run.shops) {
     if (shop.stoppedAt !== undefined) await setStopped(run, shop, false);
   }
-  if (pendingEvents(run.app.path).exhausted > 0) {
+  if (eventsIn(run.app.path, 'exhausted').length > 0) {
     for (const { id } of run.shops) {
       await byHand(run, ({ webhooks }, tx) => {
         webhooks.resendFailed(tx, run.world.now(), id);

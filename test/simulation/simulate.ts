@@ -18,7 +18,7 @@ import { faultsOfRequest } from './requests.ts';
 import { type Action, baseHeight, endActiveFaults, noteKnown, type Run, settle } from './run.ts';
 import { serverActions, serverWeights } from './server-actions.ts';
 import type { Template } from './template.ts';
-import { faultsOfEvent, pendingEvents, wrongWebhooks } from './webhooks.ts';
+import { eventsIn, faultsOfEvent, wrongWebhooks } from './webhooks.ts';
 import { createSimulationWorld } from './world.ts';
 
 const actions: Readonly<Record<string, Action>> = {
@@ -216,7 +216,7 @@ async function recover(run: Run): Promise<void> {
     const isConnected = electrum.caught_up && live >= Math.min(minConnected, app.servers.length);
     const now = JSON.stringify(readRecords(app.path));
     const isUnchanged = isConnected && wallets.scanning === 0 && now === before;
-    const hasPending = callbacks.owed > 0 || pendingEvents(app.path).owed > 0;
+    const hasPending = callbacks.owed > 0 || eventsIn(app.path, 'owed').length > 0;
     unchanged = isUnchanged && !hasPending ? unchanged + 1 : 0;
     if (unchanged >= wanted) return;
     before = now;

@@ -45,12 +45,9 @@ function readDeliveries(path: string): DeliveredEvent[] {
   }
 }
 
-/** How many events are pending, and how many are exhausted. */
-export function pendingEvents(path: string): { readonly owed: number; readonly exhausted: number } {
-  const states = readDeliveries(path).map(({ state }) => state);
-  const count = (wanted: string): number => states.filter((state) => state === wanted).length;
-  return { owed: count('owed'), exhausted: count('exhausted') };
-}
+/** The ids of events in a state. */
+export const eventsIn = (path: string, wanted: 'owed' | 'exhausted'): string[] =>
+  readDeliveries(path).flatMap(({ id, state }) => (state === wanted ? [id] : []));
 
 const orderIn = (body: string): { id: string; version: number; status: string } | undefined =>
   JSON.parse(body).data.order;
@@ -85,12 +82,14 @@ function wrongContents(run: Run, received: readonly ReceivedEvent[]): string[] {
   ];
 }
 
-/** No event of an order comes after a newer one. */
+/** No event of an order is first sent after a newer one. A retry may come later. */
 function wrongVersions(received: readonly ReceivedEvent[]): string[] {
   const newest = new Map<string, number>();
+  const sent = new Set<string>();
   return received.flatMap(({ id, body }) => {
     const order = orderIn(body);
-    if (order === undefined) return [];
+    if (order === undefined || sent.has(id)) return [];
+    sent.add(id);
     const before = newest.get(order.id) ?? 0;
     newest.set(order.id, Math.max(before, order.version));
     return order.version < before ? [`out of order: ${id}, version ${order.version}`] : [];
@@ -101,12 +100,16 @@ function wrongVersions(received: readonly ReceivedEvent[]): string[] {
 function wrongKnowledge(run: Run): string[] {
   const isUnsure = run.steps.some((each) => /^(toggleCallbacks|restore): /.test(each));
   if (isUnsure || hasDeleted(run)) return [];
-  const known = new Map<string, string>();
+  const known = new Map<string, NonNullable<ReturnType<typeof orderIn>>>();
   for (const { accepted, body } of run.receivedEvents) {
     const order = orderIn(body);
-    if (accepted && order !== undefined) known.set(order.id, order.status);
+    // As docs/orders.md advises receivers.
+    if (!accepted || order === undefined) continue;
+    if (order.version > (known.get(order.id)?.version ?? 0)) known.set(order.id, order);
   }
   return readOrders(run.app.path)
-    .orders.filter(({ id, status }) => (known.get(id) ?? 'open') !== status)
-    .map(({ id, status }) => `the order ${id} is ${status}, its shop knows ${known.get(id)}`);
+    .orders.filter(({ id, status }) => (known.get(id)?.status ?? 'open') !== status)
+    .map(
+      ({ id, status }) => `the order ${id} is ${status}, its shop knows ${known.get(id)?.status}`,
+    );
 }
