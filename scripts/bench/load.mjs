@@ -14,6 +14,7 @@ const LEAD_IN = 64;
  * @property {string} origin
  * @property {string} path
  * @property {string} [apiKey]
+ * @property {string} [basic] user:password
  * @property {string} [cookie]
  * @property {number} connections
  * @property {string} [body] JSON of a POST; a GET without it
@@ -102,12 +103,13 @@ export function beginLoad(target, options) {
  * @param {Target} target
  * @returns {Promise<{ get: () => Promise<string>, close: () => void }>}
  */
-async function openConnection({ origin, path, apiKey, cookie, body }) {
+async function openConnection({ origin, path, apiKey, basic, cookie, body }) {
   const { host, hostname, port } = new URL(origin);
   const head = [
     `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
     `host: ${host}`,
     ...(apiKey === undefined ? [] : [`authorization: Bearer ${apiKey}`]),
+    ...(basic === undefined ? [] : [`authorization: Basic ${btoa(basic)}`]),
     ...(cookie === undefined ? [] : [`cookie: ${cookie}`]),
     ...(body === undefined ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
     '\r\n',

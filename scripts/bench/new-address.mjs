@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
+import { againstAddRequest } from './add-request.mjs';
 import { bundle } from './bundle.mjs';
 import { atEnd } from './cleanup.mjs';
 import { addStore } from './database.mjs';
@@ -68,8 +69,10 @@ export async function benchOrders(context) {
   const shop = await addStore(context, 'orders');
   const flags = ['--price', 'own', '--price-source', await startPriceSource()];
   const server = await serve(context, shop.path, NO_ELECTRUM, { flags });
-  const row = { name: 'orders-64', minRatio: MIN_ORDER_RATIO };
-  return againstConstant(context, row, ORDERS, await prepareRush(shop, server, ORDERS));
+  const floor = { name: 'orders-64', minRatio: MIN_ORDER_RATIO };
+  const issue = await prepareRush(shop, server, ORDERS);
+  const row = await againstConstant(context, floor, ORDERS, issue);
+  return againstAddRequest(context, row, RUSH);
 }
 
 /** @returns {Promise<string>} the value of --price-source */
