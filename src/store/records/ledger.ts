@@ -44,6 +44,7 @@ import type { ChangedPayment, Orders } from './orders.ts';
 import type { Outbox } from './outbox.ts';
 import {
   createPaymentRecords,
+  isFollowed,
   type PaymentRecords,
   type PaymentRow,
   type StoreTerms,
@@ -101,7 +102,8 @@ export class Ledger {
     const { statusHash = incompleteStatus } = observation;
     const known = isStale ? incompleteStatus : statusHash;
     this.#statements.setStatus.run({ id: address.id, statusHash: known });
-    this.#parts.orders.settle(tx, now, address, changedBy(changes));
+    if (isFollowed(place.address, place.store))
+      this.#parts.orders.settle(tx, now, address, changedBy(changes));
     return {
       callbacks: sumOf(changes),
       reversed: changes.flatMap(({ reversed }) => reversed ?? []),
@@ -121,10 +123,11 @@ export class Ledger {
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
     const changes = this.#payments.withPlace(paymentIds).map(({ payment, ...place }) => {
       const effect = this.#applySeen(tx, now, place, seenOf(payment));
-      return { ...effect, address: place.address };
+      return { ...effect, place };
     });
-    for (const { address, changed } of changes) {
-      this.#parts.orders.settle(tx, now, address, changed === undefined ? [] : [changed]);
+    for (const { place, changed } of changes) {
+      if (changed === undefined || !isFollowed(place.address, place.store)) continue;
+      this.#parts.orders.settle(tx, now, place.address, [changed]);
     }
     return sumOf(changes);
   }

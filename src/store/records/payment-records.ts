@@ -32,10 +32,18 @@ export const storeTerms = {
   omitRbf: stores.omitRbf,
   minimumSat: stores.minimumSat,
   currency: stores.currency,
+  webhookUrl: stores.webhookUrl,
+  webhookEvents: stores.webhookEvents,
   callbackUrl: stores.callbackUrl,
 };
 
 export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
+
+/** Whether a change of a payment can concern an order or an event. */
+export const isFollowed = (
+  { orderId }: { readonly orderId: number | null },
+  store: StoreTerms | null,
+): boolean => orderId !== null || (store?.webhookUrl != null && store.webhookEvents !== 'order');
 
 type Payment = typeof payments.$inferSelect;
 type NewPayment = Pick<
