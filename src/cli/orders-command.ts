@@ -1,15 +1,17 @@
-// `paygate orders list|show|cancel|accept`: orders as the API shows them. A change and its event
+// `paygate orders list|show|cancel|accept|forget`: orders as the API shows them. A change and its event
 // commit together; a running paygate sends the event.
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { OrderStatus } from '../domain/order.ts';
 import { isId } from '../domain/order-id.ts';
-import { PaygateError } from '../lib/errors.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
+import { dayMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import {
   type FileOptions,
   fileCommand,
+  parseDuration,
   parseTime,
   print,
   recordChange,
@@ -24,11 +26,12 @@ const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired
 
 export function ordersCommand(): Command {
   return new Command('orders')
-    .description('list, show, cancel and accept orders')
+    .description('list, show, cancel, accept and forget orders')
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(cancelCommand())
-    .addCommand(acceptCommand());
+    .addCommand(acceptCommand())
+    .addCommand(forgetCommand());
 }
 
 function orderId(text: string): string {
@@ -97,6 +100,44 @@ function acceptCommand(): Command {
   return fileCommand('accept', 'accept what an order has received as enough')
     .argument('<id>', 'of the order', orderId)
     .action((id: string, given: FileOptions) => change('accept', 'accepted', id, given));
+}
+
+/** Events hold the texts of orders, and are deleted after this time. */
+const minForgetMs = 90 * dayMs;
+const forgottenAtOnce = 1_000;
+
+interface ForgetOptions extends FileOptions {
+  readonly olderThan: number;
+}
+
+function forgetCommand(): Command {
+  return fileCommand('forget', 'delete the texts of old orders; amounts and payments stay')
+    .requiredOption(
+      '--older-than <time>',
+      'created longer ago than this, such as 365d',
+      parseDuration,
+    )
+    .action((given: ForgetOptions) =>
+      withStore(given, async (store) => {
+        if (given.olderThan < minForgetMs) {
+          throwInvalid('--older-than: at least 90d, because events hold the texts until then');
+        }
+        const before = world.now() - given.olderThan;
+        let orders = 0;
+        for (let count = forgottenAtOnce; count === forgottenAtOnce; orders += count) {
+          count = await store.database.write((tx) => {
+            const forgotten = store.orders.forget(tx, before, forgottenAtOnce);
+            if (forgotten > 0) recordChange(store, tx, 'order.forget', { orders: forgotten });
+            return forgotten;
+          });
+        }
+        print(given, { orders }, () =>
+          orders === 0
+            ? 'No order has texts that old.'
+            : `The texts of ${orders} orders are deleted.`,
+        );
+      }),
+    );
 }
 
 /** Changes an order, with its event and an entry in the audit log, in one commit. */

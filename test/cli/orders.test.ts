@@ -289,3 +289,35 @@ describe('addresses list', () => {
     expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('address') });
   });
 });
+
+describe('orders forget', () => {
+  const day = 86_400_000;
+
+  it('deletes the texts of old orders that have ended, and keeps their money', async () => {
+    const shop = await open();
+    const texts = { reference: '1007', returnUrl: 'https://shop.example/thanks' };
+    const ended = await order(shop, { ...texts, expiresAt: now - 399 * day }, now - 400 * day);
+    const active = await order(shop, { ...texts, expiresAt: null }, now - 400 * day);
+    const recent = await order(shop, { ...texts, expiresAt: now - 98 * day }, now - 99 * day);
+    await shop.write((tx) => shop.orders.expire(tx, now, () => false, 10));
+    expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
+    expect(jsonOf(shop, ended)).toMatchObject({
+      ...{ reference: null, description: null, metadata: {}, return_url: null },
+      ...{ status: 'expired', amount: '12.50', currency: 'EUR' },
+    });
+    for (const kept of [active, recent]) {
+      expect(jsonOf(shop, kept)).toMatchObject({ reference: '1007', metadata: { cart: '7f' } });
+    }
+    expect((await run(shop, 'orders', 'forget', '--older-than', '365d')).stdout).toBe(
+      'No order has texts that old.\n',
+    );
+  });
+
+  it('refuses an age at which events still hold the texts', async () => {
+    const shop = await open();
+    expect(await run(shop, 'orders', 'forget', '--older-than', '89d')).toMatchObject({
+      code: 2,
+      stderr: 'paygate: --older-than: at least 90d, because events hold the texts until then\n',
+    });
+  });
+});

@@ -156,6 +156,15 @@ export class Orders {
     return due.length;
   }
 
+  /**
+   * Deletes the texts of orders that have ended and were created before a time. What they cost and
+   * received stays.
+   * @returns how many orders, at most `limit`
+   */
+  forget(_tx: Tx, createdBefore: number, limit: number): number {
+    return this.#statements.forget.run({ createdBefore, limit }).changes;
+  }
+
   /** The price of an order in satoshis, for the depth of its payments, and its currency. */
   priceOf(orderId: number): Pick<OrderRow, 'amountSat' | 'currency'> {
     return this.#row(orderId);
@@ -269,6 +278,16 @@ const isOpen = sql`${orders.status} = 'open'`;
 type Statements = ReturnType<typeof prepare>;
 
 const prepare = (orm: Orm) => ({
+  forget: orm
+    .update(orders)
+    .set({ reference: null, description: null, metadata: '{}', returnUrl: null })
+    .where(
+      sql`${orders.id} in (select id from orders where created_at < ${placeholder('createdBefore')}
+        and status not in ('open', 'processing')
+        and (reference is not null or description is not null or return_url is not null
+          or metadata <> '{}') limit ${sql.placeholder('limit')})`,
+    )
+    .prepare(),
   byId: orm
     .select()
     .from(orders)
