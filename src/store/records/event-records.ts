@@ -1,11 +1,11 @@
 // Events: changes of orders and payments as shops receive them, appended in the commit of the
 // change. An event that the store's webhook subscribes to is due in that same commit.
 
-// Each event holds the whole order. A newer event of the order therefore supersedes a due
+// Each event of an order holds the whole order. A newer one therefore supersedes a due
 // `order.processing` or `order.updated`. An `order.reversed` also supersedes an `order.paid`. If
 // that had no request yet, neither of the two is sent, unless the shop never received the status
 // that is left. An event whose request is in flight is superseded when the request fails
-// (webhook-queue.ts).
+// (webhook-queue.ts). An event of a payment supersedes nothing.
 
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import { eventBody } from '../../domain/event-body.ts';
@@ -34,11 +34,11 @@ export interface EventRecords {
   hasPaymentEvents(storeId: number): boolean;
 }
 
-/** Whether a newer event of the order takes the place of an event. */
+/** Whether a newer `order.*` event takes the place of an event of the order. */
 export const isTakenBack = (event: 'events'): SQL => {
   const of = sql.raw(event);
   return sql`exists (select 1 from events n where n.order_id = ${of}.order_id and n.id > ${of}.id
-    and (${of}.type in ('order.processing', 'order.updated')
+    and n.type like 'order.%' and (${of}.type in ('order.processing', 'order.updated')
       or (${of}.type = 'order.paid' and n.type = 'order.reversed')))`;
 };
 
@@ -68,8 +68,9 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
     append(tx, now, { type, data, publicId, ...place }) {
       const { storeId, orderId } = place;
       const body = eventBody(type, now, data);
-      if (orderId !== null) statements.supersede.run({ orderId, now });
-      const isOwed = isSubscribed(storeId, type.startsWith('order.') ? 'order' : 'payment');
+      const kind = type.startsWith('order.') ? 'order' : 'payment';
+      if (kind === 'order') statements.supersede.run({ orderId, now });
+      const isOwed = isSubscribed(storeId, kind);
       const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, body);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
       statements.insert.run({ ...place, type, body, state, publicId, now });

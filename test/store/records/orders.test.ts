@@ -293,6 +293,23 @@ describe('events', () => {
     expect(second).toMatchObject({ payment: { rate: '50000.00' }, order_id: publicId });
   });
 
+  it('of a payment supersede no event of its order: they hold no order', async () => {
+    const terms = { webhookEvents: 'order,payment', requiredConfirmations: 2 } as const;
+    const { shop, issued } = await ordered({}, terms);
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.observe(issued);
+    await shop.mine();
+    await shop.observe(issued);
+    expect(recordedEvents(shop).map(({ type, state }) => [type, state])).toEqual([
+      ['payment.seen', 'owed'],
+      ['order.processing', 'owed'],
+      ['payment.mined', 'owed'],
+    ]);
+    const failed = recordedEvents(shop)[1]?.id ?? 0;
+    await shop.write((tx) => shop.webhooks.resend(tx, now, failed));
+    expect(shop.webhooks.event(failed).state).toBe('owed');
+  });
+
   it('have an id of their own', async () => {
     const { shop, issued } = await ordered();
     for (const valueSat of [6_000, 7_000]) {
