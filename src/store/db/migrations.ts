@@ -304,7 +304,7 @@ CREATE UNIQUE INDEX \`orders_address_id_unique\` ON \`orders\` (\`address_id\`);
 CREATE INDEX \`orders_store\` ON \`orders\` (\`store_id\`,\`id\`);--> statement-breakpoint
 CREATE INDEX \`orders_status\` ON \`orders\` (\`store_id\`,\`status\`,\`id\`);--> statement-breakpoint
 CREATE INDEX \`orders_reference\` ON \`orders\` (\`reference\`,\`id\`) WHERE reference is not null;--> statement-breakpoint
-CREATE INDEX \`orders_created\` ON \`orders\` (\`created_at\`);--> statement-breakpoint
+CREATE INDEX \`orders_created\` ON \`orders\` (\`store_id\`,\`created_at\`);--> statement-breakpoint
 CREATE INDEX \`orders_expiring\` ON \`orders\` (\`expires_at\`) WHERE status = 'open';--> statement-breakpoint
 CREATE TABLE \`quotes\` (
 	\`id\` integer PRIMARY KEY NOT NULL,

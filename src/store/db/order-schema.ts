@@ -59,7 +59,7 @@ export const orders = sqliteTable(
     index('orders_store').on(table.storeId, table.id),
     index('orders_status').on(table.storeId, table.status, table.id),
     index('orders_reference').on(table.reference, table.id).where(sql`reference is not null`),
-    index('orders_created').on(table.createdAt),
+    index('orders_created').on(table.storeId, table.createdAt),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
   ],
 );

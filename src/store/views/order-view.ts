@@ -142,10 +142,11 @@ const isBehind = (id: number): SQL =>
 function conditionsOf(query: OrderQuery): SQL[] {
   const { storeId, status, reference, createdAfter, createdBefore, beforeId } = query;
   const held = sql.raw(reference !== undefined || isSpan(query) ? '+' : '');
+  const heldStore = sql.raw(reference === undefined ? '' : '+');
   const heldTime = sql.raw(isSpan(query) ? '' : '+');
   const isOlder = (id: number) => (isSpan(query) ? isBehind(id) : sql`${orders.id} < ${id}`);
   return [
-    ...(storeId === undefined ? [] : [sql`${held}${orders.storeId} = ${storeId}`]),
+    ...(storeId === undefined ? [] : [sql`${heldStore}${orders.storeId} = ${storeId}`]),
     ...(status === undefined ? [] : [sql`${held}${orders.status} = ${status}`]),
     ...(reference === undefined ? [] : [eq(orders.reference, reference)]),
     ...(createdAfter === undefined ? [] : [sql`${heldTime}${orders.createdAt} >= ${createdAfter}`]),

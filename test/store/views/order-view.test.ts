@@ -32,13 +32,20 @@ async function storeWith(times: readonly number[]): Promise<TestStore> {
   return store;
 }
 
+/** Walks no orders of other stores. */
+const span = 'orders_created (store_id=? AND created_at';
+
 const queries: readonly (readonly [string, Omit<OrderQuery, 'limit'>, string])[] = [
-  ['all of a store', { storeId: 1 }, 'orders_store'],
-  ['a status of a store', { storeId: 1, status: 'open' }, 'orders_status'],
-  ['a reference', { storeId: 1, status: 'open', reference: 'a' }, 'orders_reference'],
-  ['a reference in a span', { storeId: 1, reference: 'a', createdAfter: now }, 'orders_reference'],
-  ['a span', { storeId: 1, status: 'open', createdAfter: now + 2 }, 'orders_created'],
-  ['the end of a span', { storeId: 1, createdBefore: now + 4 }, 'orders_created'],
+  ['all of a store', { storeId: 1 }, 'orders_store ('],
+  ['a status of a store', { storeId: 1, status: 'open' }, 'orders_status ('],
+  ['a reference', { storeId: 1, status: 'open', reference: 'a' }, 'orders_reference ('],
+  [
+    'a reference in a span',
+    { storeId: 1, reference: 'a', createdAfter: now },
+    'orders_reference (',
+  ],
+  ['a span', { storeId: 1, status: 'open', createdAfter: now + 2 }, span],
+  ['the end of a span', { storeId: 1, createdBefore: now + 4 }, span],
 ];
 
 test.each(queries)('%s is found by its index, page by page', async (_what, query, index) => {
@@ -67,6 +74,6 @@ test.each(queries)('%s is found by its index, page by page', async (_what, query
   expect(paged).toEqual(expected);
   const statements = await statementsOf(() => store.orderView.list({ ...query, limit: 1 }));
   const plan = plansOf(store.path, statements).flat();
-  expect(plan[0]).toContain(`SEARCH orders USING INDEX ${index} `);
+  expect(plan[0]).toContain(`SEARCH orders USING INDEX ${index}`);
   expect(plan.join()).not.toMatch(/SCAN|TEMP B-TREE/);
 });
