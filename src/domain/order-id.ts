@@ -1,6 +1,6 @@
 // Ids of orders, links and events: a prefix and 128 bits in base58. Orders and links are public by
-// their id, so its bits are random. The bits of an event are a hash, so that the same event has the
-// same id after a restore.
+// their id, so its bits are random. The bits of an event are a hash of its facts. A restored copy
+// gives no other event an old id.
 
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';

@@ -280,8 +280,8 @@ export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventT
 }
 
 /**
- * The id of an order's event. A restored copy that makes the same event gives it the same id. Other
- * facts have another id, so that no receiver mistakes one event for another.
+ * The id of an order's event. Other facts have another id, also in a restored copy, so that no
+ * receiver mistakes one event for another.
  * @param version of the order after the event
  */
 export const orderEventId = (

@@ -90,11 +90,12 @@ async function noteCopy(
   copy: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
-  const { database, catalog } = store;
+  const { database, catalog, orders } = store;
   // With a clock that is behind, earlier addresses would count as issued after the copy.
   const at = Math.max(now, lastIssue(store));
   await database.write((tx) => {
     noteCopied(tx, catalog, at, warningOf(copy));
+    orders.raiseVersions(tx);
   });
 }
 

@@ -51,6 +51,9 @@ export interface ChangedPayment {
   readonly move: PaymentMove;
 }
 
+/** More events than an order has between two backups. */
+const versionRaise = 1_000;
+
 /** Orders that are read at once to find those that can expire. */
 const pageSize = 200;
 
@@ -163,6 +166,14 @@ export class Orders {
    */
   forget(_tx: Tx, createdBefore: number, limit: number): number {
     return this.#statements.forget.run({ createdBefore, limit }).changes;
+  }
+
+  /**
+   * Raises all versions in a restored copy. The file that it is a copy of may have sent higher
+   * ones, and a shop ignores an order whose version it knows.
+   */
+  raiseVersions(_tx: Tx): void {
+    this.#statements.raiseVersions.run();
   }
 
   /** The price of an order in satoshis, for the depth of its payments, and its currency. */
@@ -287,6 +298,10 @@ const prepare = (orm: Orm) => ({
         and (reference is not null or description is not null or return_url is not null
           or metadata <> '{}') limit ${sql.placeholder('limit')})`,
     )
+    .prepare(),
+  raiseVersions: orm
+    .update(orders)
+    .set({ version: sql`version + ${sql.raw(String(versionRaise))}` })
     .prepare(),
   byId: orm
     .select()

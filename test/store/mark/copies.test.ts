@@ -27,6 +27,7 @@ import {
   markPath,
   openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
+import type { NewOrder } from '../../../src/store/records/orders.ts';
 import { copiedAt } from '../../../src/store/records/settings.ts';
 import {
   cleanUp,
@@ -41,6 +42,13 @@ import { goOn, run, startCopy, stoppedAfter } from '../../support/running.ts';
 import { accountKey, markOf, now, openTestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
+
+const satOrder: NewOrder = {
+  ...{ publicId: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', storeId: 1, addressId: 1 },
+  ...{ price: { kind: 'sat', amountSat: 1_000 }, rateCents: null, toleranceBasisPoints: 0 },
+  ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: null, reference: null },
+  ...{ description: null, metadata: {}, returnUrl: null, language: null },
+};
 
 const skip = (from: number, to: number, walletId = 1) => ({ walletId, from, to });
 const raise = (from: number, to: number) => ({ wallet: markOf(), from, to });
@@ -208,6 +216,25 @@ describe('P-17 a copy', () => {
     });
     // The original knows nothing of it.
     expect(await goOn(path, 1)).toEqual([3]);
+  });
+
+  it('raises the versions of its orders, because the original may have sent higher ones', async () => {
+    const path = await stoppedAfter(1);
+    const store = await openTestStore({ path });
+    const order = await store.write((tx) => store.orders.create(tx, now, satOrder));
+    await store.database.close();
+    const copy = join(tempFolder(), 'paygate.db');
+    copyFileSync(path, copy);
+    await goOn(path, 1);
+    await startCopy(copy);
+    const versionIn = async (file: string) => {
+      const { orderView, database } = await openTestStore({ path: file });
+      const row = orderView.byPublicId(satOrder.publicId);
+      await database.close();
+      return row?.version;
+    };
+    expect(await versionIn(path)).toBe(order.version);
+    expect(await versionIn(copy)).toBeGreaterThanOrEqual(order.version + 1_000);
   });
 
   it('of the whole folder, with its mark', async () => {
