@@ -3,7 +3,8 @@
 // due event of an address goes first.
 
 // An `order.paid` waits while a block of its payments is off our best chain. Either the block comes
-// back, or `order.reversed` supersedes it.
+// back, or `order.reversed` supersedes it. An `order.updated` waits as well, because it may hold
+// the status `paid`, at which shops ship.
 
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
@@ -86,7 +87,7 @@ const prepareRow = (orm: Orm, id: SQL) =>
 /** Whether no block of the address's payments is off our best chain, if the event needs that. */
 const stands = (alias: 'c' | 'd'): SQL => {
   const of = sql.raw(alias);
-  return sql`(${of}.type <> 'order.paid' or not exists (select 1 from payments p
+  return sql`(${of}.type not in ('order.paid', 'order.updated') or not exists (select 1 from payments p
     left join headers h on h.hash = p.block_hash where p.address_id = ${of}.address_id
       and p.block_hash is not null and p.state <> 'dropped' and h.on_best is not 1))`;
 };

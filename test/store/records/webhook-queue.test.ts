@@ -130,6 +130,26 @@ describe('a claim', () => {
     expect(await idsOf(claim(shop))).toContain(paid);
   });
 
+  it('leaves the order.updated of a paid order just so: it says that the order is paid', async () => {
+    const shop = await openWebhook();
+    const issued = await shop.issue();
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.mine();
+    await shop.observe(issued);
+    shop.database.orm.delete(events).run();
+    const [paid, updated] = (['order.paid', 'order.updated'] as const).map((type) =>
+      addEvent(shop, { addressId: issued.id, type }),
+    );
+    shop.chain.reorganise(1, { blocks: 2, transactions: 'mempool' });
+    await shop.follow();
+    expect(await claim(shop)).toEqual([]);
+    await shop.observe(issued);
+    const [first] = await claim(shop);
+    expect(first?.id).toBe(paid);
+    await record(shop, first, 'delivered');
+    expect(await idsOf(claim(shop))).toEqual([updated]);
+  });
+
   it('does not cost more with the number of delivered events', async () => {
     const shop = await openWebhook();
     const statements = await statementsOf(() => createWebhookQueue(shop.database.orm));
