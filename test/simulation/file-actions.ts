@@ -62,6 +62,9 @@ function noteRestored(run: Run, { shops, issued, shopOrders }: Copy): void {
   for (const [address, { id }] of run.shopOrders) {
     if (!shopOrders.has(address)) run.lostOrders.push(id);
   }
+  // A newer copy may hold orders that an older one lost.
+  const held = new Set([...shopOrders.values()].map(({ id }) => id));
+  run.lostOrders.splice(0, Infinity, ...run.lostOrders.filter((id) => !held.has(id)));
   run.shopOrders.clear();
   for (const [address, order] of shopOrders) run.shopOrders.set(address, order);
   run.restoredAt = run.received.length;
