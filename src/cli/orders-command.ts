@@ -104,6 +104,7 @@ function acceptCommand(): Command {
 
 /** Events hold the texts of orders, and are deleted after this time. */
 const minForgetMs = 90 * dayMs;
+/** Orders of one write. Between two of them a running paygate writes. */
 const forgottenAtOnce = 1_000;
 
 interface ForgetOptions extends FileOptions {
@@ -124,9 +125,11 @@ function forgetCommand(): Command {
         }
         const before = world.now() - given.olderThan;
         let orders = 0;
-        for (let count = forgottenAtOnce; count === forgottenAtOnce; orders += count) {
-          count = await store.database.write((tx) => {
-            const forgotten = store.orders.forget(tx, before, forgottenAtOnce);
+        const last = store.orders.lastId();
+        for (let after = 0; after < last; after += forgottenAtOnce) {
+          orders += await store.database.write((tx) => {
+            const to = after + forgottenAtOnce;
+            const forgotten = store.orders.forget(tx, before, after, to);
             if (forgotten > 0) recordChange(store, tx, 'order.forget', { orders: forgotten });
             return forgotten;
           });

@@ -2,7 +2,7 @@
 // transaction of each change that an order depends on. Payment, order, event and its delivery
 // commit together.
 
-import { and, asc, eq, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, lte, sql } from 'drizzle-orm';
 import {
   accept,
   cancel,
@@ -159,13 +159,19 @@ export class Orders {
     return due.length;
   }
 
+  /** The number of the newest order; 0 without any. */
+  lastId(): number {
+    return this.#statements.lastId.get()?.id ?? 0;
+  }
+
   /**
    * Deletes the texts of orders that have ended and were created before a time. What they cost and
    * received stays.
-   * @returns how many orders, at most `limit`
+   * @param after only orders behind this row, up to the row `to`
+   * @returns how many orders
    */
-  forget(_tx: Tx, createdBefore: number, limit: number): number {
-    return this.#statements.forget.run({ createdBefore, limit }).changes;
+  forget(_tx: Tx, createdBefore: number, after: number, to: number): number {
+    return this.#statements.forget.run({ createdBefore, after, to }).changes;
   }
 
   /**
@@ -289,14 +295,16 @@ const isOpen = sql`${orders.status} = 'open'`;
 type Statements = ReturnType<typeof prepare>;
 
 const prepare = (orm: Orm) => ({
+  lastId: orm.select({ id: orders.id }).from(orders).orderBy(desc(orders.id)).limit(1).prepare(),
   forget: orm
     .update(orders)
     .set({ reference: null, description: null, metadata: '{}', returnUrl: null })
     .where(
-      sql`${orders.id} in (select id from orders where created_at < ${placeholder('createdBefore')}
-        and status not in ('open', 'processing')
-        and (reference is not null or description is not null or return_url is not null
-          or metadata <> '{}') limit ${sql.placeholder('limit')})`,
+      sql`${orders.id} > ${placeholder('after')} and ${orders.id} <= ${placeholder('to')}
+        and +${orders.createdAt} < ${placeholder('createdBefore')}
+        and ${orders.status} not in ('open', 'processing')
+        and (${orders.reference} is not null or ${orders.description} is not null
+          or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}')`,
     )
     .prepare(),
   raiseVersions: orm

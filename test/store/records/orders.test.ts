@@ -2,7 +2,7 @@
 // in the same commit.
 
 import { asc } from 'drizzle-orm';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, test } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { OrderJson } from '../../../src/domain/order-json.ts';
 import { events } from '../../../src/store/db/order-schema.ts';
@@ -267,6 +267,17 @@ describe('a command', () => {
     expect(json()).toMatchObject({ status: 'processing', accepted_at: now / 1000 });
     await expect(shop.write((tx) => shop.orders.cancel(tx, now, id))).rejects.toThrow('processing');
   });
+});
+
+test('forgetting the texts of orders walks none of them twice', async () => {
+  const { shop } = await ordered();
+  const parts = { orm: shop.database.orm } as ConstructorParameters<typeof Orders>[0];
+  const statements = await statementsOf(() => new Orders(parts));
+  const forget = statements.filter((text) => /set "reference" = /.test(text));
+  expect(forget).toHaveLength(1);
+  expect(plansOf(shop.path, forget)).toEqual([
+    [expect.stringMatching(/^SEARCH orders USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)$/)],
+  ]);
 });
 
 describe('events', () => {
