@@ -192,7 +192,10 @@ function prepareDue<T extends ClaimedDelivery>(
       )
       .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id))
       .prepare(),
-    /** The next one of a store: of the address that waits longest the event that came first. */
+    /**
+     * The next one of a store: of the address that waits longest the event that came first. The
+     * plus keeps SQLite from the index of the store, by which it would walk all that is due.
+     */
     dueOfStore: prepareRow(
       orm,
       sql`(select c.id from ${queue} c where c.address_id =
@@ -200,7 +203,7 @@ function prepareDue<T extends ClaimedDelivery>(
               and d.due_at <= ${placeholder('now')} and ${stands('d')}
               and ${isFree(sql`d.address_id`, sql` and f.store_id = ${placeholder('storeId')}`)}
               order by d.due_at limit 1)
-          and c.due_at <= ${placeholder('now')} and c.store_id = ${placeholder('storeId')} and ${stands('c')}
+          and c.due_at <= ${placeholder('now')} and +c.store_id = ${placeholder('storeId')} and ${stands('c')}
           order by c.id limit 1)`,
     ),
     /** For each store the first one that no lease blocks. */

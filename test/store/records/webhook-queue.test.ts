@@ -159,6 +159,15 @@ describe('a claim', () => {
       expect(steps.filter((step) => /^SCAN (events|[bcdefq])\b(?!.*INDEX)/.test(step))).toEqual([]);
     }
   });
+
+  it('does not cost more with the number of due events: it looks at those of one address', async () => {
+    const shop = await openWebhook();
+    const statements = await statementsOf(() => createWebhookQueue(shop.database.orm));
+    const next = statements.filter((text) => text.includes('order by c.id limit 1'));
+    expect(next).toHaveLength(1);
+    const plan = plansOf(shop.path, next).flat();
+    expect(plan).toContain('SEARCH c USING INDEX events_of_address (address_id=?)');
+  });
 });
 
 describe('a record', () => {
