@@ -115,6 +115,24 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, till);
   });
 
+  test('a proxy that answers for a stopped paygate does not end the updates', async () => {
+    const till = await openTill();
+    const { page } = await openPage(browser);
+    await page.clock.install();
+    await page.route('**/live', (route) => route.fulfill({ status: 502 }), { times: 1 });
+    const loadedAgain = page.waitForResponse(
+      (response) => response.request().headers()['x-paygate-live'] !== undefined,
+    );
+    await page.goto(urlOf(till));
+    await loadedAgain;
+    const opened = page.waitForResponse((response) => response.url().endsWith('/live'));
+    await page.clock.runFor(20_000);
+    expect((await opened).status()).toBe(200);
+    await till.pay(25_000);
+    await page.getByText('Your payment arrived').waitFor();
+    await page.context().close();
+  });
+
   test('address, amount and link are copied; the time that is left is counted', async () => {
     const till = await openTill();
     const watched = await openPage(browser, {

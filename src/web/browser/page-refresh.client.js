@@ -97,15 +97,24 @@ async function onChange() {
   }
 }
 
+const reopenMs = 20_000;
+
+function listen(live) {
+  const events = new EventSource(live);
+  events.addEventListener('message', onChange);
+  // No event announces changes from before the stream was open.
+  events.addEventListener('open', onChange);
+  // The session is over, which the page itself says, or a proxy answers for paygate. The browser
+  // opens no stream again that had another answer.
+  events.addEventListener('error', () => {
+    if (events.readyState !== EventSource.CLOSED) return;
+    setTimeout(listen, reopenMs, live);
+    onChange();
+  });
+}
+
 function follow({ live, poll }) {
-  if (live !== undefined) {
-    const events = new EventSource(live);
-    events.addEventListener('message', onChange);
-    // No event announces changes from before the stream was open.
-    events.addEventListener('open', onChange);
-    // Closed for good: the session is over, which the page itself says.
-    events.addEventListener('error', () => events.readyState === EventSource.CLOSED && onChange());
-  }
+  if (live !== undefined) listen(live);
   if (poll !== undefined) setInterval(onChange, Number(poll));
 }
 
