@@ -209,8 +209,9 @@ function prepareResends(orm: Orm) {
       .where(eq(stores.id, placeholder('storeId')))
       .prepare(),
     resend: resend(sql`${events.id} = ${placeholder('id')}`),
+    // The plus keeps SQLite from the index of all events of the store.
     resendExhausted: resend(
-      sql`${events.state} = 'exhausted' and ${ofStore} and not ${isTakenBack('events')}`,
+      sql`${events.state} = 'exhausted' and +${ofStore} and not ${isTakenBack('events')}`,
     ),
     resendRetrying: resend(sql`${events.state} = 'owed' and ${events.step} > 0 and ${ofStore}`),
   };

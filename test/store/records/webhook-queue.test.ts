@@ -300,6 +300,16 @@ describe('a resend', () => {
     expect(await resendFailed()).toBe(0);
     expect(await idsOf(claim(shop))).toEqual([1, 3]);
   });
+
+  it('of all that failed walks no event that was delivered', async () => {
+    const shop = await openWebhook();
+    const statements = await statementsOf(() => createWebhookQueue(shop.database.orm));
+    const resends = statements.filter((text) => /set "state" = .*"store_id" = /.test(text));
+    expect(resends).toHaveLength(2);
+    const [exhausted, retrying] = plansOf(shop.path, resends).map(([first]) => first);
+    expect(exhausted).toMatch(/USING INDEX events_(exhausted|given_up)/);
+    expect(retrying).toContain('USING INDEX events_due (store_id=?)');
+  });
 });
 
 describe('old rows', () => {
