@@ -183,7 +183,10 @@ test('payments to orders are reorganised, replaced and double-spent', async ({ s
   await stolen.expectEvents('order.processing', 'order.reversed');
   await network.mine(2);
   await bumped.becomes({ status: 'paid', received_sat: 25_000, excess_sat: 0 });
-  await bumped.expectEvents('order.processing', 'order.updated', 'order.paid');
+  // The replacement may be seen before the original is known to be gone, or in the same commit.
+  const updates = (await bumped.eventTypes()).filter((type) => type === 'order.updated');
+  expect([1, 2]).toContain(updates.length);
+  await bumped.expectEvents('order.processing', ...updates, 'order.paid');
   await shop.finish('reorganised');
 });
 

@@ -34,6 +34,8 @@ export interface Order {
   post(command: string): Promise<OrderJson>;
   /** One payment to its address. Returns the txid. */
   pay(valueSat: number): Promise<string>;
+  /** The types of its events, the oldest first. */
+  eventTypes(): Promise<string[]>;
   /**
    * Checks that its events have these types. Their versions rise by one. Each begins with the
    * status of the one before. The newest shows the order as it is now, and the webhook received it
@@ -105,6 +107,10 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
       },
       post: (command) => request(`/orders/${id}/${command}`, {}),
       pay: (valueSat) => stage.network.pay({ address, valueSat }),
+      async eventTypes() {
+        const events = (await listEvents()).filter((event) => event.data.order?.id === id);
+        return events.map(({ type }) => type);
+      },
       async expectEvents(...types) {
         const events = (await listEvents()).filter((event) => event.data.order?.id === id);
         expect(events.map(({ type }) => type)).toEqual(types);
