@@ -96,7 +96,7 @@ export class Orders {
     const quote = quoteAt(price, rateCents, now, row.quoteSeconds, row.expiresAt);
     this.#addQuote(orderId, quote);
     this.#change(orderId, { amountSat: quote.amountSat });
-    this.#review(tx, now, orderId);
+    this.#review(tx, now, this.#record(orderId));
   }
 
   /** @throws PaygateError conflict if enough was paid */
@@ -115,14 +115,14 @@ export class Orders {
     if (storeId === null || changed.length === 0) return;
     const record = orderId === null ? undefined : this.#record(orderId);
     appendPaymentEvents(this.#parts, tx, now, { address, storeId, changed, record });
-    if (orderId !== null) this.#review(tx, now, orderId);
+    if (record !== undefined) this.#review(tx, now, record);
   }
 
   /** Records what follows from the prices of payments to addresses. */
   repriced(tx: Tx, now: number, addressIds: readonly number[]): void {
     for (const addressId of addressIds) {
       const row = this.#parts.view.byAddressId(addressId);
-      if (row !== undefined) this.#review(tx, now, row.id);
+      if (row !== undefined) this.#review(tx, now, this.#parts.view.record(row));
     }
   }
 
@@ -154,7 +154,7 @@ export class Orders {
     const due = this.expiring(now, isPending, limit);
     for (const id of due) {
       this.#change(id, { scannedAt: now });
-      this.#review(tx, now, id);
+      this.#review(tx, now, this.#record(id));
     }
     return due.length;
   }
@@ -210,14 +210,14 @@ export class Orders {
     const changed = command(record.facts, this.#parts.view.standing(record, now), now);
     if (changed === undefined) return;
     this.#change(orderId, changed);
-    this.#review(tx, now, orderId);
+    this.#review(tx, now, this.#record(orderId));
   }
 
-  /** Computes an order anew, and appends the event of its change. */
-  #review(tx: Tx, now: number, orderId: number): void {
+  /** Computes an order anew from its present record, and appends the event of its change. */
+  #review(tx: Tx, now: number, record: OrderRecord): void {
     const { view, listeners, events, baseUrl } = this.#parts;
-    const record = this.#record(orderId);
     const { row, details } = record;
+    const orderId = row.id;
     const after = view.standing(record, now);
     const type = decide(row, after);
     tx.afterCommit(() => listeners.emit('orderChanged', orderId));
@@ -250,7 +250,7 @@ function appendPaymentEvents(
 ): void {
   if (!events.hasPaymentEvents(storeId)) return;
   const counted = record && view.standing(record, now).payments;
-  const payments = view.paymentsOf(address.id);
+  const payments = record?.payments ?? view.paymentsOf(address.id);
   for (const { txid, move } of changed) {
     const type = paymentEventOf(move.before, move.after);
     const payment = payments.find((each) => each.txid === txid);
