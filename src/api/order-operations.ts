@@ -6,12 +6,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { priceCentsOf } from '../domain/money.ts';
 import { idBytes, idOf, isId } from '../domain/order-id.ts';
 import { type OrderBody, parseOrderInput } from '../domain/order-input.ts';
 import { amountSatAt, checkOrderSat, type FiatPrice, type SatPrice } from '../domain/quote.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
-import { freshMs } from '../price/prices.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
@@ -127,8 +125,8 @@ async function rateFor({ prices }: OrderOptions, currency: string): Promise<numb
         'paygate serve has prices with --price on',
     );
   }
-  const price = await prices.price(currency, freshMs);
-  if (price !== null) return priceCentsOf(price);
+  const rateCents = await prices.rateCents(currency);
+  if (rateCents !== null) return rateCents;
   throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
 }
 

@@ -3,12 +3,11 @@
 
 import { type Context, Hono } from 'hono';
 import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
-import { priceCentsOf } from '../domain/money.ts';
 import { newQuoteRefusal } from '../domain/order.ts';
 import { isId } from '../domain/order-id.ts';
 import type { Rate } from '../domain/rate-limit.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
-import { freshMs, type Prices } from '../price/prices.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
@@ -123,12 +122,12 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
     return newQuoteRefusal(record.facts, orderView.standing(record, now), now) !== undefined;
   };
   if (row.currency === null || isRefused()) return;
-  const price = (await prices?.price(row.currency, freshMs)) ?? null;
-  if (price === null) throw new PaygateError('unavailable', 'There is no price');
+  const rateCents = (await prices?.rateCents(row.currency)) ?? null;
+  if (rateCents === null) throw new PaygateError('unavailable', 'There is no price');
   checkIssuing();
   await database.write((tx) => {
     // A second click may have been first.
-    if (!isRefused()) orders.quote(tx, world.now(), row.id, priceCentsOf(price));
+    if (!isRefused()) orders.quote(tx, world.now(), row.id, rateCents);
   }, 'awaited');
 }
 

@@ -3,6 +3,7 @@
 // that changes. Without a new price, the last one is served until it is ten minutes old.
 
 import { currencyCodes, isCurrency } from '../domain/currency.ts';
+import { priceCentsOf } from '../domain/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
@@ -48,7 +49,7 @@ export interface PricesOptions {
 }
 
 /** A price is served from the cache for this time. */
-export const freshMs = minuteMs;
+const freshMs = minuteMs;
 /** A price is served for this time when no new one can be had. */
 const maxAgeMs = 10 * minuteMs;
 /** The longest `Retry-After` that a source may ask for. */
@@ -119,6 +120,16 @@ export class Prices {
     }
     if (cached !== undefined && this.#age() - cached.at < maxMs) return cached.price;
     throw unavailable();
+  }
+
+  /**
+   * The price of one bitcoin for a promise: in hundredths of the currency, at most a minute old.
+   * Null for a currency that too few sources have.
+   * @throws PaygateError unavailable without such a price
+   */
+  async rateCents(currency: string): Promise<number | null> {
+    const price = await this.price(currency, freshMs);
+    return price === null ? null : priceCentsOf(price);
   }
 
   /** The currencies that have a price, cached like a price. @throws PaygateError unavailable */
