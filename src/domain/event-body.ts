@@ -2,6 +2,7 @@
 
 import type { OrderEventType } from './order.ts';
 import type { PaymentEventType } from './payment-event.ts';
+import type { WebhookEvents } from './store-settings.ts';
 
 export const eventTypes: readonly (OrderEventType | PaymentEventType)[] = [
   'order.processing',
@@ -15,6 +16,18 @@ export const eventTypes: readonly (OrderEventType | PaymentEventType)[] = [
   'payment.confirmed',
   'payment.reversed',
 ];
+
+export interface WebhookTerms {
+  readonly webhookUrl: string | null;
+  readonly webhookEvents: WebhookEvents;
+  readonly callbacksStopped: boolean;
+}
+
+/** Whether the webhook of a store receives events of orders, or of payments. */
+export const isSubscribed = (
+  { webhookUrl, webhookEvents, callbacksStopped }: WebhookTerms,
+  kind: 'order' | 'payment',
+): boolean => webhookUrl !== null && !callbacksStopped && webhookEvents.split(',').includes(kind);
 
 /** `2025-11-20T14:53:32Z` */
 const timestamp = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');

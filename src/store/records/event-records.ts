@@ -8,7 +8,7 @@
 // (webhook-queue.ts). An event of a payment supersedes nothing.
 
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
-import { eventBody } from '../../domain/event-body.ts';
+import { eventBody, isSubscribed } from '../../domain/event-body.ts';
 import { type EventState, type EventType, events } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -45,10 +45,9 @@ export const isTakenBack = (event: 'events'): SQL => {
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
   const statements = prepare(orm);
 
-  function isSubscribed(storeId: number, kind: 'order' | 'payment'): boolean {
+  function isReceived(storeId: number, kind: 'order' | 'payment'): boolean {
     const terms = statements.terms.get({ storeId });
-    if (terms?.webhookUrl == null || terms.callbacksStopped) return false;
-    return terms.webhookEvents.split(',').includes(kind);
+    return terms !== undefined && isSubscribed(terms, kind);
   }
 
   /**
@@ -70,13 +69,13 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
       const body = eventBody(type, now, data);
       const kind = type.startsWith('order.') ? 'order' : 'payment';
       if (kind === 'order') statements.supersede.run({ orderId, now });
-      const isOwed = isSubscribed(storeId, kind);
+      const isOwed = isReceived(storeId, kind);
       const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, body);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
       statements.insert.run({ ...place, type, body, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
     },
-    hasPaymentEvents: (storeId) => isSubscribed(storeId, 'payment'),
+    hasPaymentEvents: (storeId) => isReceived(storeId, 'payment'),
   };
 }
 

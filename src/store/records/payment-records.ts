@@ -2,6 +2,7 @@
 
 import { and, asc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import { isSubscribed } from '../../domain/event-body.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores, transactions } from '../db/schema.ts';
@@ -34,6 +35,7 @@ export const storeTerms = {
   currency: stores.currency,
   webhookUrl: stores.webhookUrl,
   webhookEvents: stores.webhookEvents,
+  callbacksStopped: stores.callbacksStopped,
   callbackUrl: stores.callbackUrl,
 };
 
@@ -43,7 +45,7 @@ export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerm
 export const isFollowed = (
   { orderId }: { readonly orderId: number | null },
   store: StoreTerms | null,
-): boolean => orderId !== null || (store?.webhookUrl != null && store.webhookEvents !== 'order');
+): boolean => orderId !== null || (store !== null && isSubscribed(store, 'payment'));
 
 type Payment = typeof payments.$inferSelect;
 type NewPayment = Pick<
