@@ -8,13 +8,13 @@ import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { lazy } from '../lib/lazy.ts';
+import tokens from './browser/design-tokens.css?raw';
 import { setTextPageHeaders } from './content-policy.ts';
 
 export const textStyle =
-  ':root{color-scheme:light dark;--back:#fff;--text:#1f2733;--quiet:#f2f4f7;--link:#0172ad}' +
-  '@media(prefers-color-scheme:dark){:root{--back:#13171f;--text:#c2c7d0;--quiet:#1d232e;--link:#01aaff}}' +
+  tokens +
   'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem;background:var(--back);color:var(--text)}' +
-  'a{color:var(--link)}:focus-visible{outline:2px solid var(--link);outline-offset:2px}' +
+  'a{color:var(--link)}' +
   'nav{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}nav a:first-child{font-weight:700}' +
   'h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2rem}h3{font-size:1.05rem}' +
   '.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}' +
