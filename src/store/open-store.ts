@@ -23,6 +23,10 @@ import { createServers, type Servers } from './records/server-records.ts';
 import { createWebhookQueue, type WebhookQueue } from './records/webhook-queue.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
+import {
+  type ConflictingPayments,
+  createConflictingPayments,
+} from './views/conflicting-payments.ts';
 import { createEventView, type EventView } from './views/event-view.ts';
 import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
@@ -47,6 +51,7 @@ export interface Store {
   readonly receipts: Receipts;
   readonly receiptPrices: ReceiptPrices;
   readonly paymentCounts: PaymentCounts;
+  readonly conflicts: ConflictingPayments;
   readonly paymentView: PaymentView;
   readonly addressView: AddressView;
   readonly outbox: Outbox;
@@ -83,7 +88,8 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const headers = createHeaders(database.orm, events);
     const outbox = createOutbox(database);
     const baseUrl = await baseUrlFor(database, catalog, options);
-    const orderView = createOrderView(database.orm, headers, baseUrl);
+    const conflicts = createConflictingPayments(database.orm);
+    const orderView = createOrderView({ orm: database.orm, headers, conflicts, baseUrl });
     const orders = new Orders({
       ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
       events: createEventRecords(database.orm, events),
@@ -105,6 +111,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       receipts: createReceipts(database.orm),
       receiptPrices: createReceiptPrices(database.orm, orders),
       paymentCounts,
+      conflicts,
       paymentView: createPaymentView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,
@@ -117,6 +124,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
         headers,
         outbox,
         orders,
+        conflicts,
         catalog,
         events,
       }),

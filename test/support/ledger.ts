@@ -144,12 +144,13 @@ function seenIn(
   txid: Txid,
   height: number,
 ): SeenPayment[] {
-  const transaction = parseTransaction(chain.transaction(txid)?.raw ?? new Uint8Array());
+  const raw = chain.transaction(txid)?.raw ?? new Uint8Array();
+  const transaction = parseTransaction(raw);
   const valueSat = valuePaidTo(transaction, script);
   if (valueSat === 0) return [];
   const { signalsRbf, isCoinbase: coinbase } = transaction;
   const block = height > 0 ? blockAt(chain, height) : null;
-  return [{ txid, block, output: { valueSat, signalsRbf, coinbase } }];
+  return [{ txid, block, output: { valueSat, signalsRbf, coinbase }, raw }];
 }
 
 const itemOf = (txid: Txid, height: number): HistoryItem => ({

@@ -49,6 +49,10 @@ export interface OrderScene {
   mine(blocks?: number): Promise<void>;
   /** Replaces the newest payment; with 0 it pays the sender. */
   replace(valueSat: number): Promise<void>;
+  /** As `replace`, and the old transaction is not known to be gone yet. */
+  bump(valueSat: number): Promise<void>;
+  /** Servers agree that the transaction before the newest one is gone. */
+  dropReplaced(): Promise<void>;
   /** The newest payment leaves the mempool, and servers agree that it is gone. */
   evict(): Promise<void>;
   /** The newest blocks leave the chain; a dropped payment is spent by another transaction. */
@@ -82,6 +86,7 @@ export async function openOrder(
     orders.create(tx, now, { ...inSatoshis, ...changes, ...place }),
   );
   let newest = '' as Txid;
+  let replaced = '' as Txid;
   let told = 0;
   let checked = 0;
 
@@ -159,6 +164,12 @@ export async function openOrder(
       newest = chain.replace(old, outputs);
       await observe([old], newest);
     },
+    async bump(valueSat) {
+      replaced = newest;
+      newest = chain.replace(replaced, [{ address: issued.address, valueSat }]);
+      await observe();
+    },
+    dropReplaced: () => observe([replaced], newest),
     async evict() {
       chain.evict(newest);
       await observe([newest]);

@@ -31,10 +31,7 @@ import { placeholder } from '../db/placeholder.ts';
 import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from '../store-events.ts';
-import {
-  type ConflictingPayments,
-  createConflictingPayments,
-} from '../views/conflicting-payments.ts';
+import type { ConflictingPayments } from '../views/conflicting-payments.ts';
 import { type AddressPlace, addressPlace, incompleteStatus } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
@@ -56,6 +53,7 @@ interface Parts {
   readonly headers: Headers;
   readonly outbox: Outbox;
   readonly orders: Orders;
+  readonly conflicts: ConflictingPayments;
   readonly catalog: Pick<Catalog, 'setting'>;
   readonly events: StoreEvents;
 }
@@ -79,7 +77,7 @@ export class Ledger {
     this.#parts = parts;
     this.#statements = prepare(parts.orm);
     this.#payments = createPaymentRecords(parts.orm);
-    this.#rivals = createConflictingPayments(parts.orm, this.#payments.rawOf);
+    this.#rivals = parts.conflicts;
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {

@@ -6,12 +6,27 @@ import { and, desc, eq, gte, isNull, ne, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
+import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { payments } from '../db/schema.ts';
+import { payments, transactions } from '../db/schema.ts';
+
+/** A payment with what decides which of two that spend the same output counts. */
+interface Spending {
+  readonly txid: string;
+  readonly state: PaymentState;
+  readonly replacedBy: string | null;
+}
 
 export interface ConflictingPayments {
+  /**
+   * Marks each unconfirmed payment as dropped whose input another payment of the list spends, in a
+   * block or later. Servers report a replacement up to a minute before the loss of the original,
+   * and at most one of both can confirm.
+   * @param payments to one address, the oldest first
+   */
+  withoutReplaced<P extends Spending>(payments: readonly P[]): P[];
   /**
    * The transaction of a payment that is there and took an input of this one; undefined where none
    * is known.
@@ -30,10 +45,7 @@ const maxCachedInputs = 50_000;
 
 type Inputs = ReadonlySet<string>;
 
-export function createConflictingPayments(
-  orm: Orm,
-  rawOf: (txid: Txid) => Uint8Array | undefined,
-): ConflictingPayments {
+export function createConflictingPayments(orm: Orm): ConflictingPayments {
   const statements = prepare(orm);
   const known = new LRUCache<Txid, Inputs>({
     maxSize: maxCachedInputs,
@@ -43,7 +55,7 @@ export function createConflictingPayments(
   function inputsOf(txid: Txid): Inputs {
     const before = known.get(txid);
     if (before !== undefined) return before;
-    const raw = rawOf(txid);
+    const raw = statements.rawOf.get({ txid })?.raw;
     if (raw === undefined) return new Set();
     const inputs = spentBy(raw);
     known.set(txid, inputs);
@@ -63,6 +75,22 @@ export function createConflictingPayments(
         ...statements.since.all({ txid, since, limit: maxPresent }),
       ];
       return near.find((each) => takes(inputs, each.txid))?.txid;
+    },
+    withoutReplaced(payments) {
+      const present = payments.filter(({ state }) => state !== 'dropped');
+      const isAlone = present.length < 2;
+      return payments.map((payment) => {
+        if (isAlone || payment.state !== 'unconfirmed') return payment;
+        const inputs = inputsOf(payment.txid as Txid);
+        const at = present.indexOf(payment);
+        const rival = present.find(
+          (other, place) =>
+            (place > at || (place < at && other.state !== 'unconfirmed')) &&
+            takes(inputs, other.txid as Txid),
+        );
+        if (rival === undefined) return payment;
+        return { ...payment, state: 'dropped', replacedBy: rival.txid };
+      });
     },
     takenBy(txid) {
       const gone = statements.gone.all({ txid, limit: maxGone });
@@ -89,6 +117,12 @@ function prepare(orm: Orm) {
   const isPresent = and(isOther, ne(payments.state, 'dropped').inlineParams());
   const limit = sql.placeholder('limit');
   return {
+    /** Absent once a payment is final, and long after it was dropped. */
+    rawOf: orm
+      .select({ raw: transactions.raw })
+      .from(transactions)
+      .where(eq(transactions.txid, placeholder('txid')))
+      .prepare(),
     firstSeen: orm
       .select({ at: payments.firstSeenAt })
       .from(payments)

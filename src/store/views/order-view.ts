@@ -16,6 +16,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
 import type { Headers } from '../records/headers.ts';
+import type { ConflictingPayments } from './conflicting-payments.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
 
@@ -48,19 +49,27 @@ export interface OrderView {
   /** Ids of orders with an event after this time, epoch milliseconds. */
   changedSince(since: number): number[];
   record(row: OrderRow): OrderRecord;
-  /** Payments to an address, the oldest first, with those that are gone. */
+  /** Payments to an address, the oldest first, with those that are gone or replaced. */
   paymentsOf(addressId: number): ShownPayment[];
   standing(record: OrderRecord, now: number): Standing<ShownPayment>;
   json(row: OrderRow, now: number): OrderJson;
 }
 
-/** @param baseUrl begins the URLs of order pages, and has no slash at its end */
-export function createOrderView(orm: Orm, chain: Headers, baseUrl: string): OrderView {
+interface Parts {
+  readonly orm: Orm;
+  readonly headers: Pick<Headers, 'tipHeight'>;
+  readonly conflicts: Pick<ConflictingPayments, 'withoutReplaced'>;
+  /** Begins the URLs of order pages, and has no slash at its end. */
+  readonly baseUrl: string;
+}
+
+export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Parts): OrderView {
   const statements = prepare(orm);
 
   function paymentsOf(addressId: number): ShownPayment[] {
     const tipHeight = chain.tipHeight();
-    return statements.payments.all({ addressId }).map(({ raw, ...payment }) => {
+    const found = conflicts.withoutReplaced(statements.payments.all({ addressId }));
+    return found.map(({ raw, ...payment }) => {
       // A block off the best chain counts no confirmations, and its time is not the payment's.
       const height = raw === null ? null : payment.height;
       return {

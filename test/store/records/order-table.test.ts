@@ -37,7 +37,12 @@ const pass =
   (ms: number): Step =>
   (scene) =>
     scene.pass(ms);
+const bump =
+  (valueSat: number): Step =>
+  (scene) =>
+    scene.bump(valueSat);
 const evict: Step = (scene) => scene.evict();
+const dropReplaced: Step = (scene) => scene.dropReplaced();
 const cancel: Step = (scene) => scene.cancel();
 const accept: Step = (scene) => scene.accept();
 const leave: Step = (scene) => scene.reorganise(2, 'mempool');
@@ -137,6 +142,18 @@ const facts: [string, Outcome][] = [
     'a payment is replaced by one that is too little',
     [],
     [['processing', [replace(9_000)], ['reversed'], { status: 'open', missing_sat: 16_000 }]],
+  ),
+  ...row(
+    'a payment is replaced, and not known to be gone yet',
+    [pay(10_000)],
+    [
+      ['open', [bump(15_000)], ['updated'], sums(15_000, 0, { missing_sat: 10_000 })],
+      ['open', [bump(15_000), dropReplaced], ['updated'], sums(15_000, 0)],
+      ['open', [bump(25_000), dropReplaced], ['processing'], { status: 'processing' }],
+      ['processing', [bump(15_000), dropReplaced], ['updated'], sums(40_000, 0)],
+      ['paid', [bump(15_000), mine(2), dropReplaced], ['updated'], sums(40_000, 40_000)],
+      ['expired', [bump(15_000), dropReplaced], ['updated'], { status: 'expired', late: true }],
+    ],
   ),
   ...row(
     'a payment is double-spent',
