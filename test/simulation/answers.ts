@@ -116,7 +116,7 @@ async function wrongHealth(
   const all = [...expected.values()];
   const has = (action: string): boolean => run.steps.some((each) => each.includes(`${action}: `));
   const explained: readonly [RegExp, boolean][] = [
-    [/is a copy|was restored|older/, run.restoredAt > 0 || run.copies.length > 0],
+    [/is a copy|was restored|older/, run.isRestored || run.copies.length > 0],
     [/reversed in the last 7 days/, payments.some(({ state }) => state === 'dropped')],
     // A shop that did not answer may have received a 1 before the 0 superseded it.
     [

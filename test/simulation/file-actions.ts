@@ -68,6 +68,7 @@ function noteRestored(run: Run, { shops, issued, shopOrders }: Copy): void {
   run.shopOrders.clear();
   for (const [address, order] of shopOrders) run.shopOrders.set(address, order);
   run.restoredAt = run.received.length;
+  run.isRestored = true;
   run.eventsRestoredAt = run.receivedEvents.length;
   // An order since the copy may get a new address, and an older order its first one again.
   for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });

@@ -37,7 +37,7 @@ export function wrongOrderRecords(run: Run): string[] {
   );
   for (const each of orders) {
     const own = byOrder.get(each.rowId) ?? [];
-    const gaps = { isDeleting, isRestored: run.restoredAt > 0 };
+    const gaps = { isDeleting, isRestored: run.isRestored };
     if (!isDeleting || own.length > 0) wrong.push(...wrongHistory(each, own, gaps));
   }
   return wrong;

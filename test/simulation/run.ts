@@ -80,6 +80,8 @@ export interface Run {
   step: number;
   /** How many requests the shops had received at the last restore. */
   restoredAt: number;
+  /** A copy took the place of the file. */
+  isRestored: boolean;
   /** The same for webhooks. */
   eventsRestoredAt: number;
   /** The latest timestamp of any block, epoch seconds. */

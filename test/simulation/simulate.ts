@@ -149,6 +149,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     eventsRestoredAt: 0,
     closeMarket: () => source.close(),
     restoredAt: 0,
+    isRestored: false,
     newestBlockTime: 0,
     merchant: { answer: { status: 200 } },
     step: 0,
