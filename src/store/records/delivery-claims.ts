@@ -193,8 +193,10 @@ function prepareDue<T extends ClaimedDelivery>(
       .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id))
       .prepare(),
     /**
-     * The next one of a store: of the address that waits longest the event that came first. The
-     * plus keeps SQLite from the index of the store, by which it would walk all that is due.
+     * The next one of a store: of the address that waits longest the event that came first. One
+     * that was never sent precedes a newer one, although a clock that was ahead gave it a later
+     * time. The plus keeps SQLite from the index of the store, by which it would walk all that is
+     * due.
      */
     dueOfStore: prepareRow(
       orm,
@@ -203,7 +205,8 @@ function prepareDue<T extends ClaimedDelivery>(
               and d.due_at <= ${placeholder('now')} and ${stands('d')}
               and ${isFree(sql`d.address_id`, sql` and f.store_id = ${placeholder('storeId')}`)}
               order by d.due_at limit 1)
-          and c.due_at <= ${placeholder('now')} and +c.store_id = ${placeholder('storeId')} and ${stands('c')}
+          and c.due_at is not null and (c.due_at <= ${placeholder('now')} or c.step = 0)
+          and +c.store_id = ${placeholder('storeId')} and ${stands('c')}
           order by c.id limit 1)`,
     ),
     /** For each store the first one that no lease blocks. */

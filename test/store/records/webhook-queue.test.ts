@@ -87,6 +87,13 @@ describe('a claim', () => {
     expect(await idsOf(claim(shop))).toEqual([2, 1]);
   });
 
+  it('keeps the order of events that were recorded by a clock that was ahead', async () => {
+    const shop = await openWebhook();
+    addEvent(shop, { nextAttemptAt: now + dayMs });
+    addEvent(shop, { nextAttemptAt: now });
+    expect(await idsOf(claim(shop))).toEqual([1]);
+  });
+
   it('is repeated when its lease ends, with the same id', async () => {
     const shop = await openWebhook();
     addEvent(shop);
