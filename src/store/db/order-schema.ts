@@ -1,12 +1,51 @@
-// The tables of orders and events (schema.ts has the others, and the units).
+// The tables of links, orders and events (schema.ts has the others, and the units).
 
 import { sql } from 'drizzle-orm';
-import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { LinkView, NoteRule } from '../../domain/link-input.ts';
 import type { LatePolicy, OrderEventType, OrderStatus } from '../../domain/order.ts';
 import type { PaymentEventType } from '../../domain/payment-event.ts';
 import { addresses, stores } from './schema.ts';
 
 const id = () => integer('id').primaryKey();
+
+/** What strangers may order (domain/link-input.ts). Never deleted: its orders refer to it. */
+export const links = sqliteTable(
+  'links',
+  {
+    id: id(),
+    /** `lnk_…`: who has it may order. */
+    publicId: text('public_id').notNull().unique(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    title: text('title').notNull(),
+    description: text('description'),
+    /** ISO 4217; null for satoshis. The amounts are in its minor units, or in satoshis. */
+    currency: text('currency'),
+    /** Null where the payer types the amount. */
+    amount: integer('amount'),
+    minAmount: integer('min_amount'),
+    maxAmount: integer('max_amount'),
+    /** JSON: a list of amounts. */
+    suggested: text('suggested').notNull().default('[]'),
+    note: text('note').$type<NoteRule>().notNull(),
+    view: text('view').$type<LinkView>().notNull(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    /** How many paid orders end it; null for no limit. */
+    maxOrders: integer('max_orders'),
+    createdAt: integer('created_at').notNull(),
+    /** The key of the request that made it, and SHA-256 of its body; null without a key. */
+    idempotencyKey: text('idempotency_key'),
+    bodyHash: blob('body_hash', { mode: 'buffer' }),
+  },
+  (table) => [
+    index('links_store').on(table.storeId, table.id),
+    index('links_idempotency')
+      .on(table.storeId, table.idempotencyKey)
+      .where(sql`idempotency_key is not null`),
+  ],
+);
 
 /**
  * A price, one address, and what the payments to it come to (domain/order.ts). Facts first; the
@@ -25,6 +64,8 @@ export const orders = sqliteTable(
       .notNull()
       .unique()
       .references(() => addresses.id),
+    /** The link that made it; null for an order of the shop. */
+    linkId: integer('link_id').references(() => links.id),
     /** ISO 4217; null for a price in satoshis. */
     currency: text('currency'),
     /** The price in the currency's minor units; null for a price in satoshis. */
@@ -60,6 +101,8 @@ export const orders = sqliteTable(
     index('orders_status').on(table.storeId, table.status, table.id),
     index('orders_reference').on(table.reference, table.id).where(sql`reference is not null`),
     index('orders_created').on(table.storeId, table.createdAt),
+    index('orders_link').on(table.linkId, table.id).where(sql`link_id is not null`),
+    index('orders_link_paid').on(table.linkId).where(sql`link_id is not null and status = 'paid'`),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
   ],
 );

@@ -83,6 +83,8 @@ export const stores = sqliteTable('stores', {
   toleranceBasisPoints: integer('tolerance_basis_points').notNull().default(50),
   returnUrl: text('return_url'),
   language: text('language'),
+  /** Origins whose pages may show the store's pages in a frame, separated by spaces. */
+  embedOrigins: text('embed_origins').notNull().default(''),
 });
 
 export const apiKeys = sqliteTable('api_keys', {
