@@ -104,6 +104,12 @@ export function skipByRate({ issued, periodMs, silentMs }: IssuingRate): number 
 /** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
 export const scanGap = 20;
 
+/**
+ * Unpaid addresses in a row after which strangers get no more of them by links. The rest of the gap
+ * limit is for the orders of the shop itself.
+ */
+export const linkGap = 15;
+
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
 /**

@@ -1,19 +1,25 @@
 // The body with which a shop creates an order: every rule of its fields, and its defaults. The
 // schema of the operation checks types before. All problems are reported at once.
 
-import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
-import { PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
+import { throwInvalid } from '../lib/errors.ts';
+import {
+  checkBytes,
+  checkText,
+  createFieldReader,
+  type FieldReader,
+  isGiven,
+  type Optional,
+  parsePriceCurrency,
+  parseText,
+} from './body-fields.ts';
 import { addressClassOf, type CallbackFlags, literalAddress } from './callback-url-policy.ts';
-import { parseCurrency } from './currency.ts';
 import { parseMoney } from './money.ts';
 import { isOnion } from './onion.ts';
 import { checkOrderSat, type FiatPrice, type SatPrice } from './quote.ts';
 import { copyError } from './url-text.ts';
 
-type Optional<T> = T | null | undefined;
-
-/** The fields of the body. Null is the same as a missing field. */
+/** The fields of the body. */
 export interface OrderBody {
   readonly amount?: Optional<string>;
   readonly currency?: Optional<string>;
@@ -79,17 +85,7 @@ export function parseOrderInput(
 ): OrderInput {
   const texts = textsOf(body);
   if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
-  const problems: string[] = [];
-  /** The value of one field, or its default if it is missing. */
-  function field<T, R>(name: keyof OrderBody, given: Optional<T>, missing: R, read: (t: T) => R) {
-    try {
-      return given === null || given === undefined ? missing : read(given);
-    } catch (error) {
-      if (!(error instanceof PaygateError)) throw error;
-      problems.push(`${name}: ${reasonOf(error)}`);
-      return missing;
-    }
-  }
+  const { field, problems } = createFieldReader<keyof OrderBody>();
   const price = priceOf(body, field);
   const input = {
     reference: field('reference', body.reference, null, parseReference),
@@ -126,12 +122,7 @@ function textsOf(body: OrderBody): string[] {
   return [...texts, ...Object.entries(metadata ?? {}).flat()];
 }
 
-type ReadField = <T, R>(
-  name: keyof OrderBody,
-  given: Optional<T>,
-  missing: R,
-  read: (given: T) => R,
-) => R;
+type ReadField = FieldReader<keyof OrderBody>['field'];
 
 /** Undefined after a problem, which is noted. */
 function priceOf(body: OrderBody, field: ReadField): FiatPrice | SatPrice | undefined {
@@ -147,22 +138,13 @@ function priceOf(body: OrderBody, field: ReadField): FiatPrice | SatPrice | unde
   if (!isGiven(currency)) {
     return field('currency', true, undefined, () => throwInvalid('is missing, such as EUR'));
   }
-  const code = field('currency', currency, undefined, parseOrderCurrency);
+  const code = field('currency', currency, undefined, parsePriceCurrency);
   if (code === undefined) return undefined;
   return field('amount', amount, undefined, (text) => ({
     kind: 'fiat' as const,
     currency: code,
     minor: parseMoney(text, code),
   }));
-}
-
-const isGiven = <T>(value: Optional<T>): value is T => value !== null && value !== undefined;
-
-function parseOrderCurrency(text: string): string {
-  if (/^\s*(btc|xbt|sats?)\s*$/i.test(text)) {
-    throwInvalid('a price in bitcoin is given in satoshis, as amount_sat alone');
-  }
-  return parseCurrency(text);
 }
 
 function parseSatPrice(amountSat: number): SatPrice {
@@ -174,24 +156,6 @@ function parseSatPrice(amountSat: number): SatPrice {
 const parseReference = (text: string): string | null => parseText(text, maxReferenceBytes, false);
 const parseDescription = (text: string): string | null =>
   parseText(text, maxDescriptionBytes, true);
-
-/** Null for an empty text. */
-function parseText(text: string, maxBytes: number, hasLines: boolean): string | null {
-  checkText(text, hasLines);
-  checkBytes(text, maxBytes);
-  return text === '' ? null : text;
-}
-
-function checkText(text: string, hasLines: boolean): void {
-  const plain = hasLines ? text.replace(/\r?\n|\t/g, ' ') : text;
-  if (!/\p{Cc}/u.test(plain) && text.isWellFormed()) return;
-  throwInvalid('has control characters or broken characters; take them out');
-}
-
-function checkBytes(text: string, maxBytes: number): void {
-  const { length } = utf8ToBytes(text);
-  if (length > maxBytes) throwInvalid(`has ${length} bytes; at most ${maxBytes} are allowed`);
-}
 
 function parseSeconds(seconds: number, min: number, max: number, instead = ''): number {
   if (Number.isInteger(seconds) && seconds >= min && seconds <= max) return seconds;

@@ -11,6 +11,8 @@ export interface OrderDetails {
   readonly publicId: string;
   readonly storeId: number;
   readonly storeName: string;
+  /** `lnk_…` of the link that made it; null for an order of the shop. */
+  readonly linkPublicId: string | null;
   readonly address: string;
   readonly version: number;
   readonly currency: string | null;
@@ -105,7 +107,7 @@ export function orderJson(
   return {
     id: publicId,
     store_id: order.storeId,
-    link_id: null,
+    link_id: order.linkPublicId,
     version: order.version,
     status: standing.status,
     late: standing.isLate,

@@ -16,6 +16,7 @@ import { createEventRecords } from './records/event-records.ts';
 import { createHeaders, type Headers } from './records/headers.ts';
 import { createIdempotency, type Idempotency } from './records/idempotency.ts';
 import { Ledger } from './records/ledger.ts';
+import { Links } from './records/links.ts';
 import { Orders } from './records/orders.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
@@ -28,6 +29,7 @@ import {
   createConflictingPayments,
 } from './views/conflicting-payments.ts';
 import { createEventView, type EventView } from './views/event-view.ts';
+import { createLinkView, type LinkView } from './views/link-view.ts';
 import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
@@ -58,6 +60,8 @@ export interface Store {
   readonly webhooks: WebhookQueue;
   readonly orders: Orders;
   readonly orderView: OrderView;
+  readonly links: Links;
+  readonly linkView: LinkView;
   readonly eventView: EventView;
   readonly servers: Servers;
 }
@@ -94,6 +98,8 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
       events: createEventRecords(database.orm, events),
     });
+    const linkView = createLinkView(database.orm, baseUrl);
+    const linkParts = { orm: database.orm, view: linkView, catalog, addresses, orders };
     const paymentCounts = createPaymentCounts(database.orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
     return {
@@ -118,6 +124,8 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       webhooks: createWebhookQueue(database.orm),
       orders,
       orderView,
+      links: new Links(linkParts),
+      linkView,
       eventView: createEventView(database.orm),
       ledger: new Ledger({
         orm: database.orm,

@@ -31,6 +31,8 @@ export interface NewOrder {
   readonly publicId: string;
   readonly storeId: number;
   readonly addressId: number;
+  /** The link that made it; missing for an order of the shop. */
+  readonly linkId?: number;
   readonly price: FiatPrice | { readonly kind: 'sat'; readonly amountSat: number };
   /** The price of one bitcoin now, in hundredths of the currency; null for a price in satoshis. */
   readonly rateCents: number | null;
@@ -281,6 +283,7 @@ function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
   const { price } = order;
   return {
     ...order,
+    linkId: order.linkId ?? null,
     currency: price.kind === 'sat' ? null : price.currency,
     amountMinor: price.kind === 'sat' ? null : Number(price.minor),
     amountSat: price.kind === 'sat' ? price.amountSat : quote?.amountSat,
@@ -316,31 +319,7 @@ const prepare = (orm: Orm) => ({
     .from(orders)
     .where(eq(orders.id, placeholder('id')))
     .prepare(),
-  insert: orm
-    .insert(orders)
-    .values({
-      publicId: placeholder('publicId'),
-      storeId: placeholder('storeId'),
-      addressId: placeholder('addressId'),
-      currency: placeholder('currency'),
-      amountMinor: placeholder('amountMinor'),
-      amountSat: placeholder('amountSat'),
-      toleranceBasisPoints: placeholder('toleranceBasisPoints'),
-      latePolicy: placeholder('latePolicy'),
-      quoteSeconds: placeholder('quoteSeconds'),
-      reference: placeholder('reference'),
-      description: placeholder('description'),
-      metadata: placeholder('metadata'),
-      returnUrl: placeholder('returnUrl'),
-      language: placeholder('language'),
-      createdAt: placeholder('now'),
-      expiresAt: placeholder('expiresAt'),
-      status: 'open',
-      version: 1,
-      fingerprint: '',
-    })
-    .returning()
-    .prepare(),
+  insert: prepareInsert(orm),
   addQuote: orm
     .insert(quotes)
     .values({
@@ -373,3 +352,31 @@ const prepare = (orm: Orm) => ({
     .limit(sql.placeholder('pageSize'))
     .prepare(),
 });
+
+const prepareInsert = (orm: Orm) =>
+  orm
+    .insert(orders)
+    .values({
+      publicId: placeholder('publicId'),
+      storeId: placeholder('storeId'),
+      addressId: placeholder('addressId'),
+      linkId: placeholder('linkId'),
+      currency: placeholder('currency'),
+      amountMinor: placeholder('amountMinor'),
+      amountSat: placeholder('amountSat'),
+      toleranceBasisPoints: placeholder('toleranceBasisPoints'),
+      latePolicy: placeholder('latePolicy'),
+      quoteSeconds: placeholder('quoteSeconds'),
+      reference: placeholder('reference'),
+      description: placeholder('description'),
+      metadata: placeholder('metadata'),
+      returnUrl: placeholder('returnUrl'),
+      language: placeholder('language'),
+      createdAt: placeholder('now'),
+      expiresAt: placeholder('expiresAt'),
+      status: 'open',
+      version: 1,
+      fingerprint: '',
+    })
+    .returning()
+    .prepare();

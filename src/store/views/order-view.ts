@@ -11,7 +11,7 @@ import {
 } from '../../domain/order-json.ts';
 import { depthOf } from '../../domain/payment.ts';
 import type { Quote } from '../../domain/quote.ts';
-import { events, orders, quotes } from '../db/order-schema.ts';
+import { events, links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
@@ -33,6 +33,7 @@ export interface OrderQuery {
   readonly storeId?: number | undefined;
   readonly status?: OrderStatus | undefined;
   readonly reference?: string | undefined;
+  readonly linkId?: number | undefined;
   /** Epoch milliseconds. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
@@ -83,12 +84,13 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   }
 
   function record(row: OrderRow): OrderRecord {
-    const place = statements.place.get({ id: row.id });
-    if (place === undefined) throw new Error(`order ${row.id} has no address or no store`);
+    const found = statements.place.get({ id: row.id });
+    if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
+    const { minimumSat, ...place } = found;
     return {
       row,
-      details: { ...row, storeName: place.storeName, address: place.address },
-      facts: factsOf(row, place.minimumSat),
+      details: { ...row, ...place },
+      facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
       payments: paymentsOf(row.addressId),
     };
@@ -132,9 +134,13 @@ function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
   };
 }
 
+/** Whether a list is found by an index of a reference or a link, which few orders share. */
+const isNarrow = ({ reference, linkId }: Pick<OrderQuery, 'reference' | 'linkId'>): boolean =>
+  reference !== undefined || linkId !== undefined;
+
 /** Whether a list is sorted by time: a span of time is found by its index, wherever it is. */
-const isSpan = ({ reference, createdAfter, createdBefore }: OrderQuery): boolean =>
-  reference === undefined && (createdAfter !== undefined || createdBefore !== undefined);
+const isSpan = ({ createdAfter, createdBefore, ...query }: OrderQuery): boolean =>
+  !isNarrow(query) && (createdAfter !== undefined || createdBefore !== undefined);
 
 /** The order of the list of a query, for the merged lists of several stores. */
 export const newestFirst =
@@ -147,17 +153,19 @@ const isBehind = (id: number): SQL =>
   sql`(${orders.createdAt}, ${orders.id}) <
     ((select seen.created_at from orders seen where seen.id = ${id}), ${id})`;
 
-/** A plus keeps SQLite from an index: it uses that of the reference, or of the span. */
+/** A plus keeps SQLite from an index: it uses that of the reference, the link, or the span. */
 function conditionsOf(query: OrderQuery): SQL[] {
-  const { storeId, status, reference, createdAfter, createdBefore, beforeId } = query;
-  const held = sql.raw(reference !== undefined || isSpan(query) ? '+' : '');
-  const heldStore = sql.raw(reference === undefined ? '' : '+');
+  const { storeId, status, reference, linkId, createdAfter, createdBefore, beforeId } = query;
+  const held = sql.raw(isNarrow(query) || isSpan(query) ? '+' : '');
+  const heldStore = sql.raw(isNarrow(query) ? '+' : '');
+  const heldLink = sql.raw(reference === undefined ? '' : '+');
   const heldTime = sql.raw(isSpan(query) ? '' : '+');
   const isOlder = (id: number) => (isSpan(query) ? isBehind(id) : sql`${orders.id} < ${id}`);
   return [
     ...(storeId === undefined ? [] : [sql`${heldStore}${orders.storeId} = ${storeId}`]),
     ...(status === undefined ? [] : [sql`${held}${orders.status} = ${status}`]),
     ...(reference === undefined ? [] : [eq(orders.reference, reference)]),
+    ...(linkId === undefined ? [] : [sql`${heldLink}${orders.linkId} = ${linkId}`]),
     ...(createdAfter === undefined ? [] : [sql`${heldTime}${orders.createdAt} >= ${createdAfter}`]),
     ...(createdBefore === undefined
       ? []
@@ -186,11 +194,13 @@ const prepare = (orm: Orm) => ({
     .select({
       address: addresses.address,
       storeName: stores.name,
+      linkPublicId: links.publicId,
       minimumSat: stores.minimumSat,
     })
     .from(orders)
     .innerJoin(addresses, eq(addresses.id, orders.addressId))
     .innerJoin(stores, eq(stores.id, orders.storeId))
+    .leftJoin(links, eq(links.id, orders.linkId))
     .where(eq(orders.id, placeholder('id')))
     .prepare(),
   quotes: orm

@@ -1,0 +1,55 @@
+// A link as the API and commands show it.
+
+import { amountTextsOf, type LinkInput, type LinkView, type NoteRule } from './link-input.ts';
+
+/** A recorded link. Times are epoch milliseconds. */
+export interface LinkDetails extends LinkInput {
+  readonly publicId: string;
+  readonly storeId: number;
+  readonly createdAt: number;
+}
+
+export interface LinkCounts {
+  readonly orders: number;
+  readonly paid: number;
+}
+
+export interface LinkJson {
+  readonly id: string;
+  readonly store_id: number;
+  readonly title: string;
+  readonly description: string | null;
+  readonly currency: string | null;
+  readonly amount: string | null;
+  readonly min: string | null;
+  readonly max: string | null;
+  readonly suggested: readonly string[];
+  readonly amount_sat: number | null;
+  readonly min_sat: number | null;
+  readonly max_sat: number | null;
+  readonly suggested_sat: readonly number[];
+  readonly note: NoteRule;
+  readonly view: LinkView;
+  readonly active: boolean;
+  readonly most_orders: number | null;
+  readonly order_count: number;
+  readonly paid_count: number;
+  readonly url: string;
+  readonly created_at: number;
+}
+
+/** @param baseUrl begins the URL of the link, and has no slash at its end */
+export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string): LinkJson {
+  const { publicId, title, description, note, view } = link;
+  return {
+    id: publicId,
+    store_id: link.storeId,
+    ...{ title, description, ...amountTextsOf(link), note, view },
+    active: link.isActive,
+    most_orders: link.maxOrders,
+    order_count: counts.orders,
+    paid_count: counts.paid,
+    url: `${baseUrl}/l/${publicId}`,
+    created_at: Math.floor(link.createdAt / 1000),
+  };
+}

@@ -1,0 +1,101 @@
+// Links as they are shown, with the counts of their orders.
+
+import { and, count, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
+import type { LinkInput } from '../../domain/link-input.ts';
+import { type LinkCounts, type LinkJson, linkJson } from '../../domain/link-json.ts';
+import { links, orders } from '../db/order-schema.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+
+/** A link, with its amounts as they are in `LinkInput`. */
+export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;
+
+export interface LinkQuery {
+  readonly storeId?: number | undefined;
+  /** Only links behind this row: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export interface LinkView {
+  byPublicId(publicId: string): LinkRow | undefined;
+  byId(id: number): LinkRow | undefined;
+  /** The newest first. */
+  list(query: LinkQuery): LinkRow[];
+  counts(id: number): LinkCounts;
+  json(row: LinkRow): LinkJson;
+  /** The newest link that a request with this key made after a time, epoch milliseconds. */
+  madeWith(storeId: number, idempotencyKey: string, since: number): LinkRow | undefined;
+}
+
+export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
+  ...row,
+  suggested: JSON.parse(row.suggested) as number[],
+});
+
+/** @param baseUrl begins the URLs of links, and has no slash at its end */
+export function createLinkView(orm: Orm, baseUrl: string): LinkView {
+  const statements = prepare(orm);
+  const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
+  const counts = (linkId: number): LinkCounts => ({
+    orders: statements.orders.get({ linkId })?.count ?? 0,
+    paid: statements.paid.get({ linkId })?.count ?? 0,
+  });
+  return {
+    byPublicId: (publicId) => rowOrNone(statements.byPublicId.get({ publicId })),
+    byId: (id) => rowOrNone(statements.byId.get({ id })),
+    list: ({ storeId, beforeId, limit }) =>
+      orm
+        .select()
+        .from(links)
+        .where(
+          and(
+            ...(storeId === undefined ? [] : [eq(links.storeId, storeId)]),
+            ...(beforeId === undefined ? [] : [lt(links.id, beforeId)]),
+          ),
+        )
+        .orderBy(desc(links.id))
+        .limit(limit)
+        .all()
+        .map(linkRowOf),
+    counts,
+    json: (row) => linkJson(row, counts(row.id), baseUrl),
+    madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
+  };
+}
+
+const countOrders = (orm: Orm, ...conditions: SQL[]) =>
+  orm
+    .select({ count: count() })
+    .from(orders)
+    .where(and(eq(orders.linkId, placeholder('linkId')), ...conditions))
+    .prepare();
+
+const prepare = (orm: Orm) => ({
+  byPublicId: orm
+    .select()
+    .from(links)
+    .where(eq(links.publicId, placeholder('publicId')))
+    .prepare(),
+  byId: orm
+    .select()
+    .from(links)
+    .where(eq(links.id, placeholder('id')))
+    .prepare(),
+  orders: countOrders(orm),
+  // Written as the index has it.
+  paid: countOrders(orm, sql`${orders.status} = 'paid'`),
+  madeWith: orm
+    .select()
+    .from(links)
+    .where(
+      and(
+        eq(links.storeId, placeholder('storeId')),
+        eq(links.idempotencyKey, placeholder('key')),
+        sql`${links.createdAt} > ${placeholder('since')}`,
+      ),
+    )
+    .orderBy(desc(links.id))
+    .limit(1)
+    .prepare(),
+});
