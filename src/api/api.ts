@@ -15,6 +15,7 @@ import { balanceOperations } from './balance.ts';
 import { createTargets } from './balance-targets.ts';
 import { connectOperations } from './connect-plugin.ts';
 import { eventOperations } from './event-operations.ts';
+import { linkOperations } from './link-operations.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
 import { openapiOf } from './openapi.ts';
@@ -33,6 +34,7 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
   const issue = createAddressIssuer(options);
   return [
     ...orderOperations(options, issue),
+    ...linkOperations(options),
     ...eventOperations(options),
     newAddress(options, issue),
     merchantTx(options),

@@ -1,5 +1,8 @@
-// The header `Idempotency-Key`: its schema, and how an operation reads it (wire §2).
+// The header `Idempotency-Key`: its schema, how an operation reads it, and the hash of the body
+// beside it (wire §2).
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
@@ -31,4 +34,13 @@ export function idempotencyKeyOf(context: Context): string | undefined {
   if (success && containsPrivateMaterial(text)) rejectPrivateMaterial(text);
   if (success) return data[header];
   throw new PaygateError('invalid', `An ${header} has 1 to ${maxBytes} bytes`);
+}
+
+/** SHA-256 of a body, whatever the order of its fields. */
+export function bodyHashOf(body: object): Buffer {
+  const sorted = (_name: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return Buffer.from(sha256(utf8ToBytes(JSON.stringify(body, sorted))));
 }

@@ -19,6 +19,13 @@ export const listQuery = (entry: string) => ({
   store_id: id.optional().describe('Only of this store'),
 });
 
+/** The answer: one page of a list. */
+export const pageOf = <T extends z.ZodType>(entry: T, order: string) =>
+  z.object({
+    data: z.array(entry).describe(order),
+    has_more: z.boolean().describe('Whether more follow; ask with `after`'),
+  });
+
 /** What of the query `listed` reads. */
 interface ListQuery {
   readonly limit: number;

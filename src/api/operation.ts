@@ -21,6 +21,7 @@ export interface RequestParts<Params, Query, Body> {
 /** The parts of the documentation. */
 export const tags = [
   'Orders',
+  'Links',
   'Events',
   'Addresses',
   'Payments',

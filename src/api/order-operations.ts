@@ -2,8 +2,6 @@
 // made on the address that is issued for it, in the same write (address-requests.ts).
 
 import { isDeepStrictEqual } from 'node:util';
-import { sha256 } from '@noble/hashes/sha2.js';
-import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { idBytes, idOf, isId } from '../domain/order-id.ts';
@@ -18,7 +16,8 @@ import { clientAddressOf } from '../web/request-origin.ts';
 import { answeredBefore, type IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { placeOf } from './chosen-store.ts';
-import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
+import { bodyHashOf, idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
+import { linkOf } from './link-operations.ts';
 import { type ListPlace, listed, listQuery } from './listed.ts';
 import { type Operation, operation } from './operation.ts';
 import {
@@ -68,7 +67,7 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
       const { store, now } = options;
       const idempotencyKey = idempotencyKeyOf(context);
       const { storeId } = placeOf(store, { key, target: { id: body.store_id ?? undefined } });
-      const bodyHash = hashOf(body);
+      const bodyHash = bodyHashOf(body);
       // Asked before the price is, so that a repetition needs none.
       const before = answeredBefore(store, now(), storeId, { idempotencyKey, order: { bodyHash } });
       const issued =
@@ -130,15 +129,6 @@ async function rateFor({ prices }: OrderOptions, currency: string): Promise<numb
   throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
 }
 
-/** SHA-256 of a body, whatever the order of its fields. */
-function hashOf(body: object): Buffer {
-  const sorted = (_name: string, value: unknown): unknown =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : value;
-  return Buffer.from(sha256(utf8ToBytes(JSON.stringify(body, sorted))));
-}
-
 const listOrders = (options: OrderOptions): Operation =>
   operation({
     tag: 'Orders',
@@ -150,6 +140,7 @@ const listOrders = (options: OrderOptions): Operation =>
       ...listQuery('order'),
       ...orderQuery,
       reference: z.string().optional().describe('Exactly this one'),
+      link_id: z.string().optional().describe('Only those that this link made'),
       created_after: unixTimeText.optional().describe('Unix seconds, inclusive'),
       created_before: unixTimeText.optional().describe('Unix seconds, exclusive'),
     }),
@@ -159,6 +150,8 @@ const listOrders = (options: OrderOptions): Operation =>
       const { after } = query;
       const filter = {
         ...{ status: query.status, reference: query.reference },
+        linkId:
+          query.link_id === undefined ? undefined : linkOf(options.store, key, query.link_id).id,
         createdAfter: query.created_after && query.created_after * 1000,
         createdBefore: query.created_before && query.created_before * 1000,
         beforeId: after === undefined ? undefined : orderOf(options, key, after).id,

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { maxExpirySeconds } from '../domain/order-input.ts';
 import type { OrderJson } from '../domain/order-json.ts';
+import { pageOf } from './listed.ts';
 import { satoshis, unixTime } from './shared-schemas.ts';
 import { id } from './store-list.ts';
 
@@ -92,7 +93,7 @@ export const orderAnswer = z
   .object({
     id: z.string(),
     store_id: z.int(),
-    link_id: z.string().nullable(),
+    link_id: z.string().nullable().describe('The link that made it'),
     version: z.int().describe('Rises with each event of the order'),
     status: orderStatus,
     late: z.boolean().describe('A payment that counts is late'),
@@ -147,13 +148,6 @@ export type EventAnswer = z.infer<typeof eventAnswer>;
 
 export const orderQuery = { status: orderStatus.optional() };
 export const eventQuery = { type: eventType.optional() };
-
-/** A page of a list. */
-const pageOf = <T extends z.ZodType>(entry: T, order: string) =>
-  z.object({
-    data: z.array(entry).describe(order),
-    has_more: z.boolean().describe('Whether more follow; ask with `after`'),
-  });
 
 export const orderPage = pageOf(orderAnswer, 'The newest first').meta({ id: 'OrderPage' });
 export const eventPage = pageOf(eventAnswer, 'The oldest first').meta({ id: 'EventPage' });

@@ -99,6 +99,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       events: createEventRecords(database.orm, events),
     });
     const linkView = createLinkView(database.orm, baseUrl);
+    const idempotency = createIdempotency(database.orm);
     const linkParts = { orm: database.orm, view: linkView, catalog, addresses, orders };
     const paymentCounts = createPaymentCounts(database.orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
@@ -111,7 +112,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       keys: createKeys(database.orm),
       audit: createAudit(database.orm),
       admin: createAdmin(database.orm),
-      idempotency: createIdempotency(database.orm),
+      idempotency,
       addresses,
       headers,
       receipts: createReceipts(database.orm),
@@ -124,7 +125,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       webhooks: createWebhookQueue(database.orm),
       orders,
       orderView,
-      links: new Links(linkParts),
+      links: new Links({ ...linkParts, idempotency }),
       linkView,
       eventView: createEventView(database.orm),
       ledger: new Ledger({

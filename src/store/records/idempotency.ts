@@ -8,7 +8,7 @@ import { idempotencyKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
 /** How long two requests with the same key are one. */
-const maxAgeMs = 24 * 3_600_000;
+export const maxIdempotencyMs = 24 * 3_600_000;
 /** Old keys that go with each new one: a shop waits for it. */
 const forgottenAtOnce = 100;
 
@@ -30,14 +30,15 @@ export function createIdempotency(orm: Orm): Idempotency {
   /** Before it no key is old: it is looked for then, and not with each new one. */
   let nextOldAt = 0;
   return {
-    find: (now, storeId, key) => statements.find.get({ storeId, key, since: now - maxAgeMs }),
+    find: (now, storeId, key) =>
+      statements.find.get({ storeId, key, since: now - maxIdempotencyMs }),
     keep(tx, now, storeId, key, answer) {
       // Further off than that it was found under a clock that was ahead.
-      if (now >= nextOldAt || nextOldAt - now > maxAgeMs) {
-        statements.forget.run({ before: now - maxAgeMs });
+      if (now >= nextOldAt || nextOldAt - now > maxIdempotencyMs) {
+        statements.forget.run({ before: now - maxIdempotencyMs });
         const oldest = statements.oldest.get()?.createdAt ?? now;
         tx.afterCommit(() => {
-          nextOldAt = oldest + maxAgeMs;
+          nextOldAt = oldest + maxIdempotencyMs;
         });
       }
       statements.insert.run({ storeId, key, ...answer, now });

@@ -7,6 +7,7 @@ import type { LinkInput } from '../../domain/link-input.ts';
 import { LinkRefusal } from '../../domain/link-refusal.ts';
 import type { PayerInput } from '../../domain/payer-input.ts';
 import { orderExpiryOf } from '../../domain/quote.ts';
+import { PaygateError } from '../../lib/errors.ts';
 import { links } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
@@ -15,6 +16,7 @@ import type { OrderRow } from '../views/order-view.ts';
 import type { IssuedAddress } from './address-row.ts';
 import type { Addresses, IsPending } from './addresses.ts';
 import type { Catalog, StoreRow } from './catalog.ts';
+import { type Idempotency, maxIdempotencyMs } from './idempotency.ts';
 import type { Orders } from './orders.ts';
 
 export interface NewLink extends LinkInput {
@@ -42,6 +44,7 @@ interface Parts {
   readonly catalog: Catalog;
   readonly addresses: Addresses;
   readonly orders: Orders;
+  readonly idempotency: Idempotency;
 }
 
 export class Links {
@@ -49,6 +52,26 @@ export class Links {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+  }
+
+  /**
+   * The link that an earlier request of the store with the same idempotency key made.
+   * @throws PaygateError conflict if that request was another one
+   */
+  madeBefore(
+    now: number,
+    { storeId, idempotencyKey, bodyHash }: Pick<NewLink, 'storeId' | 'idempotencyKey' | 'bodyHash'>,
+  ): LinkRow | undefined {
+    if (idempotencyKey === undefined) return undefined;
+    const { view, idempotency } = this.#parts;
+    const before = view.madeWith(storeId, idempotencyKey, now - maxIdempotencyMs);
+    const isSame = before?.bodyHash && bodyHash?.equals(before.bodyHash);
+    if (isSame) return before;
+    if (before === undefined && !idempotency.find(now, storeId, idempotencyKey)) return undefined;
+    throw new PaygateError(
+      'conflict',
+      'This Idempotency-Key was used within a day for another request: use a new key for each link',
+    );
   }
 
   create(_tx: Tx, now: number, { suggested, ...link }: NewLink): LinkRow {
