@@ -7,8 +7,8 @@ import { paymentUri } from '../domain/payment-uri.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import { CheckoutFrame } from './checkout-frame.tsx';
+import { instructionOf, paymentState, pills } from './instructions.ts';
 import type { ShownOrder } from './shown-order.ts';
-import { instructionOf, paymentState, pills } from './words.ts';
 
 type Props = Readonly<Record<'shown', ShownOrder>>;
 

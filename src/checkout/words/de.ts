@@ -1,0 +1,182 @@
+// The texts of the pages for customers, in German.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('de');
+
+export const de: Words = {
+  language: 'Sprache',
+  copied: 'Kopiert',
+  orderStates: {
+    open: 'Offen',
+    processing: 'In Bearbeitung',
+    paid: 'Bezahlt',
+    expired: 'Abgelaufen',
+    canceled: 'Storniert',
+  },
+  paymentStates: {
+    seen: 'Gesehen',
+    confirming: 'Wird bestätigt',
+    confirmed: 'Bestätigt',
+    gone: 'Weggefallen',
+  },
+  now: {
+    pay: 'Scannen Sie den Code mit Ihrer Wallet, oder öffnen Sie Ihre Wallet mit dem Knopf unten, und senden Sie den Betrag.',
+    payMissing: (arrived, missing) =>
+      `${arrived} sind angekommen. Zahlen Sie die fehlenden ${missing} an dieselbe Adresse.`,
+    payAgain:
+      'Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen. Zeigt sie die Zahlung weiterhin als gesendet, dann warten Sie.',
+    renewPrice:
+      'Der Preis gilt nicht mehr. Lassen Sie sich den jetzigen Preis zeigen, bevor Sie zahlen.',
+    renewPriceAgain:
+      'Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen. Zeigt sie die Zahlung weiterhin als gesendet, dann warten Sie. Sonst lassen Sie sich zuerst den jetzigen Preis zeigen.',
+    undecided: (arrived) =>
+      `${arrived} sind angekommen, als der Preis nicht mehr galt. Zahlen Sie nicht noch einmal: Warten Sie, oder fragen Sie den Shop.`,
+    timeIsOver: 'Die Zeit zum Zahlen ist vorbei. Zahlen Sie nicht mehr.',
+    wait: 'Ihre Zahlung ist angekommen. Sie müssen nichts mehr tun: Sie wartet auf ihre Bestätigung.',
+    done: 'Vielen Dank. Sie müssen nichts mehr tun. Diese Seite ist Ihre Quittung.',
+    expired: 'Zahlen Sie nicht mehr.',
+    expiredWithMoney: (arrived) =>
+      `${arrived} sind angekommen, aber das reicht nicht. Zahlen Sie nicht mehr: Fragen Sie den Shop. Er kann den Betrag annehmen oder zurückzahlen.`,
+    expiredAfterFall:
+      'Die Zeit zum Zahlen ist vorbei. Zahlen Sie nicht noch einmal: Bitten Sie den Shop um eine neue Bestellung, wenn Sie die Ware noch möchten.',
+    canceled: 'Der Shop hat diese Bestellung storniert. Zahlen Sie nicht.',
+    canceledWithMoney: (arrived) =>
+      `Der Shop hat diese Bestellung storniert. ${arrived} sind angekommen. Zahlen Sie nicht mehr: Bitten Sie den Shop, sie zurückzuzahlen.`,
+    arrived: (arrived) => `${arrived} sind angekommen.`,
+    foundByItself:
+      'Wenn Sie schon gezahlt haben, müssen Sie nichts tun: Die Zahlung wird von selbst gefunden.',
+    fellAway: 'Ihre Zahlung ist weggefallen: Der Shop hat sie nicht bekommen.',
+    cameLate: 'Sie kam spät. Deshalb prüft der Shop die Bestellung vielleicht, bevor er liefert.',
+    paidTooMuch: (excess) => `Sie haben ${excess} zu viel gezahlt: Fragen Sie den Shop danach.`,
+  },
+  late: 'Verspätet',
+  shortBy: (amount) => `Es fehlen ${amount}`,
+  overBy: (amount) => `${amount} zu viel`,
+  pay: {
+    payment: 'Zahlung',
+    openWallet: 'In einer Wallet öffnen',
+    copyAddress: 'Adresse kopieren',
+    copyAmount: 'Betrag kopieren',
+    copyLink: 'Link für eine Wallet kopieren',
+    qrCode: 'QR-Code mit Adresse und Betrag',
+    qrCodeOfAddress: 'QR-Code der Adresse, ohne den Betrag',
+    addressAlone: 'QR-Code nur mit der Adresse',
+    priceHoldsUntil: (time) => `Der Preis gilt bis ${time}`,
+    payUntil: (time) => `Zahlbar bis ${time}`,
+    timeLeft: 'Verbleibende Zeit:',
+    showPriceNow: 'Jetzigen Preis zeigen',
+    backTo: (shop) => `Zurück zu ${shop}`,
+  },
+  facts: {
+    order: 'Bestellung',
+    description: 'Beschreibung',
+    reference: 'Bestellnummer',
+    amount: 'Betrag',
+    price: 'Preis',
+    rate: 'Kurs',
+    received: 'Angekommen',
+    missing: 'Es fehlen',
+    overBy: 'Zu viel gezahlt',
+    ordered: 'Bestellt',
+    paid: 'Bezahlt',
+    payments: 'Zahlungen',
+    payment: 'Zahlung',
+    state: 'Zustand',
+    seen: 'Gesehen',
+    transaction: 'Transaktion',
+    address: 'An Adresse',
+    confirmations: 'Bestätigungen',
+    worth: 'Wert',
+  },
+  forOneBitcoin: (price) => `${price} für 1 BTC`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'Die neueste Zahlung wird gezeigt. Die Summen zählen alle.',
+      other: `Die neuesten ${number(shown)} Zahlungen werden gezeigt. Die Summen zählen alle.`,
+    }),
+  receipt: {
+    seen: 'Ihre Zahlung wurde gesehen. Sie müssen nichts tun: Sie wartet auf ihre erste Bestätigung.',
+    confirming:
+      'Ihre Zahlung steht in einem Block. Sie müssen nichts tun: Sie wartet auf weitere Bestätigungen.',
+    confirmed: 'Ihre Zahlung ist bestätigt. Diese Seite ist Ihre Quittung.',
+    gone: 'Ihre Zahlung ist weggefallen: Der Shop hat sie nicht bekommen. Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen.',
+    toOrder: 'Bestellung zeigen',
+    unknown:
+      'Hier ist keine solche Zahlung bekannt. Wenn Sie eben erst gezahlt haben, laden Sie diese Seite in einer Minute noch einmal.',
+    unnamed:
+      'Dieser Link nennt keine Zahlung: Ein Teil fehlt oder wurde verändert. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt.',
+    limited:
+      'Aus Ihrem Netz wurden zu viele unbekannte Zahlungen abgefragt. Laden Sie diese Seite in einer Minute noch einmal.',
+  },
+  link: {
+    pay: 'Zahlen',
+    payWithBitcoin: 'Mit Bitcoin zahlen',
+    amountIn: (currency) => `Betrag in ${currency}`,
+    suggestions: 'Vorgeschlagene Beträge',
+    atLeast: (least) => `Mindestens ${least}`,
+    atMost: (most) => `Höchstens ${most}`,
+    between: (least, most) => `Von ${least} bis ${most}`,
+    note: 'Nachricht an den Shop',
+    optional: 'freiwillig',
+    noteHint: 'Eine Zeile, zum Beispiel Ihr Name oder eine Nummer.',
+    qrCode: 'QR-Code dieser Seite',
+    closed: {
+      title: 'Dieser Link ist geschlossen',
+      text: 'Hier werden keine Zahlungen mehr angenommen. Zahlen Sie nicht: Fragen Sie den Shop nach einem anderen Link.',
+    },
+    missingAmount: 'Geben Sie den Betrag ein, den Sie zahlen möchten.',
+    wrongAmount: (example) => `Geben Sie den Betrag als Zahl ein, zum Beispiel ${example}.`,
+    tooSmall: (least) =>
+      `Das ist zu wenig für eine Zahlung mit Bitcoin. Zahlen Sie mindestens ${least}.`,
+    missingNote: 'Geben Sie eine Nachricht ein: Der Shop braucht sie.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'Die Nachricht darf höchstens ein Zeichen haben.',
+        other: `Die Nachricht darf höchstens ${number(maxCharacters)} Zeichen haben.`,
+      }),
+    privateKey:
+      'Das sieht wie ein privater Schlüssel oder wie Wiederherstellungswörter aus. Geben Sie sie nie auf einer Seite ein: Wer sie hat, hat Ihr Geld.',
+  },
+  till: {
+    keypad: 'Ziffernblock',
+    deleteDigit: 'Letzte Ziffer löschen',
+    clear: 'Alles löschen',
+    charge: (amount) => `${amount} kassieren`,
+    waiting: 'Wartet auf die Zahlung',
+    next: 'Weiter',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'Keine solche Bestellung',
+      text: 'Unter diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
+    },
+    unknownLink: {
+      title: 'Keine solche Seite',
+      text: 'Unter diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
+    },
+    limited: {
+      title: 'Bitte warten',
+      text: 'Aus Ihrem Netz kamen zu viele Anfragen. Laden Sie die Seite in einer Minute.',
+    },
+    foreignForm: {
+      title: 'Das hat nicht geklappt',
+      text: 'Öffnen Sie die Seite noch einmal, und drücken Sie dort den Knopf.',
+    },
+    noPrice: {
+      title: 'Im Moment kein Preis',
+      text: 'Der jetzige Preis ist nicht zu bekommen. Nichts ist verloren: Warten Sie eine Minute, und versuchen Sie es noch einmal. Zahlen Sie nicht vorher.',
+    },
+    gap: {
+      title: 'Bitte fragen Sie den Shop',
+      text: 'Der Shop kann über diesen Link im Moment keine Zahlung annehmen. Zahlen Sie nicht: Fragen Sie den Shop.',
+    },
+    unexpected: {
+      title: 'Das hat nicht geklappt',
+      text: 'Laden Sie die Seite in einer Minute noch einmal. Wenn es so bleibt, sagen Sie es dem Shop.',
+    },
+    backToOrder: 'Zurück zur Bestellung',
+    back: 'Zurück',
+  },
+};

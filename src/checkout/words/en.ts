@@ -1,0 +1,178 @@
+// The texts of the pages for customers, in English.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('en');
+
+export const en: Words = {
+  language: 'Language',
+  copied: 'Copied',
+  orderStates: {
+    open: 'Open',
+    processing: 'Processing',
+    paid: 'Paid',
+    expired: 'Expired',
+    canceled: 'Canceled',
+  },
+  paymentStates: {
+    seen: 'Seen',
+    confirming: 'Confirming',
+    confirmed: 'Confirmed',
+    gone: 'Gone',
+  },
+  now: {
+    pay: 'Scan the code with your wallet, or open your wallet with the button below, and send the amount.',
+    payMissing: (arrived, missing) =>
+      `${arrived} arrived. Pay the missing ${missing} to the same address.`,
+    payAgain:
+      'Look into your wallet before you pay again. If it still shows that payment as sent, wait.',
+    renewPrice: 'The price is no longer valid. Show the price of now before you pay.',
+    renewPriceAgain:
+      'Look into your wallet before you pay again. If it still shows that payment as sent, wait. Else show the price of now first.',
+    undecided: (arrived) =>
+      `${arrived} arrived after the price had ended. Do not pay again: wait, or ask the shop.`,
+    timeIsOver: 'The time to pay is over. Do not pay any more.',
+    wait: 'Your payment arrived. You need do nothing more: it waits for its confirmation.',
+    done: 'Thank you. You need do nothing more, and this page is your receipt.',
+    expired: 'Do not pay any more.',
+    expiredWithMoney: (arrived) =>
+      `${arrived} arrived, but that is not enough. Do not pay any more: ask the shop, which can accept it or pay it back.`,
+    expiredAfterFall:
+      'The time to pay is over. Do not pay again: ask the shop for a new order if you still want it.',
+    canceled: 'The shop canceled this order. Do not pay.',
+    canceledWithMoney: (arrived) =>
+      `The shop canceled this order. ${arrived} arrived. Do not pay any more: ask the shop to pay it back.`,
+    arrived: (arrived) => `${arrived} arrived.`,
+    foundByItself: 'If you have paid already, you need do nothing: it is found by itself.',
+    fellAway: 'Your payment fell away: the shop did not receive it.',
+    cameLate: 'It came late, so the shop may look at the order before it delivers.',
+    paidTooMuch: (excess) => `You paid ${excess} too much: ask the shop about it.`,
+  },
+  late: 'Late',
+  shortBy: (amount) => `Short by ${amount}`,
+  overBy: (amount) => `Over by ${amount}`,
+  pay: {
+    payment: 'Payment',
+    openWallet: 'Open in a wallet',
+    copyAddress: 'Copy address',
+    copyAmount: 'Copy amount',
+    copyLink: 'Copy link for a wallet',
+    qrCode: 'QR code of the address and the amount',
+    qrCodeOfAddress: 'QR code of the address, without the amount',
+    addressAlone: 'QR code of the address alone',
+    priceHoldsUntil: (time) => `The price holds until ${time}`,
+    payUntil: (time) => `Pay until ${time}`,
+    timeLeft: 'Time left:',
+    showPriceNow: 'Show the price of now',
+    backTo: (shop) => `Back to ${shop}`,
+  },
+  facts: {
+    order: 'Order',
+    description: 'Description',
+    reference: 'Reference',
+    amount: 'Amount',
+    price: 'Price',
+    rate: 'Rate',
+    received: 'Received',
+    missing: 'Missing',
+    overBy: 'Over by',
+    ordered: 'Ordered',
+    paid: 'Paid',
+    payments: 'Payments',
+    payment: 'Payment',
+    state: 'State',
+    seen: 'Seen',
+    transaction: 'Transaction',
+    address: 'To address',
+    confirmations: 'Confirmations',
+    worth: 'Worth',
+  },
+  forOneBitcoin: (price) => `${price} for 1 BTC`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: `The newest payment is shown. The sums count all.`,
+      other: `The newest ${number(shown)} payments are shown. The sums count all.`,
+    }),
+  receipt: {
+    seen: 'Your payment was seen. You need do nothing: it waits for its first confirmation.',
+    confirming: 'Your payment is in a block. You need do nothing: it waits for more confirmations.',
+    confirmed: 'Your payment is confirmed. This page is your receipt.',
+    gone: 'Your payment fell away: the shop did not receive it. Look into your wallet before you pay again.',
+    toOrder: 'Show the order',
+    unknown:
+      'No such payment is known here. If it was made a moment ago, load this page again in a minute.',
+    unnamed:
+      'This link names no payment: a part of it is missing, or was changed. Open it again where the shop shows it.',
+    limited:
+      'Too many unknown payments were requested from your network. Load this page again in a minute.',
+  },
+  link: {
+    pay: 'Pay',
+    payWithBitcoin: 'Pay with Bitcoin',
+    amountIn: (currency) => `Amount in ${currency}`,
+    suggestions: 'Suggested amounts',
+    atLeast: (least) => `At least ${least}`,
+    atMost: (most) => `At most ${most}`,
+    between: (least, most) => `From ${least} to ${most}`,
+    note: 'Note for the shop',
+    optional: 'optional',
+    noteHint: 'One line, such as your name or a number.',
+    qrCode: 'QR code of this page',
+    closed: {
+      title: 'This link is closed',
+      text: 'No more payments are taken here. Do not pay: ask the shop for another link.',
+    },
+    missingAmount: 'Type the amount that you want to pay.',
+    wrongAmount: (example) => `Type the amount as a number, such as ${example}.`,
+    tooSmall: (least) => `This is too small for a bitcoin payment. Pay at least ${least}.`,
+    missingNote: 'Type a note: the shop asks for it.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'The note may have one character at most.',
+        other: `The note may have ${number(maxCharacters)} characters at most.`,
+      }),
+    privateKey:
+      'This looks like a private key or recovery words. Never type them into a page: who has them has your money.',
+  },
+  till: {
+    keypad: 'Keypad',
+    deleteDigit: 'Delete the last digit',
+    clear: 'Clear',
+    charge: (amount) => `Charge ${amount}`,
+    waiting: 'Waiting for payment',
+    next: 'Next',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'No such order',
+      text: 'Nothing is known under this link. Open it again where the shop shows it, or ask the shop.',
+    },
+    unknownLink: {
+      title: 'No such page',
+      text: 'Nothing is known under this link. Open it again where the shop shows it, or ask the shop.',
+    },
+    limited: {
+      title: 'Please wait',
+      text: 'Too many requests came from your network. Load the page in a minute.',
+    },
+    foreignForm: {
+      title: 'That did not work',
+      text: 'Open the page again, and press its button there.',
+    },
+    noPrice: {
+      title: 'No price right now',
+      text: 'The price of now cannot be had. Nothing is lost: wait a minute, then try again. Do not pay before.',
+    },
+    gap: {
+      title: 'Please ask the shop',
+      text: 'The shop cannot take a payment by this link right now. Do not pay: ask the shop.',
+    },
+    unexpected: {
+      title: 'That did not work',
+      text: 'Load the page again in a minute. If this stays, tell the shop.',
+    },
+    backToOrder: 'Back to the order',
+    back: 'Back',
+  },
+};

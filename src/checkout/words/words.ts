@@ -1,0 +1,148 @@
+// All texts that a customer reads, as each language has them: order page, receipt, links, till. A
+// parameter is a text that is formatted for the language already, or a number for a plural.
+
+export interface Message {
+  readonly title: string;
+  readonly text: string;
+}
+
+type One = (text: string) => string;
+
+export interface Words {
+  /** Name of the language picker. */
+  readonly language: string;
+  /** On a button that has just copied. */
+  readonly copied: string;
+  readonly orderStates: Readonly<
+    Record<'open' | 'processing' | 'paid' | 'expired' | 'canceled', string>
+  >;
+  readonly paymentStates: Readonly<Record<'seen' | 'confirming' | 'confirmed' | 'gone', string>>;
+  /** What the customer does now, in each state of an order. */
+  readonly now: {
+    readonly pay: string;
+    readonly payMissing: (arrived: string, missing: string) => string;
+    /** A payment fell away, and the order can be paid. */
+    readonly payAgain: string;
+    /** The price has ended; the button below makes a new one. */
+    readonly renewPrice: string;
+    readonly renewPriceAgain: string;
+    /** Money came after its price had ended, and does not count yet. */
+    readonly undecided: One;
+    readonly timeIsOver: string;
+    readonly wait: string;
+    readonly done: string;
+    readonly expired: string;
+    readonly expiredWithMoney: One;
+    /** A payment fell away, and the time of the order is over. */
+    readonly expiredAfterFall: string;
+    readonly canceled: string;
+    readonly canceledWithMoney: One;
+    /** Follow one of the sentences above. */
+    readonly arrived: One;
+    readonly foundByItself: string;
+    readonly fellAway: string;
+    readonly cameLate: string;
+    readonly paidTooMuch: One;
+  };
+  /** Beside the state of an order. */
+  readonly late: string;
+  readonly shortBy: One;
+  readonly overBy: One;
+  /** The parts that are paid from. */
+  readonly pay: {
+    readonly payment: string;
+    readonly openWallet: string;
+    readonly copyAddress: string;
+    readonly copyAmount: string;
+    readonly copyLink: string;
+    readonly qrCode: string;
+    readonly qrCodeOfAddress: string;
+    readonly addressAlone: string;
+    readonly priceHoldsUntil: One;
+    readonly payUntil: One;
+    readonly timeLeft: string;
+    readonly showPriceNow: string;
+    readonly backTo: One;
+  };
+  /** Names of facts. */
+  readonly facts: {
+    readonly order: string;
+    readonly description: string;
+    readonly reference: string;
+    readonly amount: string;
+    readonly price: string;
+    readonly rate: string;
+    readonly received: string;
+    readonly missing: string;
+    readonly overBy: string;
+    readonly ordered: string;
+    readonly paid: string;
+    readonly payments: string;
+    readonly payment: string;
+    readonly state: string;
+    readonly seen: string;
+    readonly transaction: string;
+    readonly address: string;
+    readonly confirmations: string;
+    readonly worth: string;
+  };
+  /** A price of one bitcoin. */
+  readonly forOneBitcoin: One;
+  /** An order has more payments than the page shows. */
+  readonly newestPayments: (shown: number) => string;
+  /** The page of one payment. */
+  readonly receipt: {
+    readonly seen: string;
+    readonly confirming: string;
+    readonly confirmed: string;
+    readonly gone: string;
+    readonly toOrder: string;
+    readonly unknown: string;
+    /** The link lacks a part, or was changed. */
+    readonly unnamed: string;
+    readonly limited: string;
+  };
+  /** Pages of a payment link. */
+  readonly link: {
+    readonly pay: string;
+    readonly payWithBitcoin: string;
+    readonly amountIn: One;
+    readonly suggestions: string;
+    readonly atLeast: One;
+    readonly atMost: One;
+    readonly between: (least: string, most: string) => string;
+    readonly note: string;
+    readonly optional: string;
+    readonly noteHint: string;
+    readonly qrCode: string;
+    readonly closed: Message;
+    readonly missingAmount: string;
+    /** @param example an amount as it may be typed */
+    readonly wrongAmount: (example: string) => string;
+    readonly tooSmall: One;
+    readonly missingNote: string;
+    readonly longNote: (maxCharacters: number) => string;
+    /** The customer typed a private key or recovery words. */
+    readonly privateKey: string;
+  };
+  readonly till: {
+    readonly keypad: string;
+    readonly deleteDigit: string;
+    readonly clear: string;
+    readonly charge: One;
+    readonly waiting: string;
+    readonly next: string;
+  };
+  readonly errors: {
+    readonly unknownOrder: Message;
+    readonly unknownLink: Message;
+    readonly limited: Message;
+    readonly foreignForm: Message;
+    readonly noPrice: Message;
+    /** Too many addresses of the wallet are unpaid. */
+    readonly gap: Message;
+    readonly unexpected: Message;
+    readonly backToOrder: string;
+    readonly back: string;
+  };
+}
