@@ -359,6 +359,7 @@ function buildPages(
     untrustedProxies,
     pages: dashboard.app,
     checkout: checkout.app,
+    receiptPage: checkout.receiptPage,
     isSignedIn: dashboard.isSignedIn,
     log: world.log,
     ownNames: [config.listen.host],

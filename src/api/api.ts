@@ -22,7 +22,6 @@ import { openapiOf } from './openapi.ts';
 import { type Operation, readRequest } from './operation.ts';
 import { orderOperations } from './order-operations.ts';
 import { priceOperations } from './price.ts';
-import { receiptPage } from './receipt-page.ts';
 import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
 import { catalogOperations } from './store-list.ts';
 import { txDetail } from './tx-detail.ts';
@@ -47,15 +46,22 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
   ];
 }
 
-export interface Guards {
+/** Shows one payment to a client that names it. */
+export type ReceiptPage = (
+  context: Context,
+  limitLookup: LimitedLookup,
+) => Response | Promise<Response>;
+
+export interface ApiParts {
   readonly limits: Limits;
   readonly limitLookup: LimitedLookup;
+  readonly receiptPage: ReceiptPage;
 }
 
 export function createApi(
   options: ApiOptions,
   operations: readonly Operation[],
-  { limits, limitLookup }: Guards,
+  { limits, limitLookup, receiptPage }: ApiParts,
 ): Hono {
   const refusals = createRefusalLog(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
@@ -70,7 +76,7 @@ export function createApi(
   // Made at the first request, so that no start waits for it.
   const description = lazy(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
-  route('/tx', ['GET'], (context) => receiptPage(options.store, limitLookup, context));
+  route('/tx', ['GET'], (context) => receiptPage(context, limitLookup));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
     route(path, operation.methods, (context) => serve(parts, operation, context));

@@ -14,7 +14,7 @@ import type { Fetch } from '../web/http-server.ts';
 import { createLookupLimit } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { httpsHostOf } from '../web/request-origin.ts';
-import { createApi, operationsOf } from './api.ts';
+import { createApi, operationsOf, type ReceiptPage } from './api.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
 import { docsOf } from './openapi.ts';
@@ -36,6 +36,7 @@ export interface HttpAppOptions
   readonly pages: Hono;
   /** The pages for customers, below `/o`. */
   readonly checkout: Hono;
+  readonly receiptPage: ReceiptPage;
 }
 
 export function createHttpApp(options: HttpAppOptions): Fetch {
@@ -73,7 +74,8 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const operations = operationsOf(options);
   const limits = createLimits(options.rates, options.monotonic);
   const limitLookup = createLookupLimit({ ...options, limits });
-  app.route('/api', createApi(options, operations, { limits, limitLookup }));
+  const { receiptPage } = options;
+  app.route('/api', createApi(options, operations, { limits, limitLookup, receiptPage }));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/o', options.checkout);
   app.route('/', options.pages);

@@ -7,8 +7,6 @@ import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
-import { addressToScript, scripthash } from '../bitcoin/address.ts';
-import { networks } from '../bitcoin/network.ts';
 import {
   type ClientPrefixes,
   clientPrefixesOf,
@@ -16,8 +14,8 @@ import {
 } from '../domain/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-row.ts';
 import { statusOf } from '../store/views/confirmations.ts';
+import { issuedAddress } from '../store/views/issued-address.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import { isSocketUpgrade } from '../web/http-server.ts';
@@ -101,14 +99,6 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   });
   live.get('/payment/:addr', upgrade);
   return live;
-}
-
-/** @throws PaygateError not_found for an address that was not issued */
-export function issuedAddress({ addresses, network }: Store, text: string): AddressPlace {
-  const script = addressToScript(text, networks[network]);
-  const row = addresses.byScripthash(scripthash(script));
-  if (row?.origin === 'issued' || row?.origin === 'skipped') return row;
-  throw new PaygateError('not_found', 'This address was not issued here');
 }
 
 /** @param sinceMs earlier payments belong to another order */

@@ -14,11 +14,13 @@ import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
+import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
 import type { World } from '../world/world.ts';
 import { checkoutStyle, sendMessage } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
+import { receiptPage } from './receipt-page.ts';
 import { shownOrder } from './shown-order.ts';
 
 export interface CheckoutOptions {
@@ -34,6 +36,7 @@ export interface CheckoutOptions {
 
 export interface Checkout {
   readonly app: Hono;
+  receiptPage(context: Context, limitLookup: LimitedLookup): Response | Promise<Response>;
   /** Ends all event streams. */
   stop(): void;
 }
@@ -105,6 +108,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   app.onError((error, context) => sendError(options, context, error));
   return {
     app,
+    receiptPage: (context, limitLookup) => receiptPage(store, limitLookup, context),
     stop: () => streams.stop(),
   };
 }

@@ -8,11 +8,11 @@ import { formatBitcoin, formatTime } from '../domain/format.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { confirmationsOf, statusOf } from '../store/views/confirmations.ts';
+import { issuedAddress } from '../store/views/issued-address.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import { httpStatusOf } from '../web/error-body.ts';
 import { textPage } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { issuedAddress } from './payment-socket.ts';
 
 const stateTexts = ['seen, not confirmed yet', 'in a block, not final yet', 'confirmed'] as const;
 
