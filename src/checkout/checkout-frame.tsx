@@ -1,4 +1,5 @@
-// The frame of every page for customers: one inline style, one script, nothing from other hosts.
+// The frame of every page for customers: one inline style, one script, nothing from other hosts,
+// and the choice of the language.
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -6,44 +7,89 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
 import rules from './browser/checkout-style.css?raw';
+import type { Reading } from './reading.ts';
+import { allTranslations } from './words/languages.ts';
+import type { Message } from './words/words.ts';
 
 export const checkoutStyle = inlineStyle(`${textStyle}${rules}`);
 
-/** Without a script, an order that waits for money is loaded again this often. */
-const refreshSeconds = 20;
+/** Without a script, a page that waits for money is loaded again this often. */
+export const refreshSeconds = 20;
 
 interface FrameProps {
+  readonly reading: Reading;
   readonly title: string;
   /** URL of the script; a page that never changes has none. */
   readonly script?: string;
   readonly refreshes?: boolean;
+  /** False for the answer to a form, which no link can load again. */
+  readonly hasLanguages?: boolean;
   readonly children?: Child;
 }
 
-export const CheckoutFrame = ({ title, script, refreshes = false, children }: FrameProps) =>
+export const CheckoutFrame = ({
+  reading,
+  title,
+  script,
+  refreshes = false,
+  hasLanguages = true,
+  children,
+}: FrameProps) =>
   htmlDocument({
     title,
+    lang: reading.code,
+    dir: reading.dir,
     head: html`${checkoutStyle.markup}
       ${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
       ${refreshes ? html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>` : ''}`,
-    body: <main>{children}</main>,
+    body: (
+      <>
+        <main>{children}</main>
+        {hasLanguages ? <Languages reading={reading} /> : null}
+      </>
+    ),
   });
 
-interface Message {
+const Languages = ({ reading: { code, name, words, queryIn } }: Pick<FrameProps, 'reading'>) => (
+  <footer class="unprinted">
+    <details class="languages">
+      <summary>
+        {words.language}: <span class="language">{name}</span>
+        {code === 'en' ? null : <span lang="en"> (Language)</span>}
+      </summary>
+      <nav aria-label={words.language}>
+        {allTranslations.map((each) => (
+          <a
+            href={queryIn(each.code)}
+            lang={each.code}
+            hreflang={each.code}
+            dir={each.dir}
+            class="language"
+            {...(each.code === code && { 'aria-current': 'true' })}
+          >
+            {each.name}
+          </a>
+        ))}
+      </nav>
+    </details>
+  </footer>
+);
+
+interface MessageOptions extends Pick<FrameProps, 'hasLanguages'> {
   readonly status: ContentfulStatusCode;
-  readonly title: string;
-  readonly text: string;
-  /** A way back to the order. */
+  /** A way back. */
   readonly link?: { readonly url: string; readonly text: string } | undefined;
 }
 
 /** A page with one message. */
 export const sendMessage = (
   context: Context,
-  { status, title, text, link }: Message,
+  reading: Reading,
+  { title, text }: Message,
+  { status, link, hasLanguages = true }: MessageOptions,
 ): Response | Promise<Response> =>
   context.html(
-    <CheckoutFrame title={title}>
+    <CheckoutFrame reading={reading} title={title} hasLanguages={hasLanguages}>
       <h1>{title}</h1>
       <p>{text}</p>
       {link === undefined ? null : (

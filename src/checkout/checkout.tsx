@@ -20,8 +20,10 @@ import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin
 import type { World } from '../world/world.ts';
 import { checkoutStyle, sendMessage } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
-import { receiptPage } from './receipt-page.ts';
+import { type Reading, readingOf } from './reading.ts';
+import { receiptPage } from './receipt-page.tsx';
 import { shownOrder } from './shown-order.ts';
+import type { Words } from './words/words.ts';
 
 export interface CheckoutOptions {
   readonly store: Store;
@@ -39,6 +41,11 @@ export interface Checkout {
   receiptPage(context: Context, limitLookup: LimitedLookup): Response | Promise<Response>;
   /** Ends all event streams. */
   stop(): void;
+}
+
+interface RequestedPage {
+  readonly row: OrderRow;
+  readonly reading: Reading;
 }
 
 /** Requests of one client: a page with its stream and one refresh is three. */
@@ -62,12 +69,15 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   const clientOf = (context: Context): string => networkPrefix64(clientAddressOf(context, proxies));
 
   /** @throws PaygateError limited, not_found */
-  function requestedRow(context: Context): OrderRow {
+  function requested(context: Context): RequestedPage {
     limits.take('page', clientOf(context));
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
     if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
-    return row;
+    const reading = readingOf(context, row, store.catalog.store(row.storeId));
+    // The page of a later error is in the language of the order.
+    context.set('reading', reading);
+    return { row, reading };
   }
 
   const shown = (row: OrderRow) => shownOrder(orderView, orderView.record(row), world.now());
@@ -85,12 +95,15 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   const app = new Hono();
   app.route('/', serveAssets([pageScript]));
   app.use((context, next) => {
-    setCheckoutHeaders(context, checkoutStyle.hash());
+    setCheckoutHeaders(context, checkoutStyle.hash(), []);
     return next();
   });
-  app.get('/:id', (context) => context.html(<CustomerPage shown={shown(requestedRow(context))} />));
+  app.get('/:id', (context) => {
+    const { row, reading } = requested(context);
+    return context.html(<CustomerPage shown={shown(row)} reading={reading} />);
+  });
   app.get('/:id/live', (context) => {
-    const row = requestedRow(context);
+    const { row } = requested(context);
     return streams.open(context, {
       topic: row.id,
       client: clientOf(context),
@@ -98,12 +111,12 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     });
   });
   app.post('/:id/quote', async (context) => {
-    const row = requestedRow(context);
+    const { row, reading } = requested(context);
     if (!isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) {
       throw new PaygateError('forbidden', 'The form is not of our own page');
     }
     await requote(options, row);
-    return context.redirect(`../${row.publicId}`, 303);
+    return context.redirect(`../${row.publicId}${reading.langQuery}`, 303);
   });
   app.onError((error, context) => sendError(options, context, error));
   return {
@@ -135,23 +148,14 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
   }, 'awaited');
 }
 
-const messages: Partial<Record<ErrorCode, readonly [title: string, text: string]>> = {
-  not_found: [
-    'No such order',
-    'Nothing is known under this link. Open it again where the shop shows it, or ask the shop.',
-  ],
-  limited: ['Please wait', 'Too many requests came from your network. Load the page in a minute.'],
-  forbidden: ['That did not work', 'Open the page of the order, and press its button there.'],
-  unavailable: [
-    'No price right now',
-    'The price of now cannot be had. Nothing is lost: wait a minute, then try again. Do not pay before.',
-  ],
-};
+type ErrorText = Exclude<keyof Words['errors'], 'back' | 'backToOrder'>;
 
-const unexpected = [
-  'That did not work',
-  'Load the page again in a minute. If this stays, tell the shop.',
-] as const;
+const errorTexts: Partial<Record<ErrorCode, ErrorText>> = {
+  not_found: 'unknownOrder',
+  limited: 'limited',
+  forbidden: 'foreignForm',
+  unavailable: 'noPrice',
+};
 
 function sendError(
   { world }: CheckoutOptions,
@@ -165,12 +169,14 @@ function sendError(
   if (known?.retryAfterSeconds !== undefined) {
     context.header('Retry-After', String(known.retryAfterSeconds));
   }
-  const [title, text] = (known && messages[known.code]) ?? unexpected;
-  const isQuote = context.req.method === 'POST' && known?.code !== 'not_found';
-  return sendMessage(context, {
+  const reading = context.get('reading') ?? readingOf(context);
+  const { errors } = reading.words;
+  const isForm = context.req.method === 'POST';
+  const hasOrder = isForm && known?.code !== 'not_found';
+  const url = `../${context.req.param('id')}${reading.langQuery}`;
+  return sendMessage(context, reading, errors[(known && errorTexts[known.code]) ?? 'unexpected'], {
     status: known === undefined ? 500 : httpStatusOf(known),
-    title,
-    text,
-    link: isQuote ? { url: `../${context.req.param('id')}`, text: 'Back to the order' } : undefined,
+    hasLanguages: !isForm,
+    link: hasOrder ? { url, text: errors.backToOrder } : undefined,
   });
 }

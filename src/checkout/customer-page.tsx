@@ -1,200 +1,268 @@
 // The customer's page of an order. It is whole without JavaScript. Its URLs are relative, so it
-// works below any path. JSX escapes all text.
+// works below any path.
 
-import type { Child } from 'hono/jsx';
-import { formatBitcoin, formatSat, formatTime } from '../domain/format.ts';
+import { formatBitcoin } from '../domain/format.ts';
+import type { PaymentJson } from '../domain/order-json.ts';
 import { paymentUri } from '../domain/payment-uri.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import { CheckoutFrame } from './checkout-frame.tsx';
-import { instructionOf, paymentState, pills } from './instructions.ts';
+import { instructionOf, pillColours } from './instructions.ts';
+import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
+import { nameInText, slot } from './words/language-formats.ts';
 
-type Props = Readonly<Record<'shown', ShownOrder>>;
+interface Props {
+  readonly shown: ShownOrder;
+  readonly reading: Reading;
+}
 
-export const CustomerPage = ({ shown }: Props) => {
+export const CustomerPage = ({ shown, reading }: Props) => {
   const { order, storeName, stage } = shown;
-  const { id, amount, currency, amount_sat } = order;
+  const { words, langQuery } = reading;
+  const { id } = order;
   const live = `${id}/live`;
   return (
     <CheckoutFrame
-      title={`${order.reference ?? 'Order'} – ${storeName}`}
+      reading={reading}
+      title={`${order.reference ?? words.facts.order} – ${storeName}`}
       script={`assets/${pageScript.name()}`}
       refreshes={order.status === 'open' || order.status === 'processing'}
     >
       <h1>
         <bdi>{storeName}</bdi>
       </h1>
-      <p class="price">{amount === null ? formatSat(amount_sat) : `${amount} ${currency}`}</p>
+      <p class="price">
+        <Sentence text={priceOf(shown, reading)} />
+      </p>
       <div id="status" data-live={live} aria-live="polite">
+        <Pills shown={shown} reading={reading} />
         <p>
-          <span class={`pill ${pills[stage][1]}`}>{pills[stage][0]}</span>
+          <Sentence text={instructionOf(shown, reading)} />
         </p>
-        <p>{instructionOf(shown)}</p>
       </div>
       <div id="pay" data-live={live} class="unprinted">
-        {stage === 'payable' ? <PayBox shown={shown} /> : null}
-        {stage === 'lapsed' ? <NewQuote id={id} /> : null}
+        {stage === 'payable' ? <PayBox shown={shown} reading={reading} /> : null}
+        {stage === 'lapsed' ? (
+          <form method="post" action={`${id}/quote${langQuery}`}>
+            <button type="submit" class="main">
+              {words.pay.showPriceNow}
+            </button>
+          </form>
+        ) : null}
       </div>
       <div id="facts" data-live={live}>
-        <Facts shown={shown} />
-        <Payments shown={shown} />
-        <WayBack shown={shown} />
+        <Facts shown={shown} reading={reading} />
+        <Payments shown={shown} reading={reading} />
+        <WayBack shown={shown} reading={reading} />
       </div>
     </CheckoutFrame>
   );
 };
 
-const PayBox = ({ shown }: Props) => {
-  const { order, walletUri, validUntil, isQuoted } = shown;
-  const { address, uri } = order;
+const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
+  order.amount === null || order.currency === null
+    ? formats.sat(order.amount_sat)
+    : formats.money(order.amount, order.currency);
+
+/** The state of the order, and what is unusual about it. */
+const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
+  const isPart = stage === 'payable' && order.received_sat > 0;
+  const isOver = stage === 'paid' && order.excess_sat > 0;
+  return (
+    <p class="pills">
+      <Pill colour={pillColours[order.status]}>{words.orderStates[order.status]}</Pill>
+      {order.late ? <Pill colour="waiting">{words.late}</Pill> : null}
+      {isPart ? (
+        <Pill colour="waiting">
+          <Sentence text={words.shortBy(formats.amount(order.missing_sat ?? 0))} />
+        </Pill>
+      ) : null}
+      {isOver ? (
+        <Pill colour="neutral">
+          <Sentence text={words.overBy(formats.amount(order.excess_sat))} />
+        </Pill>
+      ) : null}
+    </p>
+  );
+};
+
+const PayBox = ({ shown, reading }: Props) => {
+  const { order, walletUri } = shown;
+  const { words, formats } = reading;
+  const { pay } = words;
+  const { address } = order;
   const missingSat = order.missing_sat ?? 0;
   return (
-    <section class="box" aria-label="Payment">
-      <QrCode text={uri ?? ''} label="QR code of the address and the amount" />
-      <Copied name="amount" label="Copy amount">
-        <span class="amount">
-          <span id="amount">{formatBitcoin(missingSat)}</span> BTC
-        </span>
-        <span>{formatSat(missingSat)}</span>
-      </Copied>
-      <Copied name="address" label="Copy address">
-        <code id="address" class="address">
-          {address}
-        </code>
-      </Copied>
+    <section class="box" aria-label={pay.payment}>
+      <QrCode text={order.uri ?? ''} label={pay.qrCode} />
       <p>
         <a class="button main" href={walletUri ?? ''}>
-          Open in a wallet
+          {pay.openWallet}
         </a>
       </p>
-      <Copied name="link" label="Copy link for a wallet">
+      <Copied name="amount" label={pay.copyAmount} reading={reading}>
+        <span class="amount">
+          <Sentence text={formats.bitcoin(missingSat)} />
+        </span>
+        <Sentence text={formats.sat(missingSat)} />
+        <span id="amount" hidden>
+          {formatBitcoin(missingSat)}
+        </span>
+      </Copied>
+      <Copied name="address" label={pay.copyAddress} reading={reading}>
+        <bdi dir="ltr" class="address">
+          <code id="address">{address}</code>
+        </bdi>
+      </Copied>
+      <Copied name="link" label={pay.copyLink} reading={reading}>
         <span id="link" hidden>
           {walletUri}
         </span>
       </Copied>
-      {validUntil === null ? null : (
-        <p>
-          {isQuoted ? 'The price holds until ' : 'Pay until '}
-          <Time at={validUntil} />
-        </p>
-      )}
-      {isQuoted ? (
-        <p class="scripted">
-          Time left: <span role="timer" aria-label="Time left" data-until={validUntil}></span>
-        </p>
-      ) : null}
+      <Until shown={shown} reading={reading} />
       <details class="passing">
-        <summary>QR code of the address alone</summary>
-        <QrCode text={paymentUri(address)} label="QR code of the address, without the amount" />
+        <summary>{pay.addressAlone}</summary>
+        <QrCode text={paymentUri(address)} label={pay.qrCodeOfAddress} />
       </details>
     </section>
   );
 };
 
-interface CopiedProps {
-  /** Id of the element whose text is copied. */
-  readonly name: string;
-  readonly label: string;
-  readonly children?: Child;
-}
+/** Until when the amount may be paid. */
+const Until = ({ shown: { validUntil, isQuoted }, reading: { words, formats } }: Props) => {
+  const { pay } = words;
+  if (validUntil === null) return null;
+  return (
+    <>
+      <p>
+        <Sentence text={isQuoted ? pay.priceHoldsUntil(slot) : pay.payUntil(slot)}>
+          <Time at={validUntil} formats={formats} />
+        </Sentence>
+      </p>
+      {isQuoted ? (
+        <p class="scripted">
+          {pay.timeLeft}{' '}
+          <bdi dir="ltr" role="timer" aria-label={pay.timeLeft} data-until={validUntil}></bdi>
+        </p>
+      ) : null}
+    </>
+  );
+};
 
-const Copied = ({ name, label, children }: CopiedProps) => (
-  <div class="copied">
-    {children}
-    <button type="button" class="unready" data-copy={name}>
-      {label}
-    </button>
-  </div>
-);
-
-const NewQuote = ({ id }: { readonly id: string }) => (
-  <form method="post" action={`${id}/quote`}>
-    <button type="submit" class="main">
-      Show the price of now
-    </button>
-  </form>
-);
-
-const Facts = ({ shown: { order, stage } }: Props) => {
-  const { amount, currency, amount_sat, received_sat, missing_sat, excess_sat, quote } = order;
+const Facts = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
+  const { amount, currency, description, reference, quote, missing_sat, paid_at } = order;
   // An amount that is not promised is not shown: some would pay it.
   const isAmountValid = stage === 'payable' || stage === 'processing' || stage === 'paid';
-  const rate = quote?.rate;
+  const { facts } = words;
+  const isOver = stage === 'paid' && order.excess_sat > 0;
   return (
     <dl>
-      <Fact name="Description">{order.description && <bdi>{order.description}</bdi>}</Fact>
-      <Fact name="Reference">{order.reference && <bdi>{order.reference}</bdi>}</Fact>
-      <Fact name="Amount">{isAmountValid && <Bitcoins sat={amount_sat} />}</Fact>
-      <Fact name="Price">{amount && `${amount} ${currency}`}</Fact>
-      <Fact name="Rate">{isAmountValid && rate && `${rate} ${currency} for 1 BTC`}</Fact>
-      <Fact name="Received">{formatSat(received_sat)}</Fact>
-      <Fact name="Missing">{stage === 'payable' && formatSat(missing_sat ?? 0)}</Fact>
-      <Fact name="Over by">{excess_sat > 0 && formatSat(excess_sat)}</Fact>
-      <Fact name="Ordered">
-        <Time at={order.created_at * 1000} />
+      <Fact name={facts.description}>{description && <bdi>{description}</bdi>}</Fact>
+      <Fact name={facts.reference}>{reference && <bdi>{reference}</bdi>}</Fact>
+      <Fact name={facts.amount}>
+        {isAmountValid && <BothUnits sat={order.amount_sat} formats={formats} />}
       </Fact>
-      <Fact name="Paid">{order.paid_at !== null && <Time at={order.paid_at * 1000} />}</Fact>
+      <Fact name={facts.price}>
+        {amount && currency && <Sentence text={formats.money(amount, currency)} />}
+      </Fact>
+      <Fact name={facts.rate}>
+        {isAmountValid && quote && currency && (
+          <Sentence text={words.forOneBitcoin(formats.money(quote.rate, currency))} />
+        )}
+      </Fact>
+      <Fact name={facts.received}>
+        <Sentence text={formats.amount(order.received_sat)} />
+      </Fact>
+      <Fact name={facts.missing}>
+        {stage === 'payable' && <Sentence text={formats.amount(missing_sat ?? 0)} />}
+      </Fact>
+      <Fact name={facts.overBy}>
+        {isOver && <Sentence text={formats.amount(order.excess_sat)} />}
+      </Fact>
+      <Fact name={facts.ordered}>
+        <Time at={order.created_at * 1000} formats={formats} />
+      </Fact>
+      <Fact name={facts.paid}>
+        {paid_at !== null && <Time at={paid_at * 1000} formats={formats} />}
+      </Fact>
     </dl>
   );
 };
 
-interface FactProps {
-  readonly name: string;
-  readonly children?: Child | false | '' | null;
-}
+/** The sums count all payments; a page has the newest of them. */
+const maxShownPayments = 20;
 
-const Fact = ({ name, children }: FactProps) =>
-  children ? (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  ) : null;
-
-const Payments = ({ shown: { order } }: Props) =>
-  order.payments.length === 0 ? null : (
-    <section aria-label="Payments">
-      <h2>Payments</h2>
-      {order.payments.map((payment) => (
-        <dl class="payment">
-          <Fact name="Amount">
-            <Bitcoins sat={payment.value_sat} />
-          </Fact>
-          <Fact name="Rate">{payment.rate && `${payment.rate} ${order.currency} for 1 BTC`}</Fact>
-          <Fact name="State">{paymentState(payment)}</Fact>
-          <Fact name="Seen">
-            <Time at={payment.first_seen_at * 1000} />
-          </Fact>
-          <Fact name="Transaction">
-            <code>{payment.txid}</code>
-          </Fact>
-        </dl>
+const Payments = ({ shown, reading }: Props) => {
+  const { payments, address } = shown.order;
+  const { words } = reading;
+  if (payments.length === 0) return null;
+  return (
+    <section aria-labelledby="payments">
+      <h2 id="payments">{words.facts.payments}</h2>
+      {payments.length > maxShownPayments ? <p>{words.newestPayments(maxShownPayments)}</p> : null}
+      {payments.slice(0, maxShownPayments).map((payment) => (
+        <Payment payment={payment} shown={shown} reading={reading} />
       ))}
       <dl>
-        <Fact name="To address">
-          <code>{order.address}</code>
+        <Fact name={words.facts.address}>
+          <bdi dir="ltr">
+            <code>{address}</code>
+          </bdi>
         </Fact>
       </dl>
     </section>
   );
+};
 
-const WayBack = ({ shown: { order, storeName } }: Props) =>
-  order.return_url === null || order.status === 'open' ? null : (
+interface PaymentProps extends Props {
+  readonly payment: PaymentJson;
+}
+
+const paymentStates = ['seen', 'confirming', 'confirmed'] as const;
+
+const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
+  const { txid, rate, gone, late } = payment;
+  const { words, formats, langQuery } = reading;
+  const { facts } = words;
+  const receipt = new URLSearchParams({ txid, addr: order.address, order: order.id });
+  return (
+    <dl class="payment">
+      <Fact name={facts.amount}>
+        <BothUnits sat={payment.value_sat} formats={formats} />
+      </Fact>
+      <Fact name={facts.rate}>
+        {rate && order.currency && (
+          <Sentence text={words.forOneBitcoin(formats.money(rate, order.currency))} />
+        )}
+      </Fact>
+      <Fact name={facts.state}>
+        {words.paymentStates[gone ? 'gone' : paymentStates[payment.status]]}
+        {late ? ` · ${words.late}` : null}
+      </Fact>
+      <Fact name={facts.seen}>
+        <Time at={payment.first_seen_at * 1000} formats={formats} />
+      </Fact>
+      <Fact name={facts.transaction}>
+        <a href={`../api/tx?${receipt}${langQuery.replace('?', '&')}`}>
+          <bdi dir="ltr">
+            <code>{txid}</code>
+          </bdi>
+        </a>
+      </Fact>
+    </dl>
+  );
+};
+
+const WayBack = ({ shown: { order, storeName, stage }, reading: { words } }: Props) => {
+  const mayStillPay = order.status === 'open' && stage !== 'undecided';
+  if (order.return_url === null || mayStillPay) return null;
+  return (
     <p class="unprinted">
       <a class="button" href={order.return_url}>
-        Back to <bdi>{storeName}</bdi>
+        <Sentence text={words.pay.backTo(nameInText(storeName))} />
       </a>
     </p>
   );
-
-const Bitcoins = ({ sat }: { readonly sat: number }) => (
-  <>
-    <span class="unbroken">{formatBitcoin(sat)} BTC</span>{' '}
-    <span class="unbroken">= {formatSat(sat)}</span>
-  </>
-);
-
-const Time = ({ at }: { readonly at: number }) => (
-  <time datetime={new Date(at).toISOString()}>{formatTime(at)}</time>
-);
+};

@@ -1,50 +1,67 @@
-// The texts of the customer's page, in English. A sentence of a status says what the customer does
-// now.
+// The sentences that say what the customer of an order does now. They never ask for money where an
+// earlier payment may still count.
 
-import { formatSat } from '../domain/format.ts';
+import type { PillColour } from './page-parts.tsx';
 import type { ShownOrder, Stage } from './shown-order.ts';
+import type { Translation } from './words/languages.ts';
 
-const foundByItself = 'If you have paid already, you need do nothing: it is found by itself.';
-
-/** The state of an order, and the colour in which it is shown. */
-export const pills: Readonly<Record<Stage, readonly [text: string, colour: string]>> = {
-  payable: ['Open', 'neutral'],
-  lapsed: ['Open', 'neutral'],
-  over: ['Open', 'neutral'],
-  processing: ['Processing', 'waiting'],
-  paid: ['Paid', 'good'],
-  expired: ['Expired', 'bad'],
-  canceled: ['Canceled', 'bad'],
+/** The colour in which the state of an order is shown. */
+export const pillColours: Readonly<Record<ShownOrder['order']['status'], PillColour>> = {
+  open: 'neutral',
+  processing: 'waiting',
+  paid: 'good',
+  expired: 'bad',
+  canceled: 'bad',
 };
 
 /** What the customer does now. */
-export function instructionOf({ stage, order }: ShownOrder): string {
-  const { received_sat, missing_sat, excess_sat } = order;
-  const arrived = received_sat > 0 ? `${formatSat(received_sat)} arrived. ` : '';
-  const excess =
-    excess_sat > 0 ? ` You paid ${formatSat(excess_sat)} too much: ask the shop about it.` : '';
+export function instructionOf(shown: ShownOrder, { words, formats }: Translation): string {
+  const { order, stage } = shown;
+  const { now } = words;
+  const late = order.late && now.cameLate;
   switch (stage) {
-    case 'payable':
-      return arrived === ''
-        ? 'Scan the code with your wallet, or open the link below, and send the amount.'
-        : `${arrived}Pay the missing ${formatSat(missing_sat ?? 0)} to the same address.`;
-    case 'lapsed':
-      return `${arrived}The price is no longer valid. Ask for the price of now before you pay. ${foundByItself}`;
-    case 'over':
-      return `${arrived}The time to pay is over. Do not pay any more. ${foundByItself}`;
     case 'processing':
-      return `Your payment arrived. You need do nothing more: it waits for its confirmation.${excess}`;
-    case 'paid':
-      return `Thank you. You need do nothing more, and this page is your receipt.${excess}`;
-    case 'expired':
-      return `${arrived}Do not pay any more. ${foundByItself}`;
-    case 'canceled':
-      return `${arrived}The shop canceled this order. Do not pay. If you have paid, ask the shop for a refund.`;
+      // A payment and its replacement may both count until servers agree which of them is gone.
+      return join(now.wait, late);
+    case 'paid': {
+      const excess = order.excess_sat > 0 && now.paidTooMuch(formats.amount(order.excess_sat));
+      return join(now.done, late, excess);
+    }
+    case 'undecided':
+      return now.undecided(formats.amount(shown.undecidedSat));
+    default:
+      return unpaidInstruction(shown, stage, { words, formats });
   }
 }
 
-/** States of a payment by its number. */
-const paymentStates = ['Seen', 'Confirming', 'Confirmed'] as const;
+function unpaidInstruction(
+  { order, hasFallen }: ShownOrder,
+  stage: Exclude<Stage, 'processing' | 'paid' | 'undecided'>,
+  { words: { now }, formats }: Pick<Translation, 'words' | 'formats'>,
+): string {
+  const { received_sat, missing_sat } = order;
+  const received = formats.amount(received_sat);
+  const hasMoney = received_sat > 0;
+  const arrived = hasMoney && now.arrived(received);
+  const fallen = hasFallen && now.fellAway;
+  switch (stage) {
+    case 'payable': {
+      const missing = hasMoney && now.payMissing(received, formats.amount(missing_sat ?? 0));
+      return hasFallen ? join(fallen, now.payAgain, missing) : missing || now.pay;
+    }
+    case 'lapsed':
+      return hasFallen
+        ? join(fallen, arrived, now.renewPriceAgain)
+        : join(arrived, now.renewPrice, now.foundByItself);
+    case 'over':
+      return join(fallen, arrived, now.timeIsOver, now.foundByItself);
+    case 'expired':
+      if (hasMoney) return join(fallen, now.expiredWithMoney(received));
+      return hasFallen ? join(fallen, now.expiredAfterFall) : join(now.expired, now.foundByItself);
+    case 'canceled':
+      return hasMoney ? now.canceledWithMoney(received) : now.canceled;
+  }
+}
 
-export const paymentState = ({ gone, status }: ShownOrder['order']['payments'][number]): string =>
-  gone ? 'Gone' : paymentStates[status];
+const join = (...sentences: readonly (string | false)[]): string =>
+  sentences.filter(Boolean).join(' ');

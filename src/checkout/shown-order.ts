@@ -1,7 +1,7 @@
 // What the customer's page shows of an order. `stage` says which of its texts the page has; it
-// follows from the order's status, its quote and the time alone.
+// follows from the order's status, its payments, its quote and the time alone.
 
-import { newQuoteRefusal } from '../domain/order.ts';
+import { newQuoteRefusal, type OrderPayment, type PaymentStanding } from '../domain/order.ts';
 import { type OrderJson, orderJson } from '../domain/order-json.ts';
 import { paymentUri } from '../domain/payment-uri.ts';
 import type { OrderRecord, OrderView } from '../store/views/order-view.ts';
@@ -9,13 +9,26 @@ import type { OrderRecord, OrderView } from '../store/views/order-view.ts';
 /**
  * `payable`: an amount is promised. `lapsed`: the customer may ask for a new quote. `over`: the
  * time of the order is over, but no server was asked since whether a payment came in time.
+ * `undecided`: money came that does not count yet, so the customer must not pay again.
  */
-export type Stage = 'payable' | 'lapsed' | 'over' | 'processing' | 'paid' | 'expired' | 'canceled';
+export type Stage =
+  | 'payable'
+  | 'lapsed'
+  | 'over'
+  | 'undecided'
+  | 'processing'
+  | 'paid'
+  | 'expired'
+  | 'canceled';
 
 export interface ShownOrder {
   readonly order: OrderJson;
   readonly storeName: string;
   readonly stage: Stage;
+  /** Sum of the payments that came late and do not count, or whose worth is unknown. */
+  readonly undecidedSat: number;
+  /** A payment is gone, and none that replaced it came here. */
+  readonly hasFallen: boolean;
   /** Opens a wallet with the amount; null unless the order is payable. */
   readonly walletUri: string | null;
   /** When the amount ends, epoch milliseconds; null if there is none, and if it never ends. */
@@ -27,24 +40,55 @@ export interface ShownOrder {
 export function shownOrder(view: OrderView, record: OrderRecord, now: number): ShownOrder {
   const { details, facts } = record;
   const standing = view.standing(record, now);
-  const { status, missingSat, quote } = standing;
+  const { status, missingSat, quote, payments } = standing;
   const { address, storeName, reference } = details;
   // After it was accepted, an order counts in satoshis, and its quotes do not matter.
-  const promised = facts.acceptedSat === null ? quote : null;
-  const isPayable = status === 'open' && missingSat !== null;
+  const isAccepted = facts.acceptedSat !== null;
+  const hasRates = facts.price.kind === 'fiat';
+  const undecidedSat = payments
+    .filter((each) => !isGone(each) && !isAccepted && isUndecided(each, hasRates))
+    .reduce((sum, { payment }) => sum + payment.valueSat, 0);
+  const promised = isAccepted ? null : quote;
+  const isPriced = status === 'open' && missingSat !== null;
   const mayBeQuoted = newQuoteRefusal(facts, standing, now) === undefined;
+  const openStage = isPriced ? 'payable' : mayBeQuoted ? 'lapsed' : 'over';
+  const isUnpaid = status === 'open' || status === 'expired';
+  const ownStage = status === 'open' ? openStage : status;
+  const stage = isUnpaid && undecidedSat > 0 ? 'undecided' : ownStage;
+  const isPayable = stage === 'payable';
   return {
     order: orderJson(details, standing, ''),
-    storeName,
-    stage: status === 'open' ? (isPayable ? 'payable' : mayBeQuoted ? 'lapsed' : 'over') : status,
-    walletUri: isPayable
-      ? paymentUri(address, {
-          amountSat: missingSat,
-          label: storeName,
-          message: reference ?? undefined,
-        })
-      : null,
-    validUntil: isPayable ? (promised ?? facts).expiresAt : null,
+    ...{ storeName, stage, undecidedSat, hasFallen: hasFallen(payments) },
+    walletUri:
+      isPayable && missingSat !== null
+        ? paymentUri(address, {
+            amountSat: missingSat,
+            label: storeName,
+            message: reference ?? undefined,
+          })
+        : null,
+    validUntil: isPriced ? (promised ?? facts).expiresAt : null,
     isQuoted: isPayable && promised !== null,
   };
+}
+
+type Counted = PaymentStanding<OrderPayment>;
+
+const isGone = ({ payment }: Counted): boolean => payment.state === 'dropped';
+
+const isUndecided = ({ counts, rateCents }: Counted, hasRates: boolean): boolean =>
+  !counts || (hasRates && rateCents === null);
+
+/** Whether a payment is gone for good as far as we know: no replacement of it is here. */
+function hasFallen(payments: readonly Counted[]): boolean {
+  const byTxid = new Map(payments.map((each) => [each.payment.txid, each]));
+  return payments.some((first) => {
+    const passed = new Set<Counted>();
+    let last: Counted | undefined = first;
+    while (last !== undefined && isGone(last) && !passed.has(last)) {
+      passed.add(last);
+      last = byTxid.get(last.payment.replacedBy ?? '');
+    }
+    return last === undefined || isGone(last);
+  });
 }

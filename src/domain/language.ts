@@ -25,20 +25,21 @@ export interface LanguageWishes {
   readonly query?: string | undefined;
   /** The language of the order; that of the store when the order was made, if it had none. */
   readonly order?: string | null | undefined;
-  /** The header of the request. */
-  readonly acceptLanguage?: string | undefined;
   /** The language of the store. */
   readonly store?: string | null | undefined;
+  /** The header of the request. */
+  readonly acceptLanguage?: string | undefined;
 }
 
-/** The first wish that we have: query, order, browser, store. English if we have none. */
-export function chosenLanguage({ query, order, acceptLanguage, store }: LanguageWishes): Language {
-  const wishes = [query, order, ...acceptedTags(acceptLanguage ?? ''), store, 'en'];
-  for (const wish of wishes) {
-    const found = typeof wish === 'string' ? languageOf(wish) : undefined;
-    if (found !== undefined) return found;
-  }
-  return 'en';
+/** The first wish that we have: query, order, store, browser. English if we have none. */
+export function chosenLanguage({ query, order, store, acceptLanguage }: LanguageWishes): Language {
+  const chosen = [query, order, store].map((tag) => languageOf(tag ?? '')).find(Boolean);
+  if (chosen !== undefined) return chosen;
+  return (
+    acceptedTags(acceptLanguage ?? '')
+      .map(languageOf)
+      .find(Boolean) ?? 'en'
+  );
 }
 
 const codes = Object.keys(languages) as Language[];

@@ -20,12 +20,12 @@ const needs = {
   },
 } as const;
 
-const policyOf = (sources: Readonly<Record<string, string>>): string =>
+const policyOf = (sources: Readonly<Record<string, string>>, embedOrigins = "'none'"): string =>
   Object.entries({
     'default-src': "'none'",
     ...sources,
     'base-uri': "'none'",
-    'frame-ancestors': "'none'",
+    'frame-ancestors': embedOrigins,
   })
     .map(([directive, value]) => `${directive} ${value}`)
     .join('; ');
@@ -48,9 +48,15 @@ export function setTextPageHeaders(context: Context, styleHash: string): void {
  * Sets the headers of a page for customers. Its URL is a secret, so no cache and no search engine
  * may have it.
  * @param styleHash `sha256-…` of the inline style
+ * @param embedOrigins of pages that may show it in a frame
  */
-export function setCheckoutHeaders(context: Context, styleHash: string): void {
-  const policy = policyOf({ 'style-src': `'${styleHash}'`, ...needs.checkout });
+export function setCheckoutHeaders(
+  context: Context,
+  styleHash: string,
+  embedOrigins: readonly string[],
+): void {
+  const sources = { 'style-src': `'${styleHash}'`, ...needs.checkout };
+  const policy = policyOf(sources, embedOrigins.join(' ') || undefined);
   context.header('Content-Security-Policy', policy);
   context.header('X-Content-Type-Options', 'nosniff');
   // With no-referrer, browsers send forms with "Origin: null".

@@ -18,9 +18,9 @@ export const textStyle =
   'nav{display:flex;flex-wrap:wrap;gap:.25rem 1.5rem}nav a:first-child{font-weight:700}' +
   'h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2rem}h3{font-size:1.05rem}' +
   '.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}' +
-  'td,th{text-align:left;vertical-align:top;padding:.4rem 1rem .4rem 0}' +
+  'td,th{text-align:start;vertical-align:top;padding-block:.4rem;padding-inline:0 1rem}' +
   'code{overflow-wrap:anywhere}td code{white-space:nowrap}.whole td code{white-space:normal}' +
-  'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-left:.25rem solid #888;padding:.5rem 1rem}';
+  'pre{white-space:pre-wrap;user-select:all;background:var(--quiet);border-inline-start:.25rem solid #888;padding:.5rem 1rem}';
 
 export type Markup = ReturnType<typeof html>;
 
@@ -53,14 +53,23 @@ export interface TextPageOptions {
 
 interface DocumentParts {
   readonly title: string;
+  /** Language tag of the texts; English without one. */
+  readonly lang?: string;
+  readonly dir?: 'ltr' | 'rtl';
   /** Icon, style and script. */
   readonly head: Markup;
   readonly body: Markup | HtmlEscapedString;
 }
 
 /** The frame of every HTML page that paygate sends. */
-export const htmlDocument = ({ title, head, body }: DocumentParts): Markup => html`<!doctype html>
-  <html lang="en">
+export const htmlDocument = ({
+  title,
+  lang = 'en',
+  dir = 'ltr',
+  head,
+  body,
+}: DocumentParts): Markup => html`<!doctype html>
+  <html lang="${lang}" dir="${dir}">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -7,9 +7,7 @@ const quiet = 4;
 export const QrCode = ({ text, label }: { readonly text: string; readonly label: string }) => {
   const rows = encodeQR(text, 'raw', { border: quiet });
   const size = rows.length;
-  const path = rows
-    .flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])))
-    .join('');
+  const path = rows.map(pathOfRow).join('');
   return (
     <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
       <rect width={size} height={size} fill="#fff" />
@@ -17,3 +15,11 @@ export const QrCode = ({ text, label }: { readonly text: string; readonly label:
     </svg>
   );
 };
+
+/** One rectangle for dark modules in a row. */
+function pathOfRow(row: readonly boolean[], y: number): string {
+  const bits = row.map((dark) => (dark ? '1' : '0')).join('');
+  return [...bits.matchAll(/1+/g)]
+    .map(({ index, 0: { length } }) => `M${index} ${y}h${length}v1h-${length}z`)
+    .join('');
+}

@@ -147,7 +147,7 @@ test('a payment whose block has left the chain has no confirmations, whatever is
   const { text } = await visitor.get('/dashboard/payments/1');
   expect(text).not.toContain('2 confirmations');
   const receipt = await fetch(`http://127.0.0.1:${app.port}/api/tx?txid=${txid}&addr=${address}`);
-  expect(await receipt.text()).toMatch(/Confirmations<\/th><td>0</);
+  expect(await receipt.text()).toMatch(/Confirmations<\/dt><dd>0</);
 });
 
 test.each([

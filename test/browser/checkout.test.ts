@@ -58,12 +58,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.goto(urlOf(till));
     const visible = [
       page.getByRole('heading', { name: 'Shop' }),
-      page.getByText('12.50 EUR').first(),
+      page.getByText('€12.50').first(),
       page.getByText('0.00025000 BTC').first(),
       page.getByText(till.address, { exact: true }),
       page.getByRole('img', { name: 'QR code of the address and the amount' }),
       page.getByRole('link', { name: 'Open in a wallet' }),
-      page.getByText('2025-11-20 15:01:40 UTC'),
+      page.getByText('Nov 20, 2025, 15:01 UTC'),
     ];
     for (const each of visible) expect(await each.isVisible()).toBe(true);
     expect(await page.getByRole('button').count()).toBe(0);

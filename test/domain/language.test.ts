@@ -6,11 +6,11 @@ import { chosenLanguage, isRightToLeft, languageOf } from '../../src/domain/lang
 describe('the language of a customer is', () => {
   const all = { query: 'ja', order: 'de', acceptLanguage: 'fr', store: 'it' };
 
-  test('that of the query, of the order, of the browser, of the store, or English', () => {
+  test('that of the query, of the order, of the store, of the browser, or English', () => {
     expect(chosenLanguage(all)).toBe('ja');
     expect(chosenLanguage({ ...all, query: undefined })).toBe('de');
-    expect(chosenLanguage({ ...all, query: undefined, order: null })).toBe('fr');
-    expect(chosenLanguage({ store: 'it' })).toBe('it');
+    expect(chosenLanguage({ ...all, query: undefined, order: null })).toBe('it');
+    expect(chosenLanguage({ acceptLanguage: 'fr' })).toBe('fr');
     expect(chosenLanguage({})).toBe('en');
   });
 

@@ -2,9 +2,21 @@
 // when a payment changes or a block arrives, shows times in the reader's zone, counts down, and copies
 // the text that a button names.
 
+/** The form of a time on pages for customers, as the server writes it. */
+const timeParts = {
+  ...{ year: 'numeric', month: 'short', day: 'numeric', numberingSystem: 'latn' },
+  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' },
+};
+
 function enhance(root) {
   for (const time of root.querySelectorAll('time')) {
-    time.title = new Date(time.dateTime).toLocaleString();
+    const at = new Date(time.dateTime);
+    if (time.dataset.local === undefined) {
+      time.title = at.toLocaleString();
+    } else {
+      time.title = time.textContent;
+      time.textContent = at.toLocaleString(document.documentElement.lang, timeParts);
+    }
   }
   // Browsers have no clipboard for a page that others can read on the way.
   if (navigator.clipboard === undefined) return;
@@ -17,7 +29,7 @@ function enhance(root) {
 async function copy(button) {
   const from = document.getElementById(button.dataset.copy);
   await navigator.clipboard.writeText(from.textContent);
-  button.textContent = 'Copied';
+  button.textContent = button.dataset.copied ?? 'Copied';
 }
 
 function countDown() {

@@ -1,0 +1,100 @@
+// Parts of the pages for customers. JSX escapes all text. Amounts and names are isolated from the
+// direction of the text around them.
+
+import type { Child } from 'hono/jsx';
+import type { Reading } from './reading.ts';
+import {
+  isolateEnd,
+  type LanguageFormats,
+  leftToRight,
+  ownDirection,
+  slot,
+} from './words/language-formats.ts';
+
+const partsOfText = new RegExp(
+  `([${leftToRight}${ownDirection}][^${isolateEnd}]*${isolateEnd}|${slot})`,
+);
+
+interface SentenceProps {
+  readonly text: string;
+  /** Stands where the text has its slot. */
+  readonly children?: Child;
+}
+
+/** A text whose isolates become elements. */
+export const Sentence = ({ text, children }: SentenceProps) => (
+  <>
+    {text.split(partsOfText).map((part) => {
+      if (part === slot) return children;
+      if (part.startsWith(leftToRight)) return <bdi dir="ltr">{part.slice(1, -1)}</bdi>;
+      if (part.startsWith(ownDirection)) return <bdi>{part.slice(1, -1)}</bdi>;
+      return part;
+    })}
+  </>
+);
+
+interface TimeProps {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly formats: LanguageFormats;
+}
+
+/** In UTC; the script shows it in the zone of the reader. */
+export const Time = ({ at, formats }: TimeProps) => (
+  <time datetime={new Date(at).toISOString()} data-local>
+    {formats.time(at)}
+  </time>
+);
+
+interface AmountProps {
+  readonly sat: number;
+  readonly formats: LanguageFormats;
+}
+
+/** In bitcoins and in satoshis. */
+export const BothUnits = ({ sat, formats }: AmountProps) => (
+  <Sentence text={`${formats.bitcoin(sat)} = ${formats.sat(sat)}`} />
+);
+
+interface FactProps {
+  readonly name: string;
+  readonly children?: Child | false | '' | null;
+}
+
+/** A name and a value of a `<dl>`; nothing without a value. */
+export const Fact = ({ name, children }: FactProps) =>
+  children ? (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  ) : null;
+
+export type PillColour = 'neutral' | 'waiting' | 'good' | 'bad';
+
+interface PillProps {
+  readonly colour: PillColour;
+  readonly children?: Child;
+}
+
+export const Pill = ({ colour, children }: PillProps) => (
+  <span class={`pill ${colour}`}>{children}</span>
+);
+
+interface CopiedProps {
+  /** Id of the element whose text is copied. */
+  readonly name: string;
+  readonly label: string;
+  readonly reading: Reading;
+  readonly children?: Child;
+}
+
+/** A text with the button that copies it. */
+export const Copied = ({ name, label, reading: { words }, children }: CopiedProps) => (
+  <div class="copied">
+    {children}
+    <button type="button" class="unready" data-copy={name} data-copied={words.copied}>
+      {label}
+    </button>
+  </div>
+);

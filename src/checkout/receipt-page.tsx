@@ -1,0 +1,170 @@
+// The receipt page `tx?txid=&addr=` (wire §3): the state of one payment, for clients that know
+// both. It leads to the order only if the link names the order: docs/decisions/048.
+
+import type { Context } from 'hono';
+import type { Txid } from '../bitcoin/ids.ts';
+import { worthOf } from '../domain/currency.ts';
+import { isId } from '../domain/order-id.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { StoreRow } from '../store/records/catalog.ts';
+import { confirmationsOf, statusOf } from '../store/views/confirmations.ts';
+import { issuedAddress } from '../store/views/issued-address.ts';
+import type { OrderRow } from '../store/views/order-view.ts';
+import type { Receipt } from '../store/views/receipts.ts';
+import { setCheckoutHeaders } from '../web/content-policy.ts';
+import { httpStatusOf } from '../web/error-body.ts';
+import { pageScript } from '../web/hashed-asset.ts';
+import type { LimitedLookup } from '../web/lookup-limit.ts';
+import { CheckoutFrame, checkoutStyle, refreshSeconds, sendMessage } from './checkout-frame.tsx';
+import { BothUnits, Fact, Pill, type PillColour, Sentence, Time } from './page-parts.tsx';
+import { type Reading, readingOf } from './reading.ts';
+
+/** Errors are pages, too, because customers follow the link. */
+export function receiptPage(
+  store: Store,
+  limitLookup: LimitedLookup,
+  context: Context,
+): Response | Promise<Response> {
+  setCheckoutHeaders(context, checkoutStyle.hash(), []);
+  try {
+    const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
+    const shown = shownReceipt(store, receipt, context.req.query('order'));
+    const reading = readingOf(context, shown.order, shown.owner);
+    return context.html(<ReceiptPage shown={shown} reading={reading} />);
+  } catch (error) {
+    if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
+    const { code, retryAfterSeconds } = error;
+    if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
+    const reading = readingOf(context);
+    const { receipt, facts } = reading.words;
+    const texts = { not_found: receipt.unknown, limited: receipt.limited };
+    const text = code === 'not_found' || code === 'limited' ? texts[code] : receipt.unnamed;
+    return sendMessage(
+      context,
+      reading,
+      { title: facts.payment, text },
+      {
+        status: httpStatusOf(error),
+      },
+    );
+  }
+}
+
+/** @throws PaygateError invalid, not_found */
+function receiptOf(store: Store, context: Context): Receipt {
+  const { txid = '', addr = '' } = context.req.query();
+  if (txid === '' || addr === '') throw new PaygateError('invalid', 'a part is missing');
+  const { scripthash } = issuedAddress(store, addr);
+  const receipt = store.receipts.byPlace(scripthash, txid.toLowerCase() as Txid);
+  if (receipt === undefined) throw new PaygateError('not_found', 'no such payment is known');
+  return receipt;
+}
+
+type State = 'seen' | 'confirming' | 'confirmed' | 'gone';
+
+interface ShownReceipt {
+  readonly receipt: Receipt;
+  readonly state: State;
+  readonly confirmations: number;
+  /** Undefined for an address that was skipped, which belongs to no store. */
+  readonly owner: StoreRow | undefined;
+  /** The order of its address, if the client names it. */
+  readonly order: OrderRow | undefined;
+}
+
+const states = ['seen', 'confirming', 'confirmed'] as const;
+
+function shownReceipt(store: Store, receipt: Receipt, orderId = ''): ShownReceipt {
+  const named = isId('ord', orderId) ? store.orderView.byPublicId(orderId) : undefined;
+  return {
+    receipt,
+    state: receipt.state === 'dropped' ? 'gone' : states[statusOf(store, receipt)],
+    confirmations: confirmationsOf(store, receipt),
+    owner: receipt.storeId === null ? undefined : store.catalog.store(receipt.storeId),
+    order: named?.addressId === receipt.addressId ? named : undefined,
+  };
+}
+
+const pillColours: Readonly<Record<State, PillColour>> = {
+  seen: 'neutral',
+  confirming: 'waiting',
+  confirmed: 'good',
+  gone: 'bad',
+};
+
+interface Props {
+  readonly shown: ShownReceipt;
+  readonly reading: Reading;
+}
+
+const ReceiptPage = ({ shown, reading }: Props) => {
+  const { receipt, state, owner, order } = shown;
+  const { words, formats, langQuery } = reading;
+  const { currency, priceCents, valueSat } = receipt;
+  const worth =
+    currency === null || priceCents === null
+      ? undefined
+      : formats.money(worthOf(valueSat, priceCents, currency), currency);
+  const isWaiting = state === 'seen' || state === 'confirming';
+  return (
+    <CheckoutFrame
+      reading={reading}
+      title={owner === undefined ? words.facts.payment : `${words.facts.payment} – ${owner.name}`}
+      script={`../o/assets/${pageScript.name()}`}
+      refreshes={isWaiting}
+    >
+      <h1>{owner === undefined ? words.facts.payment : <bdi>{owner.name}</bdi>}</h1>
+      <p class="price">
+        <Sentence text={worth ?? formats.amount(valueSat)} />
+      </p>
+      <div id="receipt" {...(isWaiting && { 'data-poll': refreshSeconds * 1000 })}>
+        <p class="pills">
+          <Pill colour={pillColours[state]}>{words.paymentStates[state]}</Pill>
+        </p>
+        <p>{words.receipt[state]}</p>
+        <Facts shown={shown} reading={reading} />
+      </div>
+      {order === undefined ? null : (
+        <p class="unprinted">
+          <a class="button" href={`../o/${order.publicId}${langQuery}`}>
+            {words.receipt.toOrder}
+          </a>
+        </p>
+      )}
+    </CheckoutFrame>
+  );
+};
+
+const Facts = ({ shown: { receipt, confirmations }, reading: { words, formats } }: Props) => {
+  const { currency, priceCents } = receipt;
+  const { facts } = words;
+  return (
+    <dl>
+      <Fact name={facts.amount}>
+        <BothUnits sat={receipt.valueSat} formats={formats} />
+      </Fact>
+      <Fact name={facts.rate}>
+        {currency !== null && priceCents !== null && (
+          <Sentence
+            text={words.forOneBitcoin(formats.money((priceCents / 100).toFixed(2), currency))}
+          />
+        )}
+      </Fact>
+      <Fact name={facts.confirmations}>{formats.number(confirmations)}</Fact>
+      <Fact name={facts.seen}>
+        <Time at={receipt.firstSeenAt} formats={formats} />
+      </Fact>
+      <Fact name={facts.address}>
+        <bdi dir="ltr">
+          <code>{receipt.address}</code>
+        </bdi>
+      </Fact>
+      <Fact name={facts.transaction}>
+        <bdi dir="ltr">
+          <code>{receipt.txid}</code>
+        </bdi>
+      </Fact>
+    </dl>
+  );
+};
