@@ -2,7 +2,8 @@
 
 import type { DatedFinding } from '../status/finding-history.ts';
 import type { FindingCode } from '../status/findings.ts';
-import { Form, Time } from './layout.tsx';
+import { Time } from '../web/values.tsx';
+import { Form } from './layout.tsx';
 import { base, type PageRequest } from './page.ts';
 
 interface Advice {

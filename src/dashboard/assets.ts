@@ -3,9 +3,9 @@
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import type { Context, Hono } from 'hono';
 import tokens from '../web/browser/design-tokens.css?raw';
+import icon from '../web/browser/icon.svg?raw';
 import { hashedAsset, pageScript, serveAssets } from '../web/hashed-asset.ts';
 import style from './browser/dashboard-style.css?raw';
-import icon from './browser/icon.svg?raw';
 import { base } from './page.ts';
 
 const assets = {

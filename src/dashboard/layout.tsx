@@ -1,25 +1,26 @@
-// The parts of every page: frame, navigation, forms with their token, tables, times and amounts.
+// The parts of every page: frame, navigation, forms with their token, and tables.
 // JSX escapes all text, so text of strangers cannot become markup.
 
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { formatBitcoin, formatTime } from '../domain/format.ts';
 import { severalStoresAdvice } from '../domain/store-choice.ts';
+import { Wordmark } from '../web/brand.tsx';
 import { htmlDocument } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
 import { hasAuthenticator, isPasswordRecent } from './dashboard-session.ts';
 import { versionOf } from './form-fields.ts';
 import { base, formTokenOf, type PageRequest } from './page.ts';
 
-const sections = [
-  ['', 'Overview'],
+/** Paths below `/dashboard`: the page of a section, and pages beside it that belong to it. */
+const sections: readonly (readonly [path: string, name: string, beside?: string])[] = [
+  ['', 'Overview', '/welcome'],
   ['/payments', 'Payments'],
-  ['/callbacks', 'Deliveries'],
+  ['/callbacks', 'Deliveries', '/events'],
   ['/addresses', 'Addresses'],
   ['/stores', 'Stores'],
   ['/servers', 'Servers'],
   ['/settings', 'Settings'],
-] as const;
+];
 
 interface FrameProps {
   readonly title: string;
@@ -39,7 +40,9 @@ const Frame = ({ title, children }: FrameProps) =>
 export const NarrowPage = ({ title, children }: FrameProps) => (
   <Frame title={title}>
     <main class="narrow">
-      <p class="mark">paygate</p>
+      <p>
+        <Wordmark />
+      </p>
       <h1>{title}</h1>
       {children}
     </main>
@@ -48,49 +51,72 @@ export const NarrowPage = ({ title, children }: FrameProps) => (
 
 interface LayoutProps extends FrameProps {
   readonly request: PageRequest;
+  /** What the page is headed with, if it is more than the title of its tab. */
+  readonly heading?: Child;
   /** Whether the script refreshes the page when a payment changes. */
   readonly live?: boolean;
   /** Whether the script refreshes the page every few seconds. */
   readonly poll?: boolean;
 }
 
-export const Layout = ({ request, title, live, poll, children }: LayoutProps) => (
+export const Layout = ({ request, title, heading, live, poll, children }: LayoutProps) => (
   <Frame title={title}>
     <a class="skip" href="#main">
       Skip to the content
     </a>
-    <header>
-      <nav aria-label="Sections">
-        <a class="mark" href={base}>
-          paygate
-        </a>
-        <ul>
-          {[...sections, ...extraSections(request)].map(([path, name]) => (
-            <li>
-              <a href={base + path} aria-current={isIn(request, path) ? 'page' : undefined}>
-                {name}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-    </header>
-    <main
-      id="main"
-      data-live={live ? `${base}/live` : undefined}
-      data-poll={poll ? '3000' : undefined}
-    >
-      <h1>{title}</h1>
-      <ProblemNote request={request} />
-      {children}
-    </main>
+    <div class="shell">
+      <Sections request={request} />
+      <main
+        id="main"
+        data-live={live ? `${base}/live` : undefined}
+        data-poll={poll ? '3000' : undefined}
+      >
+        <h1>{heading ?? title}</h1>
+        <ProblemNote request={request} />
+        {children}
+      </main>
+    </div>
   </Frame>
+);
+
+/** A column on wide screens; on narrow ones a menu that opens without a script. */
+const Sections = ({ request }: { readonly request: PageRequest }) => (
+  <header>
+    <a href={base}>
+      <Wordmark />
+    </a>
+    <button type="button" class="menu" popovertarget="sections">
+      Menu
+    </button>
+    <nav id="sections" class="sections" popover aria-label="Sections">
+      <ul>
+        {[...sections, ...extraSections(request)].map(([path, name, beside]) => (
+          <li>
+            <a
+              href={base + path}
+              aria-current={[path, beside].some((each) => isIn(request, each)) ? 'page' : undefined}
+            >
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <ul>
+        <li>
+          <a href="/docs">API docs</a>
+        </li>
+        <li>
+          <a href={`${base}/sign-out`}>Sign out</a>
+        </li>
+      </ul>
+    </nav>
+  </header>
 );
 
 const extraSections = ({ parts }: PageRequest): (readonly [path: string, name: string])[] =>
   parts.extraPages.flatMap(({ path, name }) => (name === undefined ? [] : [[path, name] as const]));
 
-function isIn({ url }: PageRequest, path: string): boolean {
+function isIn({ url }: PageRequest, path: string | undefined): boolean {
   const here = url.split('?')[0] ?? '';
   const there = base + path;
   return path === '' ? here === there : here === there || here.startsWith(`${there}/`);
@@ -289,37 +315,45 @@ export const chosenBefore = (
 ): string | undefined =>
   isFormSent(request, form) ? (request.form.get(name) ?? undefined) : undefined;
 
+/** The head of a column of numbers, which are right-aligned. */
+interface NumberHead {
+  readonly number: string;
+}
+
+const isNumberHead = (head: Child | NumberHead): head is NumberHead =>
+  typeof head === 'object' && head !== null && 'number' in head;
+
+interface TableProps {
+  readonly label: string;
+  /** One for each column. */
+  readonly heads: readonly (Child | NumberHead)[];
+  /**
+   * A list of links, one in each row. A narrow screen shows the first four columns of a row as a
+   * card of two lines.
+   */
+  readonly isList?: boolean;
+  /** The rows. */
+  readonly children?: Child;
+}
+
 /** A table that may be wider than the screen; it can be scrolled by keyboard. */
-export const Table = ({ label, heads, phoneColumns, children }: TableProps) => (
+export const Table = ({ label, heads, isList = false, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table class={phoneColumns === undefined ? undefined : `first-${phoneColumns}`}>
+    <table class={isList ? 'list' : undefined}>
       <thead>
         <tr>
-          {heads.map((head) => (
-            <th scope="col">{head}</th>
-          ))}
+          {heads.map((head) =>
+            isNumberHead(head) ? (
+              <th scope="col" class="number">
+                {head.number}
+              </th>
+            ) : (
+              <th scope="col">{head}</th>
+            ),
+          )}
         </tr>
       </thead>
       <tbody>{children}</tbody>
     </table>
   </section>
-);
-
-interface TableProps {
-  readonly label: string;
-  /** One for each column. */
-  readonly heads: readonly Child[];
-  /** How many of the first columns a narrow screen shows; all of them if undefined. */
-  readonly phoneColumns?: 2 | 3 | 4;
-  /** The rows. */
-  readonly children?: Child;
-}
-
-/** A time in UTC, to the second; the script adds the local time of the reader. */
-export const Time = ({ at }: { readonly at: number }) => (
-  <time datetime={new Date(at).toISOString()}>{formatTime(at)}</time>
-);
-
-export const Amount = ({ sat }: { readonly sat: number }) => (
-  <span class="amount">{`${formatBitcoin(sat)} BTC`}</span>
 );

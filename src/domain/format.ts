@@ -12,6 +12,34 @@ export const formatSat = (valueSat: number): string => `${valueSat.toLocaleStrin
 export const formatTime = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
+/** UTC to the minute: `2026-11-21 16:26 UTC`. */
+export const formatMinute = (epochMs: number): string =>
+  `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+/** Amounts from here on are shown in bitcoins, smaller ones in satoshis. */
+const minShownInBitcoin = 100_000;
+
+/** An amount for people: `25,000 sat`, or `0.00100000 BTC` from 100,000 sat on. */
+export const formatAmount = (valueSat: number): string =>
+  Math.abs(valueSat) < minShownInBitcoin ? formatSat(valueSat) : `${formatBitcoin(valueSat)} BTC`;
+
+/** A decimal text with separators of thousands: `1,234.50`. */
+export const formatDecimal = (text: string): string =>
+  text.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ',');
+
+const shownStart = 7;
+const shownEnd = 4;
+
+/** The start and the end of an address or a hash: `bc1qee2…zcyg`. */
+export const formatShort = (text: string): string =>
+  text.length <= shownStart + shownEnd + 1
+    ? text
+    : `${text.slice(0, shownStart)}…${text.slice(-shownEnd)}`;
+
+/** A number with its noun: `1 attempt`, `2 attempts`. */
+export const formatCount = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
+
 /**
  * Untrusted text in one row, without control and format characters, safe for a terminal.
  * @param maxLength in characters; unlimited by default

@@ -2,7 +2,8 @@
 
 import { paymentUri } from '../../domain/payment-uri.ts';
 import { QrCode } from '../../web/qr-code.tsx';
-import { Layout, Time } from '../layout.tsx';
+import { Time } from '../../web/values.tsx';
+import { Layout } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { PaymentTable } from './payments-page.tsx';
 

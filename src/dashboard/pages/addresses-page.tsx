@@ -6,7 +6,8 @@ import {
   type AddressPage,
   maxRowsRead,
 } from '../../store/views/address-view.ts';
-import { Layout, Table, Time } from '../layout.tsx';
+import { Time } from '../../web/values.tsx';
+import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import {
   FilterForm,
@@ -96,11 +97,7 @@ const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) =
 );
 
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table
-    label="Addresses"
-    heads={['Address', 'Paid', 'Issued', 'Store', 'Derivation']}
-    phoneColumns={2}
-  >
+  <Table label="Addresses" heads={['Address', 'Paid', 'Issued', 'Store', 'Derivation']} isList>
     {rows.map((row) => (
       <tr>
         <td>

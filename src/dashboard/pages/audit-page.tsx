@@ -1,7 +1,8 @@
 // The audit log: changes made in the dashboard, through the API and by commands.
 
 import { actorOf } from '../../store/records/audit.ts';
-import { Layout, Table, Time } from '../layout.tsx';
+import { Time } from '../../web/values.tsx';
+import { Layout, Table } from '../layout.tsx';
 import type { Page, PageRequest } from '../page.ts';
 import { Pager, queryNumber, rowsOfPage, rowsPerQuery } from './listing.tsx';
 

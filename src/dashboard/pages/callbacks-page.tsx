@@ -5,9 +5,10 @@ import { PaygateError } from '../../lib/errors.ts';
 import type { CallbackState } from '../../store/db/schema.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/views/callback-view.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
+import { DoneNote, Form, Layout, Select, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import {
   FilterForm,
@@ -104,7 +105,7 @@ function filterOf(request: PageRequest): CallbackFilter {
 const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
   <Table
     label="Deliveries"
-    phoneColumns={4}
+    isList
     heads={[
       <span class="hidden">Select</span>,
       'Created',

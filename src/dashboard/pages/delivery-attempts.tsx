@@ -3,7 +3,7 @@
 import { formatDoubt } from '../../domain/callback-answer.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
 import type { WebhookAttemptRow } from '../../store/views/event-view.ts';
-import { Time } from '../layout.tsx';
+import { Time } from '../../web/values.tsx';
 
 interface AttemptsProps {
   readonly total: number;

@@ -3,9 +3,10 @@
 import { redactUrl } from '../../domain/callback.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
 import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { DoneNote, Form, Layout, Table, Time } from '../layout.tsx';
+import { DoneNote, Form, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { Attempts } from './delivery-attempts.tsx';
 import {

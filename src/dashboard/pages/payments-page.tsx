@@ -9,8 +9,9 @@ import { reversedShownMs } from '../../status/findings.ts';
 import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/views/payment-view.ts';
+import { Amount, Time } from '../../web/values.tsx';
 import { Worth } from '../fiat-worth.tsx';
-import { Amount, Layout, Table, Time } from '../layout.tsx';
+import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import {
   FilterForm,
@@ -125,7 +126,7 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
   <Table
     label="Payments"
     heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}
-    phoneColumns={3}
+    isList
   >
     {rows.map((row) => (
       <tr>

@@ -4,9 +4,10 @@
 import { PaygateError } from '../../lib/errors.ts';
 import type { ServerHealth } from '../../status/health.ts';
 import { acceptBranch, readHold } from '../../store/records/hold-record.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { DoneNote, Form, Layout, Time } from '../layout.tsx';
+import { DoneNote, Form, Layout } from '../layout.tsx';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/servers`;

@@ -2,6 +2,7 @@
 
 import { version } from '../../lib/version.ts';
 import type { Session } from '../../store/records/admin.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import {
   beginSession,
@@ -10,7 +11,7 @@ import {
   setSessionCookie,
   signedIn,
 } from '../dashboard-session.ts';
-import { Form, Layout, Time } from '../layout.tsx';
+import { Form, Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
 import { Authenticator, beginEnrolment, disableTotp, finishEnrolment } from './totp-page.tsx';

@@ -5,10 +5,11 @@ import { PaygateError } from '../../lib/errors.ts';
 import { isPluginOpen, type Key, requireMerchantKey } from '../../store/records/api-keys.ts';
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { readRefusedChange } from '../../store/records/settings.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue, wholeNumber } from '../form-fields.ts';
-import { chosenBefore, Form, Select, Time } from '../layout.tsx';
+import { chosenBefore, Form, Select } from '../layout.tsx';
 import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
 import { SecretPage } from './shown-secret.tsx';
 

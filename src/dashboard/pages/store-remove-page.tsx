@@ -2,10 +2,11 @@
 
 import { requireRunning, type StoreRow } from '../../store/records/catalog.ts';
 import { restoreShop } from '../../store/records/store-setup.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOn } from '../form-fields.ts';
-import { Form, Layout, Switch, Time } from '../layout.tsx';
+import { Form, Layout, Switch } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 
 const storePath = (id: number): string => `${base}/stores/${id}`;

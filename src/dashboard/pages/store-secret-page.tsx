@@ -3,10 +3,11 @@
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOutdated } from '../form-fields.ts';
-import { Form, FormVersion, Time } from '../layout.tsx';
+import { Form, FormVersion } from '../layout.tsx';
 import { type ActionResult, idIn, type PageRequest } from '../page.ts';
 import { SecretPage } from './shown-secret.tsx';
 

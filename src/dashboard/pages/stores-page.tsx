@@ -2,10 +2,11 @@
 
 import { redactUrl } from '../../domain/callback.ts';
 import { merchantKeyText } from '../../store/records/api-keys.ts';
+import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue } from '../form-fields.ts';
-import { chosenBefore, DoneNote, Form, Layout, Select, Table, Time } from '../layout.tsx';
+import { chosenBefore, DoneNote, Form, Layout, Select, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
 
@@ -102,7 +103,6 @@ const RemovedStores = ({ request: { parts } }: { readonly request: PageRequest }
       <Table
         label="Removed stores"
         heads={['Store', 'Removed', <span class="hidden">Action</span>]}
-        phoneColumns={3}
       >
         {removed.map((row) => (
           <tr>

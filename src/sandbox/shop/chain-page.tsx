@@ -3,9 +3,10 @@
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { Field, Form, Layout, Table, Time } from '../../dashboard/layout.tsx';
+import { Field, Form, Layout, Table } from '../../dashboard/layout.tsx';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import { formatSat } from '../../domain/format.ts';
+import { Time } from '../../web/values.tsx';
 import type { World } from '../../world/world.ts';
 import type { SimulatedBlock } from '../chain/simulated-block.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';

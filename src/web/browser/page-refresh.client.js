@@ -9,7 +9,7 @@ const timeParts = {
 };
 
 function enhance(root) {
-  for (const time of root.querySelectorAll('time')) {
+  for (const time of root.querySelectorAll('time:not([data-distance])')) {
     const at = new Date(time.dateTime);
     if (time.dataset.local === undefined) {
       time.title = at.toLocaleString();
@@ -18,11 +18,31 @@ function enhance(root) {
       time.textContent = at.toLocaleString(document.documentElement.lang, timeParts);
     }
   }
+  showTimes(root);
   // Browsers have no clipboard for a page that others can read on the way.
   if (navigator.clipboard === undefined) return;
   for (const button of root.querySelectorAll('button[data-copy]')) {
     button.classList.remove('unready');
     button.addEventListener('click', () => copy(button));
+  }
+}
+
+const inWords = new Intl.RelativeTimeFormat('en', { style: 'short' });
+
+/** A time of the last day or the next: `4 min. ago`, `in 2 hr.`; undefined for another. */
+function distance(at) {
+  const minutes = Math.trunc((at - Date.now()) / 60_000);
+  if (minutes === 0) return at > Date.now() ? 'in a minute' : 'just now';
+  if (Math.abs(minutes) < 60) return inWords.format(minutes, 'minute');
+  const hours = Math.trunc(minutes / 60);
+  return Math.abs(hours) < 24 ? inWords.format(hours, 'hour') : undefined;
+}
+
+function showTimes(root) {
+  for (const time of root.querySelectorAll('time[data-distance]')) {
+    const at = new Date(time.dateTime);
+    time.textContent =
+      distance(at) ?? at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
   }
 }
 
@@ -137,4 +157,5 @@ const shown = new Map(parts.map((part) => [part, part.innerHTML]));
 enhance(document);
 countDown();
 setInterval(countDown, 1000);
+setInterval(showTimes, 30_000, document);
 if (parts.length > 0) follow(parts[0].dataset);
