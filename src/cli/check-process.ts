@@ -16,7 +16,7 @@ export const checkInProcess =
       execFile(process.execPath, command, settings, (error, stdout, stderr) => {
         const report = reportIn(stdout);
         if (report !== undefined) resolve(report.damage);
-        else reject(new Error(stderr.trim().split('\n')[0] || endOf(error)));
+        else reject(new Error(errorIn(stderr) || endOf(error)));
       });
     });
 
@@ -31,6 +31,17 @@ function reportIn(text: string): DamageReport | undefined {
     return JSON.parse(text) as DamageReport;
   } catch {
     return undefined;
+  }
+}
+
+/** The error of a check in one line: its JSON as a person would read it, else the first line. */
+function errorIn(text: string): string {
+  const [line = ''] = text.trim().split('\n');
+  try {
+    const { error } = JSON.parse(line) as { error: { message: string } };
+    return `paygate: ${error.message}`;
+  } catch {
+    return line;
   }
 }
 

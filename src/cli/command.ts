@@ -119,17 +119,26 @@ export function fileName(text: string): string {
   }
 }
 
-/** Prints an error and sets the exit code: 2 for invalid usage, else 1. */
-export function fail(error: unknown): void {
-  const invalid = error instanceof PaygateError && error.code === 'invalid';
+/**
+ * Prints an error to standard error and sets the exit code: 2 for invalid usage, else 1.
+ * @param isJson prints `{"error":{"code","message"}}` on one line
+ */
+export function fail(error: unknown, isJson = false): void {
   const { syscall } = error as NodeJS.ErrnoException;
   const isFolderRemoved = syscall === 'uv_cwd';
-  const reason = isFolderRemoved ? removedFolderText : reasonOf(error);
-  process.stderr.write(`paygate: ${plainLines(reason)}\n${hintFor(reason)}`);
-  if (!isFolderRemoved && !(error instanceof PaygateError) && error instanceof Error) {
-    process.stderr.write(`${plainLines(error.stack ?? '')}\n`);
+  const known = error instanceof PaygateError ? error.code : undefined;
+  const code = isFolderRemoved ? 'unavailable' : (known ?? 'internal');
+  const message = isFolderRemoved ? removedFolderText : reasonOf(error);
+  const hint = hintFor(message);
+  if (isJson) {
+    const shown = { code, message: [message, hint].filter(Boolean).join('; ') };
+    process.stderr.write(`${JSON.stringify({ error: shown })}\n`);
+  } else {
+    const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
+    const texts = [`paygate: ${message}`, hint && `paygate: ${hint}`, stack].filter(Boolean);
+    process.stderr.write(`${plainLines(texts.join('\n'))}\n`);
   }
-  process.exitCode = invalid ? 2 : 1;
+  process.exitCode = code === 'invalid' ? 2 : 1;
 }
 
 /** A parser of whole numbers for commander, which prints the error and exits with 2. */
@@ -138,7 +147,8 @@ export const wholeNumber =
   (text: string): number => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+    const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
+    throw new InvalidArgumentError(`Give a whole number${range}.`);
   };
 
 export const rowId = wholeNumber(1, Number.MAX_SAFE_INTEGER);

@@ -68,4 +68,4 @@ export function becomeOwner(path: string): string {
 export const hintFor = (text: string): string =>
   became === undefined || !/\bE(ACCES|PERM)\b/.test(text)
     ? ''
-    : `paygate: in the folder of user ${became.uid}, root works as that user; name files that it may read, and folders that it may write\n`;
+    : `in the folder of user ${became.uid}, root works as that user; name files that it may read, and folders that it may write`;

@@ -1,12 +1,15 @@
 // The program around its commands: parsing, exit codes, and what happens before any command.
 
 import { writeFileSync } from 'node:fs';
-import { Command } from 'commander';
+import { Command, Help, type Option } from 'commander';
 import { plainText } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
 import { refusePrivateInput } from './private-input.ts';
+import { usageError } from './usage-error.ts';
+
+const commandersHelp = new Help();
 
 const exitCodes = `
 Exit codes: 0 success, 1 failure, 2 invalid usage, 74 the disk lost a write (serve)`;
@@ -23,15 +26,16 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   for (const command of commands) {
     program.addCommand(command, { hidden: command.description() === '' });
   }
-  exitWithInvalidUsage(program);
+  prepare(program);
   // Files of paygate (database, mark file, lock) are readable by its own user only.
   process.umask(0o077);
   prepareThreads();
-  ignoreClosedOutput();
+  const args = process.argv.slice(2);
+  const isJson = hasJson(args);
+  ignoreClosedOutput(isJson);
   ignoreDebuggerSignal();
   setProcessName();
   try {
-    const args = process.argv.slice(2);
     refusePrivateInput(args, process.env);
     if (args.length === 0) {
       program.outputHelp();
@@ -40,8 +44,14 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
     }
     await program.parseAsync(withoutHelp(program, args), { from: 'user' });
   } catch (error) {
-    fail(error);
+    fail(error, isJson);
   }
+}
+
+/** Whether errors are JSON: also those of a command line that cannot be parsed. */
+function hasJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
 /**
@@ -72,11 +82,11 @@ export function prepareThreads(): void {
 }
 
 /** A closed or full output must not end the process, least of all `serve`. */
-function ignoreClosedOutput(): void {
+function ignoreClosedOutput(isJson: boolean): void {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     // The reader closed the pipe, as `head` does.
     if (code === 'EPIPE') return;
-    fail(new PaygateError('unavailable', `the answer cannot be written (${code})`));
+    fail(new PaygateError('unavailable', `the answer cannot be written (${code})`), isJson);
   });
   process.stderr.on('error', () => {});
 }
@@ -98,8 +108,29 @@ function setProcessName(): void {
   }
 }
 
-/** Exits with 2 for an invalid command line, with 0 for `--help` and `--version`. */
-function exitWithInvalidUsage(command: Command): void {
-  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
-  command.commands.forEach(exitWithInvalidUsage);
+/**
+ * Makes a command and those below it throw an error for an invalid command line. Exits with 0 for
+ * `--help` and `--version`, and with 2 where a command is missing and the help is printed instead.
+ */
+function prepare(command: Command): void {
+  command
+    .exitOverride((error) => {
+      if (error.exitCode === 0) process.exit(0);
+      if (error.code === 'commander.help') process.exit(2);
+      throw usageError(command, error);
+    })
+    .configureOutput({
+      writeErr: (text) => void process.stdout.write(text),
+      outputError: () => {},
+    })
+    .configureHelp({ optionDescription });
+  command.commands.forEach(prepare);
+}
+
+/** Marks an option without which a command does nothing. */
+function optionDescription(option: Option): string {
+  const described = commandersHelp.optionDescription(option);
+  return option.mandatory && option.defaultValue === undefined
+    ? `(required) ${described}`
+    : described;
 }
