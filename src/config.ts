@@ -4,6 +4,7 @@
 import {
   type Checkpoint,
   type NetworkName,
+  networks,
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
@@ -115,6 +116,7 @@ const definitions: OptionDefinitions = {
     value: 'choice',
     help: 'allow or refuse plain HTTP on an address that is not loopback; only for a network that only your proxy can reach',
     default: 'refuse',
+    choices: ['allow', 'refuse'],
     parse: single(parseChoice),
   },
   tlsCert: fileOption('certificate and chain for HTTPS (PEM), reloaded when the file changes'),
@@ -145,6 +147,7 @@ const definitions: OptionDefinitions = {
   network: {
     value: 'name',
     help: 'mainnet, testnet3, testnet4, signet or regtest; fixed for a database (default for a new one: mainnet)',
+    choices: Object.keys(networks),
     parse: optional(parseNetworkName),
   },
   checkpoint: {
@@ -200,6 +203,7 @@ const definitions: OptionDefinitions = {
     value: 'choice',
     help: 'allow or refuse balances and histories of addresses that are not ours',
     default: 'refuse',
+    choices: ['allow', 'refuse'],
     parse: single(parseChoice),
   },
   limitNewAddress: rateOption('300:100', 'new_address requests a minute, and at once, of a key'),
@@ -214,6 +218,7 @@ const definitions: OptionDefinitions = {
     value: 'mode',
     help: 'on (public sources), off, or own (only --price-source); queried for /api/price and for payments of stores with a currency',
     default: 'on',
+    choices: priceModes,
     parse: single(parseOneOf(priceModes)),
   },
   priceSource: {
@@ -226,11 +231,13 @@ const definitions: OptionDefinitions = {
     value: 'level',
     help: logLevels.join(', '),
     default: 'info',
+    choices: logLevels,
     parse: single(parseOneOf(logLevels)),
   },
   logFormat: {
     value: 'format',
     help: `${logFormats.join(' or ')}: log lines on standard error (default: pretty on a terminal, else json)`,
+    choices: logFormats,
     parse: optional(parseOneOf(logFormats)),
   },
   metricsListen: {

@@ -7,6 +7,7 @@ import { auditCommand } from './cli/audit-command.ts';
 import { backupCommand } from './cli/backup-command.ts';
 import { callbacksCommand } from './cli/callbacks-command.ts';
 import { checkCommand } from './cli/check-command.ts';
+import { completionCommand } from './cli/completion-command.ts';
 import { doctorCommand } from './cli/doctor-command.ts';
 import { eventsCommand } from './cli/events-command.ts';
 import { healthCommand } from './cli/health-command.ts';
@@ -48,4 +49,5 @@ void runProgram([
   updateCommand(),
   updateFileCommand(),
   licensesCommand(),
+  completionCommand(),
 ]);

@@ -30,7 +30,7 @@ export function fileCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .option(`${options.db.flag} <file>`, `${options.db.help} (default: ${options.db.default})`)
-    .option(`${options.network.flag} <name>`, options.network.help)
+    .option(`${options.network.flag} <name>`, 'network of the database')
     .option('--json', 'print JSON');
 }
 

@@ -4,11 +4,7 @@ import { Command } from 'commander';
 import { pluginAllowCommand } from './plugin-allow-command.ts';
 import { rewriteCommand } from './plugin-rewrite-command.ts';
 
-const examples = `
-Examples:
-  paygate plugin blockonomics.zip --url https://pay.example.com -o blockonomics-pay.zip
-  paygate plugin allow --minutes 15
-
+const about = `
 docs/plugins.md has a section for each of WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP,
 Medusa and FOSSBilling.`;
 
@@ -18,5 +14,5 @@ export function pluginCommand(): Command {
     .description('rewrite a shop plugin for this paygate; let one set up its store')
     .addCommand(rewriteCommand(), { isDefault: true })
     .addCommand(pluginAllowCommand())
-    .addHelpText('after', examples);
+    .addHelpText('after', about);
 }

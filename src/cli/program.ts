@@ -6,6 +6,7 @@ import { plainText } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
+import { addExamples } from './examples.ts';
 import { refusePrivateInput } from './private-input.ts';
 import { usageError } from './usage-error.ts';
 
@@ -26,6 +27,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   for (const command of commands) {
     program.addCommand(command, { hidden: command.description() === '' });
   }
+  addExamples(program);
   prepare(program);
   // Files of paygate (database, mark file, lock) are readable by its own user only.
   process.umask(0o077);

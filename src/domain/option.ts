@@ -10,6 +10,8 @@ export interface OptionDefinition<T> {
   readonly value: string;
   readonly help: string;
   readonly default?: string;
+  /** All values that it accepts, for the completion of a shell. */
+  readonly choices?: readonly string[];
   /** May occur several times; separated by spaces in the environment. */
   readonly repeatable?: true;
   readonly parse: (texts: readonly string[]) => T;

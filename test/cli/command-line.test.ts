@@ -189,4 +189,23 @@ describe('help', () => {
     expect([code, stderr]).toEqual([2, '']);
     expect(stdout).toBe((await runCli(['--help'])).stdout);
   });
+
+  it('groups the options of serve, and ends with examples', async () => {
+    const { stdout } = await runCli(['help', 'serve']);
+    const headings = [...stdout.matchAll(/^(\w[\w ]+):$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([
+      ...['Database', 'Address', 'HTTPS', 'Chain', 'Wallet', 'Limits', 'Prices'],
+      ...['Log and metrics', 'Options', 'Examples'],
+    ]);
+    expect((await runCli(['help', 'store', 'show'])).stdout).toMatch(
+      /\nExamples:\n {2}paygate store show 1\n$/,
+    );
+  });
+
+  it('lists the networks once, in the help of serve', async () => {
+    expect((await runCli(['help', 'serve'])).stdout).toMatch(/--network <name> +mainnet, testnet3/);
+    expect((await runCli(['help', 'store', 'list'])).stdout).toContain(
+      '  --network <name>  network of the database\n',
+    );
+  });
 });

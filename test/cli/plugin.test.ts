@@ -200,6 +200,6 @@ test('never writes over a file, and asks for a URL without a path', () => {
     'without a path',
   );
   expect(refusal(join(folder, 'no.zip'), ...url, '-o', output)).toContain('does not exist');
-  expect(refusal(input, ...url)).toContain("required option '-o");
+  expect(refusal(input, ...url)).toContain('plugin rewrite needs -o, --output <file>');
   expect(existsSync(output)).toBe(false);
 });

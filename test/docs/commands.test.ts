@@ -1,19 +1,27 @@
-// Each command that the documentation names exists, with each option beside it. Each shop plugin
-// has its section.
+// Each command that the documentation or an example of the help names exists, with each option
+// beside it. Each shop plugin has its section.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addressCommand } from '../../src/cli/address-command.ts';
+import { adminCommand } from '../../src/cli/admin-command.ts';
 import { auditCommand } from '../../src/cli/audit-command.ts';
+import { backupCommand } from '../../src/cli/backup-command.ts';
 import { callbacksCommand } from '../../src/cli/callbacks-command.ts';
+import { checkCommand } from '../../src/cli/check-command.ts';
+import { completionCommand } from '../../src/cli/completion-command.ts';
 import { doctorCommand } from '../../src/cli/doctor-command.ts';
 import { eventsCommand } from '../../src/cli/events-command.ts';
+import { exampleLines } from '../../src/cli/examples.ts';
+import { healthCommand } from '../../src/cli/health-command.ts';
+import { installCommand } from '../../src/cli/install-command.ts';
 import { keyCommand } from '../../src/cli/key-command.ts';
 import { licensesCommand } from '../../src/cli/licenses-command.ts';
 import { ordersCommand } from '../../src/cli/orders-command.ts';
 import { paymentsCommand } from '../../src/cli/payments-command.ts';
 import { pluginCommand } from '../../src/cli/plugin-command.ts';
+import { restoreCommand } from '../../src/cli/restore-command.ts';
 import { sandboxCommand } from '../../src/cli/sandbox-command.ts';
 import { serveCommand } from '../../src/cli/serve-command.ts';
 import { serversCommand } from '../../src/cli/servers-command.ts';
@@ -36,6 +44,13 @@ const commands: readonly Command[] = [
   updateCommand(),
   licensesCommand(),
   sandboxCommand(),
+  restoreCommand(),
+  installCommand(),
+  healthCommand(),
+  completionCommand(),
+  checkCommand(),
+  backupCommand(),
+  adminCommand(),
 ];
 const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));
 const pages = ['README.md', ...documents.map((name) => `docs/${name}`)];
@@ -77,6 +92,20 @@ describe('the documentation names commands', () => {
       const flags = command?.options.flatMap(({ long, short }) => [long, short]);
       expect(flags).toContain(flag);
     }
+  });
+});
+
+describe('the help has examples', () => {
+  it.each(exampleLines)('paygate %s', (line) => {
+    const { command, rest } = find(line.split(/ (?:<|\|\|) /)[0]?.split(' ') ?? []);
+    expect(command).toBeDefined();
+    const flags = command?.options.flatMap(({ long, short }) => [long, short]);
+    for (const word of rest)
+      if (word.startsWith('-') && word !== '-') expect(flags).toContain(word);
+  });
+
+  it.each(commands)('of each command: $name', (command) => {
+    expect(exampleLines.some((line) => line.split(' ')[0] === command.name())).toBe(true);
   });
 });
 
