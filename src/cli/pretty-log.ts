@@ -4,10 +4,16 @@
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 
-/** Formats lines of JSON and writes them to another destination. */
-export function prettyLines(lines: DestinationStream): DestinationStream {
+/**
+ * Formats lines of JSON and writes them to another destination. A terminal has colours, unless
+ * NO_COLOR is set: https://no-color.org
+ */
+export function prettyLines(
+  lines: DestinationStream,
+  hasColour = process.stderr.isTTY === true && !process.env.NO_COLOR,
+): DestinationStream {
   const format = prettyFactory({
-    colorize: process.stderr.isTTY === true,
+    colorize: hasColour,
     messageKey: 'message',
     timestampKey: 'time',
     translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l',

@@ -105,7 +105,9 @@ async function run(config: Config, world: World): Promise<void> {
   const app = await starting;
   try {
     world.log.info('paygate is up', { version, network: app.network.name, port: app.port });
-    process.stdout.write(await greeting(config, app));
+    const text = await greeting(config, app);
+    // At a terminal the log is above and below.
+    process.stdout.write(process.stdout.isTTY ? `\n${text}` : text);
   } catch (error) {
     await app.stop();
     throw error;

@@ -1,6 +1,7 @@
 // The two channels to a shop. A channel is a queue, how a delivery of it is sent, and its name in
 // the log. The dispatcher serves either.
 
+import { queryFacts } from '../domain/callback.ts';
 import { emptyDoubt } from '../domain/callback-answer.ts';
 import type { EventState } from '../store/db/order-schema.ts';
 import type { CallbackState } from '../store/db/schema.ts';
@@ -60,7 +61,10 @@ export const callbackChannel = (
     const isDoubtful = attempt.verdict === 'empty' && outbox.hasAccepted(callback.storeId);
     return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   },
-  idsOf: ({ id, storeId, eventId }) => ({ callbackId: id, storeId, eventId }),
+  idsOf: ({ id, storeId, eventId, query }) => ({
+    ...{ callbackId: id, storeId, eventId },
+    ...queryFacts(query),
+  }),
 });
 
 export const webhookChannel = (

@@ -1,6 +1,7 @@
 // Events about the file inside one process. Events of a write are emitted after its commit.
 
 import type { Txid } from '../bitcoin/ids.ts';
+import type { OrderEventType, OrderStatus } from '../domain/order.ts';
 import type { CallbackStatus, PaymentState } from '../domain/payment.ts';
 import type { Events } from '../lib/events.ts';
 import type { AttemptReport } from './records/attempts.ts';
@@ -21,6 +22,17 @@ export interface ChangedPaymentFacts {
   readonly status: CallbackStatus | null;
 }
 
+/** What the log says of a changed order. */
+export interface ChangedOrderFacts {
+  readonly type: OrderEventType;
+  readonly storeId: number;
+  readonly publicId: string;
+  readonly address: string;
+  readonly amountSat: number;
+  readonly receivedSat: number;
+  readonly status: OrderStatus;
+}
+
 export interface StoreEventMap {
   /** Without facts if only the transaction that replaced it changed. */
   paymentChanged: [paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts];
@@ -30,8 +42,8 @@ export interface StoreEventMap {
   pricesStored: [];
   /** Callbacks became due, or deliveries may go on after a backlog. */
   callbacksDue: [];
-  /** An order, its payments or its quotes changed. */
-  orderChanged: [orderId: number];
+  /** An order, its payments or its quotes changed. With facts if that made an event. */
+  orderChanged: [orderId: number, facts?: ChangedOrderFacts];
   /** Events became due at webhooks. */
   webhooksDue: [];
   attemptRecorded: [report: AttemptReport];

@@ -1,5 +1,6 @@
-// One log line for each step of a payment: seen, confirming, confirmed, gone. It names the
-// address, the amount and the transaction, so that an operator finds an order's payment in the log.
+// One log line for each step of a payment and of an order. It names the address and the amount, so
+// that an operator finds an order's payment in the log. The id of an order is never logged whole,
+// because it opens the order's page.
 
 import type { PaymentState } from '../domain/payment.ts';
 import type { Store } from '../store/open-store.ts';
@@ -15,7 +16,10 @@ const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
   dropped: 'payment gone',
 };
 
-export function logPayments(log: Logger, { events, receipts }: PaymentSource): void {
+/** Logs payments, and the orders that they change. */
+export function logPayments(log: Logger, store: PaymentSource): void {
+  const { events, receipts } = store;
+  logOrders(log, store);
   events.on('paymentChanged', (paymentId, { before, after }, facts) => {
     // A payment that was settled when first seen is logged as confirmed.
     const step = after === 'settled' && before !== 'confirmed' ? 'confirmed' : after;
@@ -26,5 +30,18 @@ export function logPayments(log: Logger, { events, receipts }: PaymentSource): v
       const replacedBy = receipts.byId(paymentId)?.replacedBy;
       log.warn(messages.dropped, { ...fields, replacedBy });
     }
+  });
+}
+
+/** `ord_` and four of its 22 characters. */
+const shownIdLength = 8;
+
+function logOrders(log: Logger, { events }: Pick<Store, 'events'>): void {
+  events.on('orderChanged', (_orderId, facts) => {
+    if (facts === undefined) return;
+    const { type, publicId, ...fields } = facts;
+    const order = `${publicId.slice(0, shownIdLength)}…`;
+    const level = type === 'order.reversed' ? 'warn' : 'info';
+    log[level](type.replace('.', ' '), { order, ...fields });
   });
 }

@@ -181,14 +181,17 @@ test('its log is JSON or readable text', async () => {
   }
 });
 
-test('its log is readable text on a terminal, otherwise JSON', async () => {
+test.each([
+  ['with colours', ''],
+  ['without colours under NO_COLOR', '1'],
+])('on a terminal its log is readable text, %s', async (_, noColour) => {
   const path = await emptyFile();
   const bundle = bundleOf(program);
   const command = ['serve', '--db', path, '--listen', '127.0.0.1:0', '--electrum', nowhere];
   const typed = [process.execPath, bundle, ...command].map((each) => `'${each}'`).join(' ');
   // `script` of util-linux runs a command in a terminal, and passes on its output.
   const child = spawn('script', ['-qefc', typed, '/dev/null'], {
-    env: { ...process.env, ...bundleEnv(bundle) },
+    env: { ...process.env, ...bundleEnv(bundle), NO_COLOR: noColour },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
@@ -201,6 +204,9 @@ test('its log is readable text on a terminal, otherwise JSON', async () => {
   });
   await ended;
   expect(printed).toMatch(/INFO.*: .*paygate is up/);
+  expect(printed.includes('\x1b[')).toBe(noColour === '');
+  // An empty line divides it from the log.
+  expect(printed).toMatch(/\n\r?\npaygate \S+ is up on /);
   expect(printed).not.toContain('{"level"');
 });
 

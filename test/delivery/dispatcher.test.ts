@@ -36,6 +36,7 @@ describe('delivering', () => {
         message: 'callback attempted',
         fields: {
           ...{ callbackId: 1, storeId: 1, eventId: eventId(callback), attempt: 1 },
+          ...{ address: callback.address, valueSat: 1_000, txid: callback.txid, status: 0 },
           ...{ outcome: 'delivered', httpStatus: 200, durationMs: 0 },
         },
       },

@@ -9,10 +9,17 @@ import {
   checkNewQuote,
   decide,
   type LatePolicy,
+  type OrderEventType,
   orderEventId,
+  type Standing,
 } from '../../domain/order.ts';
 import { eventIdFor } from '../../domain/order-id.ts';
-import { orderJson, paymentJson, type ShownPayment } from '../../domain/order-json.ts';
+import {
+  type OrderDetails,
+  orderJson,
+  paymentJson,
+  type ShownPayment,
+} from '../../domain/order-json.ts';
 import { paymentEventOf } from '../../domain/payment-event.ts';
 import { type FiatPrice, type Quote, quoteAt } from '../../domain/quote.ts';
 import { orders, quotes } from '../db/order-schema.ts';
@@ -20,7 +27,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
-import type { PaymentMove, StoreEvents } from '../store-events.ts';
+import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../store-events.ts';
 import type { OrderRecord, OrderRow, OrderView } from '../views/order-view.ts';
 import type { AddressPlace } from './address-row.ts';
 import type { EventRecords } from './event-records.ts';
@@ -222,7 +229,8 @@ export class Orders {
     const orderId = row.id;
     const after = view.standing(record, now);
     const type = decide(row, after);
-    tx.afterCommit(() => listeners.emit('orderChanged', orderId));
+    const facts = type && changedFacts(type, details, after);
+    tx.afterCommit(() => listeners.emit('orderChanged', orderId, facts));
     if (type === undefined) return;
     const version = row.version + 1;
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
@@ -235,6 +243,12 @@ export class Orders {
     });
   }
 }
+
+const changedFacts = (
+  type: OrderEventType,
+  { storeId, publicId, address }: OrderDetails,
+  { amountSat, receivedSat, status }: Standing,
+): ChangedOrderFacts => ({ type, storeId, publicId, address, amountSat, receivedSat, status });
 
 interface PaymentChanges {
   readonly address: SettledAddress;
