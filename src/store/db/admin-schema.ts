@@ -14,6 +14,34 @@ export const admin = sqliteTable('admin', {
   totpSecret: text('totp_secret'),
   /** The time step of the last code that was taken: none is taken twice. */
   totpStep: integer('totp_step').notNull().default(0),
+  /** The user handle of all passkeys, 32 random bytes; null before the first passkey. */
+  passkeyUser: blob('passkey_user', { mode: 'buffer' }),
+});
+
+/** Passkeys that sign in (WebAuthn Level 3). The file contains public keys only. */
+export const passkeys = sqliteTable('passkeys', {
+  id: id(),
+  /** The authenticator's id of the credential, base64url. */
+  credentialId: text('credential_id').notNull().unique(),
+  /** COSE_Key (RFC 9052). */
+  publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
+  /** The signature counter of the last use; 0 for authenticators without a counter. */
+  counter: integer('counter').notNull(),
+  /** How browsers reach the authenticator, such as `internal,hybrid`. */
+  transports: text('transports').notNull(),
+  /** The host name for which the authenticator made it; it works for no other. */
+  rpId: text('rp_id').notNull(),
+  /** The operator's name for it. */
+  name: text('name').notNull(),
+  createdAt: integer('created_at').notNull(),
+  usedAt: integer('used_at'),
+});
+
+/** Recovery codes that were not used; each replaces one code of the authenticator app. */
+export const recoveryCodes = sqliteTable('recovery_codes', {
+  id: id(),
+  /** SHA-256 of the code. */
+  hash: blob('hash', { mode: 'buffer' }).notNull().unique(),
 });
 
 /** Sessions of the dashboard. The cookie itself is not in the file. */
