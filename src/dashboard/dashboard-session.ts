@@ -5,6 +5,7 @@
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { networkPrefix48 } from '../domain/client-address.ts';
 import { maxSetBackMs } from '../domain/clock-check.ts';
+import { parseRecoveryCode } from '../domain/recovery-code.ts';
 import { matchingStep } from '../domain/totp.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
@@ -85,7 +86,11 @@ function passwordClientOf(request: PageRequest): PasswordClient {
   return { network, isKnown };
 }
 
-/** @param who the client that the limit counts @throws PaygateError limited, unauthorized */
+/**
+ * Uses up the code of the authenticator app, or the recovery code, of the form.
+ * @param who the client that the limit counts
+ * @throws PaygateError limited, unauthorized
+ */
 async function useCode(
   request: PageRequest,
   who: string,
@@ -94,9 +99,26 @@ async function useCode(
 ): Promise<void> {
   const { admin, database } = request.parts.store;
   request.parts.limits.take('code', who);
+  if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
   if (!taken) throw new PaygateError('unauthorized', 'This code is wrong, or was already used.');
+}
+
+/** @throws PaygateError unauthorized */
+async function useRecoveryCode(request: PageRequest): Promise<void> {
+  const { admin, audit, database } = request.parts.store;
+  const code = parseRecoveryCode(field(request, 'recovery-code'));
+  const isUsed =
+    code !== undefined &&
+    (await database.write((tx) => {
+      if (!admin.useRecoveryCode(tx, code)) return false;
+      const detail = { left: admin.recoveryCodesLeft() };
+      audit.noteChange(tx, request.now, clientOf(request), 'recovery-code.use', detail);
+      return true;
+    }));
+  if (isUsed) return;
+  throw new PaygateError('unauthorized', 'This recovery code is wrong, or was already used.');
 }
 
 /** Begins a session in the given transaction; the caller sets the cookie after the commit. */
@@ -179,7 +201,8 @@ export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
 export async function requireRecentPassword(request: PageRequest): Promise<void> {
   if (isPasswordRecent(request)) return;
   const isWithApp = hasAuthenticator(request);
-  if (!request.form.get('password') || (isWithApp && field(request, 'code') === '')) {
+  const hasCode = field(request, 'code') !== '' || field(request, 'recovery-code') !== '';
+  if (!request.form.get('password') || (isWithApp && !hasCode)) {
     const what = isWithApp ? ', and a code from your authenticator app,' : '';
     throw new PaygateError('forbidden', `Type your password again${what} for this.`);
   }

@@ -9,6 +9,7 @@ import { createDailySums } from './daily-sums.ts';
 import { createGuardedPages, isSignedIn } from './guard.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
 import { createPageEvents } from './page-events.ts';
+import { accountPage } from './pages/account-page.tsx';
 import { addressPage } from './pages/address-page.tsx';
 import { addressesPage } from './pages/addresses-page.tsx';
 import { auditPage } from './pages/audit-page.tsx';
@@ -64,6 +65,7 @@ export const pages: readonly Page[] = [
   storeWalletPage,
   removeStorePage,
   settingsPage,
+  accountPage,
   auditPage,
   ratesPage,
   backupsPage,

@@ -145,6 +145,10 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     followed: 'paygate follows the branch from its next block on.',
     opened: 'A plugin may now set up its store.',
     shut: 'Plugins can no longer change stores.',
+    'password-changed': 'The password is changed, and all other sessions have ended.',
+    'totp-off': 'The authenticator app is off. Its recovery codes are deleted.',
+    'signed-out': 'That session has ended.',
+    'others-signed-out': 'All other sessions have ended.',
   }),
 );
 
@@ -204,16 +208,45 @@ const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
       Your password again
       <input type="password" name="password" autocomplete="current-password" required />
     </label>
-    {hasAuthenticator(request) ? <CodeField /> : null}
+    {hasAuthenticator(request) ? <SecondFactorFields request={request} /> : null}
   </>
 );
 
-export const CodeField = () => (
+export const CodeField = ({ isOptional }: { readonly isOptional?: boolean }) => (
   <label>
     Code from your authenticator app
-    <input name="code" inputmode="numeric" autocomplete="one-time-code" required />
+    <input
+      name="code"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      required={isOptional !== true}
+    />
   </label>
 );
+
+/** The code of the authenticator app, or a recovery code in its place. */
+export const SecondFactorFields = ({ request }: { readonly request: PageRequest }) => {
+  const hasCodes = request.parts.store.admin.recoveryCodesLeft() > 0;
+  return (
+    <>
+      <CodeField isOptional={hasCodes} />
+      {hasCodes ? (
+        <details>
+          <summary>Use a recovery code instead</summary>
+          <label>
+            Recovery code
+            <input
+              name="recovery-code"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          </label>
+        </details>
+      ) : null}
+    </>
+  );
+};
 
 interface FieldProps {
   readonly request: PageRequest;

@@ -93,6 +93,7 @@ export interface ExtraPage extends Page {
 }
 
 export const base = '/dashboard';
+export const accountPath = `${base}/settings/account`;
 
 /** The token that each form sends; only the owner of the cookie can know it. */
 export const formTokenOf = ({ token }: Pick<PageRequest, 'token'>): string =>

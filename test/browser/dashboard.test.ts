@@ -53,7 +53,7 @@ const answers: readonly (readonly [path: string, button: string, heading: string
   ['/stores/1', 'Create a key', 'New API key'],
   ['/stores/1', 'Allow for 15 minutes', 'Shop'],
   ['/stores/1', 'Send test callback', 'Test callback to Shop'],
-  ['/settings', 'Set up', 'Authenticator app'],
+  ['/settings/account', 'Set up', 'Authenticator app'],
   ['/settings/rates', 'Request now', 'Rates'],
 ];
 
@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const app = await open({ config: { price: 'off' } });
       const watched = await enter(app, { colorScheme, viewport: { width: 1024, height: 800 } });
       const { page } = watched;
-      for (const path of [home, `${home}/stores/1`, `${home}/settings`, '/docs']) {
+      for (const path of [home, `${home}/stores/1`, `${home}/settings/account`, '/docs']) {
         await page.goto(originOf(app) + path);
         const stops = await outlines(page, 80);
         expect(stops.length).toBeGreaterThan(1);

@@ -48,7 +48,7 @@ function hashingWorld() {
  * Actions that revoke a right, send pending callbacks, or only read: they need no recent password.
  */
 const harmless = new Set([
-  ...['sign-out', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
+  ...['sign-out', 'end-session', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
   ...['send-event', 'look', 'ask'],
 ]);
@@ -194,7 +194,7 @@ describe('every page', () => {
     const app = await openApp();
     const visitor = await signedIn(app);
     for (const { path, open } of pages.filter(({ actions }) => actions !== undefined)) {
-      await visitor.get(open ? `${home}/sign-in` : `${home}/settings`);
+      await visitor.get(open ? `${home}/sign-in` : `${home}/settings/account`);
       const url = (home + path).replace(':id', '1').replace(/\/$/, '');
       for (const does of ['', 'nothing', 'constructor', 'toString', '__proto__']) {
         const sent = await visitor.post(url, `token=${visitor.formToken}&do=${does}`);
@@ -319,7 +319,7 @@ describe('a session', () => {
     const app = await openApp();
     const [visitor, other] = [await signedIn(app), await signedIn(app)];
     const { cookie } = visitor;
-    const changed = await visitor.submit(`${home}/settings`, 'change-password', {
+    const changed = await visitor.submit(`${home}/settings/account`, 'change-password', {
       'password-new': 'another good password',
       'password-again': 'another good password',
     });
@@ -346,7 +346,7 @@ describe('a session', () => {
       String(new URLSearchParams({ token: visitor.formToken, do: does, password }));
     await thief.get(`${home}/stores`);
     // The first in the queue needs a hash; those behind it sign in after the password has changed.
-    const changed = owner.submit(`${home}/settings`, 'change-password', {
+    const changed = owner.submit(`${home}/settings/account`, 'change-password', {
       password,
       'password-new': 'quite another one',
       'password-again': 'quite another one',
@@ -364,7 +364,7 @@ describe('a session', () => {
     const { world, isHashing } = hashingWorld();
     const app = await openApp({ world });
     const thief = await signedIn(app);
-    await thief.get(`${home}/settings`);
+    await thief.get(`${home}/settings/account`);
     const chosen = (text: string) => ({ 'password-new': text, 'password-again': text });
     const owner = visitorOf(app);
     const entered = owner.submit(await link(app), 'enter', chosen('quite another one'));
@@ -374,7 +374,7 @@ describe('a session', () => {
       do: 'change-password',
       ...chosen('of a stranger, now'),
     };
-    const changed = thief.post(`${home}/settings`, String(new URLSearchParams(fields)));
+    const changed = thief.post(`${home}/settings/account`, String(new URLSearchParams(fields)));
     expect((await entered).status).toBe(303);
     expect([(await changed).status, (await thief.get(home)).status]).toEqual([401, 303]);
     expect((await owner.get(home)).status).toBe(200);
@@ -397,7 +397,7 @@ describe('a session', () => {
     });
     sent.flushHeaders();
     await once(sent, 'continue');
-    expect((await owner.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    expect((await owner.submit(`${home}/settings/account`, 'end-others')).status).toBe(303);
     sent.end(form);
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect([answer.statusCode, await textOf(answer)]).toEqual([303, '']);
@@ -406,7 +406,7 @@ describe('a session', () => {
   test('S-44 can end all other sessions', async () => {
     const app = await openApp();
     const [visitor, other] = [await signedIn(app), await signedIn(app)];
-    expect((await visitor.submit(`${home}/settings`, 'end-others')).status).toBe(303);
+    expect((await visitor.submit(`${home}/settings/account`, 'end-others')).status).toBe(303);
     expect((await visitor.get(home)).status).toBe(200);
     expect((await other.get(home)).status).toBe(303);
   });
@@ -415,20 +415,20 @@ describe('a session', () => {
     const app = await openApp();
     const visitor = await signedIn(app);
     app.world.jumpWallClock(6 * minuteMs);
-    const page = await visitor.get(`${home}/settings`);
+    const page = await visitor.get(`${home}/settings/account`);
     expect(page.text).toContain('Your password again');
     const fields = {
       'password-new': 'another good password',
       'password-again': 'another good password',
     };
     for (const extra of [{}, { password: 'wrong password here' }]) {
-      const seen = await visitor.submit(`${home}/settings`, 'change-password', {
+      const seen = await visitor.submit(`${home}/settings/account`, 'change-password', {
         ...fields,
         ...extra,
       });
       expect([seen.status, seen.text]).toEqual([403, expect.stringContaining('password')]);
     }
-    const { status } = await visitor.submit(`${home}/settings`, 'change-password', {
+    const { status } = await visitor.submit(`${home}/settings/account`, 'change-password', {
       ...{ ...fields, password },
     });
     expect(status).toBe(303);
@@ -697,17 +697,19 @@ describe('an authenticator app', () => {
   test('S-39 is required after a first valid code, and each code is accepted once', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
-    const begun = await visitor.submit(`${home}/settings`, 'begin-totp');
+    const begun = await visitor.submit(`${home}/settings/account`, 'begin-totp');
     const secret = secretIn(begun.text);
     expect(begun.text).toContain('<svg class="qr"');
     const code = () => totpCode(secret, totpStep(app.world.now()));
-    const wrong = await visitor.submit(`${home}/settings`, 'finish-totp', {
+    const wrong = await visitor.submit(`${home}/settings/account`, 'finish-totp', {
       secret,
       code: '000000',
     });
     expect(wrong.text).toContain('This code does not belong to that key');
-    const done = await visitor.submit(`${home}/settings`, 'finish-totp', { secret, code: code() });
-    expect(done.status).toBe(303);
+    const done = await visitor.submit(`${home}/settings/account`, 'finish-totp', {
+      ...{ secret, code: code() },
+    });
+    expect([done.status, done.text]).toEqual([200, expect.stringContaining('app is on')]);
     const other = visitorOf(app);
     const signIn = (more: Record<string, string>) =>
       other.submit(`${home}/sign-in`, 'sign-in', { password, ...more });
@@ -725,7 +727,7 @@ describe('an authenticator app', () => {
     const owner = await signedIn(app);
     const late = visitorOf(app);
     await late.get(`${home}/sign-in`);
-    const begun = await owner.submit(`${home}/settings`, 'begin-totp');
+    const begun = await owner.submit(`${home}/settings/account`, 'begin-totp');
     const secret = secretIn(begun.text);
     const code = totpCode(secret, totpStep(world.now()));
     // Passwords are checked one after the other, behind a hash in progress.
@@ -735,8 +737,8 @@ describe('an authenticator app', () => {
     const fields = { token: late.formToken, do: 'sign-in', password };
     const entered = late.post(`${home}/sign-in`, String(new URLSearchParams(fields)));
     const finish = { token: owner.formToken, do: 'finish-totp', secret, code };
-    const done = await owner.post(`${home}/settings`, String(new URLSearchParams(finish)));
-    expect([done.status, done.to]).toEqual([303, `${home}/settings`]);
+    const done = await owner.post(`${home}/settings/account`, String(new URLSearchParams(finish)));
+    expect([done.status, done.text]).toEqual([200, expect.stringContaining('recovery codes')]);
     // The link is no longer valid: the password stays.
     await link(app);
     expect((await first).status).toBe(403);
@@ -751,11 +753,11 @@ describe('an authenticator app', () => {
     app.world.jumpWallClock(6 * minuteMs);
     const code = () => totpCode(secret, totpStep(app.world.now()));
     const isOn = () => app.withStore(async ({ admin }) => admin.operator()?.totpSecret === secret);
-    const page = await owner.get(`${home}/settings`);
+    const page = await owner.get(`${home}/settings/account`);
     expect(page.text).toContain('Code from your authenticator app');
     // Somebody who stole the session and knows the password.
     const end = (fields: Record<string, string>) =>
-      owner.submit(`${home}/settings`, 'end-totp', fields);
+      owner.submit(`${home}/settings/account`, 'end-totp', fields);
     for (const fields of [{}, { password }, { code: code() }, { password, code: '' }]) {
       expect([(await end(fields)).status, await isOn()]).toEqual([403, true]);
     }
@@ -787,7 +789,7 @@ describe('an authenticator app', () => {
     app.world.jumpWallClock(6 * minuteMs);
     const statuses: number[] = [];
     for (let count = 0; count < 7; count += 1) {
-      const seen = await thief.submit(`${home}/settings`, 'end-totp', wrongCode);
+      const seen = await thief.submit(`${home}/settings/account`, 'end-totp', wrongCode);
       statuses.push(seen.status);
     }
     expect(statuses).toEqual([...Array(5).fill(401), 429, 429]);

@@ -554,7 +554,7 @@ describe('servers', () => {
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(text).not.toContain('<img');
     // There is no form while there is nothing to accept.
-    await visitor.get(`${home}/settings`);
+    await visitor.get(`${home}/settings/account`);
     const post = async (does: string, server: string): Promise<number> => {
       const sha256 = 'ab'.repeat(32);
       const form = new URLSearchParams({ token: visitor.formToken, do: does, server, sha256 });

@@ -265,7 +265,7 @@ describe('a ban', () => {
     const form = new URLSearchParams({
       ...{ token: visitor.formToken, do: 'lift-ban', server: label },
     });
-    await visitor.get('/dashboard/settings');
+    await visitor.get('/dashboard/settings/account');
     form.set('token', visitor.formToken);
     expect((await visitor.post(page, String(form))).status).toBe(404);
   });

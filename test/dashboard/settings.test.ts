@@ -63,7 +63,7 @@ test('the page says that prices are switched off', async () => {
   const app = await openApp({ config: { price: 'off' } });
   const visitor = await signedIn(app);
   expect((await visitor.get(rates)).text).toContain('Prices are switched off');
-  await visitor.get('/dashboard/settings');
+  await visitor.get('/dashboard/settings/account');
   const form = new URLSearchParams({ token: visitor.formToken, do: 'ask', currency: 'EUR' });
   expect((await visitor.post(rates, String(form))).status).toBe(409);
 });
@@ -94,7 +94,7 @@ test('the audit log goes page by page, to its first entry', async () => {
 test('the audit log has new keys, shown secrets, and changes of the password', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
-  const [settings, stores, store] = ['settings', 'stores', 'stores/1'];
+  const [account, stores, store] = ['settings/account', 'stores', 'stores/1'];
   const send = async (page: string, does: string, fields: Record<string, string> = {}) => {
     const seen = await visitor.submit(`/dashboard/${page}`, does, fields);
     expect([does, [200, 303].includes(seen.status)]).toEqual([does, true]);
@@ -111,13 +111,13 @@ test('the audit log has new keys, shown secrets, and changes of the password', a
   await send(store, 'allow-plugin', { key: `${key}` });
   await send(store, 'shut-plugin', { key: `${key}` });
   await send(store, 'revoke-key', { key: `${key}` });
-  const begun = await send(settings, 'begin-totp');
+  const begun = await send(account, 'begin-totp');
   const [, secret = ''] = /name="secret" value="([A-Z2-7]+)"/.exec(begun) ?? [];
   const code = totpCode(secret, totpStep(app.world.now()));
-  await send(settings, 'finish-totp', { secret, code });
-  await send(settings, 'end-totp');
+  await send(account, 'finish-totp', { secret, code });
+  await send(account, 'end-totp');
   const fresh = 'another good password';
-  await send(settings, 'change-password', { 'password-new': fresh, 'password-again': fresh });
+  await send(account, 'change-password', { 'password-new': fresh, 'password-again': fresh });
   await send(`${store}/remove`, 'remove');
   await send(store, 'restore');
   const noted = await app.withStore(async ({ audit: log }) => log.list(20));

@@ -1,7 +1,7 @@
 // The pages that sign in and sign out.
 
 import { pageAfterSignIn, signIn, signOut } from '../dashboard-session.ts';
-import { CodeField, Form, NarrowPage, ProblemNote } from '../layout.tsx';
+import { Form, NarrowPage, ProblemNote, SecondFactorFields } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 
 export const signInPage: Page = {
@@ -70,7 +70,7 @@ function signInMarkup(request: PageRequest) {
             autofocus
           />
         </label>
-        {operator.totpSecret === null ? null : <CodeField />}
+        {operator.totpSecret === null ? null : <SecondFactorFields request={request} />}
       </Form>
       <p>
         <small>

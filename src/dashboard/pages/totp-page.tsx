@@ -1,42 +1,65 @@
-// The authenticator app as a second factor. A new secret is stored only after a valid code, so that
-// a failed setup cannot lock the operator out. Until then the form contains it.
+// The authenticator app as a second factor, and its recovery codes. A new secret is stored only
+// after a valid code, so that a failed setup cannot lock the operator out. Until then the form
+// contains it.
 
+import {
+  newRecoveryCodes,
+  recoveryCodeBytes,
+  recoveryCodeCount,
+} from '../../domain/recovery-code.ts';
 import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../domain/totp.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { QrCode } from '../../web/qr-code.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { hasAuthenticator, requireRecentPassword } from '../dashboard-session.ts';
-import { CodeField, Form, Layout } from '../layout.tsx';
-import { type ActionResult, base, field, type PageRequest } from '../page.ts';
+import { CodeField, Form, Layout, NarrowPage } from '../layout.tsx';
+import { type ActionResult, accountPath, field, type PageRequest } from '../page.ts';
 
-const here = `${base}/settings`;
+export const Authenticator = ({ request }: { readonly request: PageRequest }) => (
+  <section aria-labelledby="totp">
+    <h2 id="totp">Authenticator app</h2>
+    {hasAuthenticator(request) ? (
+      <AuthenticatorOn request={request} />
+    ) : (
+      <>
+        <p>
+          A code from an app on your phone protects the dashboard even if your password leaks. You
+          also get {recoveryCodeCount} recovery codes for the day on which you lose the phone.
+        </p>
+        <Form request={request} action="begin-totp" button="Set up" needsPassword />
+      </>
+    )}
+  </section>
+);
 
-export const Authenticator = ({ request }: { readonly request: PageRequest }) => {
-  const isOn = hasAuthenticator(request);
+const AuthenticatorOn = ({ request }: { readonly request: PageRequest }) => {
+  const left = request.parts.store.admin.recoveryCodesLeft();
   return (
-    <section aria-labelledby="totp">
-      <h2 id="totp">Authenticator app</h2>
-      {isOn ? (
-        <>
-          <p>Signing in and sensitive actions ask for a code from your authenticator app.</p>
-          <Form request={request} action="end-totp" button="Turn off" isDangerous needsPassword />
-        </>
-      ) : (
-        <>
-          <p>
-            A code from an app on your phone protects the dashboard even if your password leaks.
-          </p>
-          <Form request={request} action="begin-totp" button="Set up" needsPassword />
-        </>
-      )}
-    </section>
+    <>
+      <p>
+        On. Signing in with the password and sensitive actions ask for a code from your
+        authenticator app.
+      </p>
+      <p>
+        {left} of {recoveryCodeCount} recovery codes left. New codes replace the old ones.
+      </p>
+      <div class="row">
+        <Form
+          request={request}
+          action="new-codes"
+          button="Create new recovery codes"
+          needsPassword
+        />
+        <Form request={request} action="end-totp" button="Turn off" isDangerous needsPassword />
+      </div>
+    </>
   );
 };
 
 export async function beginEnrolment(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const secret = newTotpSecret(request.parts.world.randomBytes(totpSecretBytes));
-  return { show: enrolmentMarkup({ ...request, url: here }, secret) };
+  return { show: enrolmentMarkup({ ...request, url: accountPath }, secret) };
 }
 
 const enrolmentMarkup = (request: PageRequest, secret: string) => (
@@ -54,7 +77,7 @@ const enrolmentMarkup = (request: PageRequest, secret: string) => (
       <CodeField />
     </Form>
     <p>
-      <a href={here}>Cancel</a>
+      <a href={accountPath}>Cancel</a>
     </p>
   </Layout>
 );
@@ -70,12 +93,49 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
     return { show: enrolmentMarkup({ ...request, problem, form: new URLSearchParams() }, secret) };
   }
   const { admin, database } = request.parts.store;
+  const codes = newCodes(request);
   await database.write((tx) => {
     admin.setTotp(tx, secret, step);
+    admin.setRecoveryCodes(tx, codes);
     recordChange(request, tx, 'totp.on');
   });
-  return { to: here };
+  return { show: codesMarkup('The authenticator app is on', codes) };
 }
+
+export async function replaceRecoveryCodes(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.store;
+  const codes = newCodes(request);
+  await database.write((tx) => {
+    if (!hasAuthenticator(request)) {
+      throw new PaygateError('conflict', 'The authenticator app is off. Set it up first.');
+    }
+    admin.setRecoveryCodes(tx, codes);
+    recordChange(request, tx, 'recovery-codes.new');
+  });
+  return { show: codesMarkup('New recovery codes', codes) };
+}
+
+const newCodes = ({ parts }: PageRequest): string[] =>
+  newRecoveryCodes(parts.world.randomBytes(recoveryCodeBytes));
+
+const codesMarkup = (title: string, codes: readonly string[]) => (
+  <NarrowPage title={title}>
+    <p>
+      If you lose your phone, each of these recovery codes works once in place of a code from the
+      app. Print them or store them in a password manager now: paygate does not show them again.
+    </p>
+    <pre>
+      <code id="codes">{codes.join('\n')}</code>
+    </pre>
+    <button type="button" data-copy="codes" class="unready">
+      Copy them
+    </button>
+    <p>
+      <a href={accountPath}>I have stored them</a>
+    </p>
+  </NarrowPage>
+);
 
 export async function disableTotp(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
@@ -84,5 +144,5 @@ export async function disableTotp(request: PageRequest): Promise<ActionResult> {
     admin.setTotp(tx, null);
     recordChange(request, tx, 'totp.off');
   });
-  return { to: here };
+  return { to: `${accountPath}?done=totp-off` };
 }

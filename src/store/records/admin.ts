@@ -1,12 +1,12 @@
-// Access to the dashboard: the operator's password and second factor, sessions, one-time links.
+// Access to the dashboard: the operator's password and authenticator app, sessions, one-time links.
 // Tokens come in as text; only their hashes are stored.
 
-import { createHash } from 'node:crypto';
 import { and, desc, eq, gt, lte, ne, not, type SQL, sql } from 'drizzle-orm';
 import { maxSetBackMs } from '../../domain/clock-check.ts';
 import { admin, adminLinks, sessions } from '../db/admin-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
+import { tokenHash as hashOf, passkeysOf, recoveryCodesOf } from './second-factors.ts';
 
 /** A session ends so long after it was last used … */
 const idleMs = 30 * 60_000;
@@ -32,6 +32,7 @@ export type Admin = ReturnType<typeof createAdmin>;
 const only = 1;
 
 export function createAdmin(orm: Orm) {
+  const recovery = recoveryCodesOf(orm);
   return {
     /** Undefined until a password was set. */
     operator: (): Operator | undefined => orm.select().from(admin).get(),
@@ -50,9 +51,14 @@ export function createAdmin(orm: Orm) {
     renewHash(_tx: Tx, before: string, passwordHash: string): void {
       orm.update(admin).set({ passwordHash }).where(eq(admin.passwordHash, before)).run();
     },
-    /** @param step of the code that proved it; null takes the second factor away */
-    setTotp(_tx: Tx, secret: string | null, step = 0): void {
+    /**
+     * Also deletes the recovery codes.
+     * @param secret null turns the authenticator app off
+     * @param step the time step of the code that proved the secret
+     */
+    setTotp(tx: Tx, secret: string | null, step = 0): void {
       orm.update(admin).set({ totpSecret: secret, totpStep: step }).run();
+      recovery.setRecoveryCodes(tx, []);
     },
     /** Takes the code of a step; false where it, or a later one, was taken before. */
     takeStep: (_tx: Tx, step: number): boolean =>
@@ -75,6 +81,8 @@ export function createAdmin(orm: Orm) {
     useLink: (_tx: Tx, now: number, token: string): boolean =>
       orm.delete(adminLinks).where(linkIs(now, token)).run().changes > 0,
     ...sessionsOf(orm),
+    ...recovery,
+    ...passkeysOf(orm),
   };
 }
 
@@ -117,6 +125,9 @@ function sessionsOf(orm: Orm) {
     end(_tx: Tx, id: number): void {
       orm.delete(sessions).where(eq(sessions.id, id)).run();
     },
+    /** Ends the session with this hash of its cookie: a number may belong to a later session. */
+    endByHash: (_tx: Tx, hash: Buffer): boolean =>
+      orm.delete(sessions).where(eq(sessions.hash, hash)).run().changes > 0,
     endOthers(_tx: Tx, id: number): void {
       orm.delete(sessions).where(ne(sessions.id, id)).run();
     },
@@ -132,8 +143,6 @@ function sessionsOf(orm: Orm) {
       orm.select().from(sessions).where(isAlive(now)).orderBy(desc(sessions.id)).all(),
   };
 }
-
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const linkIs = (now: number, token: string) =>
   and(

@@ -1,0 +1,66 @@
+// The account of the operator: password, passkeys, authenticator app, sessions.
+
+import { recordChange } from '../audit-entry.ts';
+import {
+  beginSession,
+  confirmSession,
+  requireRecentPassword,
+  setSessionCookie,
+} from '../dashboard-session.ts';
+import { DoneNote, Form, Layout } from '../layout.tsx';
+import { type ActionResult, accountPath, type Page, type PageRequest } from '../page.ts';
+import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
+import { endOthers, endSession, Sessions } from './sessions.tsx';
+import {
+  Authenticator,
+  beginEnrolment,
+  disableTotp,
+  finishEnrolment,
+  replaceRecoveryCodes,
+} from './totp-page.tsx';
+
+export const accountPage: Page = {
+  path: '/settings/account',
+  show: (request) => accountMarkup(request),
+  actions: {
+    'change-password': changePassword,
+    'begin-totp': beginEnrolment,
+    'finish-totp': finishEnrolment,
+    'end-totp': disableTotp,
+    'new-codes': replaceRecoveryCodes,
+    'end-session': endSession,
+    'end-others': endOthers,
+  },
+};
+
+const accountMarkup = (request: PageRequest) => (
+  <Layout request={request} title="Account">
+    <DoneNote request={request} />
+    <section aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <p>A new password ends all other sessions.</p>
+      <Form request={request} action="change-password" button="Change the password" needsPassword>
+        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <NewPasswordFields />
+      </Form>
+    </section>
+    <Authenticator request={request} />
+    <Sessions request={request} />
+  </Layout>
+);
+
+async function changePassword(request: PageRequest): Promise<ActionResult> {
+  const password = newPasswordIn(request);
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.store;
+  const hash = await hashOf(request, password);
+  const token = await database.write((tx) => {
+    // A new password or a sign-out of other sessions may have ended this one while we were hashing.
+    confirmSession(tx, request);
+    admin.setPassword(tx, request.now, hash);
+    recordChange(request, tx, 'password.set');
+    return beginSession(tx, { ...request, session: undefined });
+  });
+  setSessionCookie(request, token);
+  return { to: `${accountPath}?done=password-changed` };
+}
