@@ -3,7 +3,7 @@
 import type { DatedFinding } from '../status/finding-history.ts';
 import type { FindingCode } from '../status/findings.ts';
 import { Time } from '../web/values.tsx';
-import { Form } from './layout.tsx';
+import { Form } from './form-parts.tsx';
 import { base, type PageRequest } from './page.ts';
 
 interface Advice {

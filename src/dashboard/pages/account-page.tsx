@@ -7,7 +7,8 @@ import {
   requireRecentPassword,
   setSessionCookie,
 } from '../dashboard-session.ts';
-import { DoneNote, Form, Layout } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, accountPath, type Page, type PageRequest } from '../page.ts';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
 import { endOthers, endSession, Sessions } from './sessions.tsx';

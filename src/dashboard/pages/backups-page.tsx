@@ -6,7 +6,8 @@ import { listBackups, readBackup } from '../../store/backup/backup.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { chosenBefore, Form, Layout, Select } from '../layout.tsx';
+import { chosenBefore, Form, Select } from '../form-parts.tsx';
+import { Layout } from '../layout.tsx';
 import { type ActionResult, field, type Page, type PageRequest } from '../page.ts';
 
 export const backupsPage: Page = {

@@ -3,7 +3,8 @@
 import { redactedTarget } from '../../domain/callback.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
-import { DoneNote, Form, Layout } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { deliveryState } from './callbacks-page.tsx';
 import { Attempts } from './delivery-attempts.tsx';

@@ -8,7 +8,8 @@ import type { CallbackFilter, CallbackRow } from '../../store/views/callback-vie
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { DoneNote, Form, Layout, Select, Table } from '../layout.tsx';
+import { Form, Select } from '../form-parts.tsx';
+import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import {
   FilterForm,

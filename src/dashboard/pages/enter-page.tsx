@@ -3,7 +3,8 @@
 import { PaygateError } from '../../lib/errors.ts';
 import { recordChange } from '../audit-entry.ts';
 import { beginSession, clientOf, setSessionCookie } from '../dashboard-session.ts';
-import { Form, NarrowPage, ProblemNote, Switch } from '../layout.tsx';
+import { Form, Switch } from '../form-parts.tsx';
+import { NarrowPage, ProblemNote } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { minPasswordLength } from '../password.ts';
 import { LinkCommand } from './sign-in-page.tsx';

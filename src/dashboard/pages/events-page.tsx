@@ -6,7 +6,8 @@ import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { DoneNote, Form, Layout, Table } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import { Attempts } from './delivery-attempts.tsx';
 import {

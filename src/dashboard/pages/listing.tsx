@@ -2,7 +2,7 @@
 
 import type { Child } from 'hono/jsx';
 import { PaygateError } from '../../lib/errors.ts';
-import { Select } from '../layout.tsx';
+import { Select } from '../form-parts.tsx';
 import type { PageRequest } from '../page.ts';
 
 const pageSize = 50;

@@ -3,7 +3,7 @@
 import { merchantKeyText } from '../../store/records/api-keys.ts';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { Form } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
 import type { PageRequest } from '../page.ts';
 
 interface MerchantKeyProps {

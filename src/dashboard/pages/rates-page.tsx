@@ -5,7 +5,8 @@ import { parseCurrency } from '../../domain/currency.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { SourcePrice, SourceStatus } from '../../price/prices.ts';
 import { Time } from '../../web/values.tsx';
-import { Field, Form, Layout, Table } from '../layout.tsx';
+import { Field, Form } from '../form-parts.tsx';
+import { Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/settings/rates`;

@@ -7,7 +7,8 @@ import { acceptBranch, readHold } from '../../store/records/hold-record.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { DoneNote, Form, Layout } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/servers`;

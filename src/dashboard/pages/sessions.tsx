@@ -5,7 +5,8 @@ import type { Session } from '../../store/records/admin.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { signedIn } from '../dashboard-session.ts';
-import { Form, Table } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { Table } from '../layout.tsx';
 import { type ActionResult, accountPath, field, type PageRequest } from '../page.ts';
 
 export const Sessions = ({ request }: { readonly request: PageRequest }) => {

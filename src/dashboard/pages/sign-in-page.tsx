@@ -1,7 +1,8 @@
 // The pages that sign in and sign out.
 
 import { pageAfterSignIn, signIn, signOut } from '../dashboard-session.ts';
-import { Form, NarrowPage, ProblemNote, SecondFactorFields } from '../layout.tsx';
+import { Form, SecondFactorFields } from '../form-parts.tsx';
+import { NarrowPage, ProblemNote } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 
 export const signInPage: Page = {

@@ -18,7 +18,7 @@ import {
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { choiceValue, isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
-import { chosenBefore, Field, Select, Switch } from '../layout.tsx';
+import { chosenBefore, Field, Select, Switch } from '../form-parts.tsx';
 import { field, type PageRequest } from '../page.ts';
 
 /** How many bands the form shows at least. */

@@ -9,7 +9,7 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue, wholeNumber } from '../form-fields.ts';
-import { chosenBefore, Form, Select } from '../layout.tsx';
+import { chosenBefore, Form, Select } from '../form-parts.tsx';
 import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
 import { SecretPage } from './shown-secret.tsx';
 

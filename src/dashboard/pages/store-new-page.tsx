@@ -4,7 +4,8 @@ import { newWebhookSecret } from '../../delivery/signature.ts';
 import { setUpShop } from '../../store/records/store-setup.ts';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { Form, Layout } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import {

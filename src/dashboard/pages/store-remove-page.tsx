@@ -6,7 +6,8 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOn } from '../form-fields.ts';
-import { Form, Layout, Switch } from '../layout.tsx';
+import { Form, Switch } from '../form-parts.tsx';
+import { Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 
 const storePath = (id: number): string => `${base}/stores/${id}`;

@@ -7,7 +7,7 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOutdated } from '../form-fields.ts';
-import { Form, FormVersion } from '../layout.tsx';
+import { Form, FormVersion } from '../form-parts.tsx';
 import { type ActionResult, idIn, type PageRequest } from '../page.ts';
 import { SecretPage } from './shown-secret.tsx';
 

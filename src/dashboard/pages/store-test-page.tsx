@@ -14,7 +14,8 @@ import {
 } from '../../domain/callback-answer.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { noteTested, testedAt } from '../../store/records/settings.ts';
-import { Form, Layout } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
+import { Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
 
 const testValueSat = 10_000;

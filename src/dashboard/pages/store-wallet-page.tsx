@@ -6,7 +6,8 @@ import { requireRunning } from '../../store/records/catalog.ts';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { wholeNumber } from '../form-fields.ts';
-import { chosenBefore, Form, Layout, Select } from '../layout.tsx';
+import { chosenBefore, Form, Select } from '../form-parts.tsx';
+import { Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import {
   type ChosenWallet,

@@ -6,7 +6,8 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue } from '../form-fields.ts';
-import { chosenBefore, DoneNote, Form, Layout, Select, Table } from '../layout.tsx';
+import { chosenBefore, Form, Select } from '../form-parts.tsx';
+import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
 

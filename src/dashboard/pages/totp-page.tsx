@@ -12,7 +12,8 @@ import { PaygateError } from '../../lib/errors.ts';
 import { QrCode } from '../../web/qr-code.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { hasAuthenticator, requireRecentPassword } from '../dashboard-session.ts';
-import { CodeField, Form, Layout, NarrowPage } from '../layout.tsx';
+import { CodeField, Form } from '../form-parts.tsx';
+import { Layout, NarrowPage } from '../layout.tsx';
 import { type ActionResult, accountPath, field, type PageRequest } from '../page.ts';
 
 export const Authenticator = ({ request }: { readonly request: PageRequest }) => (

@@ -11,7 +11,7 @@ import {
 } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { isOn, wholeNumber } from '../form-fields.ts';
-import { Form } from '../layout.tsx';
+import { Form } from '../form-parts.tsx';
 import { field, type PageRequest } from '../page.ts';
 
 const comparedCharacters = 6;

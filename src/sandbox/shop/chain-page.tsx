@@ -3,7 +3,8 @@
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { Field, Form, Layout, Table } from '../../dashboard/layout.tsx';
+import { Field, Form } from '../../dashboard/form-parts.tsx';
+import { Layout, Table } from '../../dashboard/layout.tsx';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import { formatSat } from '../../domain/format.ts';
 import { Time } from '../../web/values.tsx';

@@ -1,0 +1,188 @@
+// Forms of pages: their token, their fields, and the password again before harmful actions.
+
+import type { Child } from 'hono/jsx';
+import { hasAuthenticator, isPasswordRecent } from './dashboard-session.ts';
+import { versionOf } from './form-fields.ts';
+import { formTokenOf, type PageRequest } from './page.ts';
+
+interface FormProps {
+  readonly request: PageRequest;
+  /** The action of the page that the form requests. */
+  readonly action: string;
+  /** Label of the submit button; without it the children contain the buttons. */
+  readonly button?: string;
+  /** The action cannot be undone, so the button has a warning colour. */
+  readonly isDangerous?: boolean;
+  /** Asks for the password again unless it was typed recently. */
+  readonly needsPassword?: boolean;
+  readonly label?: string;
+  readonly children?: Child;
+}
+
+export const Form = ({
+  request,
+  action,
+  button,
+  isDangerous,
+  needsPassword,
+  label,
+  children,
+}: FormProps) => (
+  <form method="post" action={request.url} aria-label={label}>
+    <input type="hidden" name="token" value={formTokenOf(request)} />
+    <input type="hidden" name="do" value={action} />
+    {children}
+    {needsPassword && !isPasswordRecent(request) ? <PasswordAgain request={request} /> : null}
+    {button === undefined ? null : (
+      <button type="submit" class={isDangerous ? 'danger' : undefined}>
+        {button}
+      </button>
+    )}
+  </form>
+);
+
+const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
+  <>
+    <label>
+      Your password again
+      <input type="password" name="password" autocomplete="current-password" required />
+    </label>
+    {hasAuthenticator(request) ? <SecondFactorFields request={request} /> : null}
+  </>
+);
+
+export const CodeField = ({ isOptional }: { readonly isOptional?: boolean }) => (
+  <label>
+    Code from your authenticator app
+    <input
+      name="code"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      required={isOptional !== true}
+    />
+  </label>
+);
+
+/** The code of the authenticator app, or a recovery code in its place. */
+export const SecondFactorFields = ({ request }: { readonly request: PageRequest }) => {
+  const hasCodes = request.parts.store.admin.recoveryCodesLeft() > 0;
+  return (
+    <>
+      <CodeField isOptional={hasCodes} />
+      {hasCodes ? (
+        <details>
+          <summary>Use a recovery code instead</summary>
+          <label>
+            Recovery code
+            <input
+              name="recovery-code"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+            />
+          </label>
+        </details>
+      ) : null}
+    </>
+  );
+};
+
+interface FieldProps {
+  readonly request: PageRequest;
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | number | undefined;
+  readonly help?: string;
+  readonly type?: string;
+  readonly required?: boolean;
+  readonly attributes?: Readonly<Record<string, string | number>>;
+}
+
+/** A text field; after a refusal it contains what was typed. */
+export const Field = (props: FieldProps) => {
+  const { request, name, label, value, help, type = 'text', required = true, attributes } = props;
+  return (
+    <label>
+      {label}
+      <input
+        type={type}
+        name={name}
+        value={request.form.get(name) ?? value}
+        required={required}
+        {...attributes}
+      />
+      {help === undefined ? null : <small>{help}</small>}
+    </label>
+  );
+};
+
+interface SwitchProps {
+  readonly request: PageRequest;
+  /** The action of the form that contains the switch. */
+  readonly form: string;
+  readonly name: string;
+  readonly label: string;
+  readonly on: boolean;
+}
+
+/** Whether this form was sent: a switch that is off sends no field. */
+const isFormSent = (request: PageRequest, action: string): boolean =>
+  request.form.get('do') === action;
+
+/** A checkbox; after a refusal it has the state that was sent. */
+export const Switch = ({ request, form, name, label, on }: SwitchProps) => (
+  <label>
+    <input
+      type="checkbox"
+      name={name}
+      value="on"
+      checked={isFormSent(request, form) ? request.form.get(name) === 'on' : on}
+    />
+    {label}
+  </label>
+);
+
+interface FormVersionProps {
+  readonly request: PageRequest;
+  /** The action of the form that contains this field. */
+  readonly form: string;
+  readonly value: unknown;
+}
+
+/** The version of the values that the form was made from; a refusal does not change it. */
+export const FormVersion = ({ request, form, value }: FormVersionProps) => (
+  <input
+    type="hidden"
+    name="before"
+    value={(isFormSent(request, form) && request.form.get('before')) || versionOf(value)}
+  />
+);
+
+interface SelectProps {
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly (readonly [value: string | number, text: string])[];
+  /** The selected value; the first option if this is undefined or unknown. */
+  readonly chosen: string | undefined;
+}
+
+export const Select = ({ name, label, options, chosen }: SelectProps) => (
+  <label>
+    {label}
+    <select name={name}>
+      {options.map(([value, text]) => (
+        <option value={value} selected={chosen === String(value)}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** The option that was sent, after a refusal: the first option may grant more than was meant. */
+export const chosenBefore = (
+  request: PageRequest,
+  form: string,
+  name: string,
+): string | undefined =>
+  isFormSent(request, form) ? (request.form.get(name) ?? undefined) : undefined;
