@@ -11,6 +11,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import { absoluteMs, type Operator, type Session } from '../store/records/admin.ts';
 import { clientAddressOf } from '../web/request-origin.ts';
+import { atField, fieldError } from './form-fields.ts';
 import { base, field, type PageRequest } from './page.ts';
 import type { PasswordClient } from './password.ts';
 
@@ -202,9 +203,11 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
   if (isPasswordRecent(request)) return;
   const isWithApp = hasAuthenticator(request);
   const hasCode = field(request, 'code') !== '' || field(request, 'recovery-code') !== '';
-  if (!request.form.get('password') || (isWithApp && !hasCode)) {
+  const isTyped = Boolean(request.form.get('password'));
+  if (!isTyped || (isWithApp && !hasCode)) {
     const what = isWithApp ? ', and a code from your authenticator app,' : '';
-    throw new PaygateError('forbidden', `Type your password again${what} for this.`);
+    const missing = isTyped ? 'code' : 'password';
+    throw fieldError('forbidden', missing, `Type your password again${what} for this.`);
   }
   try {
     await checkPasswordAgain(request);
@@ -217,12 +220,17 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
 
 async function checkPasswordAgain(request: PageRequest): Promise<void> {
   if (!(await isPasswordRight(request))) {
-    throw new PaygateError('forbidden', 'Wrong password.');
+    throw fieldError('forbidden', 'password', 'Wrong password.');
   }
   const { totpSecret = null, totpStep = 0 } = request.parts.store.admin.operator() ?? {};
   if (totpSecret === null) return;
   // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
-  await useCode(request, `session ${signedIn(request).id}`, totpSecret, totpStep);
+  const limited = `session ${signedIn(request).id}`;
+  try {
+    await useCode(request, limited, totpSecret, totpStep);
+  } catch (error) {
+    throw atField('code', '', error);
+  }
 }
 
 /**

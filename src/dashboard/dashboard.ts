@@ -26,11 +26,16 @@ import { ratesPage } from './pages/rates-page.tsx';
 import { serversPage } from './pages/servers-page.tsx';
 import { settingsPage } from './pages/settings-page.tsx';
 import { signInPage, signOutPage } from './pages/sign-in-page.tsx';
+import { removeStorePage, restoreStorePage, storeDangerPage } from './pages/store-danger-page.tsx';
+import { storeKeysPage } from './pages/store-keys-page.tsx';
 import { newStorePage } from './pages/store-new-page.tsx';
 import { storePage } from './pages/store-page.tsx';
-import { removeStorePage } from './pages/store-remove-page.tsx';
-import { storeWalletPage } from './pages/store-wallet-page.tsx';
-import { storesPage } from './pages/stores-page.tsx';
+import { storePluginPage } from './pages/store-plugin-page.tsx';
+import { storeReadyPage } from './pages/store-ready-page.tsx';
+import { replaceSecretPage } from './pages/store-secret-page.tsx';
+import { storeSettingsPages } from './pages/store-settings-pages.tsx';
+import { newWalletPage, storeWalletPage } from './pages/store-wallet-page.tsx';
+import { replaceKeyPage, storesPage } from './pages/stores-page.tsx';
 import { welcomePage } from './pages/welcome-page.tsx';
 import { createPasswords } from './password.ts';
 
@@ -61,9 +66,18 @@ export const pages: readonly Page[] = [
   serversPage,
   storesPage,
   newStorePage,
+  replaceKeyPage,
   storePage,
+  ...storeSettingsPages,
   storeWalletPage,
+  newWalletPage,
+  storeKeysPage,
+  replaceSecretPage,
+  storePluginPage,
+  storeReadyPage,
+  storeDangerPage,
   removeStorePage,
+  restoreStorePage,
   settingsPage,
   accountPage,
   auditPage,

@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx';
 import { hasAuthenticator, isPasswordRecent } from './dashboard-session.ts';
 import { versionOf } from './form-fields.ts';
-import { formTokenOf, type PageRequest } from './page.ts';
+import { type Fault, formTokenOf, type PageRequest } from './page.ts';
 
 interface FormProps {
   readonly request: PageRequest;
@@ -32,7 +32,9 @@ export const Form = ({
     <input type="hidden" name="token" value={formTokenOf(request)} />
     <input type="hidden" name="do" value={action} />
     {children}
-    {needsPassword && !isPasswordRecent(request) ? <PasswordAgain request={request} /> : null}
+    {needsPassword && !isPasswordRecent(request) ? (
+      <PasswordAgain request={request} form={action} />
+    ) : null}
     {button === undefined ? null : (
       <button type="submit" class={isDangerous ? 'danger' : undefined}>
         {button}
@@ -41,34 +43,57 @@ export const Form = ({
   </form>
 );
 
-const PasswordAgain = ({ request }: { readonly request: PageRequest }) => (
+interface PasswordAgainProps {
+  readonly request: PageRequest;
+  /** The action of the form that contains the fields. */
+  readonly form: string;
+}
+
+const PasswordAgain = ({ request, form }: PasswordAgainProps) => (
   <>
     <label>
       Your password again
-      <input type="password" name="password" autocomplete="current-password" required />
+      <input
+        type="password"
+        name="password"
+        autocomplete="current-password"
+        required
+        {...faultAttributes(request, 'password', form)}
+      />
     </label>
-    {hasAuthenticator(request) ? <SecondFactorFields request={request} /> : null}
+    {hasAuthenticator(request) ? <SecondFactorFields request={request} form={form} /> : null}
   </>
 );
 
-export const CodeField = ({ isOptional }: { readonly isOptional?: boolean }) => (
-  <label>
-    Code from your authenticator app
-    <input
-      name="code"
-      inputmode="numeric"
-      autocomplete="one-time-code"
-      required={isOptional !== true}
-    />
-  </label>
+interface CodeFieldProps {
+  readonly request?: PageRequest;
+  /** The action of the form, if other forms of the page have a field of this name. */
+  readonly form?: string | undefined;
+  readonly isOptional?: boolean;
+}
+
+export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
+  <>
+    <label>
+      Code from your authenticator app
+      <input
+        name="code"
+        inputmode="numeric"
+        autocomplete="one-time-code"
+        required={isOptional !== true}
+        {...(request && faultAttributes(request, 'code', form))}
+      />
+    </label>
+    {request === undefined ? null : <FaultNote request={request} name="code" form={form} />}
+  </>
 );
 
 /** The code of the authenticator app, or a recovery code in its place. */
-export const SecondFactorFields = ({ request }: { readonly request: PageRequest }) => {
+export const SecondFactorFields = ({ request, form }: PasswordAgainProps) => {
   const hasCodes = request.parts.store.admin.recoveryCodesLeft() > 0;
   return (
     <>
-      <CodeField isOptional={hasCodes} />
+      <CodeField request={request} form={form} isOptional={hasCodes} />
       {hasCodes ? (
         <details>
           <summary>Use a recovery code instead</summary>
@@ -87,6 +112,40 @@ export const SecondFactorFields = ({ request }: { readonly request: PageRequest 
   );
 };
 
+/** Undefined if the field, or the whole form that contains it, was not refused. */
+function faultOf({ faults, form }: PageRequest, name: string, action?: string): Fault | undefined {
+  return action === undefined || form.get('do') === action ? faults?.get(name) : undefined;
+}
+
+/** Attributes of a refused input. The first one has the focus, also without script. */
+export function faultAttributes(request: PageRequest, name: string, action?: string) {
+  if (faultOf(request, name, action) === undefined) return {};
+  const [first] = request.faults?.keys() ?? [];
+  return {
+    'aria-invalid': 'true',
+    'aria-describedby': `fault-${name}`,
+    autofocus: first === name,
+  } as const;
+}
+
+interface FaultNoteProps {
+  readonly request: PageRequest;
+  /** The name of the field. */
+  readonly name: string;
+  /** The action of the form, if other forms of the page have a field of this name. */
+  readonly form?: string | undefined;
+}
+
+/** Why a field was refused, for the place below it. */
+export function FaultNote({ request, name, form }: FaultNoteProps) {
+  const fault = faultOf(request, name, form);
+  return fault === undefined ? null : (
+    <p id={`fault-${name}`} class="fault">
+      {fault.text}
+    </p>
+  );
+}
+
 interface FieldProps {
   readonly request: PageRequest;
   readonly name: string;
@@ -98,21 +157,25 @@ interface FieldProps {
   readonly attributes?: Readonly<Record<string, string | number>>;
 }
 
-/** A text field; after a refusal it contains what was typed. */
+/** A text field; after a refusal it contains what was typed, and says why it was refused. */
 export const Field = (props: FieldProps) => {
   const { request, name, label, value, help, type = 'text', required = true, attributes } = props;
   return (
-    <label>
-      {label}
-      <input
-        type={type}
-        name={name}
-        value={request.form.get(name) ?? value}
-        required={required}
-        {...attributes}
-      />
-      {help === undefined ? null : <small>{help}</small>}
-    </label>
+    <>
+      <label>
+        {label}
+        <input
+          type={type}
+          name={name}
+          value={request.form.get(name) ?? value}
+          required={required}
+          {...attributes}
+          {...faultAttributes(request, name)}
+        />
+        {help === undefined ? null : <small>{help}</small>}
+      </label>
+      <FaultNote request={request} name={name} />
+    </>
   );
 };
 

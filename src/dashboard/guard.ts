@@ -12,6 +12,7 @@ import { interactivePageHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { isSentFrom } from '../web/request-origin.ts';
 import { newToken, setVisitorCookie } from './dashboard-session.ts';
+import { FieldErrors } from './form-fields.ts';
 import {
   base,
   type DashboardParts,
@@ -20,6 +21,7 @@ import {
   type Page,
   type PageRequest,
 } from './page.ts';
+import { inWordsOfPages } from './page-words.ts';
 import { withQuery } from './pages/listing.tsx';
 import { errorPage, httpsPage } from './pages/refused-change.tsx';
 import { type Transport, transportOf } from './transport.ts';
@@ -159,7 +161,9 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     const { retryAfterSeconds } = error;
     if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
-    return renderPage({ ...request, problem: error.message }, page, httpStatusOf(error));
+    const problem = inWordsOfPages(error.message);
+    const faults = error instanceof FieldErrors ? error.faults : new Map();
+    return renderPage({ ...request, problem, faults }, page, httpStatusOf(error));
   }
 }
 

@@ -7,6 +7,7 @@ import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { Wordmark } from '../web/brand.tsx';
 import { htmlDocument } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
+import { faultText } from './form-fields.ts';
 import { base, type PageRequest } from './page.ts';
 
 /** Paths below `/dashboard`: the page of a section, and pages beside it that belong to it. */
@@ -120,18 +121,28 @@ function isIn({ url }: PageRequest, path: string | undefined): boolean {
   return path === '' ? here === there : here === there || here.startsWith(`${there}/`);
 }
 
-export const ProblemNote = ({ request: { problem } }: { readonly request: PageRequest }) =>
-  problem === undefined ? null : (
+export const ProblemNote = ({ request: { problem, faults } }: { readonly request: PageRequest }) =>
+  problem === undefined ? null : faults === undefined || faults.size < 2 ? (
     <p role="alert" class="problem">
       {problem}
     </p>
+  ) : (
+    <div role="alert" class="problem">
+      <p>Nothing was changed. Correct these fields:</p>
+      <ul>
+        {[...faults.values()].map((fault) => (
+          <li>{faultText(fault)}</li>
+        ))}
+      </ul>
+    </div>
   );
 
 const doneTexts: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    added: 'Store added. Send a test callback to see whether your shop accepts it.',
-    'added-beside': `Store added. ${severalStoresAdvice} Send a test callback to see whether your shop accepts it.`,
+    added: 'Store added. Send a test to see whether your shop accepts it.',
+    'added-beside': `Store added. ${severalStoresAdvice} Send a test to see whether your shop accepts it.`,
     saved: 'Saved.',
+    revoked: 'The key is revoked.',
     removed: 'Store removed. To use it again, find it under “Removed stores” below.',
     restored: 'The store is active again.',
     resent: 'Sending again now.',

@@ -60,7 +60,19 @@ export interface PageRequest {
   readonly form: URLSearchParams;
   /** Why the action of the form was refused. */
   readonly problem?: string;
+  /** The refused fields of the form; empty if the problem concerns no field. */
+  readonly faults?: Faults;
 }
+
+/** Why the value of a field was refused. */
+export interface Fault {
+  /** The field's label; empty if the text names the field. */
+  readonly label: string;
+  readonly text: string;
+}
+
+/** By the names of fields, in their order on the page. */
+export type Faults = ReadonlyMap<string, Fault>;
 
 export type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
 

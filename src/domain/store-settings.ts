@@ -201,7 +201,7 @@ export const storeSettings = {
   allowPrivateCallback: {
     kind: 'switch',
     field: 'allow-private',
-    label: 'The Callback URL may lead to a private or loopback address',
+    label: 'URLs of this store may lead to a private or loopback address',
     option: '--allow-private-callback',
     help: 'the callback URL may lead to a private or loopback address',
     noHelp: 'it may not',
@@ -209,7 +209,7 @@ export const storeSettings = {
   allowHttpCallback: {
     kind: 'switch',
     field: 'allow-http',
-    label: 'The Callback URL may be plain http on the public internet',
+    label: 'URLs of this store may be plain http on the public internet',
     option: '--allow-http-callback',
     help: 'the callback URL may be plain http on the public internet',
     noHelp: 'it may not',
@@ -323,49 +323,65 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
 export const storeSettingsOf = (row: StoreSettings): StoreSettings =>
   Object.fromEntries(storeSettingNames.map((name) => [name, row[name]])) as never;
 
+type Checks = Readonly<Partial<Record<keyof StoreSettings, () => void>>>;
+
 /**
- * Checks what no single value shows: the URLs under the store's permissions, and more confirmations
- * for larger amounts. What does not change is not checked again.
+ * Checks of what no single value shows: the URLs under the store's permissions, and more
+ * confirmations for larger amounts. Each stands under the setting that it refuses, and throws a
+ * PaygateError `invalid`. What does not change is not checked again.
  * @param change values that were parsed already
  * @param before undefined for a new store
- * @throws PaygateError invalid
  */
-export function checkStoreSettings(
+export function settingChecks(
   change: Partial<StoreSettings>,
   before: StoreSettings | undefined,
   here: CallbackSender,
-): void {
+): Checks {
   const after = { ...defaultStoreSettings, callbackUrl: '', ...before, ...change };
-  checkUrls(after, before, here);
-  const { requiredConfirmations, confirmationBands } = change;
-  if (requiredConfirmations === undefined && confirmationBands === undefined) return;
-  checkPolicy(policyOf(after));
+  const hasOtherFlags =
+    after.allowPrivateCallback !== before?.allowPrivateCallback ||
+    after.allowHttpCallback !== before.allowHttpCallback;
+  return {
+    callbackUrl: () => checkStoreCallbackUrl(after, before, here),
+    webhookUrl() {
+      const { webhookUrl } = after;
+      if (webhookUrl === null || (!hasOtherFlags && webhookUrl === before?.webhookUrl)) return;
+      checkWebhookUrl(webhookUrl, after, here);
+    },
+    returnUrl() {
+      const { returnUrl } = after;
+      if (returnUrl === null || (!hasOtherFlags && returnUrl === before?.returnUrl)) return;
+      try {
+        parseReturnUrl(returnUrl, after);
+      } catch (error) {
+        throw new PaygateError('invalid', `the return URL ${reasonOf(error)}`);
+      }
+    },
+    confirmationBands() {
+      const { requiredConfirmations, confirmationBands } = change;
+      if (requiredConfirmations === undefined && confirmationBands === undefined) return;
+      checkPolicy(policyOf(after));
+    },
+  };
 }
 
-type UrlSettings = CallbackFlags & Pick<StoreSettings, 'callbackUrl' | 'webhookUrl' | 'returnUrl'>;
+/** Runs all checks of `settingChecks`. @throws PaygateError invalid */
+export function checkStoreSettings(...settings: Parameters<typeof settingChecks>): void {
+  for (const check of Object.values(settingChecks(...settings))) check();
+}
+
+type UrlSettings = CallbackFlags & Pick<StoreSettings, 'callbackUrl' | 'webhookUrl'>;
 
 /** A store has a Callback URL, a webhook URL, or both. @throws PaygateError invalid */
-function checkUrls(
+function checkStoreCallbackUrl(
   after: UrlSettings,
   before: UrlSettings | undefined,
   here: CallbackSender,
 ): void {
-  const { callbackUrl, webhookUrl, returnUrl } = after;
+  const { callbackUrl, webhookUrl } = after;
   const hadWebhook = before !== undefined && before.webhookUrl !== null;
   if (callbackUrl !== '') checkCallbackUrl(callbackUrl, after, before, here);
   else if (webhookUrl === null) checkCallbackUrl('', after, hadWebhook ? undefined : before, here);
-  const hasOtherFlags =
-    after.allowPrivateCallback !== before?.allowPrivateCallback ||
-    after.allowHttpCallback !== before.allowHttpCallback;
-  if (webhookUrl !== null && (hasOtherFlags || webhookUrl !== before?.webhookUrl)) {
-    checkWebhookUrl(webhookUrl, after, here);
-  }
-  if (returnUrl === null || (!hasOtherFlags && returnUrl === before?.returnUrl)) return;
-  try {
-    parseReturnUrl(returnUrl, after);
-  } catch (error) {
-    throw new PaygateError('invalid', `the return URL ${reasonOf(error)}`);
-  }
 }
 
 /** NaN for a text that is no number. */

@@ -25,7 +25,7 @@ test('without a proxy an onion URL is refused as a setting, and a stored one is 
   expect(await write(app)).toEqual([400, expect.stringContaining(said)]);
   const fields = { name: 'Shop', 'callback-url': http_callback, confirmations: '2' };
   const visitor = await signedIn(app);
-  const seen = await visitor.submit('/dashboard/stores/1', 'change', fields);
+  const seen = await visitor.submit('/dashboard/stores/1/callbacks', 'change', fields);
   expect([seen.status, seen.text]).toEqual([400, expect.stringContaining(said)]);
 
   // It may have been entered before, or by the command line.

@@ -22,15 +22,15 @@ test('the webhook of a store is set, tried, and its events are listed and resent
   const visitor = await signedIn(app);
   const url = `${hook.origin}/hook?secret=tulip`;
   const saved = await visitor.submit(
-    `${home}/stores/1`,
+    `${home}/stores/1/webhooks`,
     'change',
     settings(app, { 'webhook-url': url }),
   );
   expect(saved.status).toBe(303);
-  const page = await visitor.get(`${home}/stores/1`);
+  const page = await visitor.get(`${home}/stores/1/webhooks`);
   expect(page.text).toMatch(/<option value="payment" selected="">/);
 
-  const tested = await visitor.submit(`${home}/stores/1`, 'send-event');
+  const tested = await visitor.submit(`${home}/stores/1/webhooks`, 'send-event');
   expect(tested.text).toContain('Your shop answered 200: the event is delivered.');
   expect(tested.text).toContain('{&quot;type&quot;:&quot;test&quot;');
 
@@ -56,14 +56,19 @@ test('a store needs no Callback URL once it has a webhook', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
   const without = { 'callback-url': '' };
-  const refused = await visitor.submit(`${home}/stores/1`, 'change', settings(app, without));
+  const change = (section: string, fields: Record<string, string>) =>
+    visitor.submit(`${home}/stores/1/${section}`, 'change', settings(app, fields));
+  const refused = await change('callbacks', without);
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('whole URL')]);
   const hook = { 'webhook-url': 'https://shop.example/hook' };
-  const fields = settings(app, { ...without, ...hook });
-  expect((await visitor.submit(`${home}/stores/1`, 'change', fields)).status).toBe(303);
-  const page = await visitor.get(`${home}/stores/1`);
-  expect(page.text).not.toContain('Send test callback');
-  expect(page.text).toContain('Send test event');
+  expect((await change('webhooks', hook)).status).toBe(303);
+  expect((await change('callbacks', without)).status).toBe(303);
+  const page = async (section: string) => (await visitor.get(`${home}/stores/1/${section}`)).text;
+  expect(await page('callbacks')).not.toContain('Send test callback');
+  expect(await page('webhooks')).toContain('Send test event');
+  // It cannot lose its only receiver.
+  const last = await change('webhooks', { 'webhook-url': '' });
+  expect([last.status, last.text]).toEqual([400, expect.stringContaining('whole URL')]);
   for (const path of ['/stores', '/callbacks', '']) {
     expect((await visitor.get(home + path)).status).toBe(200);
   }
@@ -73,9 +78,9 @@ test('a number of the orders that is wrong is refused with its label', async () 
   const app = await openApp();
   const visitor = await signedIn(app);
   const fields = settings(app, { tolerance: '11' });
-  const refused = await visitor.submit(`${home}/stores/1`, 'change', fields);
+  const refused = await visitor.submit(`${home}/stores/1/general`, 'change', fields);
   expect([refused.status, refused.text]).toEqual([
     400,
-    expect.stringContaining('Tolerance (percent): a number from 0 to 10'),
+    expect.stringContaining('Tolerance (percent): A number from 0 to 10'),
   ]);
 });

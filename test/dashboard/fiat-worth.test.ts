@@ -200,7 +200,7 @@ test('the currency is set and removed by command and in the dashboard', async ()
     'allow-http': 'on',
   };
   const submit = (currency: string) =>
-    visitor.submit(`${home}/stores/1`, 'change', { ...fields, currency });
+    visitor.submit(`${home}/stores/1/general`, 'change', { ...fields, currency });
   const refused = await submit('=EU');
   expect([refused.status, refused.text.includes('ISO 4217')]).toEqual([400, true]);
   const current = () => app.withStore(async ({ catalog }) => catalog.store(1).currency);

@@ -10,6 +10,8 @@ afterEach(closeApps);
 
 const stores = '/dashboard/stores';
 const one = `${stores}/1`;
+const general = `${one}/general`;
+const callbacks = `${one}/callbacks`;
 /** Long enough that the password is no longer recent. */
 const lateMs = 6 * 60_000;
 
@@ -49,11 +51,11 @@ const storeOf = (app: TestApp) => app.withStore(async ({ catalog }) => catalog.s
 
 describe('a choice stays after a wrong password', () => {
   test.each([
-    [one, 'add-key', { scope: 'read' }],
+    [`${one}/keys`, 'add-key', { scope: 'read' }],
     [`${one}/remove`, 'remove', { 'stop-callbacks': 'on' }],
-    [stores, 'rotate-key', { overlap: 'at-once' }],
-    [`${one}/wallet`, 'use-known', { wallet: '3' }],
-    [one, 'allow-plugin', { key: '3' }],
+    [`${stores}/replace-key`, 'rotate-key', { overlap: 'at-once' }],
+    [`${one}/wallet/new`, 'use-known', { wallet: '3' }],
+    [`${one}/plugin`, 'allow-plugin', { key: '3' }],
   ])('at %s, %s', async (path, does, chosen) => {
     const app = await openApp();
     await app.addStore({ key: merchantKey(2) });
@@ -74,6 +76,17 @@ describe('a choice stays after a wrong password', () => {
   });
 
   test('a refused form does not change other forms of the page', async () => {
+    const app = await openApp();
+    const visitor = await late(app);
+    const typed = { scope: 'read', password: 'not the password' };
+    const refused = await visitor.submit(`${one}/keys`, 'reveal-secret', typed);
+    expect(refused.status).toBe(403);
+    expect(fieldsOf(formOf(refused, 'add-key')).get('scope')).toBe('payments');
+    expect(formOf(refused, 'add-key')).not.toContain('aria-invalid');
+    expect(formOf(refused, 'reveal-secret')).toMatch(/name="password"[^>]*aria-invalid="true"/);
+  });
+
+  test('switches stay as they were sent, and as they are in the file before', async () => {
     const app = await openApp({ store: { callbackUrl: 'https://shop.example/paid' } });
     await app.withStore(async ({ catalog, database }) => {
       await database.write((tx) =>
@@ -82,12 +95,16 @@ describe('a choice stays after a wrong password', () => {
     });
     const before = await storeOf(app);
     const visitor = await late(app);
-    const refused = await visitor.submit(one, 'reveal-secret', { password: 'not the password' });
+    const first = fieldsOf(formOf(await visitor.get(callbacks), 'change'));
+    first.set('minimum', '0.001');
+    first.set('password', 'not the password');
+    const refused = await visitor.post(callbacks, String(first));
+    expect(refused.status).toBe(403);
     const form = fieldsOf(formOf(refused, 'change'));
-    form.set('confirmations', '4');
     form.set('password', 'correct horse battery');
-    expect((await visitor.post(one, String(form))).to).toBe(`${one}?done=saved`);
-    expect(await storeOf(app)).toEqual({ ...before, requiredConfirmations: 4 });
+    const saved = await visitor.post(callbacks, String(form));
+    expect(saved.to).toBe(`${callbacks}?done=saved#change`);
+    expect(await storeOf(app)).toEqual({ ...before, minimumSat: 100_000 });
   });
 
   test('the start index stays after a mistyped key', async () => {
@@ -115,7 +132,10 @@ test('a Callback URL that needs a permission is refused, and the page shows the 
     const fields = { ...typed, 'callback-url': url };
     const refused = await visitor.submit(`${stores}/new`, 'add', fields);
     expect([url, refused.status]).toEqual([url, 400]);
-    expect(refused.text).toContain('the tick for it in the dashboard');
+    expect(refused.text).toMatch(
+      /(allow it for this store|must allow): tick “URLs of this store may/,
+    );
+    expect(refused.text).not.toMatch(/--[a-z]/);
     expect(formOf(refused, 'add')).toMatch(new RegExp(`<details open.*name="${field}"`, 's'));
   }
 });
@@ -130,10 +150,10 @@ test.each([
   async (above, depth, said) => {
     const app = await openApp();
     const visitor = await signedIn(app);
-    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    const form = fieldsOf(formOf(await visitor.get(general), 'change'));
     form.set('above-0', above);
     form.set('depth-0', depth);
-    const refused = await visitor.post(one, String(form));
+    const refused = await visitor.post(general, String(form));
     const [, problem = ''] = /class="problem">(.*?)<\/p>/s.exec(refused.text) ?? [];
     expect([refused.status, problem]).toEqual([400, expect.stringContaining(said)]);
     expect(problem).not.toContain('depth-0');
@@ -145,9 +165,9 @@ test('a form that changes nothing writes no audit entry', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
   const send = async (name: string) => {
-    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    const form = fieldsOf(formOf(await visitor.get(general), 'change'));
     form.set('name', name);
-    expect((await visitor.post(one, String(form))).status).toBe(303);
+    expect((await visitor.post(general, String(form))).status).toBe(303);
     return (await visitor.get('/dashboard/settings/audit')).text.includes('store.change');
   };
   expect(await send('Shop')).toBe(false);
@@ -161,11 +181,13 @@ test('a second click on the same wallet or a closed window writes no audit entry
     const { text } = await visitor.get('/dashboard/settings/audit');
     return text.split(`>${action}<`).length - 1;
   };
-  expect((await visitor.submit(`${one}/wallet`, 'use-known', { wallet: '1' })).status).toBe(303);
+  expect((await visitor.submit(`${one}/wallet/new`, 'use-known', { wallet: '1' })).status).toBe(
+    303,
+  );
   expect(await logged('store.attach')).toBe(0);
-  await visitor.submit(one, 'allow-plugin', { key: '1' });
+  await visitor.submit(`${one}/plugin`, 'allow-plugin', { key: '1' });
   for (const _ of ['first', 'second']) {
-    expect((await visitor.submit(one, 'shut-plugin', { key: '1' })).status).toBe(303);
+    expect((await visitor.submit(`${one}/plugin`, 'shut-plugin', { key: '1' })).status).toBe(303);
   }
   expect(await logged('plugin.shut')).toBe(1);
 });
@@ -175,47 +197,50 @@ describe('an outdated page', () => {
     const app = await openApp();
     await untilReady(app);
     const visitor = await signedIn(app);
-    const opened = await visitor.submit(one, 'allow-plugin', { key: '1' });
-    const page = await visitor.get(opened.to ?? '');
+    await visitor.submit(`${one}/plugin`, 'allow-plugin', { key: '1' });
+    const page = await visitor.get(callbacks);
     const byPlugin = `${app.receiver.origin}/set-by-plugin`;
     const body = JSON.stringify({ http_callback: byPlugin });
     expect((await app.ask('/api/v2/stores/1', { method: 'POST', body })).status).toBe(200);
     const form = fieldsOf(formOf(page, 'change'));
-    form.set('confirmations', '5');
-    const refused = await visitor.post(one, String(form));
+    form.set('minimum', '0.001');
+    const refused = await visitor.post(callbacks, String(form));
     expect([refused.status, (await storeOf(app)).callbackUrl]).toEqual([409, byPlugin]);
     expect(refused.text).toContain(byPlugin);
     // The page shows the current values, ready to be changed.
     const again = fieldsOf(formOf(refused, 'change'));
-    expect([again.get('callback-url'), again.get('confirmations')]).toEqual([byPlugin, '2']);
-    again.set('confirmations', '5');
-    expect((await visitor.post(one, String(again))).status).toBe(303);
-    expect(await storeOf(app)).toMatchObject({ callbackUrl: byPlugin, requiredConfirmations: 5 });
+    expect([again.get('callback-url'), again.get('minimum')]).toEqual([byPlugin, '']);
+    again.set('minimum', '0.001');
+    expect((await visitor.post(callbacks, String(again))).status).toBe(303);
+    expect(await storeOf(app)).toMatchObject({ callbackUrl: byPlugin, minimumSat: 100_000 });
   });
 
   test('does not overwrite it after another refusal either', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
-    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    const form = fieldsOf(formOf(await visitor.get(general), 'change'));
     form.set('name', 'Renamed');
-    const renamed = await visitor.post(one, String(form));
+    const renamed = await visitor.post(general, String(form));
     expect(renamed.status).toBe(303);
     form.set('confirmations', '101');
-    const refused = await visitor.post(one, String(form));
+    const refused = await visitor.post(general, String(form));
     expect(refused.status).toBe(400);
     const again = fieldsOf(formOf(refused, 'change'));
     again.set('confirmations', '5');
     again.set('name', 'Again');
-    expect((await visitor.post(one, String(again))).status).toBe(409);
+    expect((await visitor.post(general, String(again))).status).toBe(409);
     expect((await storeOf(app)).name).toBe('Renamed');
   });
 
   test('is no error if the values are already as requested, as after a second click', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
-    const form = fieldsOf(formOf(await visitor.get(one), 'change'));
+    const form = fieldsOf(formOf(await visitor.get(general), 'change'));
     form.set('name', 'Renamed');
-    const seen = [await visitor.post(one, String(form)), await visitor.post(one, String(form))];
+    const seen = [
+      await visitor.post(general, String(form)),
+      await visitor.post(general, String(form)),
+    ];
     expect(seen.map(({ status }) => status)).toEqual([303, 303]);
     expect((await storeOf(app)).name).toBe('Renamed');
   });
@@ -224,20 +249,21 @@ describe('an outdated page', () => {
 test('an outdated page of a removed store does not undo the removal', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
-  const page = await visitor.get(one);
+  const page = await visitor.get(general);
+  const keyPage = await visitor.get(`${one}/keys`);
   const confirming = await visitor.get(`${one}/remove`);
   const stop = { 'stop-callbacks': 'on' };
   expect((await visitor.submit(`${one}/remove`, 'remove', stop)).status).toBe(303);
   const removed = await storeOf(app);
   const forms = [
     [`${one}/remove`, confirming, 'remove'],
-    [one, page, 'change'],
-    [one, page, 'add-key'],
+    [general, page, 'change'],
+    [`${one}/keys`, keyPage, 'add-key'],
   ] as const;
   for (const [path, shown, does] of forms) {
     const seen = await visitor.post(path, String(fieldsOf(formOf(shown, does))));
     expect([does, seen.status]).toEqual([does, 409]);
-    expect(seen.text).toContain('store 1 was removed');
+    expect(seen.text).toContain('Store 1 was removed');
   }
   expect(await storeOf(app)).toEqual(removed);
   await app.withStore(async ({ keys }) => {
@@ -251,32 +277,34 @@ describe('a form that is sent twice', () => {
     await visitor.post(path, String(form)),
   ];
 
+  const replacing = `${one}/replace-secret`;
+
   test('creates one new secret, and the previous one continues to sign', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
     const { webhookSecret } = await storeOf(app);
-    const page = await visitor.get(one);
+    const page = await visitor.get(replacing);
     const form = fieldsOf(formOf(page, 'rotate-secret'));
-    const seen = await twice(visitor, one, form);
+    const seen = await twice(visitor, replacing, form);
     expect(seen.map(({ status }) => status)).toEqual([200, 409]);
     expect((await storeOf(app)).previousWebhookSecret).toBe(webhookSecret);
     // The form of the error page can replace the secret again.
     const again = fieldsOf(formOf(seen[1] ?? page, 'rotate-secret'));
-    expect((await visitor.post(one, String(again))).status).toBe(200);
+    expect((await visitor.post(replacing, String(again))).status).toBe(200);
   });
 
   test('creates none if another page was faster, also after a mistyped password', async () => {
     const app = await openApp();
     const visitor = await late(app);
-    const form = fieldsOf(formOf(await visitor.get(one), 'rotate-secret'));
-    expect((await (await signedIn(app)).submit(one, 'rotate-secret')).status).toBe(200);
+    const form = fieldsOf(formOf(await visitor.get(replacing), 'rotate-secret'));
+    expect((await (await signedIn(app)).submit(replacing, 'rotate-secret')).status).toBe(200);
     const { webhookSecret } = await storeOf(app);
     form.set('password', 'not the password');
-    const refused = await visitor.post(one, String(form));
+    const refused = await visitor.post(replacing, String(form));
     expect(refused.status).toBe(403);
     const again = fieldsOf(formOf(refused, 'rotate-secret'));
     again.set('password', 'correct horse battery');
-    expect((await visitor.post(one, String(again))).status).toBe(409);
+    expect((await visitor.post(replacing, String(again))).status).toBe(409);
     expect((await storeOf(app)).webhookSecret).toBe(webhookSecret);
   });
 

@@ -50,7 +50,7 @@ function hashingWorld() {
 const harmless = new Set([
   ...['sign-out', 'end-session', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
-  ...['send-event', 'look', 'ask'],
+  ...['send-event', 'look', 'look-known', 'ask'],
 ]);
 
 const contentTypes = [
@@ -441,7 +441,14 @@ describe('a session', () => {
     const wallet = merchantKey(2);
     const fields = {
       ...{ name: 'My shop', 'callback-url': 'https://shop.example/paid', confirmations: '2' },
-      ...{ wallet: '1', scope: 'read', overlap: 'at-once', file: 'latest.db', server: 'a server' },
+      ...{
+        'allow-private': 'on',
+        wallet: '1',
+        scope: 'read',
+        overlap: 'at-once',
+        file: 'latest.db',
+        server: 'a server',
+      },
       ...{ key: '1', sha256: 'ab'.repeat(32), secret: 'A'.repeat(32), code: '123456' },
       ...{ 'password-new': 'another good password', 'password-again': 'another good password' },
     };
@@ -767,7 +774,7 @@ describe('an authenticator app', () => {
     const letters = firstAddresses(wallet, 1)[0]?.slice(-6) ?? '';
     const other = { key: wallet.account, letters, password };
     const attach = (fields: Record<string, string>) =>
-      owner.submit(`${home}/stores/1/wallet`, 'use-new', { ...other, ...fields });
+      owner.submit(`${home}/stores/1/wallet/new`, 'use-new', { ...other, ...fields });
     expect((await attach({})).status).toBe(403);
     const used = code();
     expect((await attach({ code: used })).status).toBe(303);

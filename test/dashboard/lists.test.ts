@@ -134,7 +134,7 @@ describe('payments', () => {
   test('one without a callback says why', async () => {
     const { app, visitor } = await open();
     const setMinimum = (minimum: string) =>
-      visitor.submit(`${home}/stores/1`, 'change', {
+      visitor.submit(`${home}/stores/1/callbacks`, 'change', {
         ...{ name: 'Shop', 'callback-url': `${app.receiver.origin}/cb`, confirmations: '2' },
         ...{ 'allow-private': 'on', 'allow-http': 'on', minimum },
       });

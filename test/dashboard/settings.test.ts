@@ -101,16 +101,16 @@ test('the audit log has new keys, shown secrets, and changes of the password', a
     return seen.text;
   };
   await send(stores, 'reveal-key');
-  await send(stores, 'rotate-key', { overlap: '24-hours' });
-  await send(store, 'reveal-secret');
-  await send(store, 'rotate-secret');
-  await send(store, 'add-key', { scope: 'payments' });
+  await send(`${stores}/replace-key`, 'rotate-key', { overlap: '24-hours' });
+  await send(`${store}/keys`, 'reveal-secret');
+  await send(`${store}/replace-secret`, 'rotate-secret');
+  await send(`${store}/keys`, 'add-key', { scope: 'payments' });
   const [key = 0] = await app.withStore(async ({ keys }) =>
     keys.list(app.world.now()).flatMap(({ id, storeId }) => (storeId === null ? [] : [id])),
   );
-  await send(store, 'allow-plugin', { key: `${key}` });
-  await send(store, 'shut-plugin', { key: `${key}` });
-  await send(store, 'revoke-key', { key: `${key}` });
+  await send(`${store}/plugin`, 'allow-plugin', { key: `${key}` });
+  await send(`${store}/plugin`, 'shut-plugin', { key: `${key}` });
+  await send(`${store}/keys`, 'revoke-key', { key: `${key}` });
   const begun = await send(account, 'begin-totp');
   const [, secret = ''] = /name="secret" value="([A-Z2-7]+)"/.exec(begun) ?? [];
   const code = totpCode(secret, totpStep(app.world.now()));
@@ -119,7 +119,7 @@ test('the audit log has new keys, shown secrets, and changes of the password', a
   const fresh = 'another good password';
   await send(account, 'change-password', { 'password-new': fresh, 'password-again': fresh });
   await send(`${store}/remove`, 'remove');
-  await send(store, 'restore');
+  await send(`${store}/restore`, 'restore');
   const noted = await app.withStore(async ({ audit: log }) => log.list(20));
   const actions = [
     ...['key.reveal', 'key.rotate', 'secret.reveal', 'secret.rotate', 'key.add', 'plugin.allow'],

@@ -27,9 +27,9 @@ test('shows finished and next steps, and disappears once a shop has responded', 
   expect(before.text).toContain(`${app.labels[0]}: <span class="good">live</span>`);
   expect(before.text).toContain(`http://127.0.0.1:${app.port}/api/new_address`);
   app.receiver.script({ status: 404 });
-  await visitor.submit(`${home}/stores/1`, 'send-test');
+  await visitor.submit(`${home}/stores/1/callbacks`, 'send-test');
   expect((await visitor.get(home)).text).toContain('Continue the setup');
-  await visitor.submit(`${home}/stores/1`, 'send-test');
+  await visitor.submit(`${home}/stores/1/callbacks`, 'send-test');
   expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
   expect((await visitor.get(home)).text).not.toContain('Continue the setup');
   expect(before.text).not.toContain(app.apiKey);

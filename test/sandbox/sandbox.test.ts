@@ -290,7 +290,7 @@ test('the printed links sign in repeatedly, and lead to the shop', async () => {
     expect(text).toContain('<a href="/dashboard/chain">Chain</a>');
     expect(await visitor.get(pathOf(links.chain))).toMatchObject({ to: '/dashboard/chain' });
     expect((await visitor.get('/dashboard/chain')).text).toContain(`href="${sandbox.shopOrigin}/"`);
-    const tried = await visitor.submit('/dashboard/stores/1', 'send-test');
+    const tried = await visitor.submit('/dashboard/stores/1/callbacks', 'send-test');
     expect(tried.text).toContain('the callback is delivered');
   }
 });

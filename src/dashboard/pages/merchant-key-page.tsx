@@ -29,7 +29,8 @@ export const MerchantKey = ({ request, apiKey, shown }: MerchantKeyProps) => (
   </>
 );
 
-const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
+/** Enough of a secret to recognise it. */
+export const masked = (secret: string): string => `${secret.slice(0, 4)}…${secret.slice(-4)}`;
 
 /** Requires a recent password; the audit log records that the key was shown. */
 export async function revealKey(request: PageRequest): Promise<void> {

@@ -5,9 +5,10 @@ import { parseCurrency } from '../../domain/currency.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { SourcePrice, SourceStatus } from '../../price/prices.ts';
 import { Time } from '../../web/values.tsx';
+import { readFields } from '../form-fields.ts';
 import { Field, Form } from '../form-parts.tsx';
 import { Layout, Table } from '../layout.tsx';
-import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 
 const here = `${base}/settings/rates`;
 
@@ -96,7 +97,7 @@ function faultText({ price, fault }: SourcePrice): string {
 
 /** The table of the page shows the result. */
 async function requestPrices(request: PageRequest): Promise<ActionResult> {
-  const currency = parseCurrency(field(request, 'currency'));
+  const currency = readFields(request, (read) => read('currency', 'Currency', parseCurrency));
   const { prices } = request.parts;
   if (prices === undefined) throw new PaygateError('conflict', 'Prices are switched off.');
   await prices.price(currency).catch((error: unknown) => {

@@ -1,19 +1,18 @@
-// A page that shows one secret of a store.
+// A page that shows one secret.
 
 import type { Child } from 'hono/jsx';
-import type { StoreRow } from '../../store/records/catalog.ts';
 import { NarrowPage } from '../layout.tsx';
-import { base } from '../page.ts';
 
 interface SecretPageProps {
   readonly title: string;
   readonly secret: string;
-  readonly row: StoreRow;
+  /** The page that led here. */
+  readonly back: string;
   /** A sentence about the secret. */
   readonly children: Child;
 }
 
-export const SecretPage = ({ title, secret, row, children }: SecretPageProps) => (
+export const SecretPage = ({ title, secret, back, children }: SecretPageProps) => (
   <NarrowPage title={title}>
     <p>{children}</p>
     <p>
@@ -23,7 +22,7 @@ export const SecretPage = ({ title, secret, row, children }: SecretPageProps) =>
       Copy it
     </button>
     <p>
-      <a href={`${base}/stores/${row.id}`}>Back to the store</a>
+      <a href={back}>Back to the store</a>
     </p>
   </NarrowPage>
 );

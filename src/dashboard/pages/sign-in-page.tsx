@@ -71,7 +71,9 @@ function signInMarkup(request: PageRequest) {
             autofocus
           />
         </label>
-        {operator.totpSecret === null ? null : <SecondFactorFields request={request} />}
+        {operator.totpSecret === null ? null : (
+          <SecondFactorFields request={request} form="sign-in" />
+        )}
       </Form>
       <p>
         <small>

@@ -8,16 +8,23 @@ import {
 } from '../../domain/confirmation-policy.ts';
 import { formatBitcoin } from '../../domain/format.ts';
 import {
-  checkStoreSettings,
   defaultStoreSettings,
   type StoreSetting,
   type StoreSettings,
+  settingChecks,
   storeSettingNames,
   storeSettings,
 } from '../../domain/store-settings.ts';
-import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import { choiceValue, isOn, parseBitcoin, wholeNumber } from '../form-fields.ts';
+import { requireOwnUrl } from '../../store/records/store-setup.ts';
+import {
+  atField,
+  isOn,
+  oneOf,
+  parseBitcoin,
+  type ReadField,
+  wholeNumberFrom,
+} from '../form-fields.ts';
 import { chosenBefore, Field, Select, Switch } from '../form-parts.tsx';
 import { field, type PageRequest } from '../page.ts';
 
@@ -26,13 +33,27 @@ const minBandRows = 2;
 const secretBytes = 18;
 const bandsLabel = storeSettings.confirmationBands.label;
 /** Settings that every store needs; the others are in a part of the form that opens. */
-const mainSettings: readonly (keyof StoreSettings)[] = [
-  'name',
-  'callbackUrl',
-  'requiredConfirmations',
-];
+const mainSettings: SettingNames = ['name', 'callbackUrl', 'requiredConfirmations'];
 
-const urls: readonly (keyof StoreSettings)[] = ['callbackUrl', 'webhookUrl', 'returnUrl'];
+const urls: SettingNames = ['callbackUrl', 'webhookUrl', 'returnUrl'];
+
+export type SettingNames = readonly (keyof StoreSettings)[];
+
+/** Permissions that concern each URL of a store. */
+const permissions: SettingNames = ['allowPrivateCallback', 'allowHttpCallback'];
+
+export const allSettings: SettingNames = storeSettingNames;
+
+/** The settings of one page. */
+export const callbackSettings: SettingNames = [
+  ...(['callbackUrl', 'minimumSat', 'omitRbf', 'reversalCallback'] as const),
+  ...permissions,
+];
+export const webhookSettings: SettingNames = ['webhookUrl', 'webhookEvents', ...permissions];
+/** Settings of no other page. */
+export const generalSettings: SettingNames = storeSettingNames.filter(
+  (name) => !callbackSettings.includes(name) && !webhookSettings.includes(name),
+);
 
 interface StoreFieldsProps {
   readonly request: PageRequest;
@@ -41,20 +62,29 @@ interface StoreFieldsProps {
   readonly row?: StoreRow;
 }
 
-export const StoreFields = (props: StoreFieldsProps) => (
+/** The fields of a new store. */
+export const NewStoreFields = (props: StoreFieldsProps) => (
   <>
-    {mainSettings.map((name) => (
+    <StoreFields {...props} names={mainSettings} />
+    {/* A refused value, or the switch that allows it, may be in this part. */}
+    <details open={props.request.problem !== undefined}>
+      <summary>More confirmations for large amounts, and other settings</summary>
+      <StoreFields
+        {...props}
+        names={storeSettingNames.filter((name) => !mainSettings.includes(name))}
+      />
+    </details>
+  </>
+);
+
+export const StoreFields = ({
+  names,
+  ...props
+}: StoreFieldsProps & { readonly names: SettingNames }) => (
+  <>
+    {names.map((name) => (
       <SettingField {...props} name={name} />
     ))}
-    {/* A refused value, or the switch that allows it, may be in this part. */}
-    <details open={props.row !== undefined || props.request.problem !== undefined}>
-      <summary>More confirmations for large amounts, and other settings</summary>
-      {storeSettingNames
-        .filter((name) => !mainSettings.includes(name))
-        .map((name) => (
-          <SettingField {...props} name={name} />
-        ))}
-    </details>
   </>
 );
 
@@ -170,57 +200,78 @@ const Bands = ({
 const aboveOf = (band: Band | undefined): string | undefined =>
   band === undefined ? undefined : formatBitcoin(band.aboveSat);
 
-/** @param before undefined for a new store @throws PaygateError invalid */
-export function storeSettingsIn(request: PageRequest, before?: StoreRow): StoreSettings {
-  const values = storeSettingNames.map((name) => [name, valueIn(request, name)]);
-  const settings = Object.fromEntries(values) as StoreSettings;
-  checkStoreSettings(settings, before, request.parts.callbackSender());
+/**
+ * Reads settings of a store.
+ * @param before undefined for a new store
+ */
+export function readSettings(
+  request: PageRequest,
+  read: ReadField,
+  names: SettingNames,
+  before?: StoreRow,
+): Partial<StoreSettings> {
+  const entries = names.map((name) => [name, settingValue(request, read, name)] as const);
+  const valid = entries.filter(([, value]) => value !== undefined);
+  const settings = Object.fromEntries(valid) as Partial<StoreSettings>;
+  const checks = settingChecks(settings, before, request.parts.callbackSender());
+  for (const [name, check] of Object.entries(checks)) {
+    // A URL of another page may need a permission of this one.
+    const shown = names.find((each) => each === name) ?? names[0] ?? 'name';
+    read(
+      shown === 'confirmationBands' ? 'depth-0' : storeSettings[shown].field,
+      storeSettings[shown].label,
+      check,
+    );
+  }
   return settings;
 }
 
-function valueIn(request: PageRequest, name: keyof StoreSettings): unknown {
+/** Undefined if the value is refused. */
+function settingValue(request: PageRequest, read: ReadField, name: keyof StoreSettings): unknown {
   const setting: StoreSetting = storeSettings[name];
-  const { label, field: fieldName } = setting;
-  const text = field(request, fieldName);
-  switch (setting.kind) {
-    case 'switch':
-      return isOn(request, fieldName);
-    case 'bands':
-      return writeBands(bandsIn(request));
-    case 'count':
-      return wholeNumber(request, fieldName, setting.min, setting.max);
-    case 'amount':
-      return text === '' ? null : parseBitcoin(text, label) || null;
-    case 'choice':
-      return text === ''
-        ? defaultOf(name)
-        : choiceValue(request, fieldName, Object.keys(setting.choices));
-    case 'number':
-      return text === '' ? defaultOf(name) : withLabel(label, () => setting.parse(text));
-    case 'text':
-      return text === '' && setting.none !== undefined ? setting.none : setting.parse(text);
-  }
+  if (setting.kind === 'bands') return bandsIn(request, read);
+  return read<unknown>(setting.field, setting.label, (text) => {
+    switch (setting.kind) {
+      case 'switch':
+        return isOn(request, setting.field);
+      case 'count':
+        return wholeNumberFrom(setting.min, setting.max)(text);
+      case 'amount':
+        return text === '' ? null : parseBitcoin(text) || null;
+      case 'choice':
+        return text === '' ? defaultOf(name) : oneOf(Object.keys(setting.choices))(text);
+      case 'number':
+        return text === '' ? defaultOf(name) : setting.parse(text);
+      case 'text':
+        return text === '' && setting.none !== undefined ? setting.none : setting.parse(text);
+    }
+  });
 }
 
-/** @throws PaygateError invalid that names the field */
-function withLabel<T>(label: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new PaygateError('invalid', `${label}: ${reasonOf(error)}`);
-  }
-}
-
-function bandsIn(request: PageRequest): Band[] {
+/** Undefined if a field of a band is refused. */
+function bandsIn(request: PageRequest, read: ReadField): string | undefined {
   const bands: Band[] = [];
   for (let place = 0; request.form.has(`above-${place}`); place += 1) {
-    const above = field(request, `above-${place}`);
-    const depth = `depth-${place}`;
-    if (above === '' && field(request, depth) === '') continue;
-    const aboveSat = parseBitcoin(above, `${bandsLabel}, Above (BTC)`);
+    const [above, depth] = [`above-${place}`, `depth-${place}`] as const;
+    if (field(request, above) === '' && field(request, depth) === '') continue;
+    const aboveSat = read(above, `${bandsLabel}, Above (BTC)`, parseBitcoin);
     const label = `${bandsLabel}, Confirmations`;
-    const confirmations = wholeNumber(request, depth, 1, maxConfirmations, label);
+    const confirmations = read(depth, label, wholeNumberFrom(1, maxConfirmations));
     bands.push({ aboveSat, confirmations });
   }
-  return bands;
+  const isRefused = bands.some((band) => Object.values(band).includes(undefined as never));
+  return isRefused ? undefined : writeBands(bands);
+}
+
+/**
+ * Requires that no other running store has the Callback URL.
+ * @throws FieldErrors at its field
+ */
+export function requireOwnCallbackUrl(...store: Parameters<typeof requireOwnUrl>): void {
+  const { field: name, label } = storeSettings.callbackUrl;
+  try {
+    requireOwnUrl(...store);
+  } catch (error) {
+    throw atField(name, label, error);
+  }
 }

@@ -1,18 +1,26 @@
 // Adds a store: first its wallet by key, then its name and Callback URL.
 
 import { newWebhookSecret } from '../../delivery/signature.ts';
+import type { StoreSettings } from '../../domain/store-settings.ts';
 import { setUpShop } from '../../store/records/store-setup.ts';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
+import { readFields } from '../form-fields.ts';
 import { Form } from '../form-parts.tsx';
 import { Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
-import { StoreFields, storeSettingsIn } from './store-fields.tsx';
 import {
+  allSettings,
+  NewStoreFields,
+  readSettings,
+  requireOwnCallbackUrl,
+} from './store-fields.tsx';
+import { storePath } from './store-layout.tsx';
+import {
+  checkFirstStep,
   chosenWallet,
   indexQuery,
   isSecondStep,
-  sentStartIndex,
   sentWallets,
   WalletCandidates,
   WalletKeyForm,
@@ -25,8 +33,7 @@ export const newStorePage: Page = {
   show: (request) => (isSecondStep(request, 'add') ? secondStep(request) : firstStep(request)),
   actions: {
     look: async (request) => {
-      sentWallets(request);
-      sentStartIndex(request);
+      checkFirstStep(request);
       return { show: secondStep(request) };
     },
     add,
@@ -47,7 +54,7 @@ function secondStep(request: PageRequest) {
       <Form request={request} action="add" button="Add the store" needsPassword>
         <WalletCandidates request={request} wallets={wallets} />
         <h2>The store</h2>
-        <StoreFields request={request} form="add" />
+        <NewStoreFields request={request} form="add" />
       </Form>
       <p>
         <a href={`${base}/stores/new`}>Start again with another key</a>
@@ -57,23 +64,25 @@ function secondStep(request: PageRequest) {
 }
 
 async function add(request: PageRequest): Promise<ActionResult> {
-  const choice = chosenWallet(request);
-  const { key } = choice;
-  const startIndex = sentStartIndex(request);
+  const { choice, settings } = readFields(request, (read) => ({
+    choice: chosenWallet(request, read),
+    settings: readSettings(request, read, allSettings) as StoreSettings,
+  }));
+  await requireRecentPassword(request);
+  const { key, startIndex } = choice;
   const { parts, now } = request;
   const { randomBytes } = parts.world;
-  const fields = storeSettingsIn(request);
-  await requireRecentPassword(request);
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);
   const { store } = parts;
   const id = await store.database.write((tx) => {
-    const shop = { key, startIndex, secret, fields: { ...fields, webhookSecret } };
+    requireOwnCallbackUrl(store.catalog, settings.callbackUrl);
+    const shop = { key, startIndex, secret, fields: { ...settings, webhookSecret } };
     const { row, wallet } = setUpShop(store, tx, now, shop);
     recordChange(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
   parts.store.events.emit('catalogChanged');
   const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
-  return { to: `${base}/stores/${id}?done=${done}${indexQuery(choice)}` };
+  return { to: `${storePath(id, '/ready')}?done=${done}${indexQuery(choice)}` };
 }

@@ -1,4 +1,5 @@
-// The secret that signs a store's callbacks: shown on request, and replaced with an overlap.
+// The secret that signs callbacks and events of a store: shown on request, and replaced with an
+// overlap.
 
 import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -8,22 +9,20 @@ import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { isOutdated } from '../form-fields.ts';
 import { Form, FormVersion } from '../form-parts.tsx';
-import { type ActionResult, idIn, type PageRequest } from '../page.ts';
+import { Layout } from '../layout.tsx';
+import { type ActionResult, idIn, type Page, type PageRequest } from '../page.ts';
+import { Confirmation } from './confirmation.tsx';
 import { SecretPage } from './shown-secret.tsx';
+import { type StoreProps, storeOf, storePath } from './store-layout.tsx';
 
-interface SigningSecretProps {
-  readonly request: PageRequest;
-  readonly row: StoreRow;
-}
-
-export function SigningSecret({ request, row }: SigningSecretProps) {
+export function SigningSecret({ request, row }: StoreProps) {
   const [, previous] = signingSecrets(row, request.now);
   return (
     <section aria-labelledby="secret">
       <h2 id="secret">Signature</h2>
       <p>
-        Every callback is signed by the <strong>Standard Webhooks</strong> scheme, so that your shop
-        can detect forged ones.
+        Every callback and event is signed by the <strong>Standard Webhooks</strong> scheme, so that
+        your shop can detect forged ones.
         {previous === undefined ? null : (
           <>
             {' '}
@@ -31,34 +30,53 @@ export function SigningSecret({ request, row }: SigningSecretProps) {
           </>
         )}
       </p>
-      <div class="row">
-        <Form request={request} action="reveal-secret" button="Show the secret" needsPassword />
-        <Form
-          request={request}
-          action="rotate-secret"
-          button="Replace the secret"
-          isDangerous
-          needsPassword
-        >
-          <FormVersion request={request} form="rotate-secret" value={row.webhookSecret} />
-        </Form>
-      </div>
+      <Form request={request} action="reveal-secret" button="Show the secret" needsPassword />
+      <p>
+        <a href={storePath(row.id, '/replace-secret')}>Replace the secret…</a>
+      </p>
     </section>
   );
 }
 
 const secretMarkup = (row: StoreRow) => (
-  <SecretPage title="Signature secret" secret={row.webhookSecret} row={row}>
+  <SecretPage title="Signature secret" secret={row.webhookSecret} back={storePath(row.id, '/keys')}>
     {row.name}
   </SecretPage>
 );
 
 export async function revealSecret(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.store;
-  const row = catalog.store(idIn(request));
+  const { database } = request.parts.store;
+  const row = storeOf(request);
   await database.write((tx) => recordChange(request, tx, 'secret.reveal', {}, row.id));
   return { show: secretMarkup(row) };
+}
+
+export const replaceSecretPage: Page = {
+  path: '/stores/:id/replace-secret',
+  show: (request) => replaceMarkup(request),
+  actions: { 'rotate-secret': rotateSecret },
+};
+
+function replaceMarkup(request: PageRequest) {
+  const row = storeOf(request);
+  return (
+    <Layout request={request} title={`Replace the secret of ${row.name}`}>
+      <Confirmation
+        request={request}
+        action="rotate-secret"
+        button="Replace the secret"
+        consequences={[
+          'Callbacks and events are signed with a new secret, which the next page shows.',
+          'The present secret also signs for 7 days, so that your shop can change in between.',
+          'A secret that was replaced before ends now.',
+        ]}
+        cancel={storePath(row.id, '/keys')}
+      >
+        <FormVersion request={request} form="rotate-secret" value={row.webhookSecret} />
+      </Confirmation>
+    </Layout>
+  );
 }
 
 function alreadyRotated({ form }: PageRequest): PaygateError {
@@ -66,11 +84,12 @@ function alreadyRotated({ form }: PageRequest): PaygateError {
   form.delete('before');
   return new PaygateError(
     'conflict',
-    'The secret was already replaced since you opened this page: “Show the secret” shows it.',
+    'The secret was already replaced since you opened this page: “Show the secret” under Keys ' +
+      'shows it.',
   );
 }
 
-export async function rotateSecret(request: PageRequest): Promise<ActionResult> {
+async function rotateSecret(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const { parts, now } = request;
   const { catalog, database } = parts.store;

@@ -16,16 +16,12 @@ import type { StoreRow } from '../../store/records/catalog.ts';
 import { noteTested, testedAt } from '../../store/records/settings.ts';
 import { Form } from '../form-parts.tsx';
 import { Layout } from '../layout.tsx';
-import { type ActionResult, base, idIn, type PageRequest } from '../page.ts';
+import { type ActionResult, base, type PageRequest } from '../page.ts';
+import { type StoreProps, storeOf, storePath } from './store-layout.tsx';
 
 const testValueSat = 10_000;
 
-interface TestCallbackProps {
-  readonly request: PageRequest;
-  readonly row: StoreRow;
-}
-
-export const TestCallback = ({ request, row }: TestCallbackProps) => (
+export const TestCallback = ({ request, row }: StoreProps) => (
   <section aria-labelledby="test">
     <h2 id="test">Test callback</h2>
     <p>
@@ -37,7 +33,7 @@ export const TestCallback = ({ request, row }: TestCallbackProps) => (
 
 export async function sendTest(request: PageRequest): Promise<ActionResult> {
   const { store, world, sender } = request.parts;
-  const row = store.catalog.store(idIn(request));
+  const row = storeOf(request);
   const order = testCallback(row, request.now, {
     network: networks[store.network],
     status: 0,
@@ -45,11 +41,22 @@ export async function sendTest(request: PageRequest): Promise<ActionResult> {
     randomBytes: (length) => world.randomBytes(length),
   });
   const attempt = await sender.send(order, new AbortController().signal);
-  if (hasReachedReceiver(attempt.verdict) && testedAt(store.catalog) === undefined) {
-    await store.database.write((tx) => noteTested(tx, store.catalog, request.now));
-  }
+  if (hasReachedReceiver(attempt.verdict)) await noteFirstTest(request);
   return { show: exchangeMarkup(request, row, order, attempt) };
 }
+
+/** Completes the step of the setup. */
+async function noteFirstTest({ parts: { store }, now }: PageRequest): Promise<void> {
+  if (testedAt(store.catalog) !== undefined) return;
+  await store.database.write((tx) => noteTested(tx, store.catalog, now));
+}
+
+const WaysBack = ({ row, section }: { readonly row: StoreRow; readonly section: string }) => (
+  <p>
+    <a href={storePath(row.id, section)}>Back to the store</a>, or{' '}
+    <a href={`${base}/welcome`}>continue the setup</a>
+  </p>
+);
 
 const exchangeMarkup = (
   request: PageRequest,
@@ -62,14 +69,11 @@ const exchangeMarkup = (
     {attempt.verdict === null ? null : <Verdict verdict={attempt.verdict} doubt={attempt.doubt} />}
     <Exchange text={requestText(order, attempt)} attempt={attempt} />
     <Form request={request} action="send-test" button="Send again" />
-    <p>
-      <a href={`${base}/stores/${row.id}`}>Back to the store</a>, or{' '}
-      <a href={`${base}/welcome`}>continue the setup</a>
-    </p>
+    <WaysBack row={row} section="/callbacks" />
   </Layout>
 );
 
-export const TestEvent = ({ request, row }: TestCallbackProps) => (
+export const TestEvent = ({ request, row }: StoreProps) => (
   <section aria-labelledby="test-event">
     <h2 id="test-event">Test event</h2>
     <p>
@@ -80,10 +84,11 @@ export const TestEvent = ({ request, row }: TestCallbackProps) => (
 );
 
 export async function sendTestEvent(request: PageRequest): Promise<ActionResult> {
-  const { store, world, sender } = request.parts;
-  const row = store.catalog.store(idIn(request));
+  const { world, sender } = request.parts;
+  const row = storeOf(request);
   const event = testEvent(row, request.now, (length) => world.randomBytes(length));
   const attempt = await sender.post(event, new AbortController().signal);
+  if (attempt.outcome === 'delivered') await noteFirstTest(request);
   const text = [`POST ${event.webhookUrl}`, ...headerLines(attempt), '', event.body].join('\n');
   return {
     show: (
@@ -94,9 +99,7 @@ export async function sendTestEvent(request: PageRequest): Promise<ActionResult>
         />
         <Exchange text={text} attempt={attempt} />
         <Form request={request} action="send-event" button="Send again" />
-        <p>
-          <a href={`${base}/stores/${row.id}`}>Back to the store</a>
-        </p>
+        <WaysBack row={row} section="/webhooks" />
       </Layout>
     ),
   };

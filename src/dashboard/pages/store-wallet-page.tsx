@@ -1,20 +1,24 @@
-// Gives a store another wallet: an existing one, or a new one by its key. Issued addresses stay
-// with their wallet.
+// The wallet of a store, and another one for it: an existing wallet, or a new one by its key.
+// Issued addresses stay with their wallet.
 
 import type { Tx } from '../../store/db/writer.ts';
-import { requireRunning } from '../../store/records/catalog.ts';
+import { requireRunning, type WalletRow } from '../../store/records/catalog.ts';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { wholeNumber } from '../form-fields.ts';
+import { readFields, wholeNumber } from '../form-fields.ts';
 import { chosenBefore, Form, Select } from '../form-parts.tsx';
-import { Layout } from '../layout.tsx';
-import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
+import { DoneNote, Layout } from '../layout.tsx';
+import type { ActionResult, Page, PageRequest } from '../page.ts';
+import { Confirmation } from './confirmation.tsx';
+import { type StoreProps, storeMarkup, storeOf, storePath } from './store-layout.tsx';
 import {
   type ChosenWallet,
+  checkFirstStep,
   chosenWallet,
   indexQuery,
   isSecondStep,
-  sentStartIndex,
+  otherStoresOf,
+  SharedWallet,
   sentWallets,
   WalletCandidates,
   WalletKeyForm,
@@ -22,72 +26,153 @@ import {
 
 export const storeWalletPage: Page = {
   path: '/stores/:id/wallet',
-  show: (request) => (isSecondStep(request, 'use-new') ? secondStep(request) : firstStep(request)),
+  show: (request) => storeMarkup(request, '/wallet', (props) => <StoreWallet {...props} />),
+};
+
+const StoreWallet = ({ request, row }: StoreProps) => {
+  const { walletId } = row;
+  return (
+    <>
+      <DoneNote request={request} />
+      {walletId === null ? (
+        <p class="alarm">This store has no wallet, so it issues no addresses.</p>
+      ) : (
+        <>
+          <WalletFacts wallet={request.parts.store.catalog.wallet(walletId)} />
+          <SharedWallet stores={otherStoresOf(request, walletId, row.id)} />
+        </>
+      )}
+      <p>
+        <a href={storePath(row.id, '/wallet/new')}>
+          {walletId === null ? 'Choose a wallet' : 'Use another wallet…'}
+        </a>
+      </p>
+    </>
+  );
+};
+
+const WalletFacts = ({ wallet }: { readonly wallet: WalletRow }) => (
+  <dl class="facts">
+    <dt>Wallet</dt>
+    <dd>{wallet.id}</dd>
+    <dt>Key</dt>
+    <dd>
+      <code>{wallet.account}</code>
+    </dd>
+    <dt>Address type</dt>
+    <dd>{wallet.scriptType}</dd>
+    <dt>Next index</dt>
+    <dd>{wallet.scannedAt === null ? 'scanning the chain' : wallet.nextIndex}</dd>
+  </dl>
+);
+
+export const newWalletPage: Page = {
+  path: '/stores/:id/wallet/new',
+  show: (request) => {
+    if (isSecondStep(request, 'use-new')) return confirmNew(request);
+    return request.form.get('do') === 'use-known' ? confirmKnown(request) : choose(request);
+  },
   actions: {
+    'look-known': async (request) => ({ show: confirmKnown(request) }),
     'use-known': useKnownWallet,
     look: async (request) => {
-      sentWallets(request);
-      sentStartIndex(request);
-      return { show: secondStep(request) };
+      checkFirstStep(request);
+      return { show: confirmNew(request) };
     },
     'use-new': async (request) =>
-      useNewWallet(request, chosenWallet(request), sentStartIndex(request)),
+      useNewWallet(
+        request,
+        readFields(request, (read) => chosenWallet(request, read)),
+      ),
   },
 };
 
-const titleOf = (request: PageRequest): string =>
-  `Wallet of ${request.parts.store.catalog.store(idIn(request)).name}`;
+const titleOf = (request: PageRequest): string => `Another wallet for ${storeOf(request).name}`;
 
-function firstStep(request: PageRequest) {
-  const { catalog } = request.parts.store;
-  const { walletId } = catalog.store(idIn(request));
-  const others = catalog.wallets().filter(({ id }) => id !== walletId);
+function choose(request: PageRequest) {
+  const { walletId } = storeOf(request);
+  const others = request.parts.store.catalog.wallets().filter(({ id }) => id !== walletId);
   return (
     <Layout request={request} title={titleOf(request)}>
       {others.length === 0 ? null : (
-        <Form request={request} action="use-known" button="Use this wallet" needsPassword>
+        <Form request={request} action="look-known" button="Continue">
           <Select
             name="wallet"
             label="An existing wallet"
-            options={others.map(
-              ({ id, scriptType, account }) =>
-                [id, `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`] as const,
-            )}
-            chosen={chosenBefore(request, 'use-known', 'wallet')}
+            options={others.map((wallet) => [wallet.id, nameOf(wallet)] as const)}
+            chosen={chosenBefore(request, 'look-known', 'wallet')}
           />
         </Form>
       )}
       <h2>A new wallet</h2>
       <WalletKeyForm request={request} />
+      <p>
+        <a href={storePath(storeOf(request).id, '/wallet')}>Cancel</a>
+      </p>
     </Layout>
   );
 }
 
-function secondStep(request: PageRequest) {
+const nameOf = ({ id, scriptType, account }: WalletRow): string =>
+  `Wallet ${id}: ${scriptType}, ${account.slice(0, 16)}…`;
+
+const consequences = [
+  'New addresses and orders of this store use this wallet.',
+  'Addresses that were already issued stay with the former wallet. paygate still watches them, and ' +
+    'their payments still call back.',
+  'You can go back to the former wallet at any time.',
+];
+
+function confirmKnown(request: PageRequest) {
+  const wallet = sentWallet(request);
+  const { id } = storeOf(request);
+  return (
+    <Layout request={request} title={titleOf(request)}>
+      <Confirmation
+        request={request}
+        action="use-known"
+        button="Use this wallet"
+        consequences={consequences}
+        cancel={storePath(id, '/wallet')}
+      >
+        <input type="hidden" name="wallet" value={wallet.id} />
+        <p>{nameOf(wallet)}</p>
+        <SharedWallet stores={otherStoresOf(request, wallet.id, id)} />
+      </Confirmation>
+    </Layout>
+  );
+}
+
+function confirmNew(request: PageRequest) {
   const wallets = sentWallets(request);
   return (
     <Layout request={request} title={titleOf(request)}>
-      <Form request={request} action="use-new" button="Use this wallet" needsPassword>
+      <Confirmation
+        request={request}
+        action="use-new"
+        button="Use this wallet"
+        consequences={consequences}
+        cancel={storePath(storeOf(request).id, '/wallet')}
+      >
         <WalletCandidates request={request} wallets={wallets} />
-      </Form>
+      </Confirmation>
     </Layout>
   );
 }
 
+/** @throws PaygateError not_found */
+const sentWallet = (request: PageRequest): WalletRow =>
+  request.parts.store.catalog.wallet(wholeNumber(request, 'wallet', 1, Number.MAX_SAFE_INTEGER));
+
 async function useKnownWallet(request: PageRequest): Promise<ActionResult> {
-  const { id } = request.parts.store.catalog.wallet(
-    wholeNumber(request, 'wallet', 1, Number.MAX_SAFE_INTEGER),
-  );
+  const { id } = sentWallet(request);
   return attachWallet(request, () => id);
 }
 
-async function useNewWallet(
-  request: PageRequest,
-  choice: ChosenWallet,
-  startIndex?: number,
-): Promise<ActionResult> {
+async function useNewWallet(request: PageRequest, choice: ChosenWallet): Promise<ActionResult> {
   const { catalog } = request.parts.store;
-  const walletFor = (tx: Tx) => catalog.ensureWallet(tx, request.now, choice.key, startIndex).id;
+  const walletFor = (tx: Tx) =>
+    catalog.ensureWallet(tx, request.now, choice.key, choice.startIndex).id;
   return attachWallet(request, walletFor, indexQuery(choice));
 }
 
@@ -97,7 +182,7 @@ async function attachWallet(
   foundQuery = '',
 ): Promise<ActionResult> {
   const { catalog, database } = request.parts.store;
-  const { id } = catalog.store(idIn(request));
+  const { id } = storeOf(request);
   await requireRecentPassword(request);
   await database.write((tx) => {
     const before = requireRunning(catalog.store(id));
@@ -107,5 +192,5 @@ async function attachWallet(
     recordChange(request, tx, 'store.attach', { wallet_id: walletId }, id);
   });
   request.parts.store.events.emit('catalogChanged');
-  return { to: `${base}/stores/${id}?done=saved${foundQuery}` };
+  return { to: `${storePath(id, '/wallet')}?done=saved${foundQuery}` };
 }

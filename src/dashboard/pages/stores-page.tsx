@@ -6,10 +6,12 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { choiceValue } from '../form-fields.ts';
-import { chosenBefore, Form, Select } from '../form-parts.tsx';
+import { chosenBefore, Select } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
+import { Confirmation } from './confirmation.tsx';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
+import { storePath } from './store-layout.tsx';
 
 const here = `${base}/stores`;
 const overlapMs = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
@@ -17,7 +19,7 @@ const overlapMs = { 'at-once': 0, '24-hours': 24 * 3_600_000 } as const;
 export const storesPage: Page = {
   path: '/stores',
   show: (request) => storesMarkup(request),
-  actions: { 'reveal-key': reveal, 'rotate-key': rotateKey },
+  actions: { 'reveal-key': reveal },
 };
 
 const storesMarkup = (request: PageRequest, shown = false) => (
@@ -49,29 +51,14 @@ const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly sh
             never put it into pages or public code.
           </p>
           <MerchantKey request={request} apiKey={key} shown={shown} />
-          <Rotation request={request} />
+          <p>
+            <a href={`${here}/replace-key`}>Replace the key…</a>
+          </p>
         </>
       )}
     </section>
   );
 };
-
-const Rotation = ({ request }: { readonly request: PageRequest }) => (
-  <details open={request.form.get('do') === 'rotate-key'}>
-    <summary>Replace the key</summary>
-    <Form request={request} action="rotate-key" button="Replace the key" isDangerous needsPassword>
-      <Select
-        name="overlap"
-        label="The old key"
-        options={[
-          ['24-hours', 'stays valid for 24 hours'],
-          ['at-once', 'ends at once'],
-        ]}
-        chosen={chosenBefore(request, 'rotate-key', 'overlap')}
-      />
-    </Form>
-  </details>
-);
 
 const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) => {
   const rows = parts.store.catalog.stores();
@@ -81,7 +68,7 @@ const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) =>
       {rows.map((row) => (
         <tr>
           <td>
-            <a href={`${here}/${row.id}`}>{row.name}</a>
+            <a href={storePath(row.id)}>{row.name}</a>
           </td>
           <td>{row.callbackUrl === '' ? 'none' : <code>{redactUrl(row.callbackUrl)}</code>}</td>
           <td>{row.walletId === null ? 'none' : `Wallet ${row.walletId}`}</td>
@@ -108,13 +95,13 @@ const RemovedStores = ({ request: { parts } }: { readonly request: PageRequest }
         {removed.map((row) => (
           <tr>
             <td>
-              <a href={`${here}/${row.id}`}>{row.name}</a>
+              <a href={storePath(row.id)}>{row.name}</a>
             </td>
             <td>
               <Time at={row.archivedAt ?? 0} />
             </td>
             <td>
-              <a href={`${here}/${row.id}#again`}>
+              <a href={storePath(row.id, '/restore')}>
                 Use again<span class="hidden">: {row.name}</span>
               </a>
             </td>
@@ -130,6 +117,39 @@ async function reveal(request: PageRequest): Promise<ActionResult> {
   return { show: storesMarkup(request, true) };
 }
 
+/** Asks before the merchant key is replaced. */
+export const replaceKeyPage: Page = {
+  path: '/stores/replace-key',
+  show: (request) => replaceMarkup(request),
+  actions: { 'rotate-key': rotateKey },
+};
+
+const replaceMarkup = (request: PageRequest) => (
+  <Layout request={request} title="Replace the API key">
+    <Confirmation
+      request={request}
+      action="rotate-key"
+      button="Replace the key"
+      consequences={[
+        'paygate creates another API key for all stores, and shows it.',
+        'Each shop and program that uses the old key needs the new one before the old one ends.',
+        'A plugin that may change its store now may do so no longer.',
+      ]}
+      cancel={here}
+    >
+      <Select
+        name="overlap"
+        label="The old key"
+        options={[
+          ['24-hours', 'stays valid for 24 hours'],
+          ['at-once', 'ends at once'],
+        ]}
+        chosen={chosenBefore(request, 'rotate-key', 'overlap')}
+      />
+    </Confirmation>
+  </Layout>
+);
+
 async function rotateKey(request: PageRequest): Promise<ActionResult> {
   const overlap = choiceValue(request, 'overlap', ['at-once', '24-hours']);
   await requireRecentPassword(request);
@@ -140,5 +160,5 @@ async function rotateKey(request: PageRequest): Promise<ActionResult> {
     recordChange(request, tx, 'key.rotate', { overlap });
     keys.rotateMerchantKey(tx, request.now, secret, overlapMs[overlap]);
   });
-  return { show: storesMarkup(request, true) };
+  return { show: storesMarkup({ ...request, url: here }, true) };
 }

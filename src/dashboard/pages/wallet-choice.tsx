@@ -10,11 +10,14 @@ import {
   type WalletKey,
 } from '../../bitcoin/keychain.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { isOn, wholeNumber } from '../form-fields.ts';
-import { Form } from '../form-parts.tsx';
+import type { StoreRow } from '../../store/records/catalog.ts';
+import { isOn, type ReadField, readFields, wholeNumberFrom } from '../form-fields.ts';
+import { FaultNote, Field, Form, faultAttributes, Switch } from '../form-parts.tsx';
 import { field, type PageRequest } from '../page.ts';
+import { acceptDepthLabel, startIndexLabel } from '../page-words.ts';
 
 const comparedCharacters = 6;
+const lettersLabel = `The last ${comparedCharacters} characters`;
 /** Wallets show their next unused address; most look ahead by no more than this. */
 const comparedAddresses = 20;
 
@@ -25,8 +28,15 @@ const comparedAddresses = 20;
 export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) => (
   <Form request={request} action="look" button="Show addresses">
     <label>
-      Public key of the wallet
-      <textarea name="key" rows={4} required spellcheck={false} autocomplete="off" />
+      {keyLabel}
+      <textarea
+        name="key"
+        rows={4}
+        required
+        spellcheck={false}
+        autocomplete="off"
+        {...faultAttributes(request, 'key')}
+      />
       <small>
         The xpub, ypub or zpub of the account (on test networks tpub, upub or vpub), an output
         descriptor, or the text of the file that your wallet exports. Wallets show it under names
@@ -34,30 +44,24 @@ export const WalletKeyForm = ({ request }: { readonly request: PageRequest }) =>
         and needs none.
       </small>
     </label>
+    <FaultNote request={request} name="key" />
     <details open={request.problem !== undefined || isOn(request, 'allow-depth')}>
       <summary>Coming from another payment gateway, or a key from below the account level</summary>
-      <label>
-        Start at index
-        <input
-          name="start-index"
-          value={field(request, 'start-index')}
-          inputmode="numeric"
-          pattern="\d*"
-        />
-        <small>
-          The index after the last address that the other gateway issued. If it is empty, paygate
-          scans the chain for used addresses.
-        </small>
-      </label>
-      <label>
-        <input
-          type="checkbox"
-          name="allow-depth"
-          value="on"
-          checked={isOn(request, 'allow-depth')}
-        />
-        Accept a key from below the account level
-      </label>
+      <Field
+        request={request}
+        name="start-index"
+        label={startIndexLabel}
+        help="The index after the last address that the other gateway issued. If it is empty, paygate scans the chain for used addresses."
+        required={false}
+        attributes={{ inputmode: 'numeric', pattern: '\\d*' }}
+      />
+      <Switch
+        request={request}
+        form="look"
+        name="allow-depth"
+        label={acceptDepthLabel}
+        on={isOn(request, 'allow-depth')}
+      />
     </details>
   </Form>
 );
@@ -73,11 +77,20 @@ export const sentWallets = (request: PageRequest): readonly WalletKey[] =>
     allowDepth: isOn(request, 'allow-depth'),
   });
 
-/** Undefined if the chain must be scanned. @throws PaygateError invalid */
-export const sentStartIndex = (request: PageRequest): number | undefined =>
-  field(request, 'start-index') === ''
-    ? undefined
-    : wholeNumber(request, 'start-index', 0, maxIndex);
+/** Undefined if the chain must be scanned. */
+const startIndexIn = (read: ReadField): number | undefined =>
+  read('start-index', startIndexLabel, (text) =>
+    text === '' ? undefined : wholeNumberFrom(0, maxIndex)(text),
+  );
+
+/** Checks the fields of the first step. @throws FieldErrors */
+export const checkFirstStep = (request: PageRequest): void =>
+  readFields(request, (read) => {
+    read('key', keyLabel, () => sentWallets(request));
+    startIndexIn(read);
+  });
+
+const keyLabel = 'Public key of the wallet';
 
 const addressTypeNames: Readonly<Record<string, string>> = {
   p2wpkh: 'Native SegWit',
@@ -105,6 +118,7 @@ export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
       {wallets.map((wallet) => (
         <section>
           <h2>{addressTypeNames[wallet.scriptType] ?? wallet.scriptType}</h2>
+          <SharedWallet stores={storesWithKey(request, wallet)} />
           <ol start={0}>
             {firstAddresses(wallet).map((address) => (
               <li>
@@ -115,21 +129,43 @@ export const WalletCandidates = ({ request, wallets }: CandidatesProps) => (
         </section>
       ))}
     </div>
-    <label>
-      The last {comparedCharacters} characters of one of its first {comparedAddresses} addresses, as
-      your wallet shows it, or the whole address
-      <input
-        name="letters"
-        value={field(request, 'letters')}
-        required
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck={false}
-        minlength={comparedCharacters}
-      />
-      <small>This proves that payments arrive in your own wallet.</small>
-    </label>
+    <Field
+      request={request}
+      name="letters"
+      label={`${lettersLabel} of one of its first ${comparedAddresses} addresses, as your wallet shows it, or the whole address`}
+      help="This proves that payments arrive in your own wallet."
+      attributes={{
+        autocomplete: 'off',
+        autocapitalize: 'none',
+        spellcheck: 'false',
+        minlength: comparedCharacters,
+      }}
+    />
+    <WhereWalletsShow />
   </>
+);
+
+/** The places in which wallets show receive addresses. */
+const wallets: readonly (readonly [name: string, place: string])[] = [
+  ['Sparrow', 'Addresses, the list “Receive Addresses”'],
+  ['Electrum', 'Addresses tab; View → Show Addresses if it is hidden'],
+  ['BlueWallet', 'open the wallet, “…”, then “Show Addresses”'],
+  ['Trezor Suite', 'Receive; “Show full address” confirms it on the device'],
+  ['Ledger Live', 'Receive, then compare with the address on the device'],
+];
+
+const WhereWalletsShow = () => (
+  <details>
+    <summary>Where wallets show their addresses</summary>
+    <dl class="facts">
+      {wallets.map(([name, place]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{place}</dd>
+        </>
+      ))}
+    </dl>
+  </details>
 );
 
 const withHiddenEnd = (address: string): string =>
@@ -152,11 +188,24 @@ export interface ChosenWallet {
   readonly key: WalletKey;
   /** The index of the entered address. */
   readonly index: number;
+  /** Undefined if the chain must be scanned. */
+  readonly startIndex: number | undefined;
 }
 
-/** The wallet that has the entered address. @throws PaygateError invalid */
-export function chosenWallet(request: PageRequest): ChosenWallet {
-  const typed = addressIn(field(request, 'letters'));
+/** The wallet that has the entered address. */
+export function chosenWallet(request: PageRequest, read: ReadField): ChosenWallet {
+  const keys = read('key', keyLabel, () => sentWallets(request));
+  const startIndex = startIndexIn(read);
+  const found = read('letters', lettersLabel, (text) => walletOfAddress(keys ?? [], text));
+  return { ...found, startIndex };
+}
+
+/** @throws PaygateError invalid */
+function walletOfAddress(
+  keys: readonly WalletKey[],
+  text: string,
+): Pick<ChosenWallet, 'key' | 'index'> {
+  const typed = addressIn(text);
   if (typed.length < comparedCharacters) {
     throw new PaygateError(
       'invalid',
@@ -164,11 +213,11 @@ export function chosenWallet(request: PageRequest): ChosenWallet {
     );
   }
   let isBeginning = false;
-  for (const key of sentWallets(request)) {
+  for (const key of keys) {
     for (const [index, address] of firstAddresses(key, comparedAddresses).entries()) {
-      const text = comparableTo(typed, address);
-      if (address.endsWith(text)) return { key, index };
-      isBeginning ||= address.startsWith(text);
+      const shown = comparableTo(typed, address);
+      if (address.endsWith(shown)) return { key, index };
+      isBeginning ||= address.startsWith(shown);
     }
   }
   throw new PaygateError('invalid', isBeginning ? beginningText : noMatchText(typed));
@@ -185,3 +234,28 @@ const noMatchText = (typed: string): string =>
 /** A query parameter for the next page; index 0 needs no mention. */
 export const indexQuery = ({ index }: ChosenWallet): string =>
   index === 0 ? '' : `&index=${index}`;
+
+const storesWithKey = (
+  { parts: { store } }: PageRequest,
+  { descriptor }: WalletKey,
+): readonly StoreRow[] => {
+  const wallet = store.catalog.wallets().find((each) => each.descriptor === descriptor);
+  return store.catalog.stores().filter(({ walletId }) => walletId === wallet?.id);
+};
+
+/** The other running stores that use a wallet. */
+export const otherStoresOf = (
+  { parts }: PageRequest,
+  wallet: number,
+  storeId: number,
+): readonly StoreRow[] =>
+  parts.store.catalog.stores().filter(({ id, walletId }) => walletId === wallet && id !== storeId);
+
+/** Says that stores with one wallet have one counter. */
+export const SharedWallet = ({ stores }: { readonly stores: readonly StoreRow[] }) =>
+  stores.length === 0 ? null : (
+    <p class="note">
+      {stores.map(({ name }) => `“${name}”`).join(', ')} {stores.length === 1 ? 'uses' : 'use'} this
+      wallet, too. The stores share one counter: each address is issued once, to one of them.
+    </p>
+  );

@@ -6,6 +6,7 @@ import { testedAt } from '../../store/records/settings.ts';
 import { Layout } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { MerchantKey, revealKey } from './merchant-key-page.tsx';
+import { storePath } from './store-layout.tsx';
 
 export const welcomePath = `${base}/welcome`;
 
@@ -37,7 +38,8 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             </p>
           ) : (
             <p>
-              <a href={`${base}/stores/${first.id}`}>{first.name}</a>
+              <a href={storePath(first.id)}>{first.name}</a>: see{' '}
+              <a href={storePath(first.id, '/ready')}>what your shop needs</a>
             </p>
           )}
         </Step>
@@ -46,7 +48,7 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             <p>Add a store first.</p>
           ) : (
             <p>
-              <a href={`${base}/stores/${first.id}#test`}>Send one to your shop</a>, until it
+              <a href={storePath(first.id, '/ready#test')}>Send one to your shop</a>, until it
               answers 200.
             </p>
           )}
