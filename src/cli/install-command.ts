@@ -15,6 +15,7 @@ import { dirname, join, resolve } from 'node:path';
 import { isSea } from 'node:sea';
 import { Command } from 'commander';
 import { type Config, options, readConfig } from '../config.ts';
+import { quoteForShell } from '../domain/format.ts';
 import { publicEndpointOf } from '../domain/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { replaceFile } from '../world/disk.ts';
@@ -93,10 +94,7 @@ function install(given: InstallFlags): void {
 function planOf(given: InstallFlags): InstallPlan {
   const binary = given.binary ?? (isSea() ? process.execPath : undefined);
   if (binary === undefined) {
-    throw new PaygateError(
-      'invalid',
-      'this is not the single executable; name it with --binary dist/paygate',
-    );
+    throw new PaygateError('invalid', notExecutableText());
   }
   if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: ${binary} does not exist`);
   if (!statSync(binary).isFile()) {
@@ -104,6 +102,13 @@ function planOf(given: InstallFlags): InstallPlan {
   }
   const { domain, acmeEmail, network } = settingsIn(given);
   return installPlan({ binary, domain, acmeEmail, network });
+}
+
+/** The build of the sources writes the executable beside the bundle that runs now. */
+function notExecutableText(): string {
+  const built = join(dirname(process.argv[1] ?? ''), 'paygate');
+  const make = existsSync(built) ? '' : 'make it with `npm run build`, then ';
+  return `this is not the single executable; ${make}name it with --binary ${quoteForShell(built)}`;
 }
 
 /** Parsed as `serve` will parse them: an invalid value is never written to the settings. */

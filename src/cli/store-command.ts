@@ -7,7 +7,7 @@ import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../delivery/si
 import { redactUrl } from '../domain/callback.ts';
 import { defaultConfirmations, readBands } from '../domain/confirmation-policy.ts';
 import { formatTime } from '../domain/format.ts';
-import { severalStoresAdvice } from '../domain/store-choice.ts';
+import { severalStoresAdvice, sharedWalletAdvice } from '../domain/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../domain/store-settings.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
@@ -113,6 +113,7 @@ async function addTo(
   const isSecond = store.catalog.choices().length > 1;
   const notes = [
     ...(isSecond ? [severalStoresAdvice] : []),
+    ...sharedWalletAdvice(store.catalog.sharing(row)),
     ...callbackUrlNotes(row.callbackUrl),
     ...currencyNotes(row.currency),
   ];

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import { firstAddresses } from '../bitcoin/keychain.ts';
+import { sharedWalletAdvice } from '../domain/store-choice.ts';
 import { requireRunning } from '../store/records/catalog.ts';
 import {
   type FileOptions,
@@ -12,6 +13,7 @@ import {
   withStore,
   world,
 } from './command.ts';
+import { withNotes } from './setting-options.ts';
 import {
   compareWith,
   depthOption,
@@ -46,6 +48,7 @@ function giveWallet(id: number, given: WalletOptions): Promise<void> {
       recordChange({ audit }, tx, 'store.attach', { wallet_id: wallet.id }, id);
       return { row: catalog.changeStore(tx, id, { walletId: wallet.id }), wallet };
     });
+    const notes = sharedWalletAdvice(catalog.sharing(row));
     const answer = {
       id,
       wallet: { id: wallet.id, script: wallet.scriptType, account: wallet.account },
@@ -53,11 +56,11 @@ function giveWallet(id: number, given: WalletOptions): Promise<void> {
     };
     print(
       given,
-      answer,
+      withNotes(answer, notes),
       () => `Store ${id} "${row.name}" issues from wallet ${wallet.id} from now on.
 
 ${compareWith(answer.first_addresses)}
-If they differ, set the wallet again with another --script.`,
+If they differ, set the wallet again with another --script.${notes.map((note) => `\n\n${note}`).join('')}`,
     );
   });
 }

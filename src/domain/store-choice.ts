@@ -174,6 +174,17 @@ const formatStores = (stores: readonly StoreReference[]): string =>
 /** The host as written, because `match_callback` is case-sensitive. */
 const hostIn = (callbackUrl: string): string => /^[^:]+:\/\/([^/?#]*)/.exec(callbackUrl)?.[1] ?? '';
 
+/** What follows when stores have one wallet. @param others the other active stores that have it */
+export const sharedWalletAdvice = (
+  others: readonly Pick<StoreReference, 'id' | 'name'>[],
+): string[] =>
+  others.length === 0
+    ? []
+    : [
+        `This wallet is also that of ${others.map(({ id, name }) => `store ${id} ${JSON.stringify(name)}`).join(' and ')}. ` +
+          'All share one counter of addresses, so that no address is issued twice.',
+      ];
+
 /** Advice after a second store was added, for shops that named no store until then. */
 export const severalStoresAdvice =
   'There are several now: a shop that asks for addresses with the API key of all stores must name its own by ' +

@@ -107,7 +107,7 @@ async function start(
     await shop?.close();
   });
   // No idle timeout: event streams may be silent for an hour, and only loopback connects.
-  const address = { ...options.shop, timeouts: { idleMs: 0 } };
+  const address = { ...options.shop, flag: '--shop', timeouts: { idleMs: 0 } };
   shop = await listen(site.fetch, address, world.after);
   const shopOrigin = originOf({ ...options.shop, port: shop.port });
 

@@ -66,6 +66,8 @@ export interface Binding {
   /** `*` listens on every address of this machine. */
   readonly host: string;
   readonly port: number;
+  /** The option that names this address, for an error. */
+  readonly flag: string;
   /** HTTPS, with the certificate of `setCertificate`. */
   readonly tls?: boolean;
   readonly timeouts?: Partial<Timeouts>;
@@ -85,7 +87,7 @@ export interface HttpListener {
 /** @throws PaygateError unavailable when the address is in use or not of this machine */
 export async function listen(
   fetch: Fetch,
-  { host, port, tls = false, timeouts, maxConnections = defaultMaxConnections }: Binding,
+  { host, port, flag, tls = false, timeouts, maxConnections = defaultMaxConnections }: Binding,
   after: World['after'],
 ): Promise<HttpListener> {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxSocketMessageBytes });
@@ -109,7 +111,7 @@ export async function listen(
   limitConnections(server, maxConnections);
   server.timeout = limits.idleMs;
   const open = openSockets(server);
-  await bind(server, { host, port });
+  await bind(server, { host, port, flag });
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
@@ -142,13 +144,12 @@ export async function tryListening(at: Binding): Promise<() => Promise<unknown>>
   return () => new Promise((resolve) => server.close(resolve));
 }
 
-function bind(server: PlainServer, { host, port }: Binding): Promise<void> {
+function bind(server: PlainServer, { host, port, flag }: Binding): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        new PaygateError('unavailable', `cannot listen on ${host}:${port}: ${faultOf(error)}`),
-      ),
-    );
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const fault = `cannot listen on ${host}:${port}: ${faultOf(error)}`;
+      reject(new PaygateError('unavailable', `${fault}; choose another address with ${flag}`));
+    });
     server.listen({ port, ...(host !== '*' && { host }) }, resolve);
   });
 }

@@ -5,6 +5,7 @@
 import { dirname, join } from 'node:path';
 import {
   type EndpointOptions,
+  flagOf,
   type ListenAddress,
   listenAddressesOf,
   publicEndpointOf,
@@ -13,7 +14,13 @@ import { createAcme } from '../tls/acme.ts';
 import type { CertificateSource } from '../tls/certificate.ts';
 import { certificateFiles } from '../tls/certificate-files.ts';
 import type { World } from '../world/world.ts';
-import { type Fetch, type HttpListener, listen, tryListening } from './http-server.ts';
+import {
+  type Binding,
+  type Fetch,
+  type HttpListener,
+  listen,
+  tryListening,
+} from './http-server.ts';
 import { createPort80 } from './port-80.ts';
 
 export interface ListenerOptions extends EndpointOptions {
@@ -24,13 +31,13 @@ export interface ListenerOptions extends EndpointOptions {
 export interface Listeners {
   /**
    * Listens on each port for a moment.
-   * @param extra addresses of further listeners
+   * @param extra addresses of `openExtra`
    * @throws PaygateError unavailable when one of them can not be used now
    */
   tryPorts(extra: readonly ListenAddress[]): Promise<void>;
   /** Returns the port of the main listener. @throws PaygateError unavailable */
   open(fetch: Fetch): Promise<number>;
-  /** Opens one more listener, without HTTPS. Returns its port. */
+  /** Opens the listener of metrics, without HTTPS. Returns its port. */
   openExtra(fetch: Fetch, at: ListenAddress): Promise<number>;
   /** Addresses that callbacks must not be sent to. */
   addresses(): ListenAddress[];
@@ -42,6 +49,10 @@ export interface Listeners {
   close(): Promise<void>;
 }
 
+const mainFlag = flagOf('listen');
+const port80Flag = flagOf('listenHttp');
+const metricsFlag = flagOf('metricsListen');
+
 /** @throws PaygateError invalid, before anything is opened or written */
 export function createListeners(options: ListenerOptions, world: World): Listeners {
   const front = publicEndpointOf(options);
@@ -51,13 +62,9 @@ export function createListeners(options: ListenerOptions, world: World): Listene
     front.kind === 'files' ? certificateFiles(front, world) : acme;
   const opened: { readonly host: string; readonly listening: HttpListener }[] = [];
 
-  async function openListener(
-    fetch: Fetch,
-    at: ListenAddress,
-    tls: boolean,
-  ): Promise<HttpListener> {
-    const listening = await listen(fetch, { ...at, tls }, world.after);
-    opened.push({ host: at.host, listening });
+  async function openListener(fetch: Fetch, binding: Binding): Promise<HttpListener> {
+    const listening = await listen(fetch, binding, world.after);
+    opened.push({ host: binding.host, listening });
     return listening;
   }
 
@@ -66,27 +73,32 @@ export function createListeners(options: ListenerOptions, world: World): Listene
       const ends: (() => Promise<unknown>)[] = [];
       try {
         // All at the same time, because two options may name the same port.
-        for (const at of [...listenAddressesOf(options), ...extra])
-          ends.push(await tryListening(at));
+        const [main = options.listen, port80] = listenAddressesOf(options);
+        ends.push(await tryListening({ ...main, flag: mainFlag }));
+        if (port80 !== undefined) {
+          ends.push(await tryListening({ ...port80, flag: port80Flag }));
+        }
+        for (const at of extra) ends.push(await tryListening({ ...at, flag: metricsFlag }));
       } finally {
         for (const end of ends) await end();
       }
     },
     async open(fetch) {
-      const main = await openListener(fetch, options.listen, source !== undefined);
+      const main = await openListener(fetch, {
+        ...options.listen,
+        flag: mainFlag,
+        tls: source !== undefined,
+      });
       if (acme !== undefined && front.kind === 'acme') {
-        await openListener(
-          createPort80(front.domain, acme.challenge, fetch),
-          front.listenHttp,
-          false,
-        );
+        const answer = createPort80(front.domain, acme.challenge, fetch);
+        await openListener(answer, { ...front.listenHttp, flag: port80Flag });
       }
       const first = source?.current();
       if (first !== undefined) main.setCertificate(first);
       source?.start((certificate) => main.setCertificate(certificate));
       return main.port;
     },
-    openExtra: async (fetch, at) => (await openListener(fetch, at, false)).port,
+    openExtra: async (fetch, at) => (await openListener(fetch, { ...at, flag: metricsFlag })).port,
     addresses: () => opened.map(({ host, listening }) => ({ host, port: listening.port })),
     warnings: () => source?.warnings() ?? [],
     pingSockets() {

@@ -40,6 +40,13 @@ it('a backup beside a running server, restored elsewhere, and checked', async ()
     stderr: `paygate: ${file}: exists already; name a new file\n`,
   });
 
+  const folder = join(tempFolder(), 'none');
+  const nowhere = await runCli(['backup', join(folder, 'x.db'), '--db', app.path]);
+  expect(nowhere).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: `paygate: ${folder}/x.db: cannot be written (there is no folder ${folder})\n`,
+  });
+
   const db = join(tempFolder(), 'paygate.db');
   const restored = await runCli(['restore', file, '--db', db]);
   expect(restored).toMatchObject({ code: 0, stderr: '' });

@@ -146,7 +146,9 @@ test.each([
 test('only the single executable can install itself', async () => {
   const refused = await runCli(['install', '--root', tempFolder()]);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(refused.stderr).toContain('not the single executable');
+  expect(refused.stderr).toMatch(
+    /^paygate: this is not the single executable; make it with `npm run build`, then name it with --binary \/\S+\/paygate\n$/,
+  );
 });
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;

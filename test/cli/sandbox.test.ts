@@ -145,7 +145,9 @@ test.each([
   const { port } = server.address() as AddressInfo;
   const refused = await runCli(['sandbox', taken, `127.0.0.1:${port}`, other, free]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain(`127.0.0.1:${port}: the port is taken`);
+  expect(refused.stderr).toContain(
+    `127.0.0.1:${port}: the port is taken; choose another address with ${taken}\n`,
+  );
 });
 
 test('listens on loopback only', async () => {

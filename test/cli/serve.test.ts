@@ -255,7 +255,7 @@ test.each(['--listen', '--metrics-listen'])(
     const { by, errors } = await serve(path, nowhere, flag, `127.0.0.1:${port}`).ended;
     expect([by, errors]).toEqual([
       1,
-      `paygate: cannot listen on 127.0.0.1:${port}: the port is taken\n`,
+      `paygate: cannot listen on 127.0.0.1:${port}: the port is taken; choose another address with ${flag}\n`,
     ]);
     expect(readdirSync(dirname(path))).toEqual([]);
   },
@@ -266,7 +266,10 @@ test('a port of two listeners is an error before the file exists', async () => {
   const at = `127.0.0.1:${await freePort()}`;
   const doors = ['--listen', at, '--metrics-listen', at];
   const { by, errors } = await serve(path, nowhere, ...doors).ended;
-  expect([by, errors]).toEqual([1, `paygate: cannot listen on ${at}: the port is taken\n`]);
+  expect([by, errors]).toEqual([
+    1,
+    `paygate: cannot listen on ${at}: the port is taken; choose another address with --metrics-listen\n`,
+  ]);
   expect(readdirSync(dirname(path))).toEqual([]);
 });
 

@@ -173,6 +173,19 @@ describe('a store', () => {
     expect(none).toMatchObject({ code: 1, stdout: '', stderr: 'paygate: there is no store 5\n' });
   });
 
+  it('of the same key as another is told that both share one counter', async () => {
+    const { store } = await openShop();
+    const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh'];
+    const shared =
+      'This wallet is also that of store 1 "Shop". All share one counter of addresses, so that no address is issued twice.';
+    const second = ['add', '--name', 'Second', '--callback-url', 'https://two.example/cb'];
+    expect((await store(...second, ...wallet)).stdout).toContain(`\n\n${shared}`);
+    const json = JSON.parse((await store('wallet', '2', ...wallet, '--json')).stdout);
+    expect(json.note).toBe(shared);
+    await store('remove', '1');
+    expect((await store('wallet', '2', ...wallet)).stdout).not.toContain('counter');
+  });
+
   it('that was removed can be restored, unless another store has its Callback URL', async () => {
     const { path, store } = await openShop();
     const removed = await store('remove', '1', '--stop-callbacks');
@@ -372,7 +385,7 @@ describe('the webhook and the terms of orders', () => {
     const { store } = await openShop();
     const before = await shown(store);
     const { code, stderr } = await store('set', '1', option, value);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/^paygate: |^error: /)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^paygate: /)]);
     expect(await shown(store)).toEqual(before);
   });
 

@@ -21,7 +21,12 @@ async function openListener(
   maxConnections?: number,
 ): Promise<HttpListener> {
   const never = () => () => {};
-  const at = { host: '127.0.0.1', port: 0, ...(maxConnections && { maxConnections }) };
+  const at = {
+    host: '127.0.0.1',
+    port: 0,
+    flag: '--listen',
+    ...(maxConnections && { maxConnections }),
+  };
   const listener = await listen(answer, { ...at, timeouts }, never);
   closing.push(() => listener.close());
   return listener;

@@ -110,10 +110,19 @@ export async function writeBackup(sqlite: Sqlite, target: string, pace: Pace): P
     replaceCopy(fresh, target);
   } catch (error) {
     for (const each of [fresh, `${fresh}-journal`]) rmSync(each, { force: true });
-    throw new PaygateError('unavailable', `${target}: cannot be written (${reasonOf(error)})`, {
+    const reason = writeFault(error, fresh, target);
+    throw new PaygateError('unavailable', `${target}: cannot be written (${reason})`, {
       cause: error,
     });
   }
+}
+
+/** Why a copy cannot be written: names its folder and file, never the temporary name. */
+function writeFault(error: unknown, fresh: string, target: string): string {
+  const folder = dirname(target);
+  return existsSync(folder)
+    ? reasonOf(error).replaceAll(fresh, target)
+    : `there is no folder ${folder}`;
 }
 
 /** Replaces what stands under the name. @param fresh in the same folder, whole */
@@ -184,7 +193,8 @@ export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
     replaceFile(fresh, target);
   } catch (error) {
     rmSync(fresh, { force: true });
-    const reason = `${target}: cannot be written before the update (${reasonOf(error)})`;
+    const fault = writeFault(error, fresh, target);
+    const reason = `${target}: cannot be written before the update (${fault})`;
     throw new PaygateError('unavailable', reason, { cause: error });
   }
 }

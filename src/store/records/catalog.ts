@@ -95,6 +95,11 @@ export class Catalog {
     return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
   }
 
+  /** The other active stores with the same wallet as a store. */
+  sharing({ id, walletId }: StoreRow): StoreRow[] {
+    return this.stores().filter((each) => each.id !== id && each.walletId === walletId);
+  }
+
   /**
    * What requests for an address choose between: all stores but archived ones, or those with
    * exactly a callback URL.
