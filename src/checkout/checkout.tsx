@@ -3,7 +3,6 @@
 
 import { type Context, Hono } from 'hono';
 import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
-import { newQuoteRefusal } from '../domain/order.ts';
 import { isId } from '../domain/order-id.ts';
 import type { Rate } from '../domain/rate-limit.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
@@ -133,18 +132,15 @@ export function createCheckout(options: CheckoutOptions): Checkout {
 async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
   const { store, world, prices, checkIssuing } = options;
   const { orderView, orders, database } = store;
-  const isRefused = (): boolean => {
-    const record = orderView.record(row);
-    const now = world.now();
-    return newQuoteRefusal(record.facts, orderView.standing(record, now), now) !== undefined;
-  };
-  if (row.currency === null || isRefused()) return;
+  const isDue = (): boolean =>
+    shownOrder(orderView, orderView.record(row), world.now()).stage === 'lapsed';
+  if (row.currency === null || !isDue()) return;
   const rateCents = (await prices?.rateCents(row.currency)) ?? null;
   if (rateCents === null) throw new PaygateError('unavailable', 'There is no price');
   checkIssuing();
   await database.write((tx) => {
     // A second click may have been first.
-    if (!isRefused()) orders.quote(tx, world.now(), row.id, rateCents);
+    if (isDue()) orders.quote(tx, world.now(), row.id, rateCents);
   }, 'awaited');
 }
 

@@ -11,7 +11,7 @@ import { instructionOf, pillColours } from './instructions.ts';
 import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
-import { nameInText, slot } from './words/language-formats.ts';
+import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
 
 interface Props {
   readonly shown: ShownOrder;
@@ -169,7 +169,7 @@ const Facts = ({ shown: { order, stage }, reading: { words, formats } }: Props) 
       </Fact>
       <Fact name={facts.rate}>
         {isAmountValid && quote && currency && (
-          <Sentence text={words.forOneBitcoin(formats.money(quote.rate, currency))} />
+          <Sentence text={words.rateOf(formats.money(quote.rate, currency), oneBitcoin)} />
         )}
       </Fact>
       <Fact name={facts.received}>
@@ -234,7 +234,7 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
       </Fact>
       <Fact name={facts.rate}>
         {rate && order.currency && (
-          <Sentence text={words.forOneBitcoin(formats.money(rate, order.currency))} />
+          <Sentence text={words.rateOf(formats.money(rate, order.currency), oneBitcoin)} />
         )}
       </Fact>
       <Fact name={facts.state}>

@@ -4,6 +4,7 @@
 import type { Context } from 'hono';
 import type { Txid } from '../bitcoin/ids.ts';
 import { worthOf } from '../domain/currency.ts';
+import { formatPrice } from '../domain/money.ts';
 import { isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
@@ -19,6 +20,7 @@ import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { CheckoutFrame, checkoutStyle, refreshSeconds, sendMessage } from './checkout-frame.tsx';
 import { BothUnits, Fact, Pill, type PillColour, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
+import { oneBitcoin } from './words/language-formats.ts';
 
 /** Errors are pages, too, because customers follow the link. */
 export function receiptPage(
@@ -63,7 +65,7 @@ function receiptOf(store: Store, context: Context): Receipt {
 
 type State = 'seen' | 'confirming' | 'confirmed' | 'gone';
 
-interface ShownReceipt {
+export interface ShownReceipt {
   readonly receipt: Receipt;
   readonly state: State;
   readonly confirmations: number;
@@ -98,7 +100,7 @@ interface Props {
   readonly reading: Reading;
 }
 
-const ReceiptPage = ({ shown, reading }: Props) => {
+export const ReceiptPage = ({ shown, reading }: Props) => {
   const { receipt, state, owner, order } = shown;
   const { words, formats, langQuery } = reading;
   const { currency, priceCents, valueSat } = receipt;
@@ -147,7 +149,7 @@ const Facts = ({ shown: { receipt, confirmations }, reading: { words, formats } 
       <Fact name={facts.rate}>
         {currency !== null && priceCents !== null && (
           <Sentence
-            text={words.forOneBitcoin(formats.money((priceCents / 100).toFixed(2), currency))}
+            text={words.rateOf(formats.money(formatPrice(priceCents), currency), oneBitcoin)}
           />
         )}
       </Fact>

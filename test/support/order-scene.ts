@@ -4,6 +4,7 @@
 import { asc } from 'drizzle-orm';
 import { expect } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
+import { type ShownOrder, shownOrder } from '../../src/checkout/shown-order.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
@@ -40,6 +41,8 @@ export const inEuros = {
 export interface OrderScene {
   readonly shop: Shop;
   json(): OrderJson;
+  /** What the customer's page shows. */
+  shown(): ShownOrder;
   /** The types of the events since the last call. */
   newEvents(): string[];
   /** Time passes, and what is due expires. */
@@ -134,6 +137,7 @@ export async function openOrder(
   const scene: OrderScene = {
     shop,
     json: () => orderView.json(row(), now),
+    shown: () => shownOrder(orderView, orderView.record(row()), now),
     newEvents() {
       const types = recorded().map(({ type }) => type);
       const fresh = types.slice(told);
@@ -202,10 +206,12 @@ export async function openOrder(
 const progressOf = (status: string): number =>
   Math.max(0, ['open', 'processing', 'paid'].indexOf(status));
 
+const reads = new Set(['json', 'shown', 'newEvents']);
+
 /** The scene, with a check after each of its steps. */
 function checkedAfterEach(scene: OrderScene, check: () => void): OrderScene {
   const steps = Object.entries(scene).map(([name, member]) => {
-    if (typeof member !== 'function' || name === 'json' || name === 'newEvents') {
+    if (typeof member !== 'function' || reads.has(name)) {
       return [name, member];
     }
     const step = member as (...values: unknown[]) => Promise<unknown>;

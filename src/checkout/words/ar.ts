@@ -88,7 +88,7 @@ export const ar: Words = {
     confirmations: 'التأكيدات',
     worth: 'القيمة',
   },
-  forOneBitcoin: (price) => `${price} مقابل 1 BTC`,
+  rateOf: (price, bitcoin) => `${price} مقابل ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {
       one: 'تُعرض أحدث دفعة. تشمل المجاميع كل الدفعات.',

@@ -90,7 +90,7 @@ export const de: Words = {
     confirmations: 'Bestätigungen',
     worth: 'Wert',
   },
-  forOneBitcoin: (price) => `${price} für 1 BTC`,
+  rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {
       one: 'Die neueste Zahlung wird gezeigt. Die Summen zählen alle.',

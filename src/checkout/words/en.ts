@@ -88,7 +88,7 @@ export const en: Words = {
     confirmations: 'Confirmations',
     worth: 'Worth',
   },
-  forOneBitcoin: (price) => `${price} for 1 BTC`,
+  rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {
       one: `The newest payment is shown. The sums count all.`,

@@ -18,6 +18,9 @@ const control = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\uE000]/g;
 const isolated = (start: string, text: string): string =>
   `${start}${text.replaceAll(control, '')}${isolateEnd}`;
 
+/** The unit of a rate. */
+export const oneBitcoin = isolated(leftToRight, '1 BTC');
+
 /** A name of strangers in a text. */
 export const nameInText = (name: string): string => isolated(ownDirection, name);
 

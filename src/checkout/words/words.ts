@@ -86,8 +86,8 @@ export interface Words {
     readonly confirmations: string;
     readonly worth: string;
   };
-  /** A price of one bitcoin. */
-  readonly forOneBitcoin: One;
+  /** @param bitcoin one bitcoin */
+  readonly rateOf: (price: string, bitcoin: string) => string;
   /** An order has more payments than the page shows. */
   readonly newestPayments: (shown: number) => string;
   /** The page of one payment. */
