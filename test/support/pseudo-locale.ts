@@ -11,7 +11,8 @@ const isolates = /(\u2066[^\u2069]*\u2069|\u2068[^\u2069]*\u2069|\uE000)/;
 
 export function pseudo(text: string): string {
   const parts = text.split(isolates).map((part) => (isolates.test(part) ? part : accent(part)));
-  return `[${parts.join('')}${'~'.repeat(Math.ceil(text.length * 0.4))}]`;
+  const padding = '~'.repeat(Math.ceil(text.length * 0.4)).replaceAll('~~~~~~', ' ~~~~~');
+  return `[${parts.join('')}${padding}]`;
 }
 
 const accent = (text: string): string =>
