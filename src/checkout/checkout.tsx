@@ -73,7 +73,9 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
     if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
-    const reading = readingOf(context, row, store.catalog.store(row.storeId));
+    const owner = store.catalog.store(row.storeId);
+    setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
+    const reading = readingOf(context, row, owner);
     // The page of a later error is in the language of the order.
     context.set('reading', reading);
     return { row, reading };

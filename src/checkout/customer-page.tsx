@@ -69,7 +69,7 @@ const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
 /** The state of the order, and what is unusual about it. */
 const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
   const isPart = stage === 'payable' && order.received_sat > 0;
-  const isOver = stage === 'paid' && order.excess_sat > 0;
+  const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <p class="pills">
       <Pill colour={pillColours[order.status]}>{words.orderStates[order.status]}</Pill>
@@ -156,7 +156,7 @@ const Facts = ({ shown: { order, stage }, reading: { words, formats } }: Props) 
   // An amount that is not promised is not shown: some would pay it.
   const isAmountValid = stage === 'payable' || stage === 'processing' || stage === 'paid';
   const { facts } = words;
-  const isOver = stage === 'paid' && order.excess_sat > 0;
+  const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <dl>
       <Fact name={facts.description}>{description && <bdi>{description}</bdi>}</Fact>
@@ -260,7 +260,7 @@ const WayBack = ({ shown: { order, storeName, stage }, reading: { words } }: Pro
   if (order.return_url === null || mayStillPay) return null;
   return (
     <p class="unprinted">
-      <a class="button" href={order.return_url}>
+      <a class="button" href={order.return_url} target="_top">
         <Sentence text={words.pay.backTo(nameInText(storeName))} />
       </a>
     </p>

@@ -19,14 +19,12 @@ export function instructionOf(shown: ShownOrder, { words, formats }: Translation
   const { order, stage } = shown;
   const { now } = words;
   const late = order.late && now.cameLate;
+  const excess = order.excess_sat > 0 && now.paidTooMuch(formats.amount(order.excess_sat));
   switch (stage) {
     case 'processing':
-      // A payment and its replacement may both count until servers agree which of them is gone.
-      return join(now.wait, late);
-    case 'paid': {
-      const excess = order.excess_sat > 0 && now.paidTooMuch(formats.amount(order.excess_sat));
+      return join(now.wait, late, excess);
+    case 'paid':
       return join(now.done, late, excess);
-    }
     case 'undecided':
       return now.undecided(formats.amount(shown.undecidedSat));
     default:

@@ -32,6 +32,8 @@ export function receiptPage(
   try {
     const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
     const shown = shownReceipt(store, receipt, context.req.query('order'));
+    const origins = shown.owner?.embedOrigins ?? '';
+    setCheckoutHeaders(context, checkoutStyle.hash(), origins.split(' '));
     const reading = readingOf(context, shown.order, shown.owner);
     return context.html(<ReceiptPage shown={shown} reading={reading} />);
   } catch (error) {

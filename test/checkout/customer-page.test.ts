@@ -258,6 +258,23 @@ test('the headers keep it out of caches, frames and search engines, and load not
   expect((await renew(till)).headers.getSetCookie()).toEqual([]);
 });
 
+test('only frames of the origins that the store names may show order and receipt', async () => {
+  const till = await openTill();
+  const txid = await till.pay(25_000);
+  await till.app.withStore(({ database, catalog }) =>
+    database.write((tx) =>
+      catalog.changeStore(tx, 1, { embedOrigins: 'https://a.example https://b.example:8443' }),
+    ),
+  );
+  for (const path of [till.path, `/api/tx?txid=${txid}&addr=${till.address}`]) {
+    const { headers } = await visitorOf(till.app).get(path);
+    expect(headers.get('Content-Security-Policy')).toMatch(
+      /; frame-ancestors https:\/\/a\.example https:\/\/b\.example:8443$/,
+    );
+    expect(headers.get('X-Frame-Options')).toBe(null);
+  }
+});
+
 test.each([
   '/o/ord_3yQ8tZr6WmB1nK5vXc2dLq',
   '/o/ord_short',
