@@ -157,6 +157,35 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, till);
   });
 
+  test('times are in the zone of the reader and buttons in the language, without a shift', async () => {
+    const till = await openTill();
+    const watched = await openPage(browser, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+      timezoneId: 'Asia/Kolkata',
+      viewport: { width: 360, height: 800 },
+    });
+    const { page } = watched;
+    await page.goto(`${urlOf(till)}?lang=de`);
+    const until = page.locator('#pay time');
+    await until.filter({ hasText: '20. Nov. 2025, 20:31 GMT+5:30' }).waitFor();
+    expect(await until.getAttribute('title')).toBe('20. Nov. 2025, 15:01 UTC');
+    expect(await layoutShifts(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Betrag kopieren' }).click();
+    await page.getByRole('button', { name: 'Kopiert' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('0.00025000');
+    await till.pay(25_000);
+    await page.getByText('Ihre Zahlung ist angekommen.').waitFor();
+    await page.getByText('20. Nov. 2025, 20:16 GMT+5:30').first().waitFor();
+    await page.locator('.payment a').click();
+    await page.getByText('Ihre Zahlung wurde gesehen.').waitFor();
+    await page.getByRole('link', { name: 'Bestellung zeigen' }).click();
+    await page.getByText('Sprache').click();
+    await page.getByRole('link', { name: 'العربية' }).click();
+    await page.locator('html[dir=rtl]').waitFor();
+    expect([await juttingOut(page), await accessibilityFaults(page)]).toEqual([0, []]);
+    await end(watched, till);
+  });
+
   test.each([
     ['light', 1280],
     ['light', 360],
