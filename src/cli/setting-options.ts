@@ -5,9 +5,9 @@ import { InvalidArgumentError, Option } from 'commander';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { type Band, parseBand, writeBands } from '../domain/confirmation-policy.ts';
 import { isOnion } from '../domain/onion.ts';
+import type { StoreSetting } from '../domain/setting-kinds.ts';
 import {
   checkStoreSettings,
-  type StoreSetting,
   type StoreSettings,
   storeSettingNames,
   storeSettings,
@@ -24,7 +24,9 @@ export function settingOption(name: keyof StoreSettings): Option {
   const setting = settingOf(name);
   const option = new Option(setting.option, setting.help);
   if (setting.kind === 'text' || setting.kind === 'number') {
-    option.argParser(withOptionName<unknown>(setting.parse));
+    const parse = withOptionName<unknown>(setting.parse);
+    const isRepeatable = setting.kind === 'text' && setting.isRepeatable;
+    option.argParser((text, before) => parse(isRepeatable && before ? `${before} ${text}` : text));
   }
   if (setting.kind === 'choice') option.choices(Object.keys(setting.choices));
   if (setting.kind === 'count') {

@@ -1,6 +1,8 @@
 // The languages of the pages for customers, and which one of them a customer reads.
 // Source: RFC 4647 section 3.4 (lookup), RFC 9110 section 12.5.4 (Accept-Language).
 
+import { throwInvalid } from '../lib/errors.ts';
+
 /** Each with its own name. */
 export const languages = {
   en: 'English',
@@ -42,10 +44,10 @@ export function chosenLanguage({ query, order, store, acceptLanguage }: Language
   );
 }
 
-const codes = Object.keys(languages) as Language[];
-const byLowerCase = new Map(codes.map((code) => [code.toLowerCase(), code]));
+export const languageTags = Object.keys(languages) as readonly Language[];
+const byLowerCase = new Map(languageTags.map((code) => [code.toLowerCase(), code]));
 /** A language without its region: `pt` leads to `pt-BR`. */
-const byPrimaryTag = new Map(codes.map((code) => [primaryTagOf(code), code]));
+const byPrimaryTag = new Map(languageTags.map((code) => [primaryTagOf(code), code]));
 
 function primaryTagOf(tag: string): string {
   const [primary = ''] = tag.toLowerCase().split('-');
@@ -90,4 +92,11 @@ function qualityOf(parameters: readonly string[]): number {
   if (weight === undefined) return 1;
   const [, text = '0'] = /^q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(weight) ?? [];
   return Number(text);
+}
+
+/** Our language for the tag that a merchant typed. @throws PaygateError invalid */
+export function parseKnownLanguage(text: string): Language {
+  const found = languageOf(text.trim());
+  if (found !== undefined) return found;
+  throwInvalid(`a language tag is expected, one of ${languageTags.join(', ')}`);
 }

@@ -197,7 +197,7 @@ export function parseReturnUrl(url: string, flags: CallbackFlags): string | null
 }
 
 /** Callbacks may use plain http to private hosts, to onion services, or if the store allows it. */
-function isHttpAllowed(host: string, flags: CallbackFlags): boolean {
+export function isHttpAllowed(host: string, flags: CallbackFlags): boolean {
   if (isOnion(host) || flags.allowHttpCallback) return true;
   const address = literalAddress(host);
   const isPublic = address !== undefined && addressClassOf(address) !== 'private';

@@ -12,15 +12,17 @@ import {
   policyOf,
 } from './confirmation-policy.ts';
 import { parseCurrency } from './currency.ts';
+import { checkEmbedOrigins, parseEmbedOrigins } from './embed-origins.ts';
+import { languageTags, parseKnownLanguage } from './language.ts';
 import type { LatePolicy } from './order.ts';
 import {
   orderDefaults,
   parseExpirySeconds,
-  parseLanguage,
   parseQuoteSeconds,
   parseReturnUrl,
   parseTolerance,
 } from './order-input.ts';
+import type { StoreSetting } from './setting-kinds.ts';
 import { trimUrl } from './url-text.ts';
 
 /** Their values, under the names of their columns. */
@@ -45,81 +47,12 @@ export interface StoreSettings {
   readonly toleranceBasisPoints: number;
   readonly returnUrl: string | null;
   readonly language: string | null;
+  /** See `parseEmbedOrigins`. */
+  readonly embedOrigins: string;
 }
 
 /** Which events a store's webhook receives. */
 export type WebhookEvents = 'order' | 'payment' | 'order,payment';
-
-interface Texts {
-  /** Name of the form field. */
-  readonly field: string;
-  /** Label of the form field, and what stands below it. */
-  readonly label: string;
-  readonly hint?: string;
-  /** Option of the command line with its value, such as `--name <text>`, and its help. */
-  readonly option: string;
-  readonly help: string;
-  /** Help of the option `--no-…`, where there is one. */
-  readonly noHelp?: string;
-}
-
-/** A text of one line. */
-export interface TextSetting extends Texts {
-  readonly kind: 'text';
-  /** @throws PaygateError invalid */
-  readonly parse: (text: string) => string;
-  readonly maxLength?: number;
-  /** What empty text and `--no-…` mean; without it a text is required. */
-  readonly none?: null | '';
-}
-
-/** One of a few words. */
-export interface ChoiceSetting extends Texts {
-  readonly kind: 'choice';
-  /** Each word with its label. */
-  readonly choices: Readonly<Record<string, string>>;
-}
-
-/** A number as text; the column may have another unit. */
-export interface NumberSetting extends Texts {
-  readonly kind: 'number';
-  /** @throws PaygateError invalid */
-  readonly parse: (text: string) => number;
-  readonly show: (value: number) => string;
-}
-
-export interface CountSetting extends Texts {
-  readonly kind: 'count';
-  readonly min: number;
-  readonly max: number;
-  readonly default: number;
-}
-
-/** Satoshis at the command line, bitcoins in the form; null where it is off. */
-export interface AmountSetting extends Texts {
-  readonly kind: 'amount';
-}
-
-/** On or off; off by default. */
-export interface SwitchSetting extends Texts {
-  readonly kind: 'switch';
-  /** The option of the command line says the opposite of the column. */
-  readonly isOptionInverted?: true;
-}
-
-/** Pairs of an amount and a number of confirmations. */
-export interface BandsSetting extends Texts {
-  readonly kind: 'bands';
-}
-
-export type StoreSetting =
-  | TextSetting
-  | ChoiceSetting
-  | NumberSetting
-  | CountSetting
-  | AmountSetting
-  | SwitchSetting
-  | BandsSetting;
 
 /** In the order in which a person reads them. */
 export const storeSettings = {
@@ -285,13 +218,26 @@ export const storeSettings = {
     kind: 'text',
     field: 'language',
     label: 'Language',
-    hint: 'For example de: the language of the pages of orders. If empty, the language of the browser.',
+    hint: `Of the pages for customers: ${languageTags.join(', ')}. If empty, that of the browser.`,
     option: '--language <tag>',
-    help: 'language of the pages of orders, such as de',
+    help: 'language of the pages for customers, such as de',
     noHelp: 'the language of the browser',
-    parse: parseLanguage,
+    parse: parseKnownLanguage,
     maxLength: 35,
     none: null,
+  },
+  embedOrigins: {
+    kind: 'text',
+    field: 'embed',
+    label: 'Sites that may show the pages for customers in a frame',
+    hint: 'For example https://shop.example; several are separated by spaces.',
+    option: '--embed <origin>',
+    help: 'site that may show the pages for customers in a frame; repeatable',
+    noHelp: 'no site may',
+    parse: parseEmbedOrigins,
+    maxLength: 2_000,
+    none: '',
+    isRepeatable: true,
   },
 } as const satisfies Record<keyof StoreSettings, StoreSetting>;
 
@@ -317,6 +263,7 @@ export const defaultStoreSettings: Omit<StoreSettings, 'name' | 'callbackUrl'> =
   toleranceBasisPoints: orderDefaults.toleranceBasisPoints,
   returnUrl: null,
   language: orderDefaults.language,
+  embedOrigins: '',
 };
 
 /** Those of a row that has more. */
@@ -356,6 +303,10 @@ export function settingChecks(
       } catch (error) {
         throw new PaygateError('invalid', `the return URL ${reasonOf(error)}`);
       }
+    },
+    embedOrigins() {
+      if (!hasOtherFlags && after.embedOrigins === before?.embedOrigins) return;
+      checkEmbedOrigins(after.embedOrigins, after);
     },
     confirmationBands() {
       const { requiredConfirmations, confirmationBands } = change;

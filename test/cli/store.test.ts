@@ -368,8 +368,18 @@ describe('the webhook and the terms of orders', () => {
     expect(text).toMatch(/orders +never expire, quotes of 300 s, tolerance 1.25 %/);
     await store('set', '1', '--no-webhook-url', '--no-return-url', '--no-language');
     expect(await shown(store)).toMatchObject({
-      ...{ webhook_url: null, return_url: null, language: null },
+      ...{ webhook_url: null, return_url: null, language: null, embed: [] },
     });
+  });
+
+  it('name several sites for frames, and none again', async () => {
+    const { store } = await openShop();
+    const sites = ['https://a.example', 'https://b.example', 'https://c.example'] as const;
+    await store('set', '1', '--embed', sites[0], '--embed', `${sites[1]}/ ${sites[2]}`);
+    expect(await shown(store)).toMatchObject({ embed: sites });
+    expect((await store('show', '1')).stdout).toContain(sites.join(' '));
+    await store('set', '1', '--no-embed');
+    expect(await shown(store)).toMatchObject({ embed: [] });
   });
 
   it.each([
@@ -381,6 +391,8 @@ describe('the webhook and the terms of orders', () => {
     ['--tolerance', '11'],
     ['--return-url', 'javascript:alert(1)'],
     ['--language', 'German'],
+    ['--embed', 'https://shop.example/page'],
+    ['--embed', 'http://shop.example'],
   ])('are refused: %s %s', async (option, value) => {
     const { store } = await openShop();
     const before = await shown(store);

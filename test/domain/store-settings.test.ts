@@ -83,8 +83,47 @@ describe('the terms of orders', () => {
     check({ returnUrl: 'http://shop.example/', allowHttpCallback: true });
   });
 
-  test('the language is a tag', () => {
+  test('the language is one of the pages', () => {
     expect(storeSettings.language.parse('PT-br')).toBe('pt-BR');
     expect(() => storeSettings.language.parse('German')).toThrow('language tag');
+    expect(() => storeSettings.language.parse('sv')).toThrow('one of en, es, pt-BR, de');
+  });
+});
+
+describe('sites that may show the pages in a frame', () => {
+  const { parse } = storeSettings.embedOrigins;
+
+  test.each([
+    ['https://shop.example', 'https://shop.example'],
+    [
+      ' https://Shop.example/  https://b.example:8443 ',
+      'https://shop.example https://b.example:8443',
+    ],
+    ['https://shop.example https://shop.example:443', 'https://shop.example'],
+    ['http://127.0.0.1:8080 http://[::1]', 'http://127.0.0.1:8080 http://[::1]'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    [' ', ''],
+  ])('are origins: %s', (text, origins) => expect(parse(text)).toBe(origins));
+
+  test.each([
+    ...['shop.example', 'https://shop.example/a', 'https://shop.example?a', 'https://*.example'],
+    ...['https://a;b.example', "https://a'b.example", '*', "'self'", 'https:', 'data:text/html,a'],
+    ...['https://me@shop.example', 'https://shop.example;script-src'],
+  ])('are nothing else: %s', (text) => expect(() => parse(text)).toThrow('an origin such as'));
+
+  test('are 20 at most', () => {
+    const origins = (count: number) =>
+      Array.from({ length: count }, (_, at) => `https://s${at}.example`).join(' ');
+    expect(parse(origins(20))).toBe(origins(20));
+    expect(() => parse(origins(21))).toThrow('at most 20 origins');
+  });
+
+  test('have plain http on this machine, and where callbacks may', () => {
+    const embedOrigins = 'http://shop.example';
+    check({ embedOrigins: 'http://localhost:3000 http://127.0.0.1 http://[::1]:1' });
+    expect(() => check({ embedOrigins })).toThrow('must start with https://');
+    check({ embedOrigins, allowHttpCallback: true });
+    const before = { ...shop, embedOrigins, allowHttpCallback: true };
+    expect(() => check({ allowHttpCallback: false }, before)).toThrow('http://shop.example');
   });
 });

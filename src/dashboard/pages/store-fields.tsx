@@ -7,9 +7,9 @@ import {
   writeBands,
 } from '../../domain/confirmation-policy.ts';
 import { formatBitcoin } from '../../domain/format.ts';
+import type { StoreSetting } from '../../domain/setting-kinds.ts';
 import {
   defaultStoreSettings,
-  type StoreSetting,
   type StoreSettings,
   settingChecks,
   storeSettingNames,
