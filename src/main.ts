@@ -14,6 +14,7 @@ import { healthCommand } from './cli/health-command.ts';
 import { installCommand } from './cli/install-command.ts';
 import { keyCommand } from './cli/key-command.ts';
 import { licensesCommand } from './cli/licenses-command.ts';
+import { linksCommand } from './cli/links-command.ts';
 import { ordersCommand } from './cli/orders-command.ts';
 import { paymentsCommand } from './cli/payments-command.ts';
 import { pluginCommand } from './cli/plugin-command.ts';
@@ -34,6 +35,7 @@ void runProgram([
   keyCommand(),
   addressCommand(),
   ordersCommand(),
+  linksCommand(),
   paymentsCommand(),
   callbacksCommand(),
   eventsCommand(),

@@ -18,6 +18,7 @@ import { healthCommand } from '../../src/cli/health-command.ts';
 import { installCommand } from '../../src/cli/install-command.ts';
 import { keyCommand } from '../../src/cli/key-command.ts';
 import { licensesCommand } from '../../src/cli/licenses-command.ts';
+import { linksCommand } from '../../src/cli/links-command.ts';
 import { ordersCommand } from '../../src/cli/orders-command.ts';
 import { paymentsCommand } from '../../src/cli/payments-command.ts';
 import { pluginCommand } from '../../src/cli/plugin-command.ts';
@@ -34,6 +35,7 @@ const commands: readonly Command[] = [
   keyCommand(),
   addressCommand(),
   ordersCommand(),
+  linksCommand(),
   paymentsCommand(),
   callbacksCommand(),
   eventsCommand(),
