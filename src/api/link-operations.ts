@@ -33,8 +33,8 @@ export const linkOperations = (options: LinkOptions): Operation[] => [
 ];
 
 function shown({ linkView }: Store, row: LinkRow) {
-  const { suggested, suggested_sat, ...link } = linkView.json(row);
-  return { ...link, suggested: [...suggested], suggested_sat: [...suggested_sat] };
+  const link = linkView.json(row);
+  return { ...link, suggested: [...link.suggested], suggested_sat: [...link.suggested_sat] };
 }
 
 const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOptions): Operation =>

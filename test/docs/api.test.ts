@@ -1,6 +1,6 @@
-// Runs docs/api.md and docs/orders.md: sends each curl to paygate, in order, and compares the
-// answer with the printed one. A comment `<!-- … -->` beside an example says what happens before
-// it. PAYGATE_WRITE_DOCS=1 writes the answers instead.
+// Runs docs/api.md, docs/orders.md and docs/links.md: sends each curl to paygate, in order, and
+// compares the answer with the printed one. A comment `<!-- … -->` beside an example says what
+// happens before it. PAYGATE_WRITE_DOCS=1 writes the answers instead.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
@@ -61,18 +61,20 @@ async function run(app: TestApp, line: string, names: Names): Promise<string> {
   });
   if (answer.address !== undefined) names.set('ADDRESS', answer.address);
   if (answer.address !== undefined && path === '/api/v3/orders') names.set('ORDER', answer.id);
+  if (answer.url !== undefined) names.set('LINK', answer.id);
   return JSON.stringify(answer);
 }
 
-/** Random ids of orders and events as the page prints them. */
+/** Random ids of orders, links and events as the page prints them. */
 function withPrintedIds(): (text: string) => string {
   const printed: Record<string, string[]> = {
     ord: ['ord_3yQ8tZr6WmB1nK5vXc2dLp'],
+    lnk: ['lnk_8Fj2RkW5nXc1vB7mQd4tLs', 'lnk_5VcXm3Qp9RtYz2LkHb7NwD'],
     evt: ['evt_2Lh9KRbwpzN4LePd3XiA4v'],
   };
   const known = new Map<string, string>();
   return (text) =>
-    text.replaceAll(/\b(ord|evt)_[1-9A-Za-z]{22}\b/g, (id, prefix: string) => {
+    text.replaceAll(/\b(ord|lnk|evt)_[1-9A-Za-z]{22}\b/g, (id, prefix: string) => {
       const shown = known.get(id) ?? printed[prefix]?.shift() ?? id;
       known.set(id, shown);
       return shown;
@@ -82,6 +84,7 @@ function withPrintedIds(): (text: string) => string {
 test.each([
   ['api.md', 12],
   ['orders.md', 7],
+  ['links.md', 4],
 ])('P-54 what docs/%s prints is what paygate answers', async (page, min) => {
   const rates = JSON.stringify({ USD: 67_866.85, CHF: 60_000.1, EUR: 50_000 });
   for (let count = 0; count < 2; count += 1) {
@@ -115,5 +118,5 @@ test.each([
   expect(count).toBeGreaterThan(min);
   if (process.env.PAYGATE_WRITE_DOCS === '1') writeFileSync(file, written);
   else expect(written).toBe(text);
-  expect(names.get('TXID')).toMatch(/^[0-9a-f]{64}$/);
+  if (page !== 'links.md') expect(names.get('TXID')).toMatch(/^[0-9a-f]{64}$/);
 });
