@@ -27,6 +27,7 @@ export const exampleLines: readonly string[] = [
   'key revoke 2',
   'address check --xpub zpub… --count 20',
   'address list --store 1 --state unpaid',
+  'links add --title Poster --amount 25.00 --currency EUR',
   'orders list --status open --store 1',
   'orders show ord_…',
   'orders cancel ord_…',
