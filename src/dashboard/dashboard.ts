@@ -18,6 +18,8 @@ import { callbackPage } from './pages/callback-page.tsx';
 import { callbacksPage } from './pages/callbacks-page.tsx';
 import { enterPage } from './pages/enter-page.tsx';
 import { eventPage, eventsPage } from './pages/events-page.tsx';
+import { linkPage, printedLinkPage } from './pages/link-page.tsx';
+import { linksPage, newLinkPage } from './pages/links-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
 import { paymentPage } from './pages/payment-page.tsx';
 import { paymentsExportPage } from './pages/payments-export.ts';
@@ -63,6 +65,10 @@ export const pages: readonly Page[] = [
   eventPage,
   addressesPage,
   addressPage,
+  linksPage,
+  newLinkPage,
+  linkPage,
+  printedLinkPage,
   serversPage,
   storesPage,
   newStorePage,

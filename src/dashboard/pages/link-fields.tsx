@@ -1,0 +1,146 @@
+// The form of a link, for a new one and for a change.
+
+import { currencyCodes } from '../../domain/currency.ts';
+import {
+  type LinkBody,
+  linkBodyOf,
+  linkViews,
+  maxSuggested,
+  noteRules,
+} from '../../domain/link-input.ts';
+import type { LinkRow } from '../../store/views/link-view.ts';
+import { choiceValue } from '../form-fields.ts';
+import { chosenBefore, Field, Select } from '../form-parts.tsx';
+import { field, type PageRequest } from '../page.ts';
+
+interface LinkFieldsProps {
+  readonly request: PageRequest;
+  /** The action of the form that contains the fields. */
+  readonly form: string;
+  readonly row?: LinkRow;
+  /** The currency that a new link begins with. */
+  readonly currency?: string | null;
+}
+
+const noteTexts = { no: 'No', optional: 'If they like', required: 'Always' } as const;
+const viewTexts = {
+  page: 'A page for customers',
+  till: 'A till: keypad for your counter',
+} as const;
+const decimal = { inputmode: 'decimal', autocomplete: 'off' };
+
+export function LinkFields({ request, form, row, currency = null }: LinkFieldsProps) {
+  const link = row && linkBodyOf(row);
+  const text = (value: string | number | null | undefined) => value ?? undefined;
+  const choice = (name: string, before: string | null | undefined) =>
+    chosenBefore(request, form, name) ?? before ?? undefined;
+  const suggested = [link?.suggested ?? [], link?.suggested_sat ?? []].flat().join(' ');
+  return (
+    <>
+      <Field request={request} name="title" label="Title" value={text(link?.title)} />
+      <label>
+        Description
+        <textarea name="description" rows={2}>
+          {request.form.get('description') ?? link?.description ?? ''}
+        </textarea>
+      </label>
+      <Select
+        name="currency"
+        label="Currency"
+        options={[['', 'Satoshis'], ...currencyCodes.map((code) => [code, code] as const)]}
+        chosen={choice('currency', row === undefined ? currency : (row.currency ?? ''))}
+      />
+      <Field
+        request={request}
+        name="amount"
+        label="Amount"
+        value={text(link?.amount ?? link?.amount_sat)}
+        required={false}
+        help="If empty, the payer enters an amount: a donation, a tip, a till."
+        attributes={decimal}
+      />
+      <fieldset>
+        <legend>What a payer may enter</legend>
+        <div class="row">
+          <Field
+            request={request}
+            name="min"
+            label="At least"
+            value={text(link?.min ?? link?.min_sat)}
+            required={false}
+            attributes={decimal}
+          />
+          <Field
+            request={request}
+            name="max"
+            label="At most"
+            value={text(link?.max ?? link?.max_sat)}
+            required={false}
+            attributes={decimal}
+          />
+        </div>
+        <Field
+          request={request}
+          name="suggested"
+          label="Suggested amounts"
+          value={suggested}
+          required={false}
+          help={`At most ${maxSuggested}, separated by spaces.`}
+          attributes={decimal}
+        />
+      </fieldset>
+      <Select
+        name="note"
+        label="The payer adds a note"
+        options={noteRules.map((rule) => [rule, noteTexts[rule]] as const)}
+        chosen={choice('note', link?.note)}
+      />
+      <Select
+        name="view"
+        label="Page"
+        options={linkViews.map((view) => [view, viewTexts[view]] as const)}
+        chosen={choice('view', link?.view)}
+      />
+      <Field
+        request={request}
+        name="most-orders"
+        label="Ends after so many paid orders"
+        value={text(link?.most_orders)}
+        required={false}
+        help="If empty, it never ends."
+        attributes={{ inputmode: 'numeric' }}
+      />
+    </>
+  );
+}
+
+/** The fields of the form as a body of the API. */
+export function linkBodyIn(request: PageRequest): LinkBody {
+  const textOrNull = (name: string) => field(request, name) || null;
+  const currency = textOrNull('currency');
+  const suggested = field(request, 'suggested').split(/\s+/).filter(Boolean);
+  const amounts = { amount: textOrNull('amount'), min: textOrNull('min'), max: textOrNull('max') };
+  return {
+    ...{ title: field(request, 'title'), description: textOrNull('description'), currency },
+    ...(currency === null
+      ? {
+          ...{ amount_sat: satOf(amounts.amount), min_sat: satOf(amounts.min) },
+          ...{ max_sat: satOf(amounts.max), suggested_sat: suggested.map(Number) },
+        }
+      : {
+          ...{ amount: decimalOf(amounts.amount), min: decimalOf(amounts.min) },
+          ...{ max: decimalOf(amounts.max), suggested: suggested.map(decimalOf) as string[] },
+        }),
+    note: choiceValue(request, 'note', noteRules),
+    view: choiceValue(request, 'view', linkViews),
+    most_orders: numberOf(textOrNull('most-orders')),
+  };
+}
+
+/** NaN for a text that is no whole number, which is refused with all other problems. */
+const numberOf = (text: string | null): number | null =>
+  text === null ? null : /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+const satOf = numberOf;
+
+/** A comma is a decimal point as well. */
+const decimalOf = (text: string | null): string | null => text?.replace(',', '.') ?? null;

@@ -1,0 +1,83 @@
+// The pages of payment links: a new one, what it shows to copy and to print, and its changes.
+
+import { afterEach, expect, test } from 'vitest';
+import { closeApps, openReady, type TestApp } from '../support/app.ts';
+import { cleanUp } from '../support/files.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+
+afterEach(closeApps);
+afterEach(cleanUp);
+
+const list = '/dashboard/links';
+const page = `${list}/1`;
+
+/** All fields of the form; a browser sends the empty ones, too. */
+const empty = {
+  ...{ title: 'Poster', description: '', currency: '', amount: '', min: '', max: '' },
+  ...{ suggested: '', note: 'no', view: 'page', 'most-orders': '' },
+};
+
+const linksOf = (app: TestApp) =>
+  app.withStore(async ({ linkView }) =>
+    linkView.list({ limit: 10 }).map((row) => linkView.json(row)),
+  );
+
+async function open(): Promise<{ readonly app: TestApp; readonly visitor: Visitor }> {
+  const app = await openReady({ config: { publicUrl: 'https://pay.example.com' } });
+  return { app, visitor: await signedIn(app) };
+}
+
+const add = (visitor: Visitor, fields: object) =>
+  visitor.submit(`${list}/new`, 'add', { store: '1', ...empty, ...fields });
+
+test('a new link, with its URL, QR code, button and frame', async () => {
+  const { app, visitor } = await open();
+  expect((await visitor.get(list)).text).toContain('No links found.');
+  const added = await add(visitor, { amount: '25,00', currency: 'EUR', description: 'A2\nmatt' });
+  expect([added.status, added.headers.get('location')]).toEqual([303, `${page}?done=link-added`]);
+  const [link] = await linksOf(app);
+  expect(link).toMatchObject({ title: 'Poster', amount: '25.00', description: 'A2\nmatt' });
+  const { text } = await visitor.get(`${page}?done=link-added`);
+  expect(text).toContain('Link added.');
+  expect(text).toContain(`<a href="${link?.url}">${link?.url}</a>`);
+  expect(text).toContain(`aria-label="QR code of ${link?.url}"`);
+  expect(text).toContain(`&lt;a href=&quot;${link?.url}&quot;&gt;Pay with Bitcoin&lt;/a&gt;`);
+  expect(text).toContain(`&lt;iframe src=&quot;${link?.url}&quot;`);
+  expect(text).toContain('No site may show the page in a frame yet.');
+  const printed = (await visitor.get(`${page}/print`)).text;
+  expect(printed).toContain(`aria-label="QR code of ${link?.url}"`);
+  expect(printed).toContain('25.00 EUR');
+  expect((await visitor.get(list)).text).toContain(`<a href="${page}">Poster</a>`);
+});
+
+test('is changed, into satoshis as well, and switched off and on', async () => {
+  const { app, visitor } = await open();
+  await add(visitor, { currency: 'EUR', min: '5', suggested: '5 10,50', note: 'optional' });
+  expect(await linksOf(app)).toMatchObject([{ min: '5.00', suggested: ['5.00', '10.50'] }]);
+  await visitor.submit(page, 'change', { ...empty, title: 'Tips', amount: '5000', view: 'till' });
+  const satoshis = {
+    ...{ title: 'Tips', currency: null, amount: null, min: null, suggested: [] },
+    ...{ amount_sat: 5_000, note: 'no', view: 'till', active: true },
+  };
+  expect(await linksOf(app)).toMatchObject([satoshis]);
+  await visitor.submit(page, 'off', {});
+  expect(await linksOf(app)).toMatchObject([{ ...satoshis, active: false }]);
+  expect((await visitor.get(page)).text).toContain('Switch the link on');
+  await visitor.submit(page, 'on', {});
+  expect(await linksOf(app)).toMatchObject([satoshis]);
+  const actions = await app.withStore(async ({ audit }) =>
+    audit.list(10).flatMap(({ action }) => (action.startsWith('link.') ? action : [])),
+  );
+  expect(actions).toEqual(['link.change', 'link.change', 'link.change', 'link.add']);
+});
+
+test('what is wrong is said beside what was typed, and nothing is made', async () => {
+  const { app, visitor } = await open();
+  const refused = await add(visitor, { currency: 'EUR', amount: '1.234', 'most-orders': 'x' });
+  expect(refused.status).toBe(400);
+  expect(refused.text).toContain('amount: an amount in EUR has at most 2 decimals; most_orders:');
+  expect(refused.text).toContain('value="1.234"');
+  expect((await add(visitor, { amount: '25.00' })).status).toBe(400);
+  expect(await linksOf(app)).toEqual([]);
+  expect((await visitor.get(`${list}/7`)).status).toBe(404);
+});
