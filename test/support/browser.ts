@@ -52,9 +52,14 @@ export async function openPage(
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Where scripts of pages are off, timers are too, but promises are not. axe-core needs either. */
+const timersByPromises = `if (matchMedia('(scripting: none)').matches) {
+  globalThis.setTimeout = (run, _, ...values) => void Promise.resolve().then(() => run(...values));
+}`;
+
 /** Violations that axe-core finds, each with what it concerns. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(timersByPromises + axe);
   const { violations } = (await page.evaluate('axe.run()')) as {
     violations: { id: string; nodes: { html: string }[] }[];
   };
@@ -117,33 +122,58 @@ export const brokenCode = (page: Page): Promise<string[]> =>
     .filter((each) => each.checkVisibility() && each.getClientRects().length > 1)
     .map(({ textContent }) => textContent)`);
 
+/** Functions of a page: the channels of a colour, its relative luminance, a contrast (WCAG 2.2). */
+export const colourFunctions = `
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const channels = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const luminance = (color) => channels(color).slice(0, 3).map((each) => each / 255)
+    .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
+  const contrastOf = (one, other) => {
+    const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
+`;
+
+/** What a person calls a control. */
+const controlName = `
+  const nameOf = (each) =>
+    each.nodeName + ' ' + (each.textContent || each.name || '').trim().slice(0, 30);
+`;
+
+/** The controls that are seen, in the order of the document, named as `outlines` names them. */
+export const controlsOf = (page: Page): Promise<string[]> =>
+  page.evaluate(`{ ${controlName}
+    [...document.querySelectorAll('a[href], button, summary, input, select, textarea')]
+      .filter((each) => each.type !== 'hidden' && !each.disabled)
+      .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+      .map(nameOf)
+  }`);
+
 /** Each element that the Tab key reaches, with its focus outline and the colour behind that. */
 export async function outlines(page: Page, most: number) {
   const found: { name: string; width: number; contrast: number }[] = [];
   for (let stops = 0; stops < most; stops += 1) {
     await page.keyboard.press('Tab');
     const stop = (await page.evaluate(`(() => {
+      ${colourFunctions}
+      ${controlName}
       const each = document.activeElement;
       if (each === null || each === document.body) return null;
-      const numbers = (color) => {
-        const canvas = document.createElement('canvas').getContext('2d');
-        canvas.fillStyle = color;
-        canvas.fillRect(0, 0, 1, 1);
-        return [...canvas.getImageData(0, 0, 1, 1).data];
-      };
-      const light = ([r, g, b]) => [r, g, b].map((each) => each / 255)
-        .map((each) => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, each, index) => sum + each * [0.2126, 0.7152, 0.0722][index], 0);
+      const colorOf = (element) => getComputedStyle(element).backgroundColor;
       let behind = each.parentElement;
-      while (behind.parentElement !== null && numbers(getComputedStyle(behind).backgroundColor)[3] < 255)
+      while (behind.parentElement !== null && channels(colorOf(behind))[3] < 255)
         behind = behind.parentElement;
       const style = getComputedStyle(each);
-      const [one, other] = [light(numbers(style.outlineColor)), light(numbers(getComputedStyle(behind).backgroundColor))]
-        .sort((a, b) => b - a);
       return {
-        name: each.nodeName + ' ' + (each.textContent || each.name || '').trim().slice(0, 30),
+        name: nameOf(each),
         width: style.outlineStyle === 'solid' ? Number.parseFloat(style.outlineWidth) : 0,
-        contrast: (one + 0.05) / (other + 0.05),
+        contrast: contrastOf(style.outlineColor, colorOf(behind)),
       };
     })()`)) as (typeof found)[number] | null;
     if (stop === null) break;

@@ -1,0 +1,145 @@
+// One app with an order in every state that a customer's page can show, for tests in a browser.
+
+import type { Txid } from '../../src/bitcoin/ids.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { OrderJson } from '../../src/domain/order-json.ts';
+import { minuteMs } from '../../src/lib/time-units.ts';
+import type { StoreOptions } from './app.ts';
+import { inSatoshis, priced } from './checkout.ts';
+import { openPriced, type PricedApp } from './priced.ts';
+
+export const states = [
+  'open',
+  'open in satoshis',
+  'open with long texts',
+  'quote lapsed',
+  'over, not scanned',
+  'part paid',
+  'part paid, quote lapsed',
+  'processing',
+  'processing with excess',
+  'paid',
+  'paid late',
+  'reversed',
+  'expired empty',
+  'expired with money',
+  'canceled with money',
+] as const;
+
+export type StateName = (typeof states)[number];
+
+export interface StateOrder {
+  readonly state: StateName;
+  readonly id: string;
+  readonly address: string;
+  /** The path of its page. */
+  readonly path: string;
+  /** As the API answers now. */
+  json(): Promise<OrderJson>;
+}
+
+export interface OrderStates {
+  readonly app: PricedApp;
+  readonly origin: string;
+  readonly orders: readonly StateOrder[];
+  of(state: StateName): StateOrder;
+  /** Headers with which a request is of another client, because each has a limit. */
+  newClient(): Record<string, string>;
+}
+
+/** Texts without spaces, in two directions, as long as an order may have them. */
+const longTexts = {
+  reference: `${'R'.repeat(100)}-שלום-${'9'.repeat(10)}`,
+  description: `${'W'.repeat(400)} <b>&amp;</b> “🍕” ${'وصف '.repeat(60)}`,
+  return_url: `https://shop.example/${'back/'.repeat(300)}`,
+};
+
+const shortest = { expires_in: 300, quote_seconds: 300 };
+const longest = { expires_in: 86_400, quote_seconds: 3_600 };
+const quoteEnds = { ...longest, quote_seconds: 300 };
+
+/** What the order in each state is made with, when it is not the second half's. */
+const first: Partial<Record<StateName, object>> = {
+  'quote lapsed': quoteEnds,
+  'part paid, quote lapsed': quoteEnds,
+  paid: longest,
+  'paid late': shortest,
+  'expired empty': shortest,
+  'expired with money': shortest,
+  'canceled with money': longest,
+};
+
+/** Orders with a promise in force at the end. */
+const second: Partial<Record<StateName, object>> = {
+  open: longest,
+  'open in satoshis': { ...longest, ...inSatoshis },
+  'open with long texts': { ...longest, ...longTexts },
+  'over, not scanned': shortest,
+  'part paid': longest,
+  processing: longest,
+  'processing with excess': longest,
+  reversed: longest,
+};
+
+/**
+ * An app whose only server is gone at the end, so that no more orders expire. Its clock stands
+ * still. End it by `cleanUp` and `closeApps`.
+ */
+export async function openOrderStates(store: StoreOptions = {}): Promise<OrderStates> {
+  const app = await openPriced({
+    store,
+    config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] },
+  });
+  const made = new Map<StateName, StateOrder>();
+  const of = (state: StateName): StateOrder => {
+    const order = made.get(state);
+    if (order === undefined) throw new Error(`no order is ${state}`);
+    return order;
+  };
+  async function makeAll(all: typeof first): Promise<void> {
+    for (const [state, changes] of Object.entries(all) as [StateName, object][]) {
+      const { id, address } = await app.order({ ...priced, ...changes });
+      const json = async () => (await app.get(`/orders/${id}`)).body as OrderJson;
+      made.set(state, { state, id, address, path: `/o/${id}`, json });
+    }
+  }
+  const pay = (state: StateName, valueSat: number) => app.pay(of(state).address, valueSat);
+
+  await makeAll(first);
+  pay('paid', 25_000);
+  pay('expired with money', 10_000);
+  pay('part paid, quote lapsed', 10_000);
+  pay('canceled with money', 10_000);
+  await app.settle();
+  await app.post(`/orders/${of('canceled with money').id}/cancel`);
+  await app.world.advance(10 * minuteMs);
+  await app.settle();
+  pay('paid late', 25_000);
+  await app.settle();
+  app.chain.mine(2);
+  await app.settle();
+
+  await makeAll(second);
+  const fallen = pay('reversed', 25_000);
+  pay('part paid', 10_000);
+  pay('processing', 25_000);
+  pay('processing with excess', 26_000);
+  await app.settle();
+  app.chain.replace(fallen as Txid, []);
+  await app.outlastAbsence();
+  app.server.inject({ kind: 'refuse' });
+  app.server.disconnectAll();
+  await app.world.advance(10 * minuteMs);
+
+  let clients = 0;
+  return {
+    app,
+    origin: `http://127.0.0.1:${app.port}`,
+    orders: states.map(of),
+    of,
+    newClient() {
+      clients += 1;
+      return { 'X-Forwarded-For': `2001:db8:${clients.toString(16)}::1` };
+    },
+  };
+}

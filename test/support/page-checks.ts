@@ -1,0 +1,59 @@
+// What a page must be in any state and language, at any width, as a real browser shows it. Nothing
+// here depends on the words of the page.
+
+import type { Page } from 'playwright-core';
+import { colourFunctions, controlsOf, outlines } from './browser.ts';
+
+/**
+ * What does not fit: the document is wider than its window, an element is cut off, or one is less
+ * than 12 px from an edge.
+ */
+export const overflows = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const found = scrollWidth > clientWidth ? ['the page is ' + scrollWidth + ' px wide'] : [];
+    for (const each of document.querySelectorAll('main, main *')) {
+      if (!each.checkVisibility() || each.closest('svg *') !== null) continue;
+      const name = each.nodeName + (each.id && '#' + each.id);
+      const { left, right, width } = each.getBoundingClientRect();
+      if (width > 0 && (left < 12 || right > clientWidth - 12))
+        found.push(name + ' from ' + Math.round(left) + ' to ' + Math.round(right));
+      if (getComputedStyle(each).overflowX !== 'visible' && each.scrollWidth > each.clientWidth)
+        found.push(name + ' is cut off');
+    }
+    return found;
+  })()`);
+
+/** What is visible and of no use on paper. */
+export const unprintable = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('form, button, input, select, summary, svg, a')]
+    .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+    .map(({ outerHTML }) => outerHTML.slice(0, 80))`);
+
+/** Texts that are faint on white paper, and backgrounds that are not white. */
+export const faintOnPaper = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    ${colourFunctions}
+    const isText = ({ nodeType, data }) => nodeType === 3 && data.trim() !== '';
+    return [...document.querySelectorAll('body, body *')].filter((each) => each.checkVisibility())
+      .flatMap((each) => {
+        const { color, backgroundColor } = getComputedStyle(each);
+        const isFaint = [...each.childNodes].some(isText) && contrastOf(color, '#fff') < 4.5;
+        const isInked = channels(backgroundColor)[3] > 0 && contrastOf(backgroundColor, '#fff') > 1.3;
+        const name = each.nodeName + ' ' + each.textContent.trim().slice(0, 30) + ' ';
+        return [...(isFaint ? [name + color] : []), ...(isInked ? [name + backgroundColor] : [])];
+      });
+  })()`);
+
+/** The Tab key reaches each control once, in order, and shows where it is. */
+export async function keyboardFaults(page: Page): Promise<string[]> {
+  const controls = await controlsOf(page);
+  const stops = await outlines(page, controls.length);
+  const names = stops.map(({ name }) => name);
+  return [
+    ...(String(names) === String(controls) ? [] : [`reached ${names}, not ${controls}`]),
+    ...stops
+      .filter(({ width, contrast }) => width < 2 || contrast < 3)
+      .map(({ name, width, contrast }) => `${name}: ${width} px, ${contrast.toFixed(1)}:1`),
+  ];
+}
