@@ -6,7 +6,7 @@ import { shortBitcoin } from './money.ts';
 export interface PaymentRequest {
   /** What the wallet is to pay; the payer chooses if it is undefined. */
   readonly amountSat?: number | undefined;
-  /** The payee, such as the name of a store. */
+  /** The payee, such as the name of a store; cut to what a QR code may hold. */
   readonly label?: string | undefined;
   /** The purpose, such as the reference of an order. */
   readonly message?: string | undefined;
@@ -19,7 +19,7 @@ export function paymentUri(
 ): string {
   const query = [
     amountSat && `amount=${shortBitcoin(amountSat)}`,
-    label && `label=${encode(label)}`,
+    label && `label=${encodeStart(label, maxLabelLength)}`,
     message && `message=${encode(message)}`,
   ].filter(Boolean);
   const body = isSegwit.test(address) ? address.toLowerCase() : address;
@@ -30,3 +30,17 @@ export function paymentUri(
 const isSegwit = /^(bc|tb|bcrt)1/i;
 
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+/** Encoded. A code of the longest address and amount has 65 modules a side: old cameras read it. */
+const maxLabelLength = 150;
+
+/** As many characters as fit into a length. */
+function encodeStart(text: string, maxLength: number): string {
+  let encoded = '';
+  for (const character of text) {
+    const next = encode(character);
+    if (encoded.length + next.length > maxLength) break;
+    encoded += next;
+  }
+  return encoded;
+}

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { paymentUri } from '../../src/domain/payment-uri.ts';
 
 const address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+const pizza = '%F0%9F%8D%95';
 
 test.each([
   [{}, `bitcoin:${address}`],
@@ -15,6 +16,8 @@ test.each([
   [{ amountSat: 0, label: '', message: '' }, `bitcoin:${address}`],
   [{ message: '1007' }, `bitcoin:${address}?message=1007`],
   [{ label: '\ud800' }, `bitcoin:${address}?label=%EF%BF%BD`],
+  [{ label: 'A'.repeat(300) }, `bitcoin:${address}?label=${'A'.repeat(150)}`],
+  [{ label: 'ABC'.concat('🍕'.repeat(30)) }, `bitcoin:${address}?label=ABC${pizza.repeat(12)}`],
 ])('%j is %s', (request, uri) => {
   expect(paymentUri(address, request)).toBe(uri);
 });
