@@ -52,7 +52,7 @@ export async function openPage(
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Where scripts of pages are off, timers are too, but promises are not. axe-core needs either. */
+/** Without scripts, a page has promises, but no timers, which axe-core needs. */
 const timersByPromises = `if (matchMedia('(scripting: none)').matches) {
   globalThis.setTimeout = (run, _, ...values) => void Promise.resolve().then(() => run(...values));
 }`;

@@ -5,8 +5,8 @@ import type { Page } from 'playwright-core';
 import { colourFunctions, controlsOf, outlines } from './browser.ts';
 
 /**
- * What does not fit: the document is wider than its window, an element is cut off, or one is less
- * than 12 px from an edge.
+ * What does not fit: a document wider than its window, an element that is cut off, or one less than
+ * 12 px from an edge.
  */
 export const overflows = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
