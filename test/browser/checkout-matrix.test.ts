@@ -3,7 +3,7 @@
 // of the content policy and foreign hosts. axe-core examines each state, scheme, language and script
 // setting at one of the widths, in turns. No check depends on the words of the page.
 
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps } from '../support/app.ts';
 import {
@@ -28,6 +28,10 @@ const schemes = ['light', 'dark'] as const;
 const widths = [360, 768, 1280] as const;
 /** What a zoom of 200 % leaves of a window of 640 pixels (WCAG 2.2, 1.4.10). */
 const zoomed = { width: 320, height: 480 };
+
+/** All that a page loads, without and with compression. */
+const maxPageBytes = 60 * 1024;
+const maxScriptBytes = 4 * 1024;
 
 const runs = [true, false].flatMap((isScripted) =>
   languages.map((language) => ({ isScripted, language })),
@@ -126,6 +130,36 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   test.each(runs)('every state in $language, script $isScripted', async (run) => {
     const found = await Promise.all([lookAt(run, 'light', 0), lookAt(run, 'dark', 1)]);
     expect(found.flat()).toEqual([]);
+  });
+
+  /** The bytes of all that a page loads, and those on their way; a stream of events has no end. */
+  async function weigh(order: StateOrder, language: string) {
+    const { page } = await openPage(browser);
+    const responses: Response[] = [];
+    page.on('response', (response) => void responses.push(response));
+    await load(page, order, language);
+    const loaded = responses.filter((each) => each.request().resourceType() !== 'eventsource');
+    const weights = await Promise.all(
+      loaded.map(async (response) => {
+        const { responseBodySize, responseHeadersSize } = await response.request().sizes();
+        const isScript = response.request().resourceType() === 'script';
+        const bytes = (await response.body()).length;
+        return { isScript, bytes, sent: responseBodySize + responseHeadersSize };
+      }),
+    );
+    await page.context().close();
+    return weights;
+  }
+
+  test('every state is light, in the language with the longest texts', async () => {
+    const sum = (values: readonly number[]) => values.reduce((all, each) => all + each, 0);
+    for (const order of scene.orders) {
+      const weights = await weigh(order, 'ar');
+      const script = weights.find(({ isScript }) => isScript);
+      expect(script?.sent).toBeLessThan(maxScriptBytes);
+      expect(sum(weights.map(({ bytes }) => bytes)), order.state).toBeLessThan(maxPageBytes);
+      expect(sum(weights.map(({ sent }) => sent)), order.state).toBeLessThan(maxPageBytes);
+    }
   });
 
   test('every combination was seen, and each one but its width by axe-core and keyboard', () => {
