@@ -25,6 +25,7 @@ test('an order in every state is as its name says', async () => {
     ['over, not scanned', 'open', false, 0, null, 0, 0],
     ['part paid', 'open', false, 10_000, 15_000, 0, 0],
     ['part paid, quote lapsed', 'open', false, 10_000, null, 0, 0],
+    ['late, undecided', 'open', false, 25_000, null, 0, 0],
     ['processing', 'processing', false, 25_000, 0, 0, 0],
     ['processing with excess', 'processing', false, 26_000, 0, 1_000, 0],
     ['paid', 'paid', false, 25_000, 0, 0, 0],

@@ -2,6 +2,7 @@
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { LatePolicy } from '../../src/domain/order.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
@@ -16,6 +17,7 @@ export const states = [
   'over, not scanned',
   'part paid',
   'part paid, quote lapsed',
+  'late, undecided',
   'processing',
   'processing with excess',
   'paid',
@@ -38,11 +40,23 @@ export interface StateOrder {
   json(): Promise<OrderJson>;
 }
 
+/** A page for customers, by its name in failures. */
+export interface NamedPage {
+  readonly name: string;
+  readonly path: string;
+  /** The status of its response. */
+  readonly status: number;
+  /** Transactions that stand on it, also on paper. */
+  readonly txids: readonly string[];
+}
+
 export interface OrderStates {
   readonly app: PricedApp;
   readonly origin: string;
   readonly orders: readonly StateOrder[];
   of(state: StateName): StateOrder;
+  /** The page of each order, receipts, and pages of errors. */
+  pages(): Promise<NamedPage[]>;
   /** Headers with which a request is of another client, because each has a limit. */
   newClient(): Record<string, string>;
 }
@@ -62,6 +76,7 @@ const quoteEnds = { ...longest, quote_seconds: 300 };
 const first: Partial<Record<StateName, object>> = {
   'quote lapsed': quoteEnds,
   'part paid, quote lapsed': quoteEnds,
+  'late, undecided': quoteEnds,
   paid: longest,
   'paid late': shortest,
   'expired empty': shortest,
@@ -105,7 +120,12 @@ export async function openOrderStates(store: StoreOptions = {}): Promise<OrderSt
   }
   const pay = (state: StateName, valueSat: number) => app.pay(of(state).address, valueSat);
 
-  await makeAll(first);
+  const { 'late, undecided': undecided = {}, ...others } = first;
+  await makeAll(others);
+  // A policy is that of the store when the order was made.
+  await setLatePolicy(app, 'ask');
+  await makeAll({ 'late, undecided': undecided });
+  await setLatePolicy(app, 'worth');
   pay('paid', 25_000);
   pay('expired with money', 10_000);
   pay('part paid, quote lapsed', 10_000);
@@ -115,6 +135,7 @@ export async function openOrderStates(store: StoreOptions = {}): Promise<OrderSt
   await app.world.advance(10 * minuteMs);
   await app.settle();
   pay('paid late', 25_000);
+  pay('late, undecided', 25_000);
   await app.settle();
   app.chain.mine(2);
   await app.settle();
@@ -137,9 +158,35 @@ export async function openOrderStates(store: StoreOptions = {}): Promise<OrderSt
     origin: `http://127.0.0.1:${app.port}`,
     orders: states.map(of),
     of,
+    pages: () => pagesOf(states.map(of)),
     newClient() {
       clients += 1;
       return { 'X-Forwarded-For': `2001:db8:${clients.toString(16)}::1` };
     },
   };
+}
+
+const setLatePolicy = (app: PricedApp, latePolicy: LatePolicy): Promise<void> =>
+  app.withStore(({ catalog, database }) =>
+    database.write((tx) => void catalog.changeStore(tx, 1, { latePolicy })),
+  );
+
+/** Whose payments are shown as receipts: seen, confirmed, and gone. */
+const receiptStates: readonly StateName[] = ['processing', 'paid', 'reversed'];
+
+async function pagesOf(orders: readonly StateOrder[]): Promise<NamedPage[]> {
+  const pages = await Promise.all(
+    orders.map(async ({ state, id, path, address, json }) => {
+      const txids = (await json()).payments.map(({ txid }) => txid);
+      const shown = { name: state, path, status: 200, txids };
+      const query = new URLSearchParams({ txid: txids[0] ?? '', addr: address, order: id });
+      const receipt = { ...shown, name: `receipt, ${state}`, path: `/api/tx?${query}` };
+      return receiptStates.includes(state) ? [shown, receipt] : [shown];
+    }),
+  );
+  const errors = [
+    { name: 'unknown order', path: '/o/ord_3yQ8tZr6WmB1nK5vXc2dLq', status: 404, txids: [] },
+    { name: 'receipt of nothing', path: '/api/tx', status: 400, txids: [] },
+  ];
+  return [...pages.flat(), ...errors];
 }

@@ -26,7 +26,7 @@ export const overflows = (page: Page): Promise<string[]> =>
 
 /** What is visible and of no use on paper. */
 export const unprintable = (page: Page): Promise<string[]> =>
-  page.evaluate(`[...document.querySelectorAll('form, button, input, select, summary, svg, a')]
+  page.evaluate(`[...document.querySelectorAll('form, button, input, select, summary, svg, .button, nav')]
     .filter((each) => each.checkVisibility({ visibilityProperty: true }))
     .map(({ outerHTML }) => outerHTML.slice(0, 80))`);
 
@@ -43,6 +43,16 @@ export const faintOnPaper = (page: Page): Promise<string[]> =>
         const name = each.nodeName + ' ' + each.textContent.trim().slice(0, 30) + ' ';
         return [...(isFaint ? [name + color] : []), ...(isInked ? [name + backgroundColor] : [])];
       });
+  })()`);
+
+/** A page that says another language or direction than it was asked for in. */
+export const languageFaults = (page: Page, language: string): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const { lang, dir } = document.documentElement;
+    const { direction } = getComputedStyle(document.body);
+    const wanted = '${language}' === 'ar' ? 'rtl' : 'ltr';
+    const isRight = lang === '${language}' && (dir || 'ltr') === wanted && direction === wanted;
+    return isRight ? [] : ['lang ' + lang + ', dir ' + dir];
   })()`);
 
 /** The Tab key reaches each control once, in order, and shows where it is. */
