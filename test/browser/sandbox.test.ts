@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accessibilityFaults, juttingOut, launch, openPage, shiftsOf } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
+import { overflows } from '../support/page-checks.ts';
+import { openScanner, readPaymentUri } from '../support/qr.ts';
 import { openSandbox, type Visit } from '../support/sandbox.ts';
 
 describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
@@ -194,6 +196,40 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.getByRole('button', { name: '1 block', exact: true }).click();
     await page.getByRole('heading', { name: 'Mempool: 0' }).waitFor();
     expect([...origins].sort()).toEqual([visit.sandbox.shopOrigin, visit.sandbox.apiOrigin].sort());
+    await page.context().close();
+  });
+
+  test('a customer with a phone and no JavaScript pays what the page of the order shows', async () => {
+    const { page, origins, faults, placed } = await order({
+      javaScriptEnabled: false,
+      viewport: phone,
+    });
+    const { shopOrigin, apiOrigin, chain } = visit.sandbox;
+    const scan = await openScanner(browser);
+    const pill = (colour: string) => page.locator(`#status .pill.${colour}`).first();
+    await page.getByRole('link', { name: 'Pay', exact: true }).click();
+    await pill('neutral').waitFor();
+    expect(new URL(page.url()).origin).toBe(apiOrigin);
+    expect(await overflows(page)).toEqual([]);
+    const code = await scan(page.locator('#pay svg').first());
+    const { address, amountSat = 0 } = readPaymentUri(code ?? '');
+    expect(address).toBe(placed.address);
+    const txid = chain.pay([{ address, valueSat: amountSat }]);
+    await visit.settle();
+    await page.reload();
+    await pill('waiting').waitFor();
+    expect(await page.locator('#pay svg').count()).toBe(0);
+    await visit.mine(2);
+    await visit.settle();
+    await page.reload();
+    await pill('good').waitFor();
+    expect(await page.locator('#facts').innerText()).toContain(txid);
+    expect(await overflows(page)).toEqual([]);
+    await page.locator('#facts .button').click();
+    await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor();
+    expect(page.url()).toBe(shopOrigin + placed.path);
+    expect([...origins].sort()).toEqual([shopOrigin, apiOrigin].sort());
+    expect(faults).toEqual([]);
     await page.context().close();
   });
 

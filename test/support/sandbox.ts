@@ -3,6 +3,7 @@
 
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
+import { freePort } from '../../scripts/ports.mjs';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { tempFolder, whenOver } from './files.ts';
 import { cheapHash, type Visitor as Merchant, password, type Seen, visitorOf } from './visitor.ts';
@@ -167,7 +168,9 @@ export const sandboxOptions = (db: string): SandboxOptions => ({
 export async function openSandbox(): Promise<Visit> {
   const world = createTestWorld();
   const db = join(tempFolder(), 'paygate.db');
-  const sandbox = await startSandbox(sandboxOptions(db), world);
+  // Links to the pages of orders name the configured port.
+  const api = { ...listen, port: await freePort() };
+  const sandbox = await startSandbox({ ...sandboxOptions(db), api }, world);
   whenOver(() => sandbox.stop());
   await world.until(() => sandbox.app.health().electrum.caught_up, 'paygate to catch up');
   let signedIn: Promise<Merchant> | undefined;
