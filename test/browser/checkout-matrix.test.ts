@@ -60,6 +60,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     );
   });
 
+  function pageNamed(name: string): NamedPage {
+    const found = pages.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`there is no page ${name}`);
+    return found;
+  }
+
   /** Loads a page as a client that has loaded none yet. */
   async function load(page: Page, { path, status }: NamedPage, language: string): Promise<void> {
     await page.setExtraHTTPHeaders(scene.newClient());
@@ -136,6 +142,53 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   test.each(runs)('every state in $language, script $isScripted', async (run) => {
     const found = await Promise.all([lookAt(run, 'light', 0), lookAt(run, 'dark', 1)]);
     expect(found.flat()).toEqual([]);
+  });
+
+  const damage = `<table width="3000"><tr><td>wide</td></tr></table><p style="margin: 0">styled</p>
+    <img src="https://elsewhere.example/pixel.png"><input></main>`;
+
+  test.each([true, false])('the checks see a damaged page, script %s', async (isScripted) => {
+    const watched = await open({ isScripted, language: 'en' }, {});
+    const { page, faults } = watched;
+    await page.route('**/o/*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('</main>', damage);
+      await route.fulfill({ response, body });
+    });
+    await load(page, pageNamed('paid'), 'de');
+    expect(await overflows(page)).toContain('the page is 3384 px wide');
+    expect(await languageFaults(page, 'en')).toEqual(['lang de, dir ltr']);
+    expect(await unprintable(page)).toContain('<input>');
+    const findings = String(await accessibilityFaults(page));
+    for (const rule of ['image-alt', 'label']) expect(findings).toContain(`${rule}: <`);
+    for (const rule of ['style-src', 'img-src']) expect(String(faults)).toContain(rule);
+    await page.context().close();
+  });
+
+  test.each([
+    ['quote lapsed', true],
+    ['part paid, quote lapsed', false],
+  ] as const)('%s: the keyboard brings a new price, script %s', async (name, isScripted) => {
+    const { page } = await open({ isScripted, language: 'ar' }, {});
+    await load(page, pageNamed(name), 'ar');
+    expect(await page.locator('#pay svg').count()).toBe(0);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('#pay svg').first().waitFor();
+    expect(await languageFaults(page, 'ar')).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each(languages)('the receipt in %s is one sheet of paper', async (language) => {
+    const { page } = await open({ isScripted: false, language }, {});
+    for (const name of ['paid', 'paid late', 'receipt, paid']) {
+      await load(page, pageNamed(name), language);
+      const sheets = (await page.pdf({ format: 'A4' }))
+        .toString('latin1')
+        .match(/\/Type \/Page\b/g);
+      expect([name, sheets?.length]).toEqual([name, 1]);
+    }
+    await page.context().close();
   });
 
   /** The bytes of all that a page loads, and those on their way; a stream of events has no end. */
