@@ -244,6 +244,7 @@ describe('language', () => {
     'test/bitcoin',
     'test/browser/checkout.test.ts',
     'test/browser/dashboard.test.ts',
+    'test/browser/passkeys.test.ts',
     'test/browser/sandbox.test.ts',
     'test/checkout',
     'test/cli',

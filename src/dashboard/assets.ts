@@ -1,4 +1,4 @@
-// The static files of the dashboard: Pico CSS, our stylesheet, an icon and the script.
+// The static files of the dashboard: Pico CSS, our stylesheet, an icon and the scripts.
 
 import pico from '@picocss/pico/css/pico.classless.min.css?raw';
 import type { Context, Hono } from 'hono';
@@ -6,12 +6,14 @@ import tokens from '../web/browser/design-tokens.css?raw';
 import icon from '../web/browser/icon.svg?raw';
 import { hashedAsset, pageScript, serveAssets } from '../web/hashed-asset.ts';
 import style from './browser/dashboard-style.css?raw';
+import passkeyScript from './browser/passkey-prompt.client.js?raw';
 import { base } from './page.ts';
 
 const assets = {
   style: hashedAsset('style', 'css', 'text/css', `${pico}\n${tokens}\n${style}`),
   icon: hashedAsset('icon', 'svg', 'image/svg+xml', icon),
   script: pageScript,
+  passkeyScript: hashedAsset('passkey', 'js', 'text/javascript', passkeyScript),
 };
 
 export const assetPath = (which: keyof typeof assets): string =>

@@ -1,6 +1,6 @@
-// Signing in and out, and the repeated password (with a code if an authenticator app is set up)
-// before harmful actions. A session always begins with a new token, whatever cookie the browser
-// sent.
+// Signing in and out, and the password (with a code if an authenticator app is set up) or passkey
+// again before harmful actions. A session always begins with a new token, whatever cookie the
+// browser sent.
 
 import { deleteCookie, setCookie } from 'hono/cookie';
 import { networkPrefix48 } from '../domain/client-address.ts';
@@ -13,9 +13,10 @@ import { absoluteMs, type Operator, type Session } from '../store/records/admin.
 import { clientAddressOf } from '../web/request-origin.ts';
 import { atField, fieldError } from './form-fields.ts';
 import { base, field, type PageRequest } from './page.ts';
+import { type ProvenPasskey, provenPasskey } from './passkeys.ts';
 import type { PasswordClient } from './password.ts';
 
-/** How long a typed password counts as recent. */
+/** How long a typed password or a used passkey counts as recent. */
 const passwordConfirmationMs = 5 * 60_000;
 const tokenBytes = 32;
 const maxAgentLength = 200;
@@ -162,6 +163,35 @@ export async function signIn(request: PageRequest): Promise<void> {
   await rehashPassword(request);
 }
 
+/** Signs in with the passkey of the form. It needs no password and no code. */
+export async function signInByPasskey(request: PageRequest): Promise<void> {
+  const client = clientOf(request);
+  let token: string;
+  try {
+    request.parts.limits.take('passkey', networkPrefix48(client));
+    const proven = await provenPasskey(request);
+    token = await request.parts.store.database.write((tx) => {
+      notePasskeyUse(tx, request, proven);
+      return beginSession(tx, request);
+    });
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
+  request.parts.world.log.info('signed in', { client, by: 'passkey' });
+  setSessionCookie(request, token);
+}
+
+/** @throws PaygateError unauthorized if the passkey was removed or copied meanwhile */
+function notePasskeyUse(
+  tx: Tx,
+  { parts, now }: PageRequest,
+  { credentialId, counter }: ProvenPasskey,
+): void {
+  if (parts.store.admin.usePasskey(tx, now, credentialId, counter)) return;
+  throw new PaygateError('unauthorized', 'This passkey was removed, or used at the same time.');
+}
+
 /** Replaces a hash of an earlier version, which takes four times as much memory to check. */
 async function rehashPassword({ parts, form }: PageRequest): Promise<void> {
   const { admin, database } = parts.store;
@@ -186,7 +216,7 @@ export function signedIn({ session }: PageRequest): Session {
   return session;
 }
 
-/** Whether the password (and the code, with an authenticator app) was typed recently. */
+/** Whether the password (with a code, if an authenticator app is set up) or a passkey is recent. */
 export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
   session !== undefined &&
   now - session.confirmedAt <= passwordConfirmationMs &&
@@ -196,11 +226,12 @@ export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
   Boolean(parts.store.admin.operator()?.totpSecret);
 
 /**
- * Requires a recent password before a harmful action.
+ * Requires a recent password or passkey before a harmful action.
  * @throws PaygateError forbidden, limited; unauthorized for a wrong code or an ended session
  */
 export async function requireRecentPassword(request: PageRequest): Promise<void> {
   if (isPasswordRecent(request)) return;
+  if (request.form.get('passkey')) return confirmByPasskey(request);
   const isWithApp = hasAuthenticator(request);
   const hasCode = field(request, 'code') !== '' || field(request, 'recovery-code') !== '';
   const isTyped = Boolean(request.form.get('password'));
@@ -216,6 +247,20 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
     throw error;
   }
   await request.parts.store.database.write((tx) => confirmSession(tx, request));
+}
+
+async function confirmByPasskey(request: PageRequest): Promise<void> {
+  try {
+    request.parts.limits.take('passkey', `session ${signedIn(request).id}`);
+    const proven = await provenPasskey(request);
+    await request.parts.store.database.write((tx) => {
+      notePasskeyUse(tx, request, proven);
+      confirmSession(tx, request);
+    });
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
 }
 
 async function checkPasswordAgain(request: PageRequest): Promise<void> {

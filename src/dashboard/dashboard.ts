@@ -21,6 +21,7 @@ import { eventPage, eventsPage } from './pages/events-page.tsx';
 import { linkPage, printedLinkPage } from './pages/link-page.tsx';
 import { linksPage, newLinkPage } from './pages/links-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
+import { passkeyPage } from './pages/passkey-page.tsx';
 import { paymentPage } from './pages/payment-page.tsx';
 import { paymentsExportPage } from './pages/payments-export.ts';
 import { paymentsPage } from './pages/payments-page.tsx';
@@ -39,6 +40,7 @@ import { storeSettingsPages } from './pages/store-settings-pages.tsx';
 import { newWalletPage, storeWalletPage } from './pages/store-wallet-page.tsx';
 import { replaceKeyPage, storesPage } from './pages/stores-page.tsx';
 import { welcomePage } from './pages/welcome-page.tsx';
+import { createPasskeyChallenges } from './passkey-challenge.ts';
 import { createPasswords } from './password.ts';
 
 export interface Dashboard {
@@ -86,12 +88,13 @@ export const pages: readonly Page[] = [
   restoreStorePage,
   settingsPage,
   accountPage,
+  passkeyPage,
   auditPage,
   ratesPage,
   backupsPage,
 ];
 
-/** Password attempts of one network prefix. */
+/** Attempts of one network prefix with a password; the same with a passkey. */
 const passwordRate: Rate = { perMinute: 10, burst: 10 };
 /** Attempts with a code. Three codes in a million are valid, so an attack takes years. */
 const codeRate: Rate = { perMinute: 0.2, burst: 5 };
@@ -102,7 +105,10 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
     dailySums: createDailySums(options.store.paymentView, world),
-    limits: createLimits({ password: passwordRate, code: codeRate }, () => world.monotonic()),
+    passkeyChallenges: createPasskeyChallenges(world),
+    limits: createLimits({ password: passwordRate, code: codeRate, passkey: passwordRate }, () =>
+      world.monotonic(),
+    ),
   };
   const events = createPageEvents(parts);
   const app = new Hono();

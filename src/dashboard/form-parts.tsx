@@ -3,7 +3,8 @@
 import type { Child } from 'hono/jsx';
 import { hasAuthenticator, isPasswordRecent } from './dashboard-session.ts';
 import { versionOf } from './form-fields.ts';
-import { type Fault, formTokenOf, type PageRequest } from './page.ts';
+import { accountPath, type Fault, formTokenOf, type PageRequest } from './page.ts';
+import { isPasskeyOffered, PasskeyButton } from './passkey-button.tsx';
 
 interface FormProps {
   readonly request: PageRequest;
@@ -62,6 +63,9 @@ const PasswordAgain = ({ request, form }: PasswordAgainProps) => (
       />
     </label>
     {hasAuthenticator(request) ? <SecondFactorFields request={request} form={form} /> : null}
+    {isPasskeyOffered(request) ? (
+      <PasskeyButton label="Use a passkey instead" asks={accountPath} />
+    ) : null}
   </>
 );
 

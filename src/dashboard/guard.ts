@@ -195,10 +195,14 @@ function requireFormToken(request: PageRequest): void {
   );
 }
 
-/** Skips passwords, because they may look like recovery words. @throws PaygateError invalid */
+/**
+ * Skips passwords, because they may look like recovery words. Skips what a browser says of a
+ * passkey, because its random letters may look like anything. Neither is stored or shown.
+ * @throws PaygateError invalid
+ */
 function refusePrivateMaterial(form: URLSearchParams): void {
   const secrets = [...form].filter(
-    ([name, value]) => !name.startsWith('password') && containsPrivateMaterial(value),
+    ([name, value]) => !/^pass(word|key)/.test(name) && containsPrivateMaterial(value),
   );
   if (secrets.length === 0) return;
   // The page that comes back must not repeat the secret.

@@ -157,6 +157,8 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     opened: 'A plugin may now set up its store.',
     shut: 'Plugins can no longer change stores.',
     'password-changed': 'The password is changed, and all other sessions have ended.',
+    'passkey-added': 'The passkey is added. From now on it signs in.',
+    'passkey-removed': 'The passkey is removed, and no longer signs in.',
     'totp-off': 'The authenticator app is off. Its recovery codes are deleted.',
     'signed-out': 'That session has ended.',
     'others-signed-out': 'All other sessions have ended.',

@@ -15,6 +15,7 @@ import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
+import type { PasskeyChallenges } from './passkey-challenge.ts';
 import type { Passwords } from './password.ts';
 import type { Transport } from './transport.ts';
 
@@ -42,7 +43,8 @@ export interface DashboardOptions {
 
 export interface DashboardParts extends DashboardOptions {
   readonly passwords: Passwords;
-  readonly limits: Limits<'password' | 'code'>;
+  readonly passkeyChallenges: PasskeyChallenges;
+  readonly limits: Limits<'password' | 'code' | 'passkey'>;
   readonly dailySums: DailySums;
 }
 

@@ -50,7 +50,7 @@ function hashingWorld() {
 const harmless = new Set([
   ...['sign-out', 'end-session', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
-  ...['send-event', 'look', 'look-known', 'ask'],
+  ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey'],
 ]);
 
 const contentTypes = [
@@ -815,7 +815,7 @@ describe('an authenticator app', () => {
       database.write((tx) => admin.setTotp(tx, newTotpSecret(new Uint8Array(20)))),
     );
     const visitor = visitorOf(app);
-    const fields = { 'password-new': password, 'password-again': password, 'no-totp': 'on' };
+    const fields = { 'password-new': password, 'password-again': password, 'no-devices': 'on' };
     expect((await visitor.submit(await link(app), 'enter', fields)).status).toBe(303);
     const seen = await visitorOf(app).submit(`${home}/sign-in`, 'sign-in', { password });
     expect(seen.status).toBe(303);

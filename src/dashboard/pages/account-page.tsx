@@ -11,6 +11,7 @@ import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, accountPath, type Page, type PageRequest } from '../page.ts';
 import { hashOf, NewPasswordFields, newPasswordIn } from './enter-page.tsx';
+import { askPasskey, beginPasskey, finishPasskey, Passkeys } from './passkeys-section.tsx';
 import { endOthers, endSession, Sessions } from './sessions.tsx';
 import {
   Authenticator,
@@ -25,6 +26,9 @@ export const accountPage: Page = {
   show: (request) => accountMarkup(request),
   actions: {
     'change-password': changePassword,
+    'ask-passkey': askPasskey,
+    'begin-passkey': beginPasskey,
+    'finish-passkey': finishPasskey,
     'begin-totp': beginEnrolment,
     'finish-totp': finishEnrolment,
     'end-totp': disableTotp,
@@ -45,6 +49,7 @@ const accountMarkup = (request: PageRequest) => (
         <NewPasswordFields />
       </Form>
     </section>
+    <Passkeys request={request} />
     <Authenticator request={request} />
     <Sessions request={request} />
   </Layout>

@@ -1,11 +1,18 @@
 // The page of a one-time link: it sets the first or a new password and signs in.
 
 import { PaygateError } from '../../lib/errors.ts';
+import type { Tx } from '../../store/db/writer.ts';
 import { recordChange } from '../audit-entry.ts';
-import { beginSession, clientOf, setSessionCookie } from '../dashboard-session.ts';
+import {
+  beginSession,
+  clientOf,
+  hasAuthenticator,
+  setSessionCookie,
+} from '../dashboard-session.ts';
 import { Form, Switch } from '../form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
+import { hasPasskeys } from '../passkeys.ts';
 import { minPasswordLength } from '../password.ts';
 import { LinkCommand } from './sign-in-page.tsx';
 import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
@@ -36,26 +43,32 @@ const expiredLink = () => (
 );
 
 function passwordMarkup(request: PageRequest) {
-  const operator = request.parts.store.admin.operator();
+  const devices = devicesOf(request);
   return (
     <NarrowPage title="Set a password">
       <ProblemNote request={request} />
       <Form request={request} action="enter" button="Set password">
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
         <NewPasswordFields />
-        {operator?.totpSecret ? (
+        {devices.length === 0 ? null : (
           <Switch
             request={request}
             form="enter"
-            name="no-totp"
-            label="Also turn off the authenticator app"
+            name="no-devices"
+            label={`Also remove ${devices.join(' and ')}, because a device was lost or stolen`}
             on={false}
           />
-        ) : null}
+        )}
       </Form>
     </NarrowPage>
   );
 }
+
+/** The names of what a lost device may have. */
+const devicesOf = (request: PageRequest): string[] => [
+  ...(hasAuthenticator(request) ? ['the authenticator app with its recovery codes'] : []),
+  ...(hasPasskeys(request) ? ['all passkeys'] : []),
+];
 
 export const NewPasswordFields = () => (
   <>
@@ -85,9 +98,22 @@ export function newPasswordIn({ form }: PageRequest): string {
 }
 
 /** The hash of a new password. @throws PaygateError invalid, limited */
-export function hashOf({ parts }: PageRequest, password: string): Promise<string> {
-  const names = parts.store.catalog.stores().map(({ name }) => name);
-  return parts.passwords.hash(password, names);
+export function hashOf({ parts, transport }: PageRequest, password: string): Promise<string> {
+  const names = parts.store.catalog
+    .stores()
+    .flatMap(({ name, callbackUrl }) => [name, URL.parse(callbackUrl)?.hostname ?? '']);
+  const hosts = transport.origins.map((origin) => new URL(origin).hostname);
+  return parts.passwords.hash(password, [...names, ...hosts]);
+}
+
+function removeDevices(tx: Tx, request: PageRequest): void {
+  const { admin } = request.parts.store;
+  if (hasAuthenticator(request)) recordChange(request, tx, 'totp.off', { by: 'link' });
+  admin.setTotp(tx, null);
+  for (const { id, name } of admin.passkeys()) {
+    admin.removePasskey(tx, id);
+    recordChange(request, tx, 'passkey.remove', { name, by: 'link' });
+  }
 }
 
 async function enter(request: PageRequest): Promise<ActionResult> {
@@ -100,8 +126,8 @@ async function enter(request: PageRequest): Promise<ActionResult> {
       throw new PaygateError('forbidden', 'This link is no longer valid.');
     }
     admin.setPassword(tx, request.now, hash);
-    if (request.form.has('no-totp')) admin.setTotp(tx, null);
     recordChange(request, tx, 'password.set', { by: 'link' });
+    if (request.form.has('no-devices')) removeDevices(tx, request);
     return beginSession(tx, { ...request, session: undefined });
   });
   request.parts.world.log.info('signed in', { client: clientOf(request), by: 'link' });

@@ -15,7 +15,10 @@ export const Sessions = ({ request }: { readonly request: PageRequest }) => {
     <section aria-labelledby="sessions">
       <h2 id="sessions">Sessions</h2>
       <p>A session ends 30 minutes after its last use and 12 hours after its start.</p>
-      <Table label="Sessions" heads={['Browser', 'Address', 'Started', 'Last used', '']}>
+      <Table
+        label="Signed-in browsers"
+        heads={['Browser', 'Address', 'Started', 'Last used', <span class="hidden">Action</span>]}
+      >
         {sessions.map((session) => (
           <SessionRow request={request} session={session} />
         ))}

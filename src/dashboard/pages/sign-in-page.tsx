@@ -1,9 +1,13 @@
 // The pages that sign in and sign out.
 
-import { pageAfterSignIn, signIn, signOut } from '../dashboard-session.ts';
+import { pageAfterSignIn, signIn, signInByPasskey, signOut } from '../dashboard-session.ts';
 import { Form, SecondFactorFields } from '../form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
+import { isPasskeyOffered, PasskeyButton } from '../passkey-button.tsx';
+import { askPasskey } from './passkeys-section.tsx';
+
+const signInPath = `${base}/sign-in`;
 
 export const signInPage: Page = {
   path: '/sign-in',
@@ -12,6 +16,11 @@ export const signInPage: Page = {
   actions: {
     'sign-in': async (request) => {
       await signIn(request);
+      return { to: pageAfterSignIn(request.context.req.query('next')) };
+    },
+    'ask-passkey': askPasskey,
+    'use-passkey': async (request) => {
+      await signInByPasskey(request);
       return { to: pageAfterSignIn(request.context.req.query('next')) };
     },
   },
@@ -75,6 +84,11 @@ function signInMarkup(request: PageRequest) {
           <SecondFactorFields request={request} form="sign-in" />
         )}
       </Form>
+      {isPasskeyOffered(request) ? (
+        <Form request={request} action="use-passkey" label="Sign in with a passkey">
+          <PasskeyButton label="Sign in with a passkey" asks={signInPath} />
+        </Form>
+      ) : null}
       <p>
         <small>
           Forgot your password? On the machine of paygate, <code>paygate admin link</code>,{' '}
@@ -98,7 +112,7 @@ export const signOutPage: Page = {
   actions: {
     'sign-out': async (request) => {
       await signOut(request);
-      return { to: `${base}/sign-in` };
+      return { to: signInPath };
     },
   },
 };

@@ -2,7 +2,7 @@
 // passkeys and hashes of codes, never a secret.
 
 import { createHash } from 'node:crypto';
-import { asc, count, eq } from 'drizzle-orm';
+import { asc, count, eq, isNull } from 'drizzle-orm';
 import { admin, passkeys, recoveryCodes } from '../db/admin-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import type { Tx } from '../db/writer.ts';
@@ -10,7 +10,7 @@ import type { Tx } from '../db/writer.ts';
 export type Passkey = typeof passkeys.$inferSelect;
 export type NewPasskey = Omit<Passkey, 'id' | 'createdAt' | 'usedAt'>;
 
-/** The stored form of a token. A token has at least 80 random bits, so its hash needs no salt. */
+/** The stored form of a token. A token has at least 120 random bits, so its hash needs no salt. */
 export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export function recoveryCodesOf(orm: Orm) {
@@ -43,9 +43,12 @@ export function passkeysOf(orm: Orm) {
       orm.select().from(passkeys).where(eq(passkeys.id, id)).get(),
     passkeyOf: (credentialId: string): Passkey | undefined =>
       orm.select().from(passkeys).where(eq(passkeys.credentialId, credentialId)).get(),
-    /** @param user the user handle for which authenticators made this and all other passkeys */
-    addPasskey(_tx: Tx, now: number, user: Buffer, added: NewPasskey): void {
-      orm.update(admin).set({ passkeyUser: user }).run();
+    /** The user handle of all passkeys. @param fresh stored if there is none yet */
+    passkeyUser(_tx: Tx, fresh: Buffer): Buffer {
+      orm.update(admin).set({ passkeyUser: fresh }).where(isNull(admin.passkeyUser)).run();
+      return orm.select().from(admin).get()?.passkeyUser ?? fresh;
+    },
+    addPasskey(_tx: Tx, now: number, added: NewPasskey): void {
       orm
         .insert(passkeys)
         .values({ ...added, createdAt: now })
@@ -68,8 +71,5 @@ export function passkeysOf(orm: Orm) {
       orm.update(passkeys).set({ name }).where(eq(passkeys.id, id)).run().changes > 0,
     removePasskey: (_tx: Tx, id: number): boolean =>
       orm.delete(passkeys).where(eq(passkeys.id, id)).run().changes > 0,
-    removePasskeys(_tx: Tx): void {
-      orm.delete(passkeys).run();
-    },
   };
 }
