@@ -12,7 +12,7 @@ const minuteMs = 60_000;
 const account = '/dashboard/settings/account';
 const signInPath = '/dashboard/sign-in';
 
-const codesIn = (text: string): string[] => text.match(/\b[a-z2-7]{4}(?:-[a-z2-7]{4}){3}\b/g) ?? [];
+const codesIn = (text: string): string[] => text.match(/\b[a-z2-7]{4}(?:-[a-z2-7]{4}){5}\b/g) ?? [];
 
 const actionsOf = (app: TestApp) =>
   app.withStore(async ({ audit }) =>
@@ -64,7 +64,9 @@ test('ten recovery codes are shown once; each works once in place of a code', as
     true,
   ]);
   const [first = '', second = ''] = codes;
-  expect((await signIn(app, { 'recovery-code': 'aaaa-aaaa-aaaa-aaaa' })).status).toBe(401);
+  expect((await signIn(app, { 'recovery-code': 'aaaa-aaaa-aaaa-aaaa-aaaa-aaaa' })).status).toBe(
+    401,
+  );
   const both = await Promise.all([
     signIn(app, { 'recovery-code': first }),
     signIn(app, { 'recovery-code': first.toUpperCase().replaceAll('-', ' ') }),
@@ -100,7 +102,7 @@ test('a recovery code needs the password, and counts against the limit of codes'
   expect(wrong.status).toBe(401);
   const statuses: number[] = [];
   for (let count = 0; count < 6; count += 1) {
-    const seen = await signIn(app, { 'recovery-code': 'aaaa-aaaa-aaaa-aaaa' });
+    const seen = await signIn(app, { 'recovery-code': 'aaaa-aaaa-aaaa-aaaa-aaaa-aaaa' });
     statuses.push(seen.status);
   }
   expect(statuses).toEqual([...Array(5).fill(401), 429]);
