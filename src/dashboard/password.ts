@@ -10,7 +10,7 @@ export const minPasswordLength = 15;
 const maxPasswordLength = 1000;
 /** zxcvbn calls this "very unguessable": safe from offline attacks on a slow hash. */
 const minGuessesLog10 = 10;
-const productWords = ['paygate', 'bitcoin', 'dashboard', 'merchant'];
+const productWords = ['paygate', 'bitcoin', 'dashboard', 'merchant', 'admin'];
 /**
  * As much work as N = 2^17, p = 1 in a quarter of the memory: three times 32 MiB in sequence. OWASP
  * lists both as equivalent.
@@ -33,7 +33,7 @@ export interface PasswordClient {
 
 export interface Passwords {
   /**
-   * @param words names of this gateway, which an attacker tries first
+   * @param words names of this gateway and its stores, which an attacker tries first
    * @throws PaygateError limited, or invalid if too short or easy to predict
    */
   hash(password: string, words?: readonly string[]): Promise<string>;

@@ -101,7 +101,7 @@ describe('a choice stays after a wrong password', () => {
     const refused = await visitor.post(callbacks, String(first));
     expect(refused.status).toBe(403);
     const form = fieldsOf(formOf(refused, 'change'));
-    form.set('password', 'correct horse battery');
+    form.set('password', 'velvet otter ladder');
     const saved = await visitor.post(callbacks, String(form));
     expect(saved.to).toBe(`${callbacks}?done=saved#change`);
     expect(await storeOf(app)).toEqual({ ...before, minimumSat: 100_000 });
@@ -303,7 +303,7 @@ describe('a form that is sent twice', () => {
     const refused = await visitor.post(replacing, String(form));
     expect(refused.status).toBe(403);
     const again = fieldsOf(formOf(refused, 'rotate-secret'));
-    again.set('password', 'correct horse battery');
+    again.set('password', 'velvet otter ladder');
     expect((await visitor.post(replacing, String(again))).status).toBe(409);
     expect((await storeOf(app)).webhookSecret).toBe(webhookSecret);
   });

@@ -58,6 +58,30 @@ test.each([
   'paygatepaygatepaygate',
   'bitcoin dashboard',
   'x'.repeat(1000),
+  // Passwords of leaks, which stand on lists in this or in a shorter form.
+  'iloveyouforever',
+  'passw0rdpassw0rd!',
+  'qwerty123456789',
+  '1q2w3e4r5t6y7u8i9o',
+  '1qaz2wsx3edc4rfv5tgb',
+  '!QAZ2wsx#EDC4rfv',
+  'zaq12wsxcde34rfv',
+  'drowssapdrowssap',
+  'manchesterunited',
+  'jesuschrist123456',
+  'Summer2026!Summer2026!',
+  'administrator1234',
+  // Phrases that everybody knows.
+  'velvet otter ladder staple',
+  'c0rrecth0rsebatterystap1e',
+  'Correct-Horse-Battery-Staple-2026!',
+  'To be, or not to be',
+  'tobeornottobetobeornottobe',
+  'Th1s1sMyP@ssw0rd',
+  'thequickbrownfox1',
+  'Satoshi Nakamoto 2009',
+  'not your keys, not your coins',
+  'Bitcoin to the moon!',
 ])('%j is refused as easy to guess', async (text) => {
   await expect(passwords().hash(text)).rejects.toThrow('This password is easy to guess');
 });
@@ -67,6 +91,26 @@ test('a password of names of this gateway is refused, and one of other words is 
   const words = ['Kaffeerösterei'];
   await expect(hash('Kaffeerösterei 1', words)).rejects.toThrow('easy to guess');
   await expect(hash('pferd batterie heft', words)).resolves.toMatch(/^scrypt:/);
+});
+
+test.each(['Rose Coffee 2026', 'rosecoffee2026!', 'coffeerosecoffee', 'pay.rosecoffee.example'])(
+  '%j is refused, because it has only words of a store or its host',
+  async (text) => {
+    const words = ['Rose Coffee', 'pay.rosecoffee.example'];
+    await expect(passwords().hash(text, words)).rejects.toThrow('easy to guess');
+  },
+);
+
+test.each([
+  'velvet otter ladder',
+  'staple to the horse, moon',
+  'a correct answer, a horse',
+  'Qm7-xKd2-pWz9-aB',
+  'tr0ub4dor&3 kettle swim',
+  '8f3c9a1e5b7d2046',
+  'löwenzahn trinkt blaue ziegel',
+])('%j is accepted', async (text) => {
+  await expect(passwords().hash(text)).resolves.toMatch(/^scrypt:/);
 });
 
 test('unknown clients fill six places of the queue at most; known clients have two more', async () => {

@@ -4,7 +4,7 @@
 import { scryptSync } from 'node:crypto';
 import type { TestApp } from './app.ts';
 
-export const password = 'correct horse battery';
+export const password = 'velvet otter ladder';
 
 export interface Seen {
   readonly status: number;
