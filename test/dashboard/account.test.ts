@@ -53,6 +53,21 @@ test('one session is signed out by its row, and no other', async () => {
   expect(await actionsOf(app)).toEqual([['session.end', { client }]]);
 });
 
+test('five minutes after the password, one form asks for it again, and none changes the account', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const forms = async () => {
+    const { text } = await visitor.get(account);
+    return [...text.matchAll(/name="do" value="([\w-]+)"/g)].map(([, does]) => does);
+  };
+  expect(await forms()).toEqual(['change-password', 'begin-totp']);
+  app.world.jumpWallClock(6 * minuteMs);
+  expect(await forms()).toEqual(['confirm']);
+  expect((await visitor.submit(account, 'confirm', { password: 'wrong' })).status).toBe(403);
+  expect((await visitor.submit(account, 'confirm', { password })).to).toBe(account);
+  expect(await forms()).toEqual(['change-password', 'begin-totp']);
+});
+
 test('ten recovery codes are shown once; each works once in place of a code', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);

@@ -1,9 +1,11 @@
-// The account of the operator: password, passkeys, authenticator app, sessions.
+// The account of the operator: password, passkeys, authenticator app, sessions. Without a recent
+// password it has one form that asks for it, and none that changes the account.
 
 import { recordChange } from '../audit-entry.ts';
 import {
   beginSession,
   confirmSession,
+  isPasswordRecent,
   requireRecentPassword,
   setSessionCookie,
 } from '../dashboard-session.ts';
@@ -25,6 +27,10 @@ export const accountPage: Page = {
   path: '/settings/account',
   show: (request) => accountMarkup(request),
   actions: {
+    confirm: async (request) => {
+      await requireRecentPassword(request);
+      return { to: accountPath };
+    },
     'change-password': changePassword,
     'ask-passkey': askPasskey,
     'begin-passkey': beginPasskey,
@@ -41,14 +47,22 @@ export const accountPage: Page = {
 const accountMarkup = (request: PageRequest) => (
   <Layout request={request} title="Account">
     <DoneNote request={request} />
-    <section aria-labelledby="password">
-      <h2 id="password">Password</h2>
-      <p>A new password ends all other sessions.</p>
-      <Form request={request} action="change-password" button="Change the password" needsPassword>
-        <input type="text" name="username" value="admin" autocomplete="username" hidden />
-        <NewPasswordFields />
-      </Form>
-    </section>
+    {isPasswordRecent(request) ? (
+      <section aria-labelledby="password">
+        <h2 id="password">Password</h2>
+        <p>A new password ends all other sessions.</p>
+        <Form request={request} action="change-password" button="Change the password">
+          <input type="text" name="username" value="admin" autocomplete="username" hidden />
+          <NewPasswordFields />
+        </Form>
+      </section>
+    ) : (
+      <section aria-labelledby="confirm">
+        <h2 id="confirm">Change your account</h2>
+        <p>First confirm that it is you. That lasts for five minutes.</p>
+        <Form request={request} action="confirm" button="Continue" needsPassword />
+      </section>
+    )}
     <Passkeys request={request} />
     <Authenticator request={request} />
     <Sessions request={request} />

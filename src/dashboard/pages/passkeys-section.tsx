@@ -4,7 +4,7 @@ import { browserName } from '../../domain/browser-name.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
-import { requireRecentPassword } from '../dashboard-session.ts';
+import { isPasswordRecent, requireRecentPassword } from '../dashboard-session.ts';
 import { Form } from '../form-parts.tsx';
 import { NarrowPage, Table } from '../layout.tsx';
 import { type ActionResult, accountPath, base, field, type PageRequest } from '../page.ts';
@@ -28,11 +28,10 @@ export const Passkeys = ({ request }: { readonly request: PageRequest }) => (
       fingerprint, face or PIN. Unlike a password, it works for this paygate only.
     </p>
     <PasskeyTable request={request} />
-    {arePasskeysPossible(request) ? (
-      <Form request={request} action="begin-passkey" button="Add a passkey" needsPassword />
-    ) : (
-      <NoPasskeysHere request={request} />
-    )}
+    {arePasskeysPossible(request) ? null : <NoPasskeysHere request={request} />}
+    {arePasskeysPossible(request) && isPasswordRecent(request) ? (
+      <Form request={request} action="begin-passkey" button="Add a passkey" />
+    ) : null}
   </section>
 );
 

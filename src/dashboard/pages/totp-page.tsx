@@ -11,7 +11,7 @@ import { matchingStep, newTotpSecret, totpSecretBytes, totpUri } from '../../dom
 import { PaygateError } from '../../lib/errors.ts';
 import { QrCode } from '../../web/qr-code.tsx';
 import { recordChange } from '../audit-entry.ts';
-import { hasAuthenticator, requireRecentPassword } from '../dashboard-session.ts';
+import { hasAuthenticator, isPasswordRecent, requireRecentPassword } from '../dashboard-session.ts';
 import { CodeField, Form } from '../form-parts.tsx';
 import { Layout, NarrowPage } from '../layout.tsx';
 import { type ActionResult, accountPath, field, type PageRequest } from '../page.ts';
@@ -27,7 +27,9 @@ export const Authenticator = ({ request }: { readonly request: PageRequest }) =>
           A code from an app on your phone protects the dashboard even if your password leaks. You
           also get {recoveryCodeCount} recovery codes for the day on which you lose the phone.
         </p>
-        <Form request={request} action="begin-totp" button="Set up" needsPassword />
+        {isPasswordRecent(request) ? (
+          <Form request={request} action="begin-totp" button="Set up" />
+        ) : null}
       </>
     )}
   </section>
@@ -44,15 +46,12 @@ const AuthenticatorOn = ({ request }: { readonly request: PageRequest }) => {
       <p>
         {left} of {recoveryCodeCount} recovery codes left. New codes replace the old ones.
       </p>
-      <div class="row">
-        <Form
-          request={request}
-          action="new-codes"
-          button="Create new recovery codes"
-          needsPassword
-        />
-        <Form request={request} action="end-totp" button="Turn off" isDangerous needsPassword />
-      </div>
+      {isPasswordRecent(request) ? (
+        <div class="row">
+          <Form request={request} action="new-codes" button="Create new recovery codes" />
+          <Form request={request} action="end-totp" button="Turn off" isDangerous />
+        </div>
+      ) : null}
     </>
   );
 };
