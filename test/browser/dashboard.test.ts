@@ -49,10 +49,11 @@ const secrets = [
 /** Pages that are shown once, after a button. */
 const answers: readonly (readonly [path: string, button: string, heading: string])[] = [
   ['/stores', 'Show the key', 'Stores'],
-  ['/stores/1', 'Show the secret', 'Signature secret'],
-  ['/stores/1', 'Create a key', 'New API key'],
-  ['/stores/1', 'Allow for 15 minutes', 'Shop'],
-  ['/stores/1', 'Send test callback', 'Test callback to Shop'],
+  ['/stores/1/keys', 'Show the secret', 'Signature secret'],
+  ['/stores/1/keys', 'Create a key', 'New API key'],
+  ['/stores/1/plugin', 'Allow for 15 minutes', 'Shop: Plugin'],
+  ['/stores/1/callbacks', 'Send test callback', 'Test callback to Shop'],
+  ['/stores/1/ready', 'Show key and secret', 'Shop: connect your shop'],
   ['/settings/account', 'Set up', 'Authenticator app'],
   ['/settings/rates', 'Request now', 'Rates'],
 ];
@@ -185,7 +186,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const app = await open({ config: { price: 'off' } });
       const watched = await enter(app, { colorScheme, viewport: { width: 1024, height: 800 } });
       const { page } = watched;
-      for (const path of [home, `${home}/stores/1`, `${home}/settings/account`, '/docs']) {
+      for (const path of [home, `${home}/stores/1/callbacks`, `${home}/settings/account`, '/docs']) {
         await page.goto(originOf(app) + path);
         const stops = await outlines(page, 80);
         expect(stops.length).toBeGreaterThan(1);

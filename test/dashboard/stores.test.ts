@@ -355,6 +355,26 @@ describe('removing a store', () => {
     expect(app.callbacks()).toMatchObject([{ status: '0', addr: address }]);
   });
 
+  test('its former and its new addresses are watched and called back after that', async () => {
+    const app = await openReady();
+    const visitor = await signedIn(app);
+    const former = await app.newAddress();
+    await visitor.submit(`${stores}/1/remove`, 'remove');
+    await app.settle();
+    await visitor.submit(`${stores}/1/restore`, 'restore');
+    await app.settle();
+    const fresh = await app.newAddress();
+    expect(fresh).not.toBe(former);
+    for (const address of [former, fresh]) app.pay(address, 20_000);
+    await app.settle();
+    app.chain.mine(2);
+    await app.settle();
+    for (const address of [former, fresh]) {
+      const of = app.callbacks().filter(({ addr }) => addr === address);
+      expect([address, of.map(({ status }) => status)]).toEqual([address, ['0', '2']]);
+    }
+  });
+
   test('cannot be undone while another store has its Callback URL', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
