@@ -1,4 +1,4 @@
-// Errors of forms: all at once, each at its field, in words of the page, with what was typed.
+// Errors of forms: all at once, each at its field, worded for the page, beside what was typed.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
