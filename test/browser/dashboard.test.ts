@@ -186,7 +186,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const app = await open({ config: { price: 'off' } });
       const watched = await enter(app, { colorScheme, viewport: { width: 1024, height: 800 } });
       const { page } = watched;
-      for (const path of [home, `${home}/stores/1/callbacks`, `${home}/settings/account`, '/docs']) {
+      for (const path of [
+        home,
+        `${home}/stores/1/callbacks`,
+        `${home}/settings/account`,
+        '/docs',
+      ]) {
         await page.goto(originOf(app) + path);
         const stops = await outlines(page, 80);
         expect(stops.length).toBeGreaterThan(1);
