@@ -274,7 +274,8 @@ async function checkPasswordAgain(request: PageRequest): Promise<void> {
   try {
     await useCode(request, limited, totpSecret, totpStep);
   } catch (error) {
-    throw atField('code', '', error);
+    const name = field(request, 'recovery-code') === '' ? 'code' : 'recovery-code';
+    throw atField(name, '', error);
   }
 }
 

@@ -62,6 +62,7 @@ const PasswordAgain = ({ request, form }: PasswordAgainProps) => (
         {...faultAttributes(request, 'password', form)}
       />
     </label>
+    <FaultNote request={request} name="password" form={form} />
     {hasAuthenticator(request) ? <SecondFactorFields request={request} form={form} /> : null}
     {isPasskeyOffered(request) ? (
       <PasskeyButton label="Use a passkey instead" asks={accountPath} />
@@ -92,14 +93,16 @@ export const CodeField = ({ request, form, isOptional }: CodeFieldProps) => (
   </>
 );
 
+type SecondFactorProps = Pick<PasswordAgainProps, 'request'> & Pick<CodeFieldProps, 'form'>;
+
 /** The code of the authenticator app, or a recovery code in its place. */
-export const SecondFactorFields = ({ request, form }: PasswordAgainProps) => {
+export const SecondFactorFields = ({ request, form }: SecondFactorProps) => {
   const hasCodes = request.parts.store.admin.recoveryCodesLeft() > 0;
   return (
     <>
       <CodeField request={request} form={form} isOptional={hasCodes} />
       {hasCodes ? (
-        <details>
+        <details open={faultOf(request, 'recovery-code', form) !== undefined}>
           <summary>Use a recovery code instead</summary>
           <label>
             Recovery code
@@ -108,8 +111,10 @@ export const SecondFactorFields = ({ request, form }: PasswordAgainProps) => {
               autocomplete="off"
               autocapitalize="none"
               spellcheck={false}
+              {...faultAttributes(request, 'recovery-code', form)}
             />
           </label>
+          <FaultNote request={request} name="recovery-code" form={form} />
         </details>
       ) : null}
     </>

@@ -88,6 +88,21 @@ describe('a refused form', () => {
     expect((await visitor.submit(page, 'add-key', { scope: 'read', password })).status).toBe(200);
   });
 
+  test('of a new password marks it, and repeats none', async () => {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const change = (fresh: string, again: string) =>
+      visitor.submit('/dashboard/settings/account', 'change-password', {
+        'password-new': fresh,
+        'password-again': again,
+      });
+    const other = await change('a quite new password', 'another new password');
+    expect(faultsOf(other)).toEqual([['password-again', 'The two passwords do not match.']]);
+    const weak = await change('passwordpassword', 'passwordpassword');
+    expect(faultsOf(weak).map(([name]) => name)).toEqual(['password-new']);
+    expect(weak.text).not.toContain('passwordpassword');
+  });
+
   test('at the field of a Callback URL that another store has', async () => {
     const app = await openApp();
     await app.addStore({ key: merchantKey(2), callbackUrl: 'https://shop.example/two' });

@@ -53,7 +53,7 @@ const accountMarkup = (request: PageRequest) => (
         <p>A new password ends all other sessions.</p>
         <Form request={request} action="change-password" button="Change the password">
           <input type="text" name="username" value="admin" autocomplete="username" hidden />
-          <NewPasswordFields />
+          <NewPasswordFields request={request} />
         </Form>
       </section>
     ) : (

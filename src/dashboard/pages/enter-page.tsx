@@ -9,7 +9,8 @@ import {
   hasAuthenticator,
   setSessionCookie,
 } from '../dashboard-session.ts';
-import { Form, Switch } from '../form-parts.tsx';
+import { atField, fieldError } from '../form-fields.ts';
+import { FaultNote, Form, faultAttributes, Switch } from '../form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { hasPasskeys } from '../passkeys.ts';
@@ -49,7 +50,7 @@ function passwordMarkup(request: PageRequest) {
       <ProblemNote request={request} />
       <Form request={request} action="enter" button="Set password">
         <input type="text" name="username" value="admin" autocomplete="username" hidden />
-        <NewPasswordFields />
+        <NewPasswordFields request={request} />
         {devices.length === 0 ? null : (
           <Switch
             request={request}
@@ -70,7 +71,7 @@ const devicesOf = (request: PageRequest): string[] => [
   ...(hasPasskeys(request) ? ['all passkeys'] : []),
 ];
 
-export const NewPasswordFields = () => (
+export const NewPasswordFields = ({ request }: { readonly request: PageRequest }) => (
   <>
     <label>
       New password
@@ -80,30 +81,41 @@ export const NewPasswordFields = () => (
         autocomplete="new-password"
         minlength={minPasswordLength}
         required
+        {...faultAttributes(request, 'password-new')}
       />
       <small>At least {minPasswordLength} characters, such as four or five words.</small>
     </label>
+    <FaultNote request={request} name="password-new" />
     <label>
       Repeat the password
-      <input type="password" name="password-again" autocomplete="new-password" required />
+      <input
+        type="password"
+        name="password-again"
+        autocomplete="new-password"
+        required
+        {...faultAttributes(request, 'password-again')}
+      />
     </label>
+    <FaultNote request={request} name="password-again" />
   </>
 );
 
-/** The new password of the form. @throws PaygateError invalid */
+/** The new password of the form. @throws FieldErrors */
 export function newPasswordIn({ form }: PageRequest): string {
   const password = form.get('password-new') ?? '';
   if (password === (form.get('password-again') ?? '')) return password;
-  throw new PaygateError('invalid', 'The two passwords do not match.');
+  throw fieldError('invalid', 'password-again', 'The two passwords do not match.');
 }
 
-/** The hash of a new password. @throws PaygateError invalid, limited */
+/** The hash of a new password. @throws FieldErrors; PaygateError limited */
 export function hashOf({ parts, transport }: PageRequest, password: string): Promise<string> {
   const names = parts.store.catalog
     .stores()
     .flatMap(({ name, callbackUrl }) => [name, URL.parse(callbackUrl)?.hostname ?? '']);
   const hosts = transport.origins.map((origin) => new URL(origin).hostname);
-  return parts.passwords.hash(password, [...names, ...hosts]);
+  return parts.passwords.hash(password, [...names, ...hosts]).catch((error: unknown) => {
+    throw atField('password-new', '', error);
+  });
 }
 
 function removeDevices(tx: Tx, request: PageRequest): void {
