@@ -72,7 +72,7 @@ test.each([
   'Summer2026!Summer2026!',
   'administrator1234',
   // Phrases that everybody knows.
-  'velvet otter ladder staple',
+  'correct horse battery staple',
   'c0rrecth0rsebatterystap1e',
   'Correct-Horse-Battery-Staple-2026!',
   'To be, or not to be',
