@@ -6,7 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base58 } from '@scure/base';
 
-export type IdPrefix = 'ord' | 'lnk' | 'evt';
+export type IdPrefix = 'ord' | 'lnk' | 'evt' | 'ntf';
 
 /** How many random bytes `idOf` takes. */
 export const idBytes = 16;
@@ -28,7 +28,13 @@ export const isId = (prefix: IdPrefix, text: string): boolean =>
  * The id of an event.
  * @param facts what the event is about; other facts have another id
  */
-export function eventIdFor(facts: readonly (string | number)[]): string {
+export const eventIdFor = (facts: readonly (string | number)[]): string => idFor('evt', facts);
+
+/** The id of a notification: the same cause has one for each recipient. */
+export const notificationIdFor = (facts: readonly (string | number)[]): string =>
+  idFor('ntf', facts);
+
+function idFor(prefix: IdPrefix, facts: readonly (string | number)[]): string {
   const digest = sha256(utf8ToBytes(JSON.stringify(facts)));
-  return idOf('evt', digest.subarray(0, idBytes));
+  return idOf(prefix, digest.subarray(0, idBytes));
 }
