@@ -2,6 +2,8 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: ['schema', 'admin-schema', 'order-schema'].map((name) => `./src/store/db/${name}.ts`),
+  schema: ['schema', 'admin-schema', 'order-schema', 'notification-schema'].map(
+    (name) => `./src/store/db/${name}.ts`,
+  ),
   out: './drizzle',
 });
