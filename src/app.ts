@@ -13,14 +13,14 @@ import { createDispatchers, type Dispatchers } from './delivery/dispatchers.ts';
 import { createSender, type Sender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
 import { clockError } from './domain/clock-check.ts';
-import { baseUrlOf } from './domain/public-endpoint.ts';
+import { baseUrlOf, publicUrlOf } from './domain/public-endpoint.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
 import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
-import { Prices } from './price/prices.ts';
+import { createNotifier, type Notifier } from './notify/notifier.ts';
+import { type Prices, pricesFor } from './price/prices.ts';
 import { ReceiptPricer } from './price/receipt-pricer.ts';
-import { builtInSources } from './price/sources.ts';
 import { FindingHistory } from './status/finding-history.ts';
 import { currentFindings, type FindingSource } from './status/findings.ts';
 import { createGapWarnings } from './status/gap-warnings.ts';
@@ -156,16 +156,6 @@ function serversFor(network: NetworkName, { electrum }: Config): readonly Server
   return servers;
 }
 
-/** Undefined if prices are off. @throws PaygateError invalid when no source is named */
-function pricesFor({ price = 'off', priceSource = [] }: Config, world: World): Prices | undefined {
-  if (price === 'off') return undefined;
-  if (price === 'own' && priceSource.length === 0) {
-    throw new PaygateError('invalid', '--price own: name a source with --price-source');
-  }
-  const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
-  return new Prices({ world, sources });
-}
-
 /** @throws PaygateError unavailable when a port can not be used; everything is closed then */
 export async function startApp(opened: OpenedApp): Promise<App> {
   const { start, stop } = await closingOnError(opened.close, async () => buildApp(opened));
@@ -190,7 +180,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, store, prices } = opened;
   const { database, events, orderView } = store;
   const path = buildPaymentPath(opened);
-  const { watcher, dispatchers, receiptPricer } = path;
+  const { watcher, dispatchers, notifier, receiptPricer } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
@@ -211,7 +201,8 @@ function buildApp(opened: OpenedApp): BuiltApp {
       await watcher.stop();
     };
     // At the same time: a client and a shop that hang must not delay the stop one after the other.
-    await Promise.all([quiet(), dispatchers.stop(), snapshots.stop(), receiptPricer?.stop()]);
+    const others = [dispatchers, notifier, snapshots].map((each) => each.stop());
+    await Promise.all([quiet(), ...others, receiptPricer?.stop()]);
     await maintenance.last();
     await opened.close();
   }
@@ -222,6 +213,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     // Servers take a while to answer: they are dialled before the rest is done.
     watcher.start();
     await dispatchers.start();
+    notifier.start();
     receiptPricer?.start();
     return {
       ...{ network: opened.network, port, metricsPort, fetch, stop },
@@ -229,6 +221,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
       async idle() {
         await watcher.idle();
         await dispatchers.idle();
+        await notifier.idle();
       },
       firstLink: async (origin) =>
         store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined,
@@ -243,6 +236,7 @@ interface PaymentPath {
   readonly watcher: Watcher;
   readonly dispatchers: Dispatchers;
   readonly sender: Sender;
+  readonly notifier: Notifier;
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
   /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
@@ -262,6 +256,8 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     proxy: config.proxy,
     isClockWrong,
   });
+  const { proxy } = config;
+  const notifier = createNotifier({ world, store, sender, proxy, publicUrl: publicUrlOf(config) });
   const backlog = createBacklog(world, () => {
     events.emit('callbacksDue');
     events.emit('webhooksDue');
@@ -284,7 +280,7 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   events.on('paymentChanged', () => receiptPricer?.wake());
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
-  return { watcher, dispatchers, sender, receiptPricer, clockFault };
+  return { watcher, dispatchers, sender, notifier, receiptPricer, clockFault };
 }
 
 /** What is wrong, and whether paygate can serve. */
@@ -318,6 +314,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },
+    { code: 'notifications-failed', warnings: () => path.notifier.warnings() },
   ];
   const parts = { ...clocksOf(world), ...guard, store, watcher, channels, sources };
   const findingHistory = new FindingHistory({
@@ -334,7 +331,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
 /** What answers requests: the API with its documentation, the dashboard, pages for customers. */
 function buildPages(
   opened: OpenedApp,
-  { watcher, sender, clockFault }: PaymentPath,
+  { watcher, sender, notifier, clockFault }: PaymentPath,
   { guard, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, store, network, prices } = opened;
@@ -345,7 +342,7 @@ function buildPages(
   const common = { store, prices, health, publicUrl: config.publicUrl };
   const feed = createChangeFeed(store);
   const dashboard = createDashboard({
-    ...{ ...common, world, feed, findingHistory, sender, clockFault, callbackSender },
+    ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
     proxies: config.trustedProxy,
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],

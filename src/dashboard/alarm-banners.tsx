@@ -138,6 +138,11 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     text: 'Set the clock, and synchronise it by NTP. Until then callbacks are sent without a signature, and no server certificate is pinned or accepted.',
     ...servers,
   },
+  'notifications-failed': {
+    text: 'Check the mail server and the recipients, then send a test. This alarm ends once the recipient receives a notification.',
+    path: '/settings/notifications',
+    link: 'Notifications',
+  },
   'own-certificate': {
     text: 'Make sure that the files are renewed, or that the certificate authority reaches this machine on port 80.',
     path: '/settings',

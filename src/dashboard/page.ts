@@ -6,6 +6,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
@@ -29,6 +30,7 @@ export interface DashboardOptions {
   /** Undefined if prices are switched off. */
   readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;
+  readonly notifier: Pick<Notifier, 'test'>;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
   /** The gap limit of the merchants' own wallets. */

@@ -5,6 +5,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { Database } from '../store/db/database.ts';
 import type { NextAttempt } from '../store/records/attempts.ts';
 import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
+import type { Notifications } from '../store/records/notification-queue.ts';
 import type { StoreEvents } from '../store/store-events.ts';
 import type { World } from '../world/world.ts';
 import type { DeliveryChannel } from './delivery-channel.ts';
@@ -14,6 +15,7 @@ export interface AttemptParts<T extends ClaimedDelivery> {
   readonly world: World;
   readonly database: Pick<Database, 'write'>;
   readonly channel: DeliveryChannel<T>;
+  readonly notifications: Pick<Notifications, 'deliveryFailed'>;
   /** Receives `attemptRecorded`. */
   readonly events?: StoreEvents;
 }
@@ -46,7 +48,7 @@ export async function makeAttempt<T extends ClaimedDelivery>(
  * @returns whether the record was committed
  */
 export async function recordAttempt<T extends ClaimedDelivery>(
-  { world, database, channel, events }: AttemptParts<T>,
+  { world, database, channel, notifications, events }: AttemptParts<T>,
   delivery: T,
   attempt: Attempt,
   next: NextAttempt,
@@ -65,7 +67,14 @@ export async function recordAttempt<T extends ClaimedDelivery>(
   };
   try {
     const now = world.now();
-    const state = await database.write((tx) => queue.record(tx, now, delivery, attempt, next));
+    const state = await database.write((tx) => {
+      const { storeId, eventId } = delivery;
+      const recorded = queue.record(tx, now, delivery, attempt, next);
+      if (recorded === 'exhausted') {
+        notifications.deliveryFailed(tx, now, { storeId, noun, eventId, reason });
+      }
+      return recorded;
+    });
     world.log[outcome === 'delivered' ? 'info' : 'warn'](`${noun} attempted`, fields);
     const isFirst = outcome === 'delivered' && delivery.state !== 'delivered';
     const deliveredAfterMs = isFirst ? now - delivery.createdAt : undefined;

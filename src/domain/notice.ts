@@ -1,4 +1,4 @@
-// Notices: what a person or a machine is told of an order, a delivery or an alarm. A notice has a
+// Notices: the content of a notification about an order, a delivery or an alarm. A notice has a
 // title and lines for people, and data for machines. It holds no data of a customer beyond the
 // reference of the order.
 
@@ -59,7 +59,7 @@ interface OrderTexts {
   readonly advice?: string;
 }
 
-/** The notice of an order's event; undefined if nobody is told of it. */
+/** The notice of an order's event; undefined for an event without one. */
 export function orderNotice(change: OrderChange): Notice | undefined {
   const { order, storeName } = change;
   const texts = orderTexts(change);
@@ -156,7 +156,7 @@ export function deliveryNotice(failed: FailedDelivery): Notice {
     lines: [
       `Store ${storeName}: a ${noun} failed for the last time and is no longer retried.`,
       `Reason: ${reason ?? 'unknown'}`,
-      'Repair the shop, then resend what failed. Other failures of this store are not mailed today.',
+      'Repair the shop, then resend what failed. More failures of today are not reported.',
     ],
     path: `/dashboard/${list}?state=exhausted&store=${storeId}`,
     data: { store_id: storeId, kind: noun, event_id: eventId, reason },

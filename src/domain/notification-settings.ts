@@ -1,5 +1,5 @@
-// Settings of notifications: the mail server of the operator, and who is told of what. The parsers
-// refuse what cannot work, in words for the person who typed it.
+// Settings of notifications: the mail server of the operator, and the recipients of the operator
+// and of each store. A parser's error says to the person who typed a value what is wrong with it.
 
 import { throwInvalid } from '../lib/errors.ts';
 import { checkWebhookUrl } from './callback.ts';
@@ -29,7 +29,7 @@ export interface MailServer {
   readonly ca: string | null;
 }
 
-/** Who is told, and of what: of one store, or of all for the operator. */
+/** Recipients and the kinds that they receive: of one store, or of all stores for the operator. */
 export interface NotifyTarget extends CallbackFlags {
   /** Mail addresses. */
   readonly recipients: readonly string[];

@@ -10,6 +10,7 @@ import { minuteMs, secondMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
 import { agree, type SourceQuote } from './consensus.ts';
 import {
+  builtInSources,
   fetchJson,
   hasAllCurrencies,
   type PriceSource,
@@ -76,6 +77,25 @@ interface CachedPrice {
   readonly at: number;
   /** Null if too few sources have the currency. */
   readonly price: number | null;
+}
+
+export interface PriceChoice {
+  /** `own` asks only the sources that are named. */
+  readonly price?: 'on' | 'off' | 'own' | undefined;
+  readonly priceSource?: readonly PriceSource[] | undefined;
+}
+
+/** Undefined if prices are off. @throws PaygateError invalid when no source is named */
+export function pricesFor(
+  { price = 'off', priceSource = [] }: PriceChoice,
+  world: World,
+): Prices | undefined {
+  if (price === 'off') return undefined;
+  if (price === 'own' && priceSource.length === 0) {
+    throw new PaygateError('invalid', '--price own: name a source with --price-source');
+  }
+  const sources = price === 'own' ? priceSource : [...builtInSources, ...priceSource];
+  return new Prices({ world, sources });
 }
 
 export class Prices {

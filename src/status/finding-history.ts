@@ -6,6 +6,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { readAlarmTimes, writeAlarmTimes } from '../store/records/settings.ts';
 import type { Logger } from '../world/world.ts';
+import { FindingNotices, overAfterMs } from './finding-notices.ts';
 import type { Finding } from './findings.ts';
 
 export interface DatedFinding extends Finding {
@@ -14,7 +15,7 @@ export interface DatedFinding extends Finding {
 }
 
 export interface FindingHistoryParts {
-  readonly store: Pick<Store, 'catalog' | 'database'>;
+  readonly store: Pick<Store, 'catalog' | 'database' | 'notifications'>;
   readonly find: () => readonly Finding[];
   readonly log: Logger;
   /** Epoch milliseconds. */
@@ -23,11 +24,9 @@ export interface FindingHistoryParts {
   readonly monotonic: () => number;
 }
 
-/** A finding that returns within this time never ended: a server that hangs comes and goes. */
-const overAfterMs = 10 * 60_000;
-
 export class FindingHistory {
   readonly #parts: FindingHistoryParts;
+  readonly #notices: FindingNotices;
   /** By key: its start (epoch ms), and when it was last seen (monotonic ms). */
   readonly #seen = new Map<string, { readonly since: number; lastAt: number }>();
   /** The JSON that the settings hold. */
@@ -35,6 +34,7 @@ export class FindingHistory {
 
   constructor(parts: FindingHistoryParts) {
     this.#parts = parts;
+    this.#notices = new FindingNotices(parts);
     const times = readAlarmTimes(parts.store.catalog);
     const lastAt = parts.monotonic();
     for (const [key, since] of Object.entries(times)) this.#seen.set(key, { since, lastAt });
@@ -48,19 +48,22 @@ export class FindingHistory {
     });
   }
 
-  /** Finds again, and stores which findings are new or over. Never rejects. */
+  /** Finds again, and stores which findings are new or over, with the notices. Never rejects. */
   async record(): Promise<void> {
     const { store, monotonic, log } = this.#parts;
     try {
-      this.findings();
+      const changes = this.#notices.note(this.findings());
       const now = monotonic();
       for (const [key, { lastAt }] of this.#seen) {
         if (now - lastAt >= overAfterMs) this.#seen.delete(key);
       }
       const times = Object.fromEntries([...this.#seen].map(([key, { since }]) => [key, since]));
       const text = JSON.stringify(times);
-      if (text === this.#stored) return;
-      await store.database.write((tx) => writeAlarmTimes(tx, store.catalog, times));
+      if (text === this.#stored && changes === undefined) return;
+      await store.database.write((tx) => {
+        writeAlarmTimes(tx, store.catalog, times);
+        if (changes !== undefined) this.#notices.write(tx, changes);
+      });
       this.#stored = text;
     } catch (error) {
       log.warn('the times of alarms could not be stored', { reason: reasonOf(error) });

@@ -42,7 +42,8 @@ export type FindingCode =
   | 'unknown-callback-url'
   | 'shop-doubtful'
   | 'own-certificate'
-  | 'clock-wrong';
+  | 'clock-wrong'
+  | 'notifications-failed';
 
 export interface Finding {
   readonly code: FindingCode;

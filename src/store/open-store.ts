@@ -17,6 +17,7 @@ import { createHeaders, type Headers } from './records/headers.ts';
 import { createIdempotency, type Idempotency } from './records/idempotency.ts';
 import { Ledger } from './records/ledger.ts';
 import { Links } from './records/links.ts';
+import { createNotifications, type Notifications } from './records/notification-queue.ts';
 import { Orders } from './records/orders.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
@@ -58,6 +59,7 @@ export interface Store {
   readonly addressView: AddressView;
   readonly outbox: Outbox;
   readonly webhooks: WebhookQueue;
+  readonly notifications: Notifications;
   readonly orders: Orders;
   readonly orderView: OrderView;
   readonly links: Links;
@@ -94,7 +96,9 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const baseUrl = await baseUrlFor(database, catalog, options);
     const conflicts = createConflictingPayments(database.orm);
     const orderView = createOrderView({ orm: database.orm, headers, conflicts, baseUrl });
+    const notifications = createNotifications(database.orm, catalog);
     const orders = new Orders({
+      notifications,
       ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
       events: createEventRecords(database.orm, events),
     });
@@ -123,6 +127,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       addressView: createAddressView(database.orm),
       outbox,
       webhooks: createWebhookQueue(database.orm),
+      notifications,
       orders,
       orderView,
       links: new Links({ ...linkParts, idempotency }),

@@ -9,6 +9,8 @@ import {
 } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import type { ClaimedCallback } from '../../src/store/records/callback-queue.ts';
+import { Catalog } from '../../src/store/records/catalog.ts';
+import { createNotifications } from '../../src/store/records/notification-queue.ts';
 import type { Outbox } from '../../src/store/records/outbox.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -44,7 +46,9 @@ export function setUp({ owed = openOwed(), world = createTestWorld(), limits, pa
   if (!closing.includes(owed.close)) closing.push(owed.close);
   const { database, outbox } = owed;
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const real = { world, database, outbox, sender, limits: { ...deliveryLimits, ...limits } };
+  const notifications = createNotifications(database.orm, new Catalog(database.orm));
+  const bounds = { limits: { ...deliveryLimits, ...limits } };
+  const real = { world, database, outbox, sender, notifications, ...bounds };
   const used = { ...real, ...parts?.(real) };
   const channel = callbackChannel(used.outbox, used);
   const dispatcher = new DeliveryDispatcher({ ...used, channel });

@@ -8,6 +8,8 @@ import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
 import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { openDatabase } from '../../src/store/db/database.ts';
+import { Catalog } from '../../src/store/records/catalog.ts';
+import { createNotifications } from '../../src/store/records/notification-queue.ts';
 import { createOutbox } from '../../src/store/records/outbox.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
@@ -22,7 +24,8 @@ async function deliver(): Promise<void> {
   const outbox = createOutbox(database);
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const channel = callbackChannel(outbox, { world, sender });
-  const dispatcher = new DeliveryDispatcher({ world, database, channel });
+  const notifications = createNotifications(database.orm, new Catalog(database.orm));
+  const dispatcher = new DeliveryDispatcher({ world, database, channel, notifications });
   await dispatcher.start();
   await dispatcher.idle();
   print('idle');

@@ -13,7 +13,7 @@ export const notifications = sqliteTable(
   'notifications',
   {
     id: integer('id').primaryKey(),
-    /** `ntf_…`, a hash of cause and recipient: the same cause is told once. */
+    /** `ntf_…`, a hash of cause and recipient: a cause has one row for each recipient. */
     publicId: text('public_id').notNull().unique(),
     /** Whose settings it follows: those of a store, or null for the operator. */
     storeId: integer('store_id').references(() => stores.id),

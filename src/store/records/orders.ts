@@ -31,6 +31,7 @@ import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../store-event
 import type { OrderRecord, OrderRow, OrderView } from '../views/order-view.ts';
 import type { AddressPlace } from './address-row.ts';
 import type { EventRecords } from './event-records.ts';
+import type { Notifications } from './notification-queue.ts';
 
 /** Times are epoch milliseconds. */
 export interface NewOrder {
@@ -73,6 +74,7 @@ interface Parts {
   readonly orm: Orm;
   readonly view: OrderView;
   readonly events: EventRecords;
+  readonly notifications: Pick<Notifications, 'orderChanged'>;
   readonly listeners: StoreEvents;
   readonly baseUrl: string;
 }
@@ -224,7 +226,7 @@ export class Orders {
 
   /** Computes an order anew from its present record, and appends the event of its change. */
   #review(tx: Tx, now: number, record: OrderRecord): void {
-    const { view, listeners, events, baseUrl } = this.#parts;
+    const { view, listeners, events, notifications, baseUrl } = this.#parts;
     const { row, details } = record;
     const orderId = row.id;
     const after = view.standing(record, now);
@@ -236,11 +238,13 @@ export class Orders {
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
     const { status, fingerprint } = after;
     this.#change(orderId, { status, fingerprint, version, paidAt });
+    const order = orderJson({ ...details, version, paidAt }, after, baseUrl);
+    const publicId = orderEventId(row.publicId, version, type, row, after);
     events.append(tx, now, {
       ...{ type, storeId: row.storeId, orderId, addressId: row.addressId },
-      data: { was: row.status, order: orderJson({ ...details, version, paidAt }, after, baseUrl) },
-      publicId: orderEventId(row.publicId, version, type, row, after),
+      ...{ data: { was: row.status, order }, publicId },
     });
+    notifications.orderChanged(tx, now, { type, was: row.status, order }, publicId);
   }
 }
 

@@ -1,5 +1,6 @@
 // Settings of the file that paygate writes for itself.
 
+import type { NoticedFinding } from '../../domain/notice.ts';
 import type { UnknownCallbackUrl } from '../../domain/unknown-callback-url.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Catalog } from './catalog.ts';
@@ -55,6 +56,20 @@ export const writeAlarmTimes = (
   catalog: Pick<Catalog, 'putSetting'>,
   times: AlarmTimes,
 ): void => catalog.putSetting(tx, 'alarm_times', JSON.stringify(times));
+
+/** The findings that were announced and that have not ended, by their keys. */
+export type AnnouncedFindings = Readonly<Record<string, NoticedFinding>>;
+
+export function readAnnounced(catalog: Pick<Catalog, 'setting'>): AnnouncedFindings {
+  const text = catalog.setting('announced_findings');
+  return text === undefined ? {} : (JSON.parse(text) as AnnouncedFindings);
+}
+
+export const writeAnnounced = (
+  tx: Tx,
+  catalog: Pick<Catalog, 'putSetting'>,
+  announced: AnnouncedFindings,
+): void => catalog.putSetting(tx, 'announced_findings', JSON.stringify(announced));
 
 /** Callback URLs that addresses were asked for with and that no store has. */
 export function readUnmatched(catalog: Pick<Catalog, 'setting'>): readonly UnknownCallbackUrl[] {

@@ -223,8 +223,9 @@ describe('the time of an order', () => {
 
   it('is read by its index', async () => {
     const { shop } = await ordered();
-    const { database, orderView: view, events: listeners } = shop;
-    const parts = { orm: database.orm, view, listeners, events: {} as never, baseUrl: '' };
+    const { database, orderView: view, events: listeners, notifications } = shop;
+    const texts = { events: {} as never, baseUrl: '' };
+    const parts = { orm: database.orm, view, listeners, notifications, ...texts };
     const statements = await statementsOf(() => new Orders(parts));
     const due = statements.filter((text) => /"status" = 'open'/.test(text));
     expect(due).toHaveLength(2);

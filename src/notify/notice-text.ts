@@ -1,0 +1,80 @@
+// A notice as a mail, and as JSON for a webhook. A mail has the same content as text and as HTML.
+// It loads nothing from the network and has no tracking.
+
+import type { Notice } from '../domain/notice.ts';
+import type { Mail } from './mail-connection.ts';
+
+/** A notice of the database, or a test. */
+export interface NoticeToSend {
+  readonly notice: Notice;
+  /** `ntf_…`: the same in each attempt. */
+  readonly publicId: string;
+  /** When its cause happened, epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+const footer = 'Sent by your paygate. Its dashboard says who receives which mails.';
+
+/** @param publicUrl begins the link to the dashboard; no link without it */
+export function mailOf(
+  { notice, publicId, createdAt }: NoticeToSend,
+  addresses: { readonly from: string; readonly to: string },
+  publicUrl: string | undefined,
+): Mail {
+  const { title, lines } = notice;
+  const link = linkOf(notice, publicUrl);
+  const domain = addresses.from.split('@')[1] ?? 'paygate';
+  return {
+    // Lets a mail server drop a mail that is sent twice.
+    messageId: `<${publicId}@${domain}>`,
+    date: new Date(createdAt),
+    to: addresses.to,
+    subject: title,
+    text: [...lines, ...(link === undefined ? [] : ['', link]), '', '-- ', footer, ''].join('\n'),
+    html: htmlOf(title, lines, link),
+  };
+}
+
+const htmlOf = (title: string, lines: readonly string[], link: string | undefined): string =>
+  [
+    '<!doctype html>',
+    '<html lang="en">',
+    `<head><meta charset="utf-8"><title>${escaped(title)}</title></head>`,
+    '<body style="font-family: sans-serif; line-height: 1.5">',
+    `<p><strong>${escaped(title)}</strong></p>`,
+    ...lines.map((line) => `<p>${escaped(line)}</p>`),
+    ...(link === undefined ? [] : [`<p><a href="${escaped(link)}">${escaped(link)}</a></p>`]),
+    `<p><small>${footer}</small></p>`,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n');
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (found) => entities[found] ?? '');
+
+const linkOf = ({ path }: Notice, publicUrl: string | undefined): string | undefined =>
+  publicUrl === undefined ? undefined : publicUrl.replace(/\/$/, '') + path;
+
+/**
+ * The body of the request to a webhook. Chat servers show `text`; ntfy takes `title` and `text` by
+ * a template.
+ */
+export function webhookBodyOf(
+  { notice, createdAt }: NoticeToSend,
+  publicUrl: string | undefined,
+): string {
+  const { type, title, lines, data } = notice;
+  const timestamp = new Date(createdAt).toISOString().replace(/\.\d+Z$/, 'Z');
+  const url = linkOf(notice, publicUrl);
+  const text = [title, ...lines].join('\n');
+  return JSON.stringify({ type, timestamp, title, text, ...(url && { url }), data });
+}

@@ -1,0 +1,133 @@
+// Sends one notification, by mail or to a webhook, with the settings of this moment. It decides
+// nothing about retries (notifier.ts).
+
+import type { Sender } from '../delivery/sender.ts';
+import { type Notice, testNotice } from '../domain/notice.ts';
+import type { MailServer, NotifyTarget } from '../domain/notification-settings.ts';
+import { idBytes, idOf } from '../domain/order-id.ts';
+import { PaygateError } from '../lib/errors.ts';
+import type { Store } from '../store/open-store.ts';
+import type { NotificationRow } from '../store/records/notification-queue.ts';
+import { mailServer, notifyTarget, type TargetOwner } from '../store/records/notify-targets.ts';
+import type { World } from '../world/world.ts';
+import { type MailFault, type MailParts, sendMail } from './mail-connection.ts';
+import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';
+
+export interface NotificationSenderParts extends MailParts {
+  readonly world: Pick<World, 'connect' | 'after' | 'now' | 'randomBytes'>;
+  readonly store: Pick<Store, 'catalog'>;
+  readonly sender: Pick<Sender, 'post'>;
+  /** Begins links; undefined if it is unknown. */
+  readonly publicUrl: string | undefined;
+}
+
+/** Why a notification was not received. */
+export interface NotificationFault extends MailFault {
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+export type Sent =
+  | { readonly kind: 'sent' }
+  /** The settings no longer name its recipient. */
+  | { readonly kind: 'dropped' }
+  | ({ readonly kind: 'failed' } & NotificationFault);
+
+/** What came of a test, for one recipient. */
+export interface TestResult {
+  /** A mail address, or the host of the webhook. */
+  readonly to: string;
+  /** Null if it was received. */
+  readonly reason: string | null;
+}
+
+export interface NotificationSender {
+  /** Rejects with the signal's reason if the signal aborted. */
+  send(row: NotificationRow, signal: AbortSignal): Promise<Sent>;
+  /**
+   * Sends a test to each recipient of a target.
+   * @throws PaygateError conflict if there is none
+   */
+  test(owner: TargetOwner, signal: AbortSignal): Promise<TestResult[]>;
+}
+
+export function createNotificationSender(parts: NotificationSenderParts): NotificationSender {
+  const { catalog } = parts.store;
+  return {
+    async send({ channel, recipient, storeId, notice, publicId, createdAt }, signal) {
+      const target = notifyTarget(catalog, storeId);
+      const message = { notice: JSON.parse(notice) as Notice, publicId, createdAt };
+      if (channel === 'webhook') {
+        return target.webhookUrl === null ? dropped : toWebhook(parts, target, message, signal);
+      }
+      const server = mailServer(catalog);
+      if (server === undefined || !target.recipients.includes(recipient)) return dropped;
+      return toMail(parts, server, recipient, message, signal);
+    },
+    async test(owner, signal) {
+      const target = notifyTarget(catalog, owner);
+      const server = mailServer(catalog);
+      const { recipients, webhookUrl } = target;
+      if (recipients.length > 0 && server === undefined) throw noMailServer();
+      if (recipients.length === 0 && webhookUrl === null) throw nobody();
+      const results: TestResult[] = [];
+      for (const to of server === undefined ? [] : recipients) {
+        const sent = await toMail(parts, server as MailServer, to, testOf(parts), signal);
+        results.push({ to, reason: reasonOfSent(sent) });
+      }
+      if (webhookUrl !== null) {
+        const sent = await toWebhook(parts, target, testOf(parts), signal);
+        results.push({ to: new URL(webhookUrl).host, reason: reasonOfSent(sent) });
+      }
+      return results;
+    },
+  };
+}
+
+const dropped: Sent = { kind: 'dropped' };
+
+const reasonOfSent = (sent: Sent): string | null => (sent.kind === 'failed' ? sent.reason : null);
+
+const noMailServer = (): PaygateError =>
+  new PaygateError('conflict', 'no mail server is set, so no mail can be sent');
+const nobody = (): PaygateError =>
+  new PaygateError('conflict', 'there is no mail address and no webhook to send a test to');
+
+const testOf = ({ world }: NotificationSenderParts): NoticeToSend => ({
+  notice: testNotice(),
+  publicId: idOf('ntf', world.randomBytes(idBytes)),
+  createdAt: world.now(),
+});
+
+async function toMail(
+  parts: NotificationSenderParts,
+  server: MailServer,
+  to: string,
+  message: NoticeToSend,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const mail = mailOf(message, { from: server.from, to }, parts.publicUrl);
+  const fault = await sendMail(parts, server, mail, signal);
+  return fault === undefined ? { kind: 'sent' } : { kind: 'failed', ...fault };
+}
+
+async function toWebhook(
+  { sender, publicUrl }: NotificationSenderParts,
+  { webhookUrl, webhookSecret, ...flags }: NotifyTarget,
+  message: NoticeToSend,
+  signal: AbortSignal,
+): Promise<Sent> {
+  const { allowPrivateCallback, allowHttpCallback } = flags;
+  const attempt = await sender.post(
+    {
+      ...{ webhookUrl: webhookUrl ?? '', allowPrivateCallback, allowHttpCallback },
+      webhookSecrets: webhookSecret === null ? [] : [webhookSecret],
+      body: webhookBodyOf(message, publicUrl),
+      eventId: message.publicId,
+    },
+    signal,
+  );
+  if (attempt.outcome === 'delivered') return { kind: 'sent' };
+  const { retryAfterSeconds } = attempt;
+  const reason = attempt.reason ?? attempt.outcome;
+  return { kind: 'failed', reason, isOfMail: false, isPermanent: false, retryAfterSeconds };
+}

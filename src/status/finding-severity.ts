@@ -1,0 +1,40 @@
+// How grave a finding is. An error needs a person: money, addresses, deliveries or the file are at
+// risk. A warning passes by itself or may wait.
+
+import type { FindingCode } from './findings.ts';
+
+export type Severity = 'error' | 'warning';
+
+const severities: Readonly<Record<FindingCode, Severity>> = {
+  'restored-database': 'error',
+  'disk-low': 'error',
+  'disk-refuses': 'error',
+  'no-server': 'error',
+  'catching-up': 'warning',
+  'reduced-trust': 'warning',
+  'server-doubt': 'warning',
+  'server-banned': 'warning',
+  'changed-certificate': 'error',
+  'promotion-held': 'error',
+  'addresses-stuck': 'error',
+  'reversed-payment': 'error',
+  'fallen-payment': 'error',
+  'unclaimed-payment': 'error',
+  'wallet-scan': 'warning',
+  'exhausted-callbacks': 'error',
+  'foreign-use': 'error',
+  'file-displaced': 'error',
+  'database-damaged': 'error',
+  'snapshot-failed': 'error',
+  'wallet-gap': 'warning',
+  'unlisted-proxy': 'warning',
+  'shop-unreachable': 'error',
+  'shop-refuses': 'error',
+  'unknown-callback-url': 'error',
+  'shop-doubtful': 'error',
+  'own-certificate': 'error',
+  'clock-wrong': 'error',
+  'notifications-failed': 'warning',
+};
+
+export const severityOf = (code: FindingCode): Severity => severities[code];

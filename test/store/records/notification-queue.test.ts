@@ -1,0 +1,104 @@
+// The queue of notifications in the file: lanes, retries, rows that are too old, and failures that
+// a later success ends.
+
+import { afterEach, expect, test } from 'vitest';
+import { type NotifyTarget, noTarget } from '../../../src/domain/notification-settings.ts';
+import { dayMs, hourMs } from '../../../src/lib/time-units.ts';
+import type { NotificationLane } from '../../../src/store/records/notification-queue.ts';
+import { putMailServer, putNotifyTarget } from '../../../src/store/records/notify-targets.ts';
+import { cleanUp } from '../../support/files.ts';
+import { mailSettings } from '../../support/mail-server.ts';
+import { now, openTestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const mails: NotificationLane = { channel: 'mail', owner: 0 };
+
+async function open(target: Partial<NotifyTarget> = {}, hasMailServer = true) {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  const { notifications: queue, catalog, write } = store;
+  await write((tx) => {
+    if (hasMailServer) putMailServer(tx, catalog, mailSettings(25));
+    putNotifyTarget(tx, catalog, 1, { ...noTarget, ...target });
+  });
+  return {
+    queue,
+    write,
+    fail: (at = now, noun: 'callback' | 'webhook' = 'callback') =>
+      write((tx) =>
+        queue.deliveryFailed(tx, at, {
+          storeId: 1,
+          noun,
+          eventId: 'msg_1',
+          reason: 'answered 500',
+        }),
+      ),
+  };
+}
+
+const two = { recipients: ['a@shop.example', 'b@shop.example'] };
+
+test('a failed delivery has one notification a day for each channel and recipient', async () => {
+  const { queue, fail } = await open(two);
+  await fail();
+  await fail(now + hourMs);
+  expect(queue.waiting().count).toBe(2);
+  await fail(now, 'webhook');
+  await fail(now + dayMs);
+  expect(queue.waiting().count).toBe(6);
+});
+
+test('nothing is written for a kind that is off, or for mail without a server', async () => {
+  const off = await open({ ...two, kinds: ['order.paid'] });
+  await off.fail();
+  const unset = await open(two, false);
+  await unset.fail();
+  expect([off.queue.waiting().count, unset.queue.waiting().count]).toEqual([0, 0]);
+});
+
+test('webhooks have lanes of their own', async () => {
+  const { queue, fail } = await open({ ...two, webhookUrl: 'https://ntfy.example/t' });
+  await fail();
+  expect(queue.lanesDue(now)).toEqual(
+    expect.arrayContaining([mails, { channel: 'webhook', owner: 1 }]),
+  );
+  expect(queue.next({ channel: 'webhook', owner: 1 }, now)).toMatchObject({ storeId: 1 });
+  expect(queue.next({ channel: 'webhook', owner: 0 }, now)).toBeUndefined();
+});
+
+test('a failed attempt waits, and an old row ends as failed until its recipient gets another', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail();
+  const first = queue.next(mails, now);
+  if (first === undefined) throw new Error('nothing is due');
+  const later = { state: 'owed', at: now + hourMs, reason: 'away' } as const;
+  await write((tx) => queue.record(tx, now, first.id, later));
+  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+  expect(queue.waiting()).toEqual({ count: 2, reason: 'away' });
+  const end = now + 4 * dayMs + 1;
+  await write((tx) => queue.tidy(tx, end));
+  expect(queue.missed(end)).toEqual([
+    expect.objectContaining({ recipient: 'b@shop.example', count: 1, reason: null }),
+    expect.objectContaining({ recipient: 'a@shop.example', count: 1, reason: 'away' }),
+  ]);
+  await fail(end);
+  for (let row = queue.next(mails, end); row !== undefined; row = queue.next(mails, end)) {
+    const { id, recipient } = row;
+    const state = recipient.startsWith('a') ? 'sent' : 'dropped';
+    await write((tx) => queue.record(tx, end, id, { state, reason: null }));
+  }
+  expect(queue.missed(end).map(({ recipient }) => recipient)).toEqual(['b@shop.example']);
+  expect(queue.missed(end + 8 * dayMs)).toEqual([]);
+  await write((tx) => queue.tidy(tx, end + 40 * dayMs));
+  expect(queue.missed(end)).toEqual([]);
+});
+
+test('a due time of a clock that was ahead is corrected', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail(now + 400 * dayMs);
+  expect(queue.lanesDue(now)).toEqual([]);
+  await write((tx) => queue.tidy(tx, now));
+  expect(queue.lanesDue(now)).toEqual([mails]);
+});
