@@ -15,6 +15,7 @@ import { installCommand } from './cli/install-command.ts';
 import { keyCommand } from './cli/key-command.ts';
 import { licensesCommand } from './cli/licenses-command.ts';
 import { linksCommand } from './cli/links-command.ts';
+import { notifyCommand } from './cli/notify-command.ts';
 import { ordersCommand } from './cli/orders-command.ts';
 import { paymentsCommand } from './cli/payments-command.ts';
 import { pluginCommand } from './cli/plugin-command.ts';
@@ -39,6 +40,7 @@ void runProgram([
   paymentsCommand(),
   callbacksCommand(),
   eventsCommand(),
+  notifyCommand(),
   serversCommand(),
   pluginCommand(),
   auditCommand(),

@@ -16,6 +16,7 @@ import {
 } from '../doctor/doctor-check.ts';
 import { electrumChecks, mergeOffline } from '../doctor/electrum-checks.ts';
 import { closedFileChecks, fileChecks } from '../doctor/file-checks.ts';
+import { mailChecks } from '../doctor/mail-check.ts';
 import { webChecks } from '../doctor/web-checks.ts';
 import { listenAddressesOf, publicUrlOf } from '../domain/public-endpoint.ts';
 import {
@@ -28,6 +29,7 @@ import { releasedAt, version } from '../lib/version.ts';
 import { fingerprintOf } from '../status/health.ts';
 import { inspectFile, isOutdated } from '../store/db/file-guards.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import { mailServer } from '../store/records/notify-targets.ts';
 import { print, table, world } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { fetchHealth } from './local-health.ts';
@@ -79,6 +81,7 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         shopSender: createSender(world, { version, listeners: () => doors, proxy: config.proxy }),
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
+      ...mailChecks({ world, proxy: config.proxy }, store && mailServer(store.catalog)),
     ]);
     return mergeOffline(checked);
   } finally {

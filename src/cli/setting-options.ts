@@ -67,7 +67,7 @@ const addBand = (text: string, before: unknown): Band[] => [
 ];
 
 /** Makes a parser fail as commander's do: the error names the option, and the exit code is 2. */
-const withOptionName =
+export const withOptionName =
   <T>(parse: (text: string) => T) =>
   (text: string): T => {
     try {

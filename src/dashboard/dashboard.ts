@@ -20,6 +20,7 @@ import { enterPage } from './pages/enter-page.tsx';
 import { eventPage, eventsPage } from './pages/events-page.tsx';
 import { linkPage, printedLinkPage } from './pages/link-page.tsx';
 import { linksPage, newLinkPage } from './pages/links-page.tsx';
+import { notificationsPage } from './pages/notifications-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
 import { passkeyPage } from './pages/passkey-page.tsx';
 import { paymentPage } from './pages/payment-page.tsx';
@@ -32,6 +33,7 @@ import { signInPage, signOutPage } from './pages/sign-in-page.tsx';
 import { removeStorePage, restoreStorePage, storeDangerPage } from './pages/store-danger-page.tsx';
 import { storeKeysPage } from './pages/store-keys-page.tsx';
 import { newStorePage } from './pages/store-new-page.tsx';
+import { storeNotificationsPage } from './pages/store-notifications-page.tsx';
 import { storePage } from './pages/store-page.tsx';
 import { storePluginPage } from './pages/store-plugin-page.tsx';
 import { storeReadyPage } from './pages/store-ready-page.tsx';
@@ -84,11 +86,13 @@ export const pages: readonly Page[] = [
   storePluginPage,
   storeReadyPage,
   storeDangerPage,
+  storeNotificationsPage,
   removeStorePage,
   restoreStorePage,
   settingsPage,
   accountPage,
   passkeyPage,
+  notificationsPage,
   auditPage,
   ratesPage,
   backupsPage,

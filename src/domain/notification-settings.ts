@@ -127,20 +127,34 @@ export function parseKinds(text: string): NoticeKind[] {
 export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
-/** Checks what only several settings show together. @throws PaygateError invalid */
-export function checkMailServer({ host, security, user, password }: MailServer): void {
-  if (security === 'none' && !isLoopbackHost(host)) {
-    throwInvalid('Security: without TLS, mails and passwords go to this machine only (localhost)');
-  }
-  if (user !== null && password === null) throwInvalid('Password: the user needs a password');
-  if (user === null && password !== null) throwInvalid('User: the password needs a user');
+export interface MailServerFault {
+  readonly field: 'host' | 'security' | 'user' | 'password';
+  readonly text: string;
+}
+
+/** What only several settings together show to be wrong; undefined if nothing is. */
+export function mailServerFault(server: MailServer): MailServerFault | undefined {
+  const { host, security, user, password } = server;
   const address = literalAddress(host);
   if (address !== undefined && addressClassOf(address) === 'never') {
-    throwInvalid(`Server: ${host} is an address of no mail server`);
+    return { field: 'host', text: `${host} is an address of no mail server` };
   }
+  if (security === 'none' && !isLoopbackHost(host)) {
+    const text = 'without TLS, mails and passwords go to this machine only (localhost)';
+    return { field: 'security', text };
+  }
+  if (user !== null && password === null) {
+    return { field: 'password', text: 'the user needs a password' };
+  }
+  return user === null && password !== null
+    ? { field: 'user', text: 'the password needs a user' }
+    : undefined;
 }
 
 /** @throws PaygateError invalid, saying what to do */
-export function checkTarget(target: NotifyTarget, sender: CallbackSender): void {
+export function checkTarget(
+  target: Pick<NotifyTarget, 'webhookUrl' | keyof CallbackFlags>,
+  sender: CallbackSender,
+): void {
   if (target.webhookUrl !== null) checkWebhookUrl(target.webhookUrl, target, sender);
 }

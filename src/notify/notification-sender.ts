@@ -69,11 +69,7 @@ export function createNotificationSender(parts: NotificationSenderParts): Notifi
       const { recipients, webhookUrl } = target;
       if (recipients.length > 0 && server === undefined) throw noMailServer();
       if (recipients.length === 0 && webhookUrl === null) throw nobody();
-      const results: TestResult[] = [];
-      for (const to of server === undefined ? [] : recipients) {
-        const sent = await toMail(parts, server as MailServer, to, testOf(parts), signal);
-        results.push({ to, reason: reasonOfSent(sent) });
-      }
+      const results = server === undefined ? [] : await testMails(parts, server, target, signal);
       if (webhookUrl !== null) {
         const sent = await toWebhook(parts, target, testOf(parts), signal);
         results.push({ to: new URL(webhookUrl).host, reason: reasonOfSent(sent) });
@@ -91,6 +87,24 @@ const noMailServer = (): PaygateError =>
   new PaygateError('conflict', 'no mail server is set, so no mail can be sent');
 const nobody = (): PaygateError =>
   new PaygateError('conflict', 'there is no mail address and no webhook to send a test to');
+
+/** A server that fails for one recipient fails for the others as well. */
+async function testMails(
+  parts: NotificationSenderParts,
+  server: MailServer,
+  { recipients }: NotifyTarget,
+  signal: AbortSignal,
+): Promise<TestResult[]> {
+  const results: TestResult[] = [];
+  let failed: string | undefined;
+  for (const to of recipients) {
+    const sent = failed ?? (await toMail(parts, server, to, testOf(parts), signal));
+    const reason = typeof sent === 'string' ? sent : reasonOfSent(sent);
+    if (typeof sent !== 'string' && sent.kind === 'failed' && !sent.isOfMail) failed = sent.reason;
+    results.push({ to, reason });
+  }
+  return results;
+}
 
 const testOf = ({ world }: NotificationSenderParts): NoticeToSend => ({
   notice: testNotice(),

@@ -451,6 +451,7 @@ describe('a session', () => {
       },
       ...{ key: '1', sha256: 'ab'.repeat(32), secret: 'A'.repeat(32), code: '123456' },
       ...{ 'password-new': 'another good password', 'password-again': 'another good password' },
+      ...{ host: 'smtp.example.com', port: '465', security: 'tls', from: 'me@example.com' },
     };
     const ofWallet = {
       key: wallet.account,

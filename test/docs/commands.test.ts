@@ -19,6 +19,7 @@ import { installCommand } from '../../src/cli/install-command.ts';
 import { keyCommand } from '../../src/cli/key-command.ts';
 import { licensesCommand } from '../../src/cli/licenses-command.ts';
 import { linksCommand } from '../../src/cli/links-command.ts';
+import { notifyCommand } from '../../src/cli/notify-command.ts';
 import { ordersCommand } from '../../src/cli/orders-command.ts';
 import { paymentsCommand } from '../../src/cli/payments-command.ts';
 import { pluginCommand } from '../../src/cli/plugin-command.ts';
@@ -39,6 +40,7 @@ const commands: readonly Command[] = [
   paymentsCommand(),
   callbacksCommand(),
   eventsCommand(),
+  notifyCommand(),
   serversCommand(),
   pluginCommand(),
   auditCommand(),

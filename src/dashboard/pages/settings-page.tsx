@@ -9,6 +9,7 @@ const sections = [
   ['account', 'Account', 'password, passkeys, authenticator app, sessions'],
   ['rates', 'Rates', 'the last price of each source'],
   ['backups', 'Backups', 'copies of the database to download'],
+  ['notifications', 'Notifications', 'mails and webhook requests about orders and alarms'],
   ['audit', 'Audit log', 'every change, by whom, and when'],
 ] as const;
 

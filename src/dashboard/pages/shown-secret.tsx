@@ -22,7 +22,7 @@ export const SecretPage = ({ title, secret, back, children }: SecretPageProps) =
       Copy it
     </button>
     <p>
-      <a href={back}>Back to the store</a>
+      <a href={back}>Back</a>
     </p>
   </NarrowPage>
 );

@@ -13,6 +13,7 @@ const sections = [
   ['/wallet', 'Wallet'],
   ['/callbacks', 'Callbacks'],
   ['/webhooks', 'Webhooks'],
+  ['/notifications', 'Notifications'],
   ['/keys', 'Keys'],
   ['/plugin', 'Plugin'],
   ['/danger', 'Danger'],

@@ -2,6 +2,7 @@
 
 import { Fragment } from 'hono/jsx';
 import { redactUrl } from '../../domain/callback.ts';
+import { notifyTarget } from '../../store/records/notify-targets.ts';
 import { testedAt } from '../../store/records/settings.ts';
 import { Time } from '../../web/values.tsx';
 import { DoneNote } from '../layout.tsx';
@@ -74,9 +75,16 @@ function factsOf({ request, row }: StoreProps): [string, StoreSection, string][]
     ],
     ['Callbacks', '/callbacks', redactUrl(row.callbackUrl) || 'none'],
     ['Webhooks', '/webhooks', row.webhookUrl === null ? 'none' : redactUrl(row.webhookUrl)],
+    ['Notifications', '/notifications', recipientsText({ request, row })],
     ['Keys', '/keys', keys === 0 ? 'only the API key of all stores' : `${keys} of its own`],
     ['Plugin', '/plugin', openText({ request, row })],
   ];
+}
+
+function recipientsText({ request, row }: StoreProps): string {
+  const { recipients, webhookUrl } = notifyTarget(request.parts.store.catalog, row.id);
+  const all = [...recipients, ...(webhookUrl === null ? [] : [redactUrl(webhookUrl)])];
+  return all.length === 0 ? 'no recipients of its own' : all.join(', ');
 }
 
 const openText = (props: StoreProps): string =>

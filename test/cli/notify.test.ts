@@ -1,0 +1,127 @@
+// `paygate notify` as a person types it, and the doctor's check of the mail server.
+
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { mailServer } from '../../src/store/records/notify-targets.ts';
+import { makeAuthority } from '../support/authority.ts';
+import { runCli } from '../support/cli.ts';
+import { cleanUp, whenOver } from '../support/files.ts';
+import { type MailServerOptions, startMailServer } from '../support/mail-server.ts';
+import { openTestStore } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+const password = 's3cret pa55word';
+
+async function open(options: MailServerOptions = {}) {
+  const mail = await startMailServer(options);
+  whenOver(() => mail.close());
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  const notify = async (args: string, input = '') => {
+    const words = args.split(' ');
+    return runCli(['notify', ...words, '--db', store.path], {}, input);
+  };
+  const json = async (args: string) => JSON.parse((await notify(`${args} --json`)).stdout);
+  return { mail, store, notify, json };
+}
+
+test('sets the mail server and recipients, shows no password, and sends a test', async () => {
+  const { mail, store, notify, json } = await open({ password });
+  const server = `mail --server localhost --port ${mail.port} --security none --user shop`;
+  const set = await notify(`${server} --from paygate@shop.example --password-file -`, password);
+  expect([set.code, set.stderr]).toEqual([0, '']);
+  expect(mailServer(store.catalog)?.password).toBe(password);
+  await notify('set --to owner@shop.example,b@shop.example --kinds order.paid,findings');
+  const shown = await json('show');
+  expect(shown).toMatchObject({
+    store_id: null,
+    mail: { server: 'localhost', port: mail.port, security: 'none', user: 'shop', own_ca: false },
+    recipients: ['owner@shop.example', 'b@shop.example'],
+    kinds: ['order.paid', 'findings'],
+    webhook_url: null,
+    waiting: 0,
+    failed: [],
+  });
+  expect((await notify('show')).stdout).not.toContain(password);
+  const tested = await json('test');
+  expect(tested).toEqual([
+    { to: 'owner@shop.example', reason: null },
+    { to: 'b@shop.example', reason: null },
+  ]);
+  expect(mail.mails).toHaveLength(2);
+  expect(JSON.stringify(store.audit.list(9))).not.toContain(password);
+  await mail.close();
+  const failed = await notify('test');
+  expect(failed.code).toBe(1);
+  expect(failed.stdout).toMatch(/owner@shop\.example +cannot connect to localhost/);
+});
+
+test('a store has recipients and a webhook of its own', async () => {
+  const { notify, json } = await open();
+  const set = await notify('set --store 1 --webhook-url https://ntfy.example/topic');
+  expect(set.code).toBe(0);
+  expect(await json('show --store 1')).toMatchObject({
+    ...{ store_id: 1, webhook_url: 'https://ntfy.example/topic' },
+    webhook_secret: expect.stringMatching(/^whsec_/),
+    kinds: expect.not.arrayContaining(['findings']),
+  });
+  await notify('set --store 1 --no-webhook-url --to me@shop.example');
+  const answer = await json('show --store 1');
+  expect(answer).toMatchObject({ webhook_url: null, recipients: ['me@shop.example'] });
+  expect((await notify('show --store 7')).code).toBe(1);
+});
+
+test.each([
+  ['mail --from a@b.example', '--server'],
+  ['mail --server smtp.example.com', '--from'],
+  ['mail --server smtp.example.com --from nobody', 'mail address'],
+  ['mail --server smtp.example.com --from a@b.example --security none', 'this machine'],
+  ['mail --server smtp.example.com --from a@b.example --user me', 'password'],
+  ['set --to me', 'mail address'],
+  ['set --kinds order.paid,everything', 'everything'],
+  ['set --webhook-url http://10.0.0.1/', 'private'],
+])('%s is refused with code 2', async (args, text) => {
+  const { notify } = await open();
+  const { code, stderr } = await notify(args);
+  expect(code).toBe(2);
+  expect(stderr).toContain(text);
+});
+
+test('the doctor connects and signs in, and sends no mail', async () => {
+  const authority = makeAuthority();
+  whenOver(async () => authority.remove());
+  const certificate = authority.issue('localhost', '20200101000000Z', '20400101000000Z');
+  const { mail, store, notify } = await open({ certificate, password });
+  const folder = dirname(store.path);
+  const files = { ca: join(folder, 'ca.pem'), password: join(folder, 'password') };
+  writeFileSync(files.ca, authority.certificate);
+  writeFileSync(files.password, `${password}\n`);
+  const server = `mail --server localhost --port ${mail.port} --security starttls --user shop`;
+  const rest = `--from paygate@shop.example --password-file ${files.password} --ca ${files.ca}`;
+  expect((await notify(`${server} ${rest}`)).code).toBe(0);
+  const check = async () => {
+    const args = ['doctor', '--db', store.path, '--electrum', 'tcp://127.0.0.1:1', '--json'];
+    const { stdout } = await runCli(args);
+    const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string }[] };
+    return checks.find((each) => each.check === 'mail');
+  };
+  expect(await check()).toEqual({
+    ...{ check: 'mail', state: 'ok' },
+    text: `mail server localhost:${mail.port} answers by STARTTLS, and accepts the password of shop`,
+  });
+  writeFileSync(files.password, 'wrong\n');
+  await notify(`mail --password-file ${files.password}`);
+  expect(await check()).toMatchObject({
+    state: 'fail',
+    text: expect.stringMatching(/refused the user or the password/),
+  });
+  await notify('mail --no-ca');
+  expect(await check()).toMatchObject({
+    state: 'fail',
+    text: expect.stringMatching(/certificate/),
+  });
+  expect(mail.mails).toEqual([]);
+});
