@@ -19,6 +19,7 @@ import {
   parseMailHost,
   parseMailText,
   parseRecipients,
+  targetForAudit,
 } from '../domain/notification-settings.ts';
 import { publicUrlOf } from '../domain/public-endpoint.ts';
 import { trimUrl } from '../domain/url-text.ts';
@@ -252,8 +253,7 @@ function setTarget(given: SetOptions): Promise<void> {
     checkTarget(target, { ownAddresses: world.ownAddresses() });
     await database.write((tx) => {
       putNotifyTarget(tx, catalog, owner, target);
-      const { webhookSecret: _secret, ...detail } = target;
-      recordChange(store, tx, 'notify.recipients', detail, owner);
+      recordChange(store, tx, 'notify.recipients', targetForAudit(target), owner);
     });
     const answer = describe(store, owner);
     print(given, answer, () => textOf(answer));

@@ -2,7 +2,7 @@
 // and of each store. A parser's error says to the person who typed a value what is wrong with it.
 
 import { throwInvalid } from '../lib/errors.ts';
-import { checkWebhookUrl } from './callback.ts';
+import { checkWebhookUrl, redactUrl } from './callback.ts';
 import {
   addressClassOf,
   type CallbackFlags,
@@ -150,6 +150,12 @@ export function mailServerFault(server: MailServer): MailServerFault | undefined
     ? { field: 'user', text: 'the password needs a user' }
     : undefined;
 }
+
+/** A target for the audit log, without the secrets of the webhook and its URL. */
+export const targetForAudit = ({ webhookSecret: _secret, webhookUrl, ...rest }: NotifyTarget) => ({
+  ...rest,
+  webhookUrl: webhookUrl === null ? null : redactUrl(webhookUrl),
+});
 
 /** @throws PaygateError invalid, saying what to do */
 export function checkTarget(

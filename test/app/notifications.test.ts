@@ -158,7 +158,7 @@ test('a webhook receives the same as signed JSON, and one recipient of two targe
   hook.script({ status: 503 });
   const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
   const webhook = {
-    ...{ webhookUrl: `${hook.origin}/topic?tpl=1`, webhookSecret: secret },
+    ...{ webhookUrl: `${hook.origin}/topic?tpl=1&t={{.title}}&m={{.text}}`, webhookSecret: secret },
     ...{ allowPrivateCallback: true, allowHttpCallback: true },
   };
   const app = await openShop({ port: mail.port, store: owner, operator: { ...owner, ...webhook } });
@@ -170,8 +170,8 @@ test('a webhook receives the same as signed JSON, and one recipient of two targe
   expect(mail.mails).toHaveLength(1);
   await pass(app, 2);
   expect(hook.requests.map(({ url, method }) => [method, url])).toEqual([
-    ['POST', '/topic?tpl=1'],
-    ['POST', '/topic?tpl=1'],
+    ['POST', '/topic?tpl=1&t={{.title}}&m={{.text}}'],
+    ['POST', '/topic?tpl=1&t={{.title}}&m={{.text}}'],
   ]);
   const [first, second] = hook.requests;
   expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);

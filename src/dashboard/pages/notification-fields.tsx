@@ -1,4 +1,4 @@
-// Recipients of notifications as a form, for the operator and for a store, and the result of a test.
+// Recipients of notifications as a form, for the operator or a store, and the result of a test.
 
 import { newWebhookSecret } from '../../delivery/signature.ts';
 import { type NoticeKind, noticeLabels } from '../../domain/notice.ts';
@@ -6,6 +6,7 @@ import {
   checkTarget,
   type NotifyTarget,
   parseRecipients,
+  targetForAudit,
 } from '../../domain/notification-settings.ts';
 import { storeSettings } from '../../domain/store-settings.ts';
 import { trimUrl } from '../../domain/url-text.ts';
@@ -153,8 +154,7 @@ export async function saveRecipients(
   await requireRecentPassword(request);
   await database.write((tx) => {
     putNotifyTarget(tx, catalog, owner, target);
-    const { webhookSecret: _secret, ...detail } = target;
-    recordChange(request, tx, 'notify.recipients', detail, owner);
+    recordChange(request, tx, 'notify.recipients', targetForAudit(target), owner);
   });
   return { to: `${here}?done=saved` };
 }
