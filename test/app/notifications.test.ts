@@ -1,6 +1,7 @@
 // Notifications of the whole app: orders, deliveries and alarms reach a real mail server and a
 // webhook, once, also after a stop.
 
+import { type AddressInfo, createServer } from 'node:net';
 import { eq } from 'drizzle-orm';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, test } from 'vitest';
@@ -207,6 +208,32 @@ test('a mail waits for a server that is away, through a stop of paygate', async 
   await app.settle();
   expect(subjectsAt(mail)).toEqual(['Paid: 12.50 EUR, order 1007 (Shop)']);
   expect(await rowsOf(app)).toMatchObject([{ state: 'sent', attemptCount: 2 }]);
+});
+
+test('a mail that a stop cuts off is sent after the next start', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => {}));
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  let isReached = false;
+  silent.on('connection', () => {
+    isReached = true;
+  });
+  const app = await openShop({ port, store: owner });
+  const order = await makeOrder(app, await app.newAddress(), { reference: '1007' });
+  app.pay(order.address, 25_000);
+  app.chain.mine(2);
+  // The mail hangs, so the app does not become idle.
+  for (let second = 0; second < 20 && !isReached; second += 1) await app.world.advance(1_000);
+  expect(isReached).toBe(true);
+  const stopped = app.stop();
+  await app.world.advance(5_000);
+  await stopped;
+  expect(await rowsOf(app)).toMatchObject([{ state: 'owed', attemptCount: 0 }]);
+  await new Promise((resolve) => silent.close(resolve));
+  const mail = await openMail({ port });
+  await app.start();
+  await app.settle();
+  expect(subjectsAt(mail)).toEqual(['Paid: 12.50 EUR, order 1007 (Shop)']);
 });
 
 test('what a killed process had committed is sent by the next one', async () => {
