@@ -67,7 +67,8 @@ function listCommand(): Command {
         const { seenAfter: since, seenBefore: until, after: beforeId } = given;
         const network = networks[store.network];
         const script = address === undefined ? undefined : addressToScript(address, network);
-        const filter = { storeId, state, txid, since, until, beforeId };
+        const states = state === undefined ? undefined : [state];
+        const filter = { storeId, states, txid, since, until, beforeId };
         const found = store.paymentView.list({
           ...filter,
           scripthash: script && scripthash(script),

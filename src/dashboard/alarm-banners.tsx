@@ -1,8 +1,10 @@
-// Alarms as banners: the fact, its start, the advice, and a link to the page to act on.
+// Alarms as banners: severity, fact, advice, start, and a link to the page to act on.
 
+import type { StateWord } from '../domain/state-words.ts';
 import type { DatedFinding } from '../status/finding-history.ts';
+import { type Severity, severityOf } from '../status/finding-severity.ts';
 import type { FindingCode } from '../status/findings.ts';
-import { Time } from '../web/values.tsx';
+import { Pill, Time } from '../web/values.tsx';
 import { Form } from './form-parts.tsx';
 import { base, type PageRequest } from './page.ts';
 
@@ -115,14 +117,14 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     link: 'Settings',
   },
   'shop-unreachable': {
-    text: 'Make sure that the shop’s server runs. paygate sends pending callbacks once it responds.',
+    text: 'Make sure that the shop’s server runs. paygate sends waiting callbacks once it responds.',
     path: '/callbacks?state=owed',
-    link: 'Pending deliveries',
+    link: 'Waiting deliveries',
   },
   'shop-refuses': {
-    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend pending deliveries.',
+    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend waiting deliveries.',
     path: '/callbacks?state=owed',
-    link: 'Pending deliveries',
+    link: 'Waiting deliveries',
   },
   'unknown-callback-url': {
     text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, including its secret. This alarm ends once a store has that URL, or after three days without such a request.',
@@ -158,9 +160,9 @@ const webhookAdvices: Readonly<Partial<Record<FindingCode, Advice>>> = {
     link: 'Failed events',
   },
   'shop-refuses': {
-    text: 'Read the shop’s responses and repair it. Verify it with a test event on the page of its store, then resend pending events.',
+    text: 'Read the shop’s responses and repair it. Verify it with a test event on the page of its store, then resend waiting events.',
     path: '/events?state=owed',
-    link: 'Pending events',
+    link: 'Waiting events',
   },
 };
 
@@ -170,9 +172,7 @@ interface AlarmsProps {
 }
 
 export const Alarms = ({ request, alarms }: AlarmsProps) =>
-  alarms.length === 0 ? (
-    <p class="note">No alarms.</p>
-  ) : (
+  alarms.length === 0 ? null : (
     <section aria-label="Alarms">
       {alarms.map((alarm) => (
         <Banner request={request} alarm={alarm} />
@@ -187,20 +187,32 @@ interface BannerProps {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
+const severityWords: Readonly<Record<Severity, StateWord>> = {
+  error: { text: 'Error', tone: 'bad' },
+  warning: { text: 'Warning', tone: 'waiting' },
+};
+
 const Banner = ({ request, alarm }: BannerProps) => {
   const { code, fact, since, storeId, advice, isWebhook } = alarm;
   const { text, path, link } = (isWebhook && webhookAdvices[code]) || advices[code];
   const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
+  const severity = severityOf(code);
+  const isDismissed = code === 'restored-database';
   return (
-    <div class="alarm" data-alarm={code}>
+    <div class={`alarm ${severity}`} data-alarm={code}>
       <p>
-        <strong>{fact}</strong>
+        <Pill word={severityWords[severity]} /> <strong>{fact}</strong>
       </p>
-      <p>
-        Since <Time at={since} />. {advice === undefined ? text : sentence(advice)}{' '}
-        <a href={to}>{link}</a>
+      <p>{advice === undefined ? text : sentence(advice)}</p>
+      <p class="under">
+        <a class={isDismissed ? undefined : 'button'} href={to}>
+          {link}
+        </a>
+        <small class="quiet">
+          Since <Time at={since} />
+        </small>
       </p>
-      {code === 'restored-database' ? (
+      {isDismissed ? (
         <Form request={request} action="dismiss-restored" button="I have done this" />
       ) : null}
     </div>

@@ -6,11 +6,12 @@ import tokens from '../web/browser/design-tokens.css?raw';
 import icon from '../web/browser/icon.svg?raw';
 import { hashedAsset, pageScript, serveAssets } from '../web/hashed-asset.ts';
 import style from './browser/dashboard-style.css?raw';
+import overview from './browser/overview-style.css?raw';
 import passkeyScript from './browser/passkey-prompt.client.js?raw';
 import { base } from './page.ts';
 
 const assets = {
-  style: hashedAsset('style', 'css', 'text/css', `${pico}\n${tokens}\n${style}`),
+  style: hashedAsset('style', 'css', 'text/css', [pico, tokens, style, overview].join('\n')),
   icon: hashedAsset('icon', 'svg', 'image/svg+xml', icon),
   script: pageScript,
   passkeyScript: hashedAsset('passkey', 'js', 'text/javascript', passkeyScript),

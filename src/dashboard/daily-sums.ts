@@ -1,27 +1,109 @@
-// What was received on each of the last days. Sums of past days are cached for ten minutes, because
-// with many payments they take longer than the rest of the page.
+// What was received on each day in UTC, for the first page. A day is summed once, and again after
+// one of its payments changed. The sums of many payments take longer than the rest of the page.
 
-import { dayMs } from '../lib/time-units.ts';
-import type { DaySum, PaymentView } from '../store/views/payment-view.ts';
+import type { PaymentState } from '../domain/payment.ts';
+import { dayMs, minuteMs } from '../lib/time-units.ts';
+import type { Store } from '../store/open-store.ts';
+import type { Received, ReceivedWorth } from '../store/views/received-view.ts';
 import type { World } from '../world/world.ts';
 
+/** The chart has so many days; they are compared with as many before. */
 export const chartDays = 30;
-const cacheMs = 600_000;
 
-/** Sums by day, without days that have no payment. */
-export type DailySums = () => readonly DaySum[];
+export interface DailySums {
+  /** @param day days since 1970 */
+  ofDay(day: number): Received;
+  /** Yesterday’s, up to the time of day that it is now. */
+  ofYesterdayUntilNow(): Received;
+}
+
+/** More changes than this between two views forget every day. */
+const maxChanges = 10_000;
 
 export function createDailySums(
-  view: PaymentView,
-  { now, monotonic }: Pick<World, 'now' | 'monotonic'>,
+  { receivedView, events }: Pick<Store, 'receivedView' | 'events'>,
+  { now }: Pick<World, 'now'>,
 ): DailySums {
-  let cached: { readonly today: number; readonly at: number; readonly sums: DaySum[] } | undefined;
-  return () => {
-    const today = Math.floor(now() / dayMs);
-    const at = monotonic();
-    if (cached === undefined || cached.today !== today || at - cached.at >= cacheMs) {
-      cached = { today, at, sums: view.receivedByDay(today - chartDays + 1, today) };
+  const days = new Map<number, Received>();
+  const changed = new Set<number>();
+  /** The currencies of payments of all days; read at the first view. */
+  let currencies: Set<string> | undefined;
+  let partial: { readonly until: number; readonly sum: Received } | undefined;
+  const today = (): number => Math.floor(now() / dayMs);
+
+  function forgetAll(): void {
+    days.clear();
+    changed.clear();
+    currencies = undefined;
+    partial = undefined;
+  }
+
+  events.on('paymentChanged', (paymentId, { before, after }) => {
+    if (before !== undefined && isCounted(before) === isCounted(after)) return;
+    changed.add(paymentId);
+    if (changed.size > maxChanges) forgetAll();
+  });
+  // A payment gets its price minutes after it was first seen.
+  events.on('pricesStored', () => {
+    days.delete(today());
+    days.delete(today() - 1);
+    partial = undefined;
+  });
+
+  function forgetChanged(): Set<string> {
+    // Days that no view shows any more.
+    for (const day of days.keys()) if (day <= today() - 3 * chartDays) days.delete(day);
+    const known = currencies ?? new Set(receivedView.currencies((today() - 2 * chartDays) * dayMs));
+    currencies = known;
+    for (const paymentId of changed) {
+      const payment = receivedView.payment(paymentId);
+      if (payment === undefined) continue;
+      days.delete(Math.floor(payment.firstSeenAt / dayMs));
+      if (payment.currency !== null) known.add(payment.currency);
     }
-    return [...cached.sums, ...view.receivedByDay(today, today + 1)];
+    if (changed.size > 0) partial = undefined;
+    changed.clear();
+    return known;
+  }
+
+  const between = (since: number, until: number, known: Set<string>): Received =>
+    receivedView.received({ since, until, currencies: [...known] });
+
+  return {
+    ofDay(day) {
+      const known = forgetChanged();
+      const sum = days.get(day) ?? between(day * dayMs, (day + 1) * dayMs, known);
+      days.set(day, sum);
+      return sum;
+    },
+    ofYesterdayUntilNow() {
+      const known = forgetChanged();
+      const until = Math.floor((now() - dayMs) / minuteMs) * minuteMs;
+      if (partial?.until !== until) {
+        partial = { until, sum: between((today() - 1) * dayMs, until, known) };
+      }
+      return partial.sum;
+    },
+  };
+}
+
+const isCounted = (state: PaymentState | undefined): boolean =>
+  state === 'confirmed' || state === 'settled';
+
+/** The sum of some days. */
+export function total(sums: readonly Received[]): Received {
+  const worths = new Map<string, ReceivedWorth>();
+  for (const { currency, minor, valueSat } of sums.flatMap((sum) => sum.worths)) {
+    const known = worths.get(currency);
+    worths.set(currency, {
+      currency,
+      minor: minor + (known?.minor ?? 0),
+      valueSat: valueSat + (known?.valueSat ?? 0),
+    });
+  }
+  return {
+    count: sums.reduce((sum, { count }) => sum + count, 0),
+    valueSat: sums.reduce((sum, { valueSat }) => sum + valueSat, 0),
+    worths: [...worths.values()].sort((one, other) => other.valueSat - one.valueSat),
   };
 }

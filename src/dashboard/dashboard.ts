@@ -108,7 +108,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const parts = {
     ...options,
     passwords: createPasswords((length) => world.randomBytes(length)),
-    dailySums: createDailySums(options.store.paymentView, world),
+    dailySums: createDailySums(options.store, world),
     passkeyChallenges: createPasskeyChallenges(world),
     limits: createLimits({ password: passwordRate, code: codeRate, passkey: passwordRate }, () =>
       world.monotonic(),

@@ -1,8 +1,12 @@
-// The value of a payment when it was first seen, in the currency that its store had then.
+// The value of a payment when it was first seen, in the currency that its store had then, and sums
+// of such values.
 
-import { worthOf } from '../domain/currency.ts';
+import { minorText, worthOf } from '../domain/currency.ts';
+import { formatDecimal } from '../domain/format.ts';
 import { receiptPriceMs } from '../store/records/receipt-prices.ts';
 import type { PaymentEntry } from '../store/views/payment-view.ts';
+import type { Received } from '../store/views/received-view.ts';
+import { Amount, Money } from '../web/values.tsx';
 
 type PricedPayment = Pick<PaymentEntry, 'valueSat' | 'currency' | 'priceCents' | 'firstSeenAt'>;
 
@@ -20,18 +24,31 @@ export const priceText = (priceCents: number): string => (priceCents / 100).toFi
 export function worthText(row: PricedPayment, now: number): string | undefined {
   if (row.currency === null) return undefined;
   const worth = worthIn(row);
-  if (worth !== undefined) return `${worth} ${row.currency}`;
+  if (worth !== undefined) return `${formatDecimal(worth)} ${row.currency}`;
   return now - row.firstSeenAt < receiptPriceMs
     ? `requesting its price in ${row.currency}`
     : `no price in ${row.currency} was available`;
 }
 
-export const Worth = ({ row, now }: { readonly row: PricedPayment; readonly now: number }) => {
-  const text = worthText(row, now);
-  return text === undefined ? null : (
+/** The sums with their currencies, such as `1,234.50 EUR`. */
+export const worthTexts = ({ worths }: Pick<Received, 'worths'>): string[] =>
+  worths.map(({ minor, currency }) => `${formatDecimal(minorText(minor, currency))} ${currency}`);
+
+interface WorthProps {
+  readonly row: PricedPayment;
+  readonly now: number;
+}
+
+/** The amount of a payment, with its worth first if its store has a currency. */
+export const PaymentMoney = ({ row, now }: WorthProps) => {
+  const worth = worthIn(row);
+  if (worth !== undefined) {
+    return <Money sat={row.valueSat} worth={`${formatDecimal(worth)} ${row.currency}`} />;
+  }
+  return (
     <>
-      <br />
-      <small>{text}</small>
+      <Amount sat={row.valueSat} />
+      {row.currency === null ? null : <small class="below">{worthText(row, now)}</small>}
     </>
   );
 };

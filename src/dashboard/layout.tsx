@@ -196,14 +196,16 @@ interface TableProps {
    * card of two lines.
    */
   readonly isList?: boolean;
+  /** The first column of a list has a checkbox, and does not count. */
+  readonly isChosen?: boolean;
   /** The rows. */
   readonly children?: Child;
 }
 
 /** A table that may be wider than the screen; it can be scrolled by keyboard. */
-export const Table = ({ label, heads, isList = false, children }: TableProps) => (
+export const Table = ({ label, heads, isList = false, isChosen = false, children }: TableProps) => (
   <section class="scroll" aria-label={label} tabindex={0}>
-    <table class={isList ? 'list' : undefined}>
+    <table class={isList ? `list${isChosen ? ' chosen' : ''}` : undefined}>
       <thead>
         <tr>
           {heads.map((head) =>

@@ -33,6 +33,14 @@ export function worthOf(valueSat: number, priceCents: number, currency: string):
   return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;
 }
 
+/** An amount of the smallest unit as people write it: `1234.50`. */
+export function minorText(minor: number, currency: string): string {
+  return (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency));
+}
+
+/** Satoshis times hundredths of a price, divided by this, are units of `minorText`. */
+export const minorDivisor = (currency: string): number => 10 ** (10 - digitsOf(currency));
+
 /** The decimals that people write (CLDR). money.ts has those that an amount may have. */
 function digitsOf(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });

@@ -28,6 +28,10 @@ export const paymentWords: Readonly<Record<PaymentState, StateWord>> = {
 export const statusWord = (status: -1 | 0 | 1 | 2): StateWord =>
   status === -1 ? gone : ([seen, confirming, confirmed] as const)[status];
 
+/** The same with its number, for readers of the API: `Confirmed (2)`. */
+export const formatStatus = (status: -1 | 0 | 1 | 2): string =>
+  `${statusWord(status).text} (${status})`;
+
 /** States of a callback or an event; `unsent` events are for no webhook. */
 export type DeliveryState = 'owed' | 'held' | 'delivered' | 'superseded' | 'exhausted' | 'unsent';
 

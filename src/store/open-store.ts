@@ -35,6 +35,7 @@ import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
 import { createReceipts, type Receipts } from './views/receipts.ts';
+import { createReceivedView, type ReceivedView } from './views/received-view.ts';
 
 export interface Store {
   readonly database: Database;
@@ -56,6 +57,7 @@ export interface Store {
   readonly paymentCounts: PaymentCounts;
   readonly conflicts: ConflictingPayments;
   readonly paymentView: PaymentView;
+  readonly receivedView: ReceivedView;
   readonly addressView: AddressView;
   readonly outbox: Outbox;
   readonly webhooks: WebhookQueue;
@@ -124,6 +126,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       paymentCounts,
       conflicts,
       paymentView: createPaymentView(database.orm),
+      receivedView: createReceivedView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,
       webhooks: createWebhookQueue(database.orm),

@@ -78,7 +78,7 @@ test('a payment that may belong to several stores is listed without a store', as
   const found = async (list: string): Promise<string[]> => {
     const { text } = await visitor.get(`${home}/${list}?store=none`);
     expect(text).toMatch(/<option value="none" selected[^>]*>unknown</);
-    return [...text.matchAll(/<code>(bcrt1q[a-z0-9]{38})<\/code>/g)].map(([, each = '']) => each);
+    return [...text.matchAll(/<code title="(bcrt1q[a-z0-9]{38})">/g)].map(([, each = '']) => each);
   };
   expect(await found('payments')).toEqual([lost]);
   expect(await found('addresses')).toContain(lost);
@@ -439,15 +439,19 @@ test('P-59 a reversed payment: since that moment, listed apart from replaced one
   expect(banner?.since).toBe(iso(changedAt));
   await expectLinked(visitor, banner, '/payments?state=reversed');
   const statesAt = async (query: string) =>
-    [...(await visitor.get(`${home}/payments${query}`)).text.matchAll(/<td class="bad">([^<]*)</g)]
+    [
+      ...(await visitor.get(`${home}/payments${query}`)).text.matchAll(
+        /pill bad">Gone<.*?> ([^<]*)</g,
+      ),
+    ]
       .map(([, state]) => state)
       .sort();
   const [takenBack, isReplaced] = [
     'Reversed after status 1 or 2',
-    'Replaced by another transaction',
+    'replaced by another transaction',
   ];
   expect(await statesAt('?state=reversed')).toEqual([takenBack]);
-  expect(await statesAt('?state=dropped')).toEqual([isReplaced, takenBack]);
+  expect(await statesAt('?state=dropped')).toEqual([takenBack, isReplaced]);
   const { text } = await visitor.get(`${home}/payments/export?state=reversed`);
   expect(text.trimEnd().split('\r\n').slice(1)).toEqual([expect.stringContaining(txid)]);
   // The filter has the same time limit as the alarm.

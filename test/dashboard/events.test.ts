@@ -38,7 +38,9 @@ test('the webhook of a store is set, tried, and its events are listed and resent
   app.pay(await app.newAddress(), 20_000);
   await app.settle();
   const list = await visitor.get(`${home}/events`);
-  expect(list.text).toMatch(/payment\.seen[\s\S]*Retrying[\s\S]*only 2xx counts as received/);
+  expect(list.text).toMatch(
+    /payment\.seen[\s\S]*Waiting[\s\S]*retrying[\s\S]*only 2xx counts as received/,
+  );
   const shown = await visitor.get(`${home}/events/1`);
   expect(shown.text).toContain('&quot;value_sat&quot;: 20000');
   expect(shown.text).not.toContain('tulip');

@@ -85,7 +85,7 @@ test('P-172 a payment is shown with its value when first seen, in the list, on i
   await untilPriced(shop);
   const { text: later } = await visitor.get(`${home}/payments`);
   expect(later).toContain('10.00 EUR');
-  expect(later).toContain('<small>75 JPY</small>');
+  expect(later).toContain('<span class="amount">75 JPY</span>');
 });
 
 test('without a currency no source is asked, and no price is shown', async () => {

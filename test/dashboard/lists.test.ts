@@ -110,7 +110,7 @@ describe('payments', () => {
       await app.settle();
     }
     const { text } = await visitor.get(path);
-    for (const words of [address, txid, 'in block', '2 confirmations', 'of 2 required']) {
+    for (const words of [address, txid, 'In block', '2 confirmations', 'of 2 required']) {
       expect(text).toContain(words);
     }
     expect(links(text, 'callbacks')).toHaveLength(3);
@@ -148,7 +148,7 @@ describe('payments', () => {
     expect(await shown()).toContain('None yet.');
     app.chain.mine(2);
     await app.settle();
-    expect(await shown()).toContain('status 2, Delivered');
+    expect(await shown()).toMatch(/Confirmed \(2\)[\s\S]*pill good">Delivered</);
   });
 
   test('one whose store sends no callbacks says so, as its delivery does', async () => {
@@ -159,9 +159,10 @@ describe('payments', () => {
     await app.settle();
     expect(app.receiver.requests).toEqual([]);
     const one = mainOf((await visitor.get(`${home}/payments/1`)).text);
-    expect(one).toContain('status 0, Stopped: its store sends no callbacks</a>');
+    const stopped = 'stopped: its store sends no callbacks</small>';
+    expect(one).toMatch(new RegExp(`Seen \\(0\\)[\\s\\S]*Waiting</span>.*${stopped}`));
     const { text } = await visitor.get(`${home}/callbacks/1`);
-    expect(mainOf(text)).toContain('<dd>Stopped: its store sends no callbacks</dd>');
+    expect(mainOf(text)).toContain(stopped);
     expect(text).not.toContain('Next attempt');
   });
 
@@ -173,8 +174,11 @@ describe('payments', () => {
     app.chain.mine(2);
     await app.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
-    const course = /first seen|1 confirmation\b|2 confirmations/g;
-    expect(text.match(course)).toEqual(['first seen', '1 confirmation', '2 confirmations']);
+    const course = /First seen|In block|Confirmed, with|1 confirmation\b|>2 confirmations/g;
+    expect(mainOf(text).match(course)).toEqual([
+      ...['First seen', 'In block', 'Confirmed, with'],
+      ...['1 confirmation', '>2 confirmations'],
+    ]);
   });
 
   test('a reorganised one says so', async () => {
@@ -185,8 +189,8 @@ describe('payments', () => {
     app.chain.reorganise(1, { transactions: 'mempool' });
     await app.settle();
     const { text } = await visitor.get(`${home}/payments/1`);
-    expect(text).toContain('reversed: its block left the best chain');
-    expect(text).toContain('Unconfirmed');
+    expect(text).toContain('Reversed: its block left the best chain');
+    expect(mainOf(text)).toContain('<span class="pill waiting">Seen</span>');
   });
 
   test('one whose block left the best chain is confirmed on no page while it is checked', async () => {
@@ -195,9 +199,11 @@ describe('payments', () => {
     app.chain.mine(2);
     await app.settle();
     const cells = async (path: string) =>
-      [...(await visitor.get(path)).text.matchAll(/<(?:td|dd)[^>]*>([^<]*)</g)].map(
-        ([, text]) => text,
-      );
+      [
+        ...(await visitor.get(path)).text.matchAll(
+          /<(?:span class="pill|small class="beside)[^>]*> ?([^<]*)</g,
+        ),
+      ].map(([, text]) => text);
     const lists = [home, `${home}/payments`, `${home}/addresses/1`];
     for (const path of lists) expect(await cells(path)).toContain('Confirmed');
     app.chain.reorganise(2, { transactions: 'drop' });
@@ -256,12 +262,20 @@ describe('payments', () => {
     expect(bytes.toString('utf8')).toContain(',Käserei 花,');
   });
 
-  test('the first page has a chart of the last 30 days, with a text for screen readers', async () => {
+  test('the first page has a chart of the last 30 days, with a table', async () => {
     const { app, visitor } = await open();
     await payNew(app, 150_000_000);
-    const { text } = await visitor.get(home);
-    expect(text).toContain('Last 30 days: 1.50000000 BTC received');
-    expect(mainOf(text).match(/<rect /g)).toHaveLength(30);
+    app.chain.mine(2);
+    await app.settle();
+    await payNew(app, 70_000_000);
+    const text = mainOf((await visitor.get(home)).text);
+    // One for each bar, and one for its day.
+    expect(text.match(/<rect /g)).toHaveLength(60);
+    const today = new Date(app.world.now()).toISOString().slice(0, 10);
+    expect(text).toContain(`<title>${today} · 1.50000000 BTC</title>`);
+    const [, table = ''] = /<details>(.*?)<\/details>/s.exec(text) ?? [];
+    expect(table).toMatch(new RegExp(`>${today}</a>.*>1</td>.*1.50000000 BTC`, 's'));
+    expect(text).toMatch(/Unconfirmed[^§]*?0\.70000000 BTC[^§]*?1 payment/);
   });
 });
 
@@ -466,7 +480,7 @@ describe('addresses', () => {
     const found = async (query: string): Promise<string[]> => {
       const { status, text } = await visitor.get(`${home}/addresses${query}`);
       expect([query, status]).toEqual([query, 200]);
-      return mainOf(text).match(/(?<=<code>)bcrt1q[a-z0-9]{38}/g) ?? [];
+      return mainOf(text).match(/(?<=<code title=")bcrt1q[a-z0-9]{38}/g) ?? [];
     };
     expect(await found(`?q=${asked}`)).toEqual([asked]);
     expect(await found(`?q=%20${asked.toUpperCase()}&state=unpaid&store=1`)).toEqual([asked]);
@@ -497,7 +511,7 @@ describe('addresses', () => {
       const [, older = ''] = /href="[^"]*\/addresses(\?[^"]*)" rel="next"/.exec(main) ?? [];
       return {
         older: older.replaceAll('&amp;', '&'),
-        addresses: main.match(/(?<=<code>)bcrt1q[0-9a-z]{30,}/g),
+        addresses: main.match(/(?<=<code title=")bcrt1q[0-9a-z]{30,}/g),
         isCut: main.includes('5,000 addresses were searched'),
       };
     };
@@ -534,7 +548,7 @@ describe('addresses', () => {
     await payNew(app);
     const gap = async (): Promise<string> =>
       mainOf((await visitor.get(`${home}/addresses`)).text).replaceAll(/<[^>]+>/g, '');
-    expect(await gap()).toContain('the last 0 addresses are unpaid');
+    expect(await gap()).toContain('Wallet 1: the last address is paid.');
     for (let count = 0; count < 15; count += 1) await app.newAddress();
     expect(await gap()).toContain(
       'the last 15 addresses are unpaid. Your own wallet may not show the next payment: set its gap limit to 40',

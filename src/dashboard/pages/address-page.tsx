@@ -1,8 +1,9 @@
 // One address: its QR code (BIP21) and its payments.
 
+import { formatShort } from '../../domain/format.ts';
 import { paymentUri } from '../../domain/payment-uri.ts';
 import { QrCode } from '../../web/qr-code.tsx';
-import { Time } from '../../web/values.tsx';
+import { Copyable, Time } from '../../web/values.tsx';
 import { Layout } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { PaymentTable } from './payments-page.tsx';
@@ -20,9 +21,20 @@ function addressMarkup(request: PageRequest) {
   const row = addressView.address(idIn(request));
   const payments = paymentView.list({ scripthash: row.scripthash, limit: maxPayments });
   return (
-    <Layout request={request} title="Address" live>
+    <Layout
+      request={request}
+      title={`Address ${formatShort(row.address)}`}
+      heading={
+        <>
+          Address <code>{formatShort(row.address)}</code>
+        </>
+      }
+      live
+    >
       <p>
-        <code>{row.address}</code>
+        <Copyable id="address" name="the address">
+          {row.address}
+        </Copyable>
       </p>
       <QrCode text={paymentUri(row.address)} label={`QR code of ${row.address}`} />
       <dl class="facts">
@@ -43,7 +55,7 @@ function addressMarkup(request: PageRequest) {
       </dl>
       <h2>Payments</h2>
       {payments.length === 0 ? (
-        <p>No payments yet.</p>
+        <p class="empty">No payments to this address yet.</p>
       ) : (
         <PaymentTable request={request} rows={payments} />
       )}

@@ -1,15 +1,17 @@
 // The issued addresses, newest first, and the gap of each wallet.
 
 import { gapLimitNeeded } from '../../domain/allocation.ts';
+import type { StateWord } from '../../domain/state-words.ts';
 import {
   type AddressEntry,
   type AddressPage,
   maxRowsRead,
 } from '../../store/views/address-view.ts';
-import { Time } from '../../web/values.tsx';
+import { Pill, Short, Time } from '../../web/values.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import {
+  Empty,
   FilterForm,
   FilterSelect,
   Pager,
@@ -45,8 +47,8 @@ function addressesMarkup(request: PageRequest) {
           name="state"
           label="State"
           options={[
-            ['paid', 'paid'],
-            ['unpaid', 'unpaid'],
+            ['paid', 'Paid'],
+            ['unpaid', 'Unpaid'],
           ]}
         />
         <StoreFilter request={request} offersNone />
@@ -57,7 +59,9 @@ function addressesMarkup(request: PageRequest) {
           {maxRowsRead.toLocaleString('en')} addresses were searched. Older ones may match, too.
         </p>
       ) : rows.length === 0 ? (
-        <p>No addresses found.</p>
+        <Empty request={request} noun="addresses">
+          Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.
+        </Empty>
       ) : null}
       <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
     </Layout>
@@ -86,7 +90,7 @@ const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) =
       const needed = gapLimitNeeded({ unpaid, widest: 0 }, parts.walletGap);
       return (
         <li class={needed === undefined ? undefined : 'alarm'}>
-          Wallet {id}: the last {unpaid} addresses are unpaid.{' '}
+          Wallet {id}: {unpaidText(unpaid)}.{' '}
           {needed === undefined
             ? ''
             : `Your own wallet may not show the next payment: set its gap limit to ${needed}.`}
@@ -96,16 +100,28 @@ const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) =
   </ul>
 );
 
+const unpaidText = (count: number): string =>
+  count === 0
+    ? 'the last address is paid'
+    : count === 1
+      ? 'the last address is unpaid'
+      : `the last ${count} addresses are unpaid`;
+
+const paidWord: StateWord = { text: 'Paid', tone: 'good' };
+const unpaidWord: StateWord = { text: 'Unpaid', tone: 'neutral' };
+
 const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
-  <Table label="Addresses" heads={['Address', 'Paid', 'Issued', 'Store', 'Derivation']} isList>
+  <Table label="Addresses" heads={['Address', 'State', 'Issued', 'Store', 'Derivation']} isList>
     {rows.map((row) => (
       <tr>
         <td>
-          <a href={`${here}/${row.id}`}>
-            <code>{row.address}</code>
+          <a class="whole" href={`${here}/${row.id}`}>
+            <Short text={row.address} />
           </a>
         </td>
-        <td>{row.isPaid ? 'paid' : 'unpaid'}</td>
+        <td>
+          <Pill word={row.isPaid ? paidWord : unpaidWord} />
+        </td>
         <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
         <td>{row.storeName}</td>
         <td>

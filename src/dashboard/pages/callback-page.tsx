@@ -1,13 +1,14 @@
 // One callback: its state, its request and its attempts.
 
 import { redactedTarget } from '../../domain/callback.ts';
-import { Time } from '../../web/values.tsx';
+import { formatStatus } from '../../domain/state-words.ts';
+import { Amount, Pill, Short, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
-import { deliveryState } from './callbacks-page.tsx';
-import { Attempts } from './delivery-attempts.tsx';
+import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
+import { deliveryState } from './delivery-state.ts';
 
 export const callbackPage: Page = {
   path: '/callbacks/:id',
@@ -20,12 +21,33 @@ function callbackMarkup(request: PageRequest) {
   const row = outbox.callback(idIn(request));
   const store = catalog.store(row.storeId);
   const { callbackUrl, name, callbacksStopped } = store;
+  const shown = deliveryState(row, store);
   return (
-    <Layout request={request} title={`Delivery ${row.id}`}>
+    <Layout
+      request={request}
+      title={`Delivery ${row.id}: ${shown.word.text}`}
+      heading={
+        <>
+          Delivery {row.id} <Pill {...shown} />
+        </>
+      }
+    >
       <DoneNote request={request} />
+      <DeliveryLine
+        row={row}
+        isSent={row.state === 'owed' && !callbacksStopped && callbackUrl !== ''}
+        confirmAt={row.confirmAt}
+      />
+      <Form request={request} action="resend" button="Resend now" />
       <dl class="facts">
-        <dt>State</dt>
-        <dd>{deliveryState(row, store)}</dd>
+        <dt>Payment</dt>
+        <dd>
+          <a href={`${base}/payments/${row.paymentId}`}>
+            <Amount sat={row.valueSat} /> to <Short text={row.address} />
+          </a>
+        </dd>
+        <dt>Status</dt>
+        <dd>{formatStatus(row.status)}</dd>
         <dt>Request</dt>
         <dd>
           <code>GET {redactedTarget(callbackUrl, row.query)}</code>
@@ -34,38 +56,15 @@ function callbackMarkup(request: PageRequest) {
         <dd>
           <a href={`${base}/stores/${row.storeId}`}>{name}</a>
         </dd>
-        <dt>Payment</dt>
-        <dd>
-          <a href={`${base}/payments/${row.paymentId}`}>
-            {row.valueSat} sat to {row.address}
-          </a>
-        </dd>
         <dt>Event</dt>
         <dd>
-          <code>{row.eventId}</code>
+          <code class="selectable">{row.eventId}</code>
         </dd>
         <dt>Created</dt>
         <dd>
           <Time at={row.createdAt} />
         </dd>
-        {row.state === 'owed' && !callbacksStopped && callbackUrl !== '' ? (
-          <>
-            <dt>Next attempt</dt>
-            <dd>
-              <Time at={row.nextAttemptAt} />
-            </dd>
-          </>
-        ) : null}
-        {row.confirmAt === null ? null : (
-          <>
-            <dt>Retry</dt>
-            <dd>
-              <Time at={row.confirmAt} />, because its last response is doubtful
-            </dd>
-          </>
-        )}
       </dl>
-      <Form request={request} action="resend" button="Resend now" />
       <Attempts total={row.attemptCount} rows={outbox.attempts(row.id)} />
     </Layout>
   );

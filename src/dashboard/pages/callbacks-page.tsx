@@ -1,17 +1,20 @@
 // The Deliveries section: the callbacks of every store, newest first, and buttons to resend them.
 
-import { formatDoubt } from '../../domain/callback-answer.ts';
+import { deliveryWords, formatStatus } from '../../domain/state-words.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { CallbackState } from '../../store/db/schema.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackFilter, CallbackRow } from '../../store/views/callback-view.ts';
-import { Time } from '../../web/values.tsx';
+import { Amount, Pill, Short, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { Form, Select } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
+import { deliveryState, responseText } from './delivery-state.ts';
+import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
+  Count,
+  Empty,
   FilterForm,
   FilterSelect,
   Pager,
@@ -19,30 +22,12 @@ import {
   queryNumber,
   queryText,
   rowsOfPage,
-  rowsPerQuery,
+  rowsPerCount,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
 
 const here = `${base}/callbacks`;
-
-const stateTexts: Readonly<Record<CallbackState, string>> = {
-  owed: 'Pending',
-  held: 'On hold: its payment is gone',
-  delivered: 'Delivered',
-  superseded: 'Superseded by a newer one',
-  exhausted: 'Failed',
-};
-
-type StateRow = Pick<CallbackRow, 'state' | 'attemptCount'>;
-
-const stateText = ({ state, attemptCount }: StateRow): string =>
-  state === 'owed' && attemptCount > 0 ? 'Retrying' : stateTexts[state];
-
-export const deliveryState = (row: StateRow, store: StoreRow): string =>
-  (store.callbacksStopped || store.callbackUrl === '') && row.state === 'owed'
-    ? 'Stopped: its store sends no callbacks'
-    : stateText(row);
 
 const filters = ['owed', 'held', 'delivered', 'superseded', 'exhausted', 'flagged'] as const;
 
@@ -62,10 +47,7 @@ function callbacksMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
-      <p>
-        Callbacks of every store. <a href={`${base}/events`}>Webhook events</a> have a list of their
-        own.
-      </p>
+      <DeliveryTabs request={request} />
       <FilterForm path={here}>
         <FilterSelect
           request={request}
@@ -76,22 +58,25 @@ function callbacksMarkup(request: PageRequest) {
         <StoreFilter request={request} />
       </FilterForm>
       {rows.length === 0 ? (
-        <p>No deliveries found.</p>
+        <Empty request={request} noun="deliveries">
+          <a href={`${base}/stores`}>Send a test callback</a> from the page of a store.
+        </Empty>
       ) : (
         <Form request={request} action="resend" button="Resend selected">
-          <CallbackTable rows={rowsOfPage(rows)} />
+          <CallbackTable request={request} rows={rowsOfPage(rows)} />
         </Form>
       )}
-      <Pager request={request} rows={rows} />
+      <div class="under">
+        <Count request={request} rows={rows} noun="callback" />
+        <Pager request={request} rows={rows} />
+      </div>
       <ResendAll request={request} />
     </Layout>
   );
 }
 
-function filterText(state: (typeof filters)[number]): string {
-  if (state === 'flagged') return 'Delivered, doubtful response';
-  return state === 'owed' ? 'Pending or retrying' : stateTexts[state];
-}
+const filterText = (state: (typeof filters)[number]): string =>
+  state === 'flagged' ? 'Delivered, doubtful response' : deliveryWords[state].text;
 
 function filterOf(request: PageRequest): CallbackFilter {
   const state = queryChoice(request, 'state', filters);
@@ -99,22 +84,28 @@ function filterOf(request: PageRequest): CallbackFilter {
     storeId: queryNumber(request, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
     beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
+    limit: rowsPerCount(request),
   };
 }
 
-const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
+interface CallbackTableProps {
+  readonly request: PageRequest;
+  readonly rows: readonly CallbackRow[];
+}
+
+const CallbackTable = ({ request, rows }: CallbackTableProps) => (
   <Table
     label="Deliveries"
     isList
+    isChosen
     heads={[
       <span class="hidden">Select</span>,
+      'Payment',
+      'State',
       'Created',
       'Status',
-      'State',
-      'Attempts',
       'Last response',
-      'Address',
+      { number: 'Attempts' },
     ]}
   >
     {rows.map((row) => (
@@ -128,37 +119,30 @@ const CallbackTable = ({ rows }: { readonly rows: readonly CallbackRow[] }) => (
           />
         </td>
         <td>
-          <a href={`${here}/${row.id}`}>
-            <Time at={row.createdAt} />
+          <a class="whole" href={`${here}/${row.id}`}>
+            <Amount sat={row.valueSat} /> <Short text={row.address} />
           </a>
         </td>
-        <td>{row.status}</td>
-        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{stateText(row)}</td>
-        <td>{row.attemptCount}</td>
-        <td>{LastResponse(row)}</td>
         <td>
-          <code>{row.address}</code>
+          <Pill {...deliveryState(row, request.parts.store.catalog.store(row.storeId))} />
         </td>
+        <td>
+          <Time at={row.createdAt} />
+        </td>
+        <td>{formatStatus(row.status)}</td>
+        <td>
+          {responseText(row)}
+          {row.confirmAt === null ? null : (
+            <>
+              ; retry <Time at={row.confirmAt} />
+            </>
+          )}
+        </td>
+        <td class="number">{row.attemptCount}</td>
       </tr>
     ))}
   </Table>
 );
-
-const LastResponse = (row: CallbackRow) => (
-  <>
-    {responseText(row)}
-    {row.confirmAt === null ? null : (
-      <>
-        ; retry <Time at={row.confirmAt} />
-      </>
-    )}
-  </>
-);
-
-function responseText({ reason, doubt, outcome }: CallbackRow): string {
-  if (doubt !== null) return `delivered, but the response ${formatDoubt(doubt)}`;
-  return reason ?? outcome ?? '';
-}
 
 const ResendAll = ({ request }: { readonly request: PageRequest }) => {
   // A removed store may still send callbacks; it is listed after the others.

@@ -1,46 +1,81 @@
-// The attempts of a callback or an event, oldest first.
+// The attempts of a callback or an event, newest first, and their sum in one row.
 
 import { formatDoubt } from '../../domain/callback-answer.ts';
+import { formatCount } from '../../domain/format.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
 import type { WebhookAttemptRow } from '../../store/views/event-view.ts';
 import { Time } from '../../web/values.tsx';
+import { responseText } from './delivery-state.ts';
+
+interface DeliveryLineProps {
+  readonly row: Parameters<typeof responseText>[0] & {
+    readonly attemptCount: number;
+    readonly nextAttemptAt: number;
+  };
+  /** Whether it is sent at `nextAttemptAt`. */
+  readonly isSent: boolean;
+  /** When a delivered one is sent again because its answer was doubtful. */
+  readonly confirmAt: number | null;
+}
+
+/** How far the delivery is. */
+export const DeliveryLine = ({ row, isSent, confirmAt }: DeliveryLineProps) => {
+  const { attemptCount, nextAttemptAt } = row;
+  const last = responseText(row);
+  return (
+    <p>
+      {formatCount(attemptCount, 'attempt')}
+      {last === '' ? '' : `, last response: ${last}`}.
+      {isSent ? (
+        <>
+          {' '}
+          Next attempt: <Time at={nextAttemptAt} />
+        </>
+      ) : null}
+      {confirmAt === null ? null : (
+        <>
+          {' '}
+          Sent again, because that response is doubtful: <Time at={confirmAt} />
+        </>
+      )}
+    </p>
+  );
+};
 
 interface AttemptsProps {
   readonly total: number;
+  /** Oldest first. */
   readonly rows: readonly (AttemptRow | WebhookAttemptRow)[];
 }
 
 export const Attempts = ({ total, rows }: AttemptsProps) => (
   <section aria-labelledby="attempts">
-    <h2 id="attempts">Webhook attempts</h2>
-    {total > rows.length ? <p>{total - rows.length} older attempts are no longer stored.</p> : null}
-    {rows.map((row) => (
-      <article>
-        <h3>
+    <h2 id="attempts">Attempts</h2>
+    <ol class="timeline">
+      {[...rows].reverse().map((row) => (
+        <li class={row.outcome === 'delivered' ? 'good' : 'bad'}>
           <Time at={row.startedAt} />
-        </h3>
-        <dl class="facts">
-          <dt>Result</dt>
-          <dd class={row.outcome === 'delivered' ? 'good' : 'bad'}>{row.reason ?? row.outcome}</dd>
-          {!('doubt' in row) || row.doubt === null ? null : (
-            <>
-              <dt>Doubtful</dt>
-              <dd class="warn">the response {formatDoubt(row.doubt)}</dd>
-            </>
-          )}
-          <dt>Status</dt>
-          <dd>{row.httpStatus ?? 'none'}</dd>
-          <dt>Remote address</dt>
-          <dd>{row.address ?? 'none'}</dd>
-          <dt>Duration</dt>
-          <dd>{row.durationMs} ms</dd>
-        </dl>
-        {row.body ? (
-          <pre>
-            <code>{row.body}</code>
-          </pre>
-        ) : null}
-      </article>
-    ))}
+          <div>
+            <strong>{row.reason ?? row.outcome}</strong>
+            {!('doubt' in row) || row.doubt === null ? null : (
+              <span class="warn">, but the response {formatDoubt(row.doubt)}</span>
+            )}
+            <small class="below">
+              {row.httpStatus === null ? 'no response' : `HTTP ${row.httpStatus}`}
+              {` in ${row.durationMs.toLocaleString('en')} ms`}
+              {row.address === null ? '' : ` from ${row.address}`}
+            </small>
+            {row.body ? (
+              <pre>
+                <code>{row.body}</code>
+              </pre>
+            ) : null}
+          </div>
+        </li>
+      ))}
+    </ol>
+    {total > rows.length ? (
+      <p>{formatCount(total - rows.length, 'older attempt')} no longer stored.</p>
+    ) : null}
   </section>
 );

@@ -1,41 +1,35 @@
 // Webhook events of every store, newest first, and one event with its body and attempts.
 
 import { redactUrl } from '../../domain/callback.ts';
+import { deliveryWords } from '../../domain/state-words.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
 import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
-import { Time } from '../../web/values.tsx';
+import { Pill, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
-import { Attempts } from './delivery-attempts.tsx';
+import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
+import { deliveryState, responseText } from './delivery-state.ts';
+import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
+  Count,
+  Empty,
   FilterForm,
   FilterSelect,
   Pager,
   queryChoice,
   queryNumber,
   rowsOfPage,
-  rowsPerQuery,
+  rowsPerCount,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
 
 const here = `${base}/events`;
 
-const stateTexts: Readonly<Record<EventState, string>> = {
-  unsent: 'Not for the webhook',
-  owed: 'Pending',
-  delivered: 'Delivered',
-  superseded: 'Superseded by a newer one',
-  exhausted: 'Failed',
-};
-
 const states: readonly EventState[] = ['owed', 'delivered', 'superseded', 'exhausted', 'unsent'];
-
-const stateText = ({ state, attemptCount }: ListedEvent): string =>
-  state === 'owed' && attemptCount > 0 ? 'Retrying' : stateTexts[state];
 
 export const eventsPage: Page = {
   path: '/events',
@@ -54,7 +48,7 @@ function filterOf(request: PageRequest): EventFilter {
     storeId: queryNumber(request, 'store'),
     state: queryChoice(request, 'state', states),
     beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
+    limit: rowsPerCount(request),
   };
 }
 
@@ -63,35 +57,53 @@ function eventsMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Webhook events">
       <DoneNote request={request} />
+      <DeliveryTabs request={request} />
       <FilterForm path={here}>
         <FilterSelect
           request={request}
           name="state"
           label="State"
-          options={states.map((state) => [state, stateTexts[state]] as const)}
+          options={states.map((state) => [state, deliveryWords[state].text] as const)}
         />
         <StoreFilter request={request} />
       </FilterForm>
-      {rows.length === 0 ? <p>No events found.</p> : <EventTable rows={rowsOfPage(rows)} />}
-      <Pager request={request} rows={rows} />
+      {rows.length === 0 ? (
+        <Empty request={request} noun="events">
+          <a href={`${base}/stores`}>Send a test event</a> from the page of a store with a webhook.
+        </Empty>
+      ) : (
+        <EventTable rows={rowsOfPage(rows)} />
+      )}
+      <div class="under">
+        <Count request={request} rows={rows} noun="event" />
+        <Pager request={request} rows={rows} />
+      </div>
       <ResendFailed request={request} />
     </Layout>
   );
 }
 
 const EventTable = ({ rows }: { readonly rows: readonly ListedEvent[] }) => (
-  <Table label="Webhook events" heads={['Created', 'Type', 'State', 'Attempts', 'Last response']}>
+  <Table
+    label="Webhook events"
+    heads={['Type', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
+    isList
+  >
     {rows.map((row) => (
       <tr>
         <td>
-          <a href={`${here}/${row.id}`}>
-            <Time at={row.createdAt} />
+          <a class="whole" href={`${here}/${row.id}`}>
+            {row.type}
           </a>
         </td>
-        <td>{row.type}</td>
-        <td class={row.state === 'exhausted' ? 'bad' : undefined}>{stateText(row)}</td>
-        <td>{row.attemptCount}</td>
-        <td>{row.reason ?? row.outcome ?? ''}</td>
+        <td>
+          <Pill {...deliveryState(row)} />
+        </td>
+        <td>
+          <Time at={row.createdAt} />
+        </td>
+        <td>{responseText(row)}</td>
+        <td class="number">{row.attemptCount}</td>
       </tr>
     ))}
   </Table>
@@ -127,12 +139,21 @@ function eventMarkup(request: PageRequest) {
   const { webhooks, catalog } = request.parts.store;
   const row = webhooks.event(idIn(request));
   const { webhookUrl, name } = catalog.store(row.storeId);
+  const shown = deliveryState(row);
   return (
-    <Layout request={request} title={`Event ${row.type}`}>
+    <Layout
+      request={request}
+      title={`Event ${row.type}: ${shown.word.text}`}
+      heading={
+        <>
+          Event {row.type} <Pill {...shown} />
+        </>
+      }
+    >
       <DoneNote request={request} />
+      <DeliveryLine row={row} isSent={row.state === 'owed'} confirmAt={null} />
+      <Form request={request} action="resend" button="Resend now" />
       <dl class="facts">
-        <dt>State</dt>
-        <dd>{stateText(row)}</dd>
         <dt>Request</dt>
         <dd>{webhookUrl === null ? 'none' : <code>POST {redactUrl(webhookUrl)}</code>}</dd>
         <dt>Store</dt>
@@ -141,26 +162,18 @@ function eventMarkup(request: PageRequest) {
         </dd>
         <dt>Event</dt>
         <dd>
-          <code>{row.publicId}</code>
+          <code class="selectable">{row.publicId}</code>
         </dd>
         <dt>Created</dt>
         <dd>
           <Time at={row.createdAt} />
         </dd>
-        {row.state === 'owed' ? (
-          <>
-            <dt>Next attempt</dt>
-            <dd>
-              <Time at={row.nextAttemptAt} />
-            </dd>
-          </>
-        ) : null}
       </dl>
+      <Attempts total={row.attemptCount} rows={webhooks.attempts(row.id)} />
+      <h2>Body</h2>
       <pre>
         <code>{JSON.stringify(JSON.parse(row.body), null, 2)}</code>
       </pre>
-      <Form request={request} action="resend" button="Resend now" />
-      <Attempts total={row.attemptCount} rows={webhooks.attempts(row.id)} />
     </Layout>
   );
 }

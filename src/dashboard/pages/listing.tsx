@@ -1,6 +1,7 @@
 // Common parts of the lists: filters in the query of the URL, and pages by row number.
 
 import type { Child } from 'hono/jsx';
+import { formatCount } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { Select } from '../form-parts.tsx';
 import type { PageRequest } from '../page.ts';
@@ -9,6 +10,13 @@ const pageSize = 50;
 
 /** One row more than a page shows: its presence means that there are older rows. */
 export const rowsPerQuery = pageSize + 1;
+
+/** A list says how many rows match, up to this number. */
+const maxCounted = 200;
+
+/** Rows for the first page of a list, which also counts them. */
+export const rowsPerCount = (request: PageRequest): number =>
+  queryText(request, 'before') === undefined ? maxCounted + 1 : rowsPerQuery;
 
 /** The rows that the page shows. */
 export const rowsOfPage = <T,>(rows: readonly T[]): readonly T[] => rows.slice(0, pageSize);
@@ -54,7 +62,7 @@ interface FilterFormProps {
 }
 
 export const FilterForm = ({ path, children }: FilterFormProps) => (
-  <form method="get" action={path} class="row filters">
+  <form method="get" action={path} class="row filters" data-auto>
     {children}
     <button type="submit">Show</button>
   </form>
@@ -102,6 +110,52 @@ const noStore = 'none';
 export const queryStore = (request: PageRequest): number | null | undefined =>
   queryText(request, 'store') === noStore ? null : queryNumber(request, 'store');
 
+interface CountProps {
+  readonly request: PageRequest;
+  /** All rows that the query with `rowsPerCount` returned. */
+  readonly rows: readonly unknown[];
+  /** `payment`, for `12 payments`. */
+  readonly noun: string;
+}
+
+/** How many rows match; later pages do not say it. */
+export const Count = ({ request, rows, noun }: CountProps) =>
+  queryText(request, 'before') !== undefined || rows.length === 0 ? null : (
+    <span class="quiet">
+      {rows.length > maxCounted
+        ? `More than ${maxCounted} ${noun}s`
+        : formatCount(rows.length, noun)}
+    </span>
+  );
+
+interface EmptyProps {
+  readonly request: PageRequest;
+  /** Plural, for "No payments yet." */
+  readonly noun: string;
+  /** What to do next, while there are none at all. */
+  readonly children?: Child;
+}
+
+/** A list without rows: what to do next, or a way out of the filters. */
+export const Empty = ({ request, noun, children }: EmptyProps) => {
+  const isFiltered = [...new URLSearchParams(request.url.split('?')[1])].some(
+    ([name, value]) => name !== 'done' && value !== '',
+  );
+  return (
+    <p class="empty">
+      {isFiltered ? (
+        <>
+          No {noun} found. <a href={request.url.split('?')[0]}>Show all {noun}</a>
+        </>
+      ) : (
+        <>
+          No {noun} yet. {children}
+        </>
+      )}
+    </p>
+  );
+};
+
 interface PagerProps {
   readonly request: PageRequest;
   /** All rows that the query returned. */
@@ -114,22 +168,15 @@ interface PagerProps {
 export function Pager({ request, rows, goesOnAt }: PagerProps) {
   const last = rows.length > pageSize ? rowsOfPage(rows).at(-1)?.id : goesOnAt;
   const isFirst = queryText(request, 'before') === undefined;
+  if (isFirst && last === undefined) return null;
   return (
-    <nav aria-label="Pages">
-      <ul>
-        {isFirst ? null : (
-          <li>
-            <a href={withQuery(request, { before: undefined })}>Newest</a>
-          </li>
-        )}
-        {last === undefined ? null : (
-          <li>
-            <a href={withQuery(request, { before: last })} rel="next">
-              Older
-            </a>
-          </li>
-        )}
-      </ul>
+    <nav aria-label="Pages" class="pages">
+      {isFirst ? null : <a href={withQuery(request, { before: undefined })}>← Newest</a>}
+      {last === undefined ? null : (
+        <a href={withQuery(request, { before: last })} rel="next">
+          Older →
+        </a>
+      )}
     </nav>
   );
 }

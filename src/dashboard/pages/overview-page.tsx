@@ -1,17 +1,24 @@
-// The first page: alarms, the amounts of the last days, latest payments, and status.
+// The first page: what came in, what is open, alarms, and the latest payments and orders.
 
-import { countText } from '../../status/findings.ts';
+import type { Child } from 'hono/jsx';
+import { formatCount } from '../../domain/format.ts';
+import { orderWords } from '../../domain/state-words.ts';
+import { dayMs } from '../../lib/time-units.ts';
 import type { HealthReport } from '../../status/health.ts';
 import { dismissCopy } from '../../store/records/settings.ts';
+import type { OrderRow } from '../../store/views/order-view.ts';
+import { Amount, Pill, Time } from '../../web/values.tsx';
 import { Alarms } from '../alarm-banners.tsx';
 import { recordChange } from '../audit-entry.ts';
-import { ReceivedChart } from '../chart.tsx';
-import { Layout } from '../layout.tsx';
+import { chartDays } from '../daily-sums.ts';
+import { Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
+import { type DaySum, ReceivedChart } from '../received-chart.tsx';
+import { OpenCards, ReceivedCards } from '../summary-cards.tsx';
 import { PaymentTable } from './payments-page.tsx';
-import { isSetupUnfinished, welcomePath } from './welcome-page.tsx';
+import { isSetupUnfinished, SetupProgress } from './welcome-page.tsx';
 
-const maxPayments = 10;
+const maxRows = 5;
 
 export const overviewPage: Page = {
   path: '/',
@@ -20,42 +27,117 @@ export const overviewPage: Page = {
 };
 
 function overviewMarkup(request: PageRequest) {
-  const { paymentView } = request.parts.store;
-  const health = request.parts.health();
-  const rows = paymentView.list({ limit: maxPayments });
+  const { parts, now } = request;
+  const findings = parts.findingHistory.findings();
+  const today = Math.floor(now / dayMs);
+  const sums = Array.from({ length: chartDays }, (_, place): DaySum => {
+    const day = today - chartDays + 1 + place;
+    return { day, ...parts.dailySums.ofDay(day) };
+  });
   return (
     <Layout request={request} title="Overview" live>
-      {isSetupUnfinished(request) ? (
-        <p class="note">
-          <a href={welcomePath}>Continue the setup</a>
-        </p>
-      ) : null}
-      <Alarms request={request} alarms={request.parts.findingHistory.findings()} />
-      <ReceivedChart sums={request.parts.dailySums()} now={request.now} />
-      <h2>Latest payments</h2>
-      {rows.length === 0 ? <p>No payments yet.</p> : <PaymentTable request={request} rows={rows} />}
-      <StatusFacts health={health} />
+      {isSetupUnfinished(request) ? <SetupProgress request={request} /> : null}
+      <Alarms request={request} alarms={findings} />
+      <div class="cards">
+        <ReceivedCards sums={parts.dailySums} today={today} />
+        <OpenCards request={request} />
+      </div>
+      <h2>Last {chartDays} days</h2>
+      <ReceivedChart sums={sums} />
+      <LatestPayments request={request} />
+      <LatestOrders request={request} />
+      <StatusLine health={parts.health()} alarms={findings.length} />
     </Layout>
   );
 }
 
-const StatusFacts = ({
-  health: { network, electrum, callbacks },
-}: {
+interface SectionHeadProps {
+  readonly title: string;
+  readonly children?: Child;
+}
+
+const SectionHead = ({ title, children }: SectionHeadProps) => (
+  <div class="under">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
+
+const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
+  const rows = request.parts.store.paymentView.list({ limit: maxRows });
+  return (
+    <>
+      <SectionHead title="Latest payments">
+        {rows.length === 0 ? null : <a href={`${base}/payments`}>All payments →</a>}
+      </SectionHead>
+      {rows.length === 0 ? (
+        <p class="empty">
+          No payments yet. <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
+          <a href="/docs/quickstart">request an address</a>.
+        </p>
+      ) : (
+        <PaymentTable request={request} rows={rows} />
+      )}
+    </>
+  );
+};
+
+const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
+  const { orderView, catalog } = request.parts.store;
+  const rows = orderView.list({ limit: maxRows });
+  if (rows.length === 0) return null;
+  const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <SectionHead title="Latest orders" />
+      <Table
+        label="Latest orders"
+        heads={[{ number: 'Amount' }, 'State', 'Created', 'Reference', 'Store']}
+        isList
+      >
+        {rows.map((row) => (
+          <OrderLine row={row} storeName={names.get(row.storeId) ?? ''} />
+        ))}
+      </Table>
+    </>
+  );
+};
+
+const OrderLine = ({ row, storeName }: { row: OrderRow; storeName: string }) => (
+  <tr>
+    <td class="number">
+      <a class="whole" href={`/o/${row.publicId}`}>
+        <Amount sat={row.amountSat} />
+      </a>
+    </td>
+    <td>
+      <Pill word={orderWords[row.status]} />
+    </td>
+    <td>
+      <Time at={row.createdAt} />
+    </td>
+    <td>{row.reference}</td>
+    <td>{storeName}</td>
+  </tr>
+);
+
+interface StatusLineProps {
   readonly health: HealthReport;
-}) => (
-  <dl class="facts">
-    <dt>Network</dt>
-    <dd>{network}</dd>
-    <dt>Electrum server in use</dt>
-    <dd>{electrum.server ?? 'none'}</dd>
-    <dt>Block height</dt>
-    <dd>{electrum.height ?? 'unknown'}</dd>
-    <dt>Pending deliveries</dt>
-    <dd>{countText(callbacks.owed)}</dd>
-    <dt>Failed deliveries</dt>
-    <dd>{countText(callbacks.exhausted)}</dd>
-  </dl>
+  readonly alarms: number;
+}
+
+const StatusLine = ({ health: { network, electrum, version }, alarms }: StatusLineProps) => (
+  <p class="status">
+    <small>
+      {[
+        network,
+        electrum.height === null ? 'no block yet' : `block ${electrum.height.toLocaleString('en')}`,
+        electrum.server ?? 'no Electrum server',
+        `paygate ${version}`,
+        alarms === 0 ? 'No alarms.' : formatCount(alarms, 'alarm'),
+      ].join(' · ')}
+    </small>
+  </p>
 );
 
 async function dismissRestored(request: PageRequest): Promise<ActionResult> {

@@ -1,15 +1,23 @@
 // One payment: its facts, its proof, its timeline and its deliveries.
 
 import { policyOf, requiredConfirmationsFor } from '../../domain/confirmation-policy.ts';
-import { formatBitcoin } from '../../domain/format.ts';
+import {
+  formatAmount,
+  formatBitcoin,
+  formatCount,
+  formatDecimal,
+  formatSat,
+  formatShort,
+} from '../../domain/format.ts';
+import { formatStatus, orderWords } from '../../domain/state-words.ts';
 import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
-import { Amount, Time } from '../../web/values.tsx';
-import { priceText, worthText } from '../fiat-worth.tsx';
-import { Layout } from '../layout.tsx';
+import { Copyable, Pill, Time } from '../../web/values.tsx';
+import { priceText, worthIn, worthText } from '../fiat-worth.tsx';
+import { Layout, Table } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
-import { deliveryState } from './callbacks-page.tsx';
+import { deliveryState, responseText } from './delivery-state.ts';
 import { paymentState } from './payments-page.tsx';
 
 /** How many confirmations the timeline lists. */
@@ -23,19 +31,26 @@ export const paymentPage: Page = {
 function paymentMarkup(request: PageRequest) {
   const { store } = request.parts;
   const row = store.paymentView.payment(idIn(request));
+  const shown = paymentState(store, row);
+  const worth = worthIn(row);
+  const worthOfIt = worth === undefined ? undefined : `${formatDecimal(worth)} ${row.currency}`;
+  const amount = formatAmount(row.valueSat);
   return (
-    <Layout request={request} title="Payment" live>
+    <Layout
+      request={request}
+      title={`${worthOfIt ?? amount} ${shown.word.text.toLowerCase()} at ${formatShort(row.address)}`}
+      heading={
+        <>
+          <span class="amount">{worthOfIt ?? amount}</span> <Pill {...shown} />
+        </>
+      }
+      live
+    >
       <Facts store={store} row={row} now={request.now} />
-      <Proof store={store} row={row} />
       <h2>Timeline</h2>
-      <ol class="plain">
-        {timelineOf(store, row).map(({ at, text }) => (
-          <li>
-            <Time at={at} />: {text}
-          </li>
-        ))}
-      </ol>
+      <Timeline store={store} row={row} />
       <PaymentDeliveries store={store} row={row} />
+      <Proof store={store} row={row} />
     </Layout>
   );
 }
@@ -49,34 +64,39 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
   <dl class="facts">
     <dt>Amount</dt>
     <dd>
-      <Amount sat={row.valueSat} /> ({row.valueSat} sat)
+      {formatBitcoin(row.valueSat)} BTC = {formatSat(row.valueSat)}
     </dd>
     <WorthFact row={row} now={now} />
-    <dt>State</dt>
-    <dd>{paymentState(store, row).text}</dd>
     <dt>Confirmations</dt>
     <dd>
       {confirmationsOf(store, row)}
       {requiredText(store, row)}
+      {row.state === 'settled'
+        ? ', settled: no reorganisation that paygate follows is so deep'
+        : ''}
     </dd>
     <dt>Address</dt>
     <dd>
-      <a href={`${base}/addresses/${row.addressId}`}>
-        <code>{row.address}</code>
-      </a>
+      <Copyable id="address" name="the address">
+        {row.address}
+      </Copyable>{' '}
+      <a href={`${base}/addresses/${row.addressId}`}>its page</a>
     </dd>
     <dt>Transaction</dt>
     <dd>
-      <code>{row.txid}</code>
+      <Copyable id="txid" name="the transaction id">
+        {row.txid}
+      </Copyable>
     </dd>
     {row.replacedBy === null ? null : (
       <>
         <dt>Replaced by</dt>
         <dd>
-          <code>{row.replacedBy}</code>
+          <code class="selectable">{row.replacedBy}</code>
         </dd>
       </>
     )}
+    <OrderFact store={store} row={row} />
     <dt>Store</dt>
     <dd>
       {row.storeId === null ? (
@@ -100,6 +120,19 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
   </dl>
 );
 
+const OrderFact = ({ store, row }: PaymentProps) => {
+  const order = store.orderView.byAddressId(row.addressId);
+  return order === undefined ? null : (
+    <>
+      <dt>Order</dt>
+      <dd>
+        <a href={`/o/${order.publicId}`}>{order.reference ?? order.publicId}</a>{' '}
+        <Pill word={orderWords[order.status]} />
+      </dd>
+    </>
+  );
+};
+
 const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
   row.currency === null ? null : (
     <>
@@ -111,63 +144,123 @@ const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: num
     </>
   );
 
-function requiredText({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
-  if (storeId === null) return '';
-  const policy = policyOf(catalog.store(storeId));
-  return ` of ${requiredConfirmationsFor(policy, valueSat)} required`;
+/** Undefined if the store is unknown. */
+function requiredOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): number | undefined {
+  return storeId === null
+    ? undefined
+    : requiredConfirmationsFor(policyOf(catalog.store(storeId)), valueSat);
+}
+
+function requiredText(store: Store, row: PaymentEntry): string {
+  const required = requiredOf(store, row);
+  return required === undefined ? '' : ` of ${required} required`;
 }
 
 function Proof({ store, row }: PaymentProps) {
   const { height, blockHash, state } = row;
   if (state === 'dropped') return null;
-  if (height === null || blockHash === null) {
-    return <p>Not in a block yet: a server reported this payment, but there is no proof of it.</p>;
-  }
   return (
     <>
       <h2>Proof</h2>
-      <p>
-        An inclusion proof links the transaction to the Merkle root in the header of block {height},
-        whose proof of work paygate has verified:
-      </p>
-      <p>
-        <code>{blockHash}</code>
-      </p>
-      {hasLeft(store, row) ? (
-        <p class="alarm">
-          That block is no longer on the best chain. paygate is checking the payment again.
-        </p>
-      ) : null}
+      {height === null || blockHash === null ? (
+        <p>Not in a block yet: a server reported this payment, but there is no proof of it.</p>
+      ) : (
+        <>
+          <p>
+            Proven: the transaction is in block {height}, whose header and work paygate has
+            verified.
+          </p>
+          {hasLeft(store, row) ? (
+            <p class="alarm">
+              That block is no longer on the best chain. paygate is checking the payment again.
+            </p>
+          ) : null}
+          <details>
+            <summary>Details</summary>
+            <p>
+              An inclusion proof links the transaction to the Merkle root in the header of this
+              block: <code class="selectable">{blockHash}</code>
+            </p>
+          </details>
+        </>
+      )}
     </>
   );
 }
 
+const Timeline = (payment: PaymentProps) => {
+  const each = confirmationEvents(payment.store, payment.row);
+  return (
+    <>
+      <Events events={timelineOf(payment)} />
+      {each.length < 2 ? null : (
+        <details>
+          <summary>Each confirmation</summary>
+          <Events events={each} />
+        </details>
+      )}
+    </>
+  );
+};
+
+const Events = ({ events }: { readonly events: readonly TimelineEvent[] }) => (
+  <ol class="timeline">
+    {events.map(({ at, text, tone }) => (
+      <li class={tone}>
+        <Time at={at} />
+        <span>{text}</span>
+      </li>
+    ))}
+  </ol>
+);
+
 interface TimelineEvent {
   readonly at: number;
   readonly text: string;
+  readonly tone?: 'good' | 'bad';
 }
 
 /** The timeline, oldest first; a block has the time that it claims. */
-function timelineOf(store: Store, row: PaymentEntry): TimelineEvent[] {
+function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {
   const callbacks = store.paymentView.callbacksOf(row.id);
   const reversals = callbacks.filter((each, place) => {
     const before = callbacks[place - 1];
     return before !== undefined && each.status < before.status;
   });
-  const seen = { at: row.firstSeenAt, text: 'first seen' };
+  const seen = { at: row.firstSeenAt, text: 'First seen' };
   const later: TimelineEvent[] = [
-    ...confirmationEvents(store, row),
+    ...blockEvents(store, row),
     ...reversals.map(({ createdAt }) => ({
       at: createdAt,
-      text: 'reversed: its block left the best chain',
+      text: 'Reversed: its block left the best chain',
+      tone: 'bad' as const,
     })),
   ];
   if (row.state === 'dropped') {
-    const how = row.replacedBy === null ? 'dropped' : 'replaced by another transaction';
-    later.push({ at: row.changedAt, text: how });
+    const text = row.replacedBy === null ? 'Gone' : 'Gone: replaced by another transaction';
+    later.push({ at: row.changedAt, text, tone: 'bad' });
   }
   // A block may claim an earlier time than the first sighting.
   return [seen, ...later.sort((first, second) => first.at - second.at)];
+}
+
+/** Its block, and the block that confirmed it. */
+function blockEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
+  const { height } = row;
+  const confirmations = confirmationsOf(store, row);
+  if (height === null || confirmations === 0) return [];
+  const required = requiredOf(store, row);
+  const isConfirmed = required !== undefined && required > 0 && confirmations >= required;
+  const timeAt = (block: number) => (store.headers.bestAt(block)?.header.time ?? 0) * 1000;
+  const isAtOnce = isConfirmed && required === 1;
+  const inBlock: TimelineEvent = {
+    at: timeAt(height),
+    text: `In block ${height}${isAtOnce ? ': confirmed' : ''}`,
+    ...(isAtOnce && { tone: 'good' as const }),
+  };
+  if (!isConfirmed || isAtOnce) return [inBlock];
+  const text = `Confirmed, with ${required} confirmations`;
+  return [inBlock, { at: timeAt(height + required - 1), text, tone: 'good' }];
 }
 
 function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
@@ -177,8 +270,7 @@ function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
   return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
     const header = store.headers.bestAt(height + place);
     if (header === undefined) return [];
-    const text = place === 0 ? `in block ${height}: 1 confirmation` : `${place + 1} confirmations`;
-    return [{ at: header.header.time * 1000, text }];
+    return [{ at: header.header.time * 1000, text: formatCount(place + 1, 'confirmation') }];
   });
 }
 
@@ -194,25 +286,37 @@ function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntr
 }
 
 function PaymentDeliveries({ store, row }: PaymentProps) {
-  const { catalog, paymentView } = store;
-  const rows = paymentView.callbacksOf(row.id);
+  const { catalog, paymentView, outbox } = store;
+  const rows = paymentView.callbacksOf(row.id).map(({ id }) => outbox.callback(id));
   return (
     <>
       <h2>Deliveries</h2>
       {rows.length === 0 ? (
         <p>{noCallbackReason(store, row)}</p>
       ) : (
-        <ul class="plain">
+        <Table
+          label="Deliveries"
+          heads={['Status', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
+          isList
+        >
           {rows.map((each) => (
-            <li>
-              <Time at={each.createdAt} />:{' '}
-              <a href={`${base}/callbacks/${each.id}`}>
-                status {each.status}, {deliveryState(each, catalog.store(each.storeId))}
-              </a>
-              , {each.attemptCount} attempt(s)
-            </li>
+            <tr>
+              <td>
+                <a class="whole" href={`${base}/callbacks/${each.id}`}>
+                  {formatStatus(each.status)}
+                </a>
+              </td>
+              <td>
+                <Pill {...deliveryState(each, catalog.store(each.storeId))} />
+              </td>
+              <td>
+                <Time at={each.createdAt} />
+              </td>
+              <td>{responseText(each)}</td>
+              <td class="number">{each.attemptCount}</td>
+            </tr>
           ))}
-        </ul>
+        </Table>
       )}
     </>
   );

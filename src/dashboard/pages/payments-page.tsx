@@ -4,16 +4,19 @@ import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../domain/payment.ts';
+import { paymentWords, type StateWord } from '../../domain/state-words.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { reversedShownMs } from '../../status/findings.ts';
 import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/views/payment-view.ts';
-import { Amount, Time } from '../../web/values.tsx';
-import { Worth } from '../fiat-worth.tsx';
+import { Pill, Short, Time } from '../../web/values.tsx';
+import { PaymentMoney } from '../fiat-worth.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import {
+  Count,
+  Empty,
   FilterForm,
   FilterSelect,
   Pager,
@@ -23,29 +26,34 @@ import {
   queryStore,
   queryText,
   rowsOfPage,
-  rowsPerQuery,
+  rowsPerCount,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
 
 const here = `${base}/payments`;
 
-const stateTexts: Readonly<Record<PaymentState, string>> = {
-  unconfirmed: 'Unconfirmed',
-  confirming: 'Confirming',
-  confirmed: 'Confirmed',
-  settled: 'Settled',
-  dropped: 'Dropped',
-};
-
 /** Filter of the alarm `reversed-payment`, with the same time limit. */
 const reversed = 'reversed';
-const reversedText = 'Reversed after status 1 or 2';
-const stateOptions = [
-  ...(Object.entries(stateTexts) as [PaymentState, string][]),
-  [reversed, `${reversedText}, in the last 7 days`] as const,
-];
-const states = stateOptions.map(([state]) => state);
+
+/** The filters by state. A settled payment is a confirmed one for a reader. */
+const filters: Readonly<Record<string, readonly PaymentState[]>> = {
+  unconfirmed: ['unconfirmed'],
+  confirming: ['confirming'],
+  open: ['unconfirmed', 'confirming'],
+  confirmed: ['confirmed', 'settled'],
+  settled: ['settled'],
+  dropped: ['dropped'],
+};
+
+const filterOptions = [
+  ['unconfirmed', 'Seen'],
+  ['confirming', 'Confirming'],
+  ['open', 'Seen or confirming'],
+  ['confirmed', 'Confirmed'],
+  ['dropped', 'Gone'],
+  [reversed, 'Gone after status 1 or 2, in the last 7 days'],
+] as const;
 
 export const paymentsPage: Page = { path: '/payments', show: (request) => paymentsMarkup(request) };
 
@@ -54,7 +62,7 @@ function paymentsMarkup(request: PageRequest) {
   const filter = {
     ...filterOf(request),
     beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
+    limit: rowsPerCount(request),
   };
   const rows =
     search === undefined ? [] : request.parts.store.paymentView.list({ ...filter, ...search });
@@ -65,28 +73,34 @@ function paymentsMarkup(request: PageRequest) {
           Address or transaction
           <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
         </label>
+        <FilterSelect request={request} name="state" label="State" options={filterOptions} />
         <StoreFilter request={request} offersNone />
-        <FilterSelect request={request} name="state" label="State" options={stateOptions} />
         <label>
-          From
+          From (UTC)
           <input type="date" name="from" value={queryText(request, 'from')} />
         </label>
         <label>
-          To
+          To (UTC)
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
       </FilterForm>
       {rows.length === 0 ? (
-        <p>No payments found.</p>
+        <Empty request={request} noun="payments">
+          <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
+          <a href="/docs/quickstart">request an address</a>.
+        </Empty>
       ) : (
         <PaymentTable request={request} rows={rowsOfPage(rows)} />
       )}
-      <Pager request={request} rows={rows} />
-      <p>
-        <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
-          Export as CSV
-        </a>
-      </p>
+      <div class="under">
+        <Count request={request} rows={rows} noun="payment" />
+        <Pager request={request} rows={rows} />
+        {rows.length === 0 ? null : (
+          <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
+            Export as CSV
+          </a>
+        )}
+      </div>
     </Layout>
   );
 }
@@ -94,10 +108,12 @@ function paymentsMarkup(request: PageRequest) {
 /** All filters except the search. @throws PaygateError invalid */
 export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
   const to = queryDay(request, 'to');
-  const state = queryChoice(request, 'state', states);
+  const state = queryChoice(request, 'state', [...Object.keys(filters), reversed]);
   return {
     storeId: queryStore(request),
-    ...(state === reversed ? { reversedSince: request.now - reversedShownMs } : { state }),
+    ...(state === reversed
+      ? { reversedSince: request.now - reversedShownMs }
+      : { states: state === undefined ? undefined : filters[state] }),
     since: queryDay(request, 'from'),
     until: to === undefined ? undefined : to + dayMs,
   };
@@ -125,54 +141,54 @@ interface PaymentTableProps {
 export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
   <Table
     label="Payments"
-    heads={['Seen', 'Amount', 'State', 'Confirmations', 'Store', 'Address']}
+    heads={[{ number: 'Amount' }, 'State', 'Seen', 'Address', 'Store', { number: 'Confirmations' }]}
     isList
   >
     {rows.map((row) => (
       <tr>
-        <td>
-          <a href={`${here}/${row.id}`}>
-            <Time at={row.firstSeenAt} />
+        <td class="number">
+          <a class="whole" href={`${here}/${row.id}`}>
+            <PaymentMoney row={row} now={request.now} />
           </a>
         </td>
         <td>
-          <Amount sat={row.valueSat} />
-          <Worth row={row} now={request.now} />
+          <Pill {...paymentState(request.parts.store, row)} />
         </td>
-        <StateCell store={request.parts.store} row={row} />
-        <td>{confirmationsOf(request.parts.store, row)}</td>
-        <td>{row.storeName}</td>
         <td>
-          <code>{row.address}</code>
+          <Time at={row.firstSeenAt} />
         </td>
+        <td>
+          <Short text={row.address} />
+        </td>
+        <td>{row.storeName}</td>
+        <td class="number">{confirmationsOf(request.parts.store, row)}</td>
       </tr>
     ))}
   </Table>
 );
 
-function StateCell({ store, row }: { readonly store: Store; readonly row: PaymentEntry }) {
-  const { text, tone } = paymentState(store, row);
-  return <td class={tone}>{text}</td>;
-}
-
 /**
  * The state for people. If the block has left the best chain, the stored state stays until paygate
- * knows the payment's new state; this text says so.
+ * knows the payment's new state; the note says so.
  */
-export function paymentState(store: Store, row: PaymentEntry) {
-  return hasLeft(store, row)
-    ? { text: 'Its block left the best chain: checking again', tone: 'warn' }
-    : { text: stateText(row), tone: toneOf(row.state) };
+export function paymentState(store: Store, row: PaymentEntry): ShownState {
+  if (hasLeft(store, row)) {
+    return {
+      word: paymentWords.unconfirmed,
+      note: 'Its block left the best chain: checking again',
+    };
+  }
+  return { word: paymentWords[row.state], note: goneNote(row) };
 }
 
-/** A dropped payment that had status 1 or 2 differs from others: the goods may have been sent. */
-function stateText(row: PaymentEntry): string {
-  if (row.state !== 'dropped') return stateTexts[row.state];
-  if (hasHadBlockStatus(row)) return reversedText;
-  return row.replacedBy === null ? stateTexts.dropped : 'Replaced by another transaction';
+export interface ShownState {
+  readonly word: StateWord;
+  readonly note: string | undefined;
 }
 
-function toneOf(state: PaymentState): string | undefined {
-  if (state === 'dropped') return 'bad';
-  return state === 'confirmed' || state === 'settled' ? 'good' : undefined;
+/** A gone payment that had status 1 or 2 differs from others: the goods may have been sent. */
+function goneNote(row: PaymentEntry): string | undefined {
+  if (row.state !== 'dropped') return undefined;
+  if (hasHadBlockStatus(row)) return 'Reversed after status 1 or 2';
+  return row.replacedBy === null ? undefined : 'replaced by another transaction';
 }

@@ -61,6 +61,42 @@ function welcomeMarkup(request: PageRequest, shown = false) {
   );
 }
 
+interface SetupStep {
+  readonly name: string;
+  readonly isDone: boolean;
+}
+
+const setupSteps = ({ parts: { store, health } }: PageRequest): readonly SetupStep[] => [
+  { name: 'Network and servers', isDone: health().electrum.server !== null },
+  { name: 'Store and wallet', isDone: store.catalog.stores().length > 0 },
+  { name: 'Test callback', isDone: testedAt(store.catalog) !== undefined },
+  { name: 'First address request', isDone: store.addressView.list({ limit: 1 }).rows.length > 0 },
+];
+
+/** The checklist in short, for the first page. */
+export const SetupProgress = ({ request }: { readonly request: PageRequest }) => {
+  const steps = setupSteps(request);
+  const done = steps.filter(({ isDone }) => isDone).length;
+  return (
+    <section class="setup" aria-labelledby="setup">
+      <h2 id="setup">
+        Setup: {done} of {steps.length} done
+      </h2>
+      <progress value={done} max={steps.length} aria-labelledby="setup" />
+      <ul class="plain under">
+        {steps.map(({ name, isDone }) => (
+          <li class={isDone ? 'good' : undefined}>
+            {isDone ? '✓' : '○'} {name}
+          </li>
+        ))}
+      </ul>
+      <a class="button" href={welcomePath}>
+        Continue the setup
+      </a>
+    </section>
+  );
+};
+
 interface StepProps {
   readonly name: string;
   readonly done: boolean;

@@ -1,4 +1,4 @@
-// Payments for people: lists by page, one with its callbacks, sums by day. Reads alone, and only of
+// Payments for people: lists by page, one with its callbacks. Reads alone, and only of
 // addresses that customers can have. Pages go by id, which rises as payments are first seen. Pages
 // of a span of time go by the time that each was first seen.
 
@@ -6,9 +6,7 @@ import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { dayMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
-import { placeholder } from '../db/placeholder.ts';
 import {
   addresses,
   callbacks,
@@ -24,7 +22,8 @@ export interface PaymentFilter {
   readonly txid?: Txid | undefined;
   /** Null for payments of an unknown store. */
   readonly storeId?: number | null | undefined;
-  readonly state?: PaymentState | undefined;
+  /** Payments in any of these states; undefined for all. */
+  readonly states?: readonly PaymentState[] | undefined;
   /** Taken back after this time, and after the shop received 1 or 2. */
   readonly reversedSince?: number | undefined;
   /** First seen at this time or later, epoch milliseconds. */
@@ -39,23 +38,9 @@ export interface PaymentFilter {
 /** A payment with its address and its store, where it has one. */
 export type PaymentEntry = ReturnType<typeof list>[number];
 
-export interface DaySum {
-  /** Days since 1970 in UTC. */
-  readonly day: number;
-  readonly valueSat: number;
-}
-
 export type PaymentView = ReturnType<typeof createPaymentView>;
 
 export function createPaymentView(orm: Orm) {
-  const ofDay = orm
-    .select({ valueSat: sql<number | null>`sum(${payments.valueSat})` })
-    .from(payments)
-    .where(
-      sql`${payments.firstSeenAt} >= ${placeholder('since')}
-        and ${payments.firstSeenAt} < ${placeholder('until')} and +${payments.state} <> 'dropped'`,
-    )
-    .prepare();
   return {
     /** Newest first. */
     list: (filter: PaymentFilter): PaymentEntry[] => list(orm, filter),
@@ -73,18 +58,6 @@ export function createPaymentView(orm: Orm) {
         .where(eq(callbacks.paymentId, paymentId))
         .orderBy(asc(callbacks.version))
         .all(),
-    /**
-     * What was received on each day of a span, without what was dropped. Days without anything are
-     * left out.
-     */
-    receivedByDay(sinceDay: number, untilDay: number): DaySum[] {
-      const days = Array.from({ length: untilDay - sinceDay }, (_, index) => sinceDay + index);
-      // One after the other: together they would be sorted.
-      return days.flatMap((day) => {
-        const row = ofDay.get({ since: day * dayMs, until: (day + 1) * dayMs });
-        return row?.valueSat ? [{ day, valueSat: row.valueSat }] : [];
-      });
-    },
   };
 }
 
@@ -94,10 +67,11 @@ const isBehind = (id: number): SQL =>
     ((select seen.first_seen_at from payments seen where seen.id = ${id}), ${id})`;
 
 function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
-  const { id, scripthash, txid, storeId, state, reversedSince } = filter;
+  const { id, scripthash, txid, storeId, states, reversedSince } = filter;
   const { since, until, beforeId, limit } = filter;
   // All but settled ones are few: found by their index. A plus keeps SQLite from the other way.
-  const isFew = reversedSince !== undefined || (state !== undefined && state !== 'settled');
+  const isFew =
+    reversedSince !== undefined || (states !== undefined && !states.includes('settled'));
   // A span of time is found by its index: it may be far from the newest, or hold nothing.
   const isSpan = !isFew && (since !== undefined || until !== undefined);
   const hold = sql.raw(isSpan ? '' : '+');
@@ -109,7 +83,9 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
     scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
     txid === undefined ? undefined : eq(payments.txid, txid),
     storeId === undefined ? undefined : isOfStore(storeId),
-    state === undefined ? undefined : sql`${sql.raw(isFew ? '' : '+')}${payments.state} = ${state}`,
+    states === undefined
+      ? undefined
+      : sql`${sql.raw(isFew ? '' : '+')}${payments.state} in ${states}`,
     reversedSince === undefined ? undefined : isReversedSince(reversedSince),
     since === undefined ? undefined : sql`${hold}${payments.firstSeenAt} >= ${since}`,
     // Behind a row, that is where the search begins.

@@ -1,6 +1,6 @@
 // The one script of our pages; every page works without it. It fetches the live parts of a page again
-// when a payment changes or a block arrives, shows times in the reader's zone, counts down, and copies
-// the text that a button names.
+// when a payment changes or a block arrives, shows times in the reader's zone, counts down, applies
+// filters, and copies the text that a button names.
 
 /** The form of a time on pages for customers, as the server writes it. */
 const timeParts = {
@@ -19,6 +19,9 @@ function enhance(root) {
     }
   }
   showTimes(root);
+  for (const form of root.querySelectorAll('form[data-auto]')) {
+    form.addEventListener('change', ({ target }) => onFilter(form, target));
+  }
   // Browsers have no clipboard for a page that others can read on the way.
   if (navigator.clipboard === undefined) return;
   for (const button of root.querySelectorAll('button[data-copy]')) {
@@ -44,6 +47,12 @@ function showTimes(root) {
     time.textContent =
       distance(at) ?? at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
   }
+}
+
+/** A filter applies when it is chosen. A date is typed digit by digit: its year comes last. */
+function onFilter(form, field) {
+  if (field.type === 'date' && field.value !== '' && field.value < '2009') return;
+  form.requestSubmit();
 }
 
 async function copy(button) {

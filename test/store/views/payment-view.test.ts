@@ -9,8 +9,6 @@ import { openTestStore, type TestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
-const dayMs = 86_400_000;
-
 /** A payment of 1,000 sat for each time at which one was first seen, to an address of its own. */
 async function paidAt(...times: number[]): Promise<TestStore> {
   const store = await openTestStore();
@@ -66,12 +64,4 @@ test('reversed payments are found among gone ones by an index, and their number 
   const plan = plansOf(path, await statementsOf(() => list(99))).flat();
   expect(plan[0]).toBe('SEARCH payments USING INDEX payments_state (state=?)');
   expect(plan.join()).not.toContain('SCAN');
-});
-
-test('each day has its sum, and days without a payment are omitted', async () => {
-  const { paymentView: paymentDesk } = await paidAt(dayMs - 1, dayMs, 2 * dayMs - 1, 4 * dayMs);
-  expect(paymentDesk.receivedByDay(0, 4)).toEqual([
-    { day: 0, valueSat: 1_000 },
-    { day: 1, valueSat: 2_000 },
-  ]);
 });

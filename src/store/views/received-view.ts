@@ -1,0 +1,117 @@
+// What was received in a span of time, for the first page of the dashboard. It counts confirmed
+// payments only, by the time that each was first seen.
+
+import { eq, type SQL, sql } from 'drizzle-orm';
+import { minorDivisor } from '../../domain/currency.ts';
+import type { Orm } from '../db/orm.ts';
+import { payments } from '../db/schema.ts';
+
+/** The worth of the payments that have a price in a currency. */
+export interface ReceivedWorth {
+  readonly currency: string;
+  /** In the smallest unit of the currency; the sum of the rounded worth of each payment. */
+  readonly minor: number;
+  /** The satoshis that this is the worth of. */
+  readonly valueSat: number;
+}
+
+export interface Received {
+  readonly count: number;
+  readonly valueSat: number;
+  /** In the order of the query; without currencies that no payment has. */
+  readonly worths: readonly ReceivedWorth[];
+}
+
+export interface ReceivedQuery {
+  /** Epoch milliseconds: first seen at this time or later, and before the other. */
+  readonly since: number;
+  readonly until: number;
+  readonly currencies: readonly string[];
+}
+
+export interface ReceivedPayment {
+  readonly firstSeenAt: number;
+  readonly currency: string | null;
+}
+
+/** Payments that are seen or confirming. */
+export interface Unconfirmed {
+  /** At most `maxUnconfirmed`. */
+  readonly count: number;
+  /** The sum of those that are counted. */
+  readonly valueSat: number;
+}
+
+/** Counting more would block the event loop. */
+export const maxUnconfirmed = 5_000;
+
+export interface ReceivedView {
+  received(query: ReceivedQuery): Received;
+  unconfirmed(): Unconfirmed;
+  /** The currencies of all payments that were first seen at a time or later. */
+  currencies(since: number): string[];
+  payment(paymentId: number): ReceivedPayment | undefined;
+}
+
+export function createReceivedView(orm: Orm): ReceivedView {
+  return {
+    received({ since, until, currencies }) {
+      const columns = Object.fromEntries(
+        currencies.flatMap((currency, place) => [
+          [`minor${place}`, ofCurrency(currency, minorOf(currency))],
+          [`sat${place}`, ofCurrency(currency, sql`${payments.valueSat}`)],
+        ]),
+      );
+      const row = orm
+        .select({
+          count: sql<number>`count(*)`,
+          valueSat: sql<number>`coalesce(sum(${payments.valueSat}), 0)`,
+          ...columns,
+        })
+        .from(payments)
+        .where(
+          sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
+            and +${payments.state} in ('confirmed', 'settled')`,
+        )
+        .get() as Readonly<Record<string, number>>;
+      const worths = currencies.map((currency, place) => ({
+        currency,
+        minor: Number(row[`minor${place}`]),
+        valueSat: Number(row[`sat${place}`]),
+      }));
+      return {
+        count: row.count ?? 0,
+        valueSat: row.valueSat ?? 0,
+        worths: worths.filter(({ valueSat }) => valueSat > 0),
+      };
+    },
+    unconfirmed: () =>
+      orm.get<Unconfirmed>(sql`select count(*) as count, coalesce(sum(value_sat), 0) as valueSat
+        from (select value_sat from payments where state in ('unconfirmed', 'confirming')
+          limit ${maxUnconfirmed})`),
+    currencies: (since) =>
+      orm
+        .selectDistinct({ currency: payments.currency })
+        .from(payments)
+        .where(sql`${payments.firstSeenAt} >= ${since} and ${payments.currency} is not null`)
+        .all()
+        .flatMap(({ currency }) => currency ?? []),
+    payment: (paymentId) =>
+      orm
+        .select({ firstSeenAt: payments.firstSeenAt, currency: payments.currency })
+        .from(payments)
+        .where(eq(payments.id, paymentId))
+        .get(),
+  };
+}
+
+const ofCurrency = (currency: string, value: SQL): SQL<number> =>
+  sql<number>`coalesce(sum(${value}) filter (where ${payments.currency} = ${currency}
+    and ${payments.priceCents} is not null), 0)`;
+
+/** The worth of one payment, rounded as `worthOf` rounds. */
+function minorOf(currency: string): SQL {
+  const divisor = sql.raw(String(minorDivisor(currency)));
+  return sql`cast((${payments.valueSat} * ${payments.priceCents} + ${divisor} / 2) / ${divisor}
+    as integer)`;
+}

@@ -1,0 +1,82 @@
+// What was received in a span of time: confirmed payments alone, and their worth by currency.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Txid } from '../../../src/bitcoin/ids.ts';
+import { worthOf } from '../../../src/domain/currency.ts';
+import { payments } from '../../../src/store/db/schema.ts';
+import { cleanUp } from '../../support/files.ts';
+import { openTestStore, type TestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+type Values = Partial<typeof payments.$inferInsert>;
+
+async function paid(...rows: Values[]): Promise<TestStore> {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  await store.write((tx) => {
+    for (const [index, values] of rows.entries()) {
+      const { id: addressId } = store.addresses.issue(tx, 1, 1, 1);
+      const txid = String(index).padStart(64, '0') as Txid;
+      const usual = { state: 'settled' as const, valueSat: 1_000, firstSeenAt: 10, changedAt: 0 };
+      store.database.orm
+        .insert(payments)
+        .values({ ...usual, ...values, addressId, txid })
+        .run();
+    }
+  });
+  return store;
+}
+
+const span = { since: 10, until: 20, currencies: [] as string[] };
+
+test('payments of a span are summed, without those that are not confirmed', async () => {
+  const { receivedView } = await paid(
+    ...[{ firstSeenAt: 9 }, { firstSeenAt: 10 }, { firstSeenAt: 19 }, { firstSeenAt: 20 }],
+    ...[{ state: 'confirmed' as const }, { state: 'dropped' as const }],
+    ...[{ state: 'unconfirmed' as const }, { state: 'confirming' as const, valueSat: 500 }],
+  );
+  expect(receivedView.received(span)).toEqual({ count: 3, valueSat: 3_000, worths: [] });
+  expect(receivedView.unconfirmed()).toEqual({ count: 2, valueSat: 1_500 });
+  expect(receivedView.payment(4)).toEqual({ firstSeenAt: 20, currency: null });
+});
+
+test('the worth is the sum of the rounded worths, whatever the decimals of a currency', async () => {
+  const rows: (Values & { readonly valueSat: number })[] = [
+    ...[1, 7, 333, 50_000].map((valueSat) => ({
+      valueSat,
+      currency: 'EUR',
+      priceCents: 5_012_345,
+    })),
+    ...[999, 20_000].map((valueSat) => ({ valueSat, currency: 'JPY', priceCents: 1_500_000_050 })),
+    { valueSat: 4_001, currency: 'KWD', priceCents: 1_912_345 },
+    // Without a price, and in a currency that is not asked for.
+    ...[{ valueSat: 5_000, currency: 'EUR' }],
+    ...[{ valueSat: 5_000, currency: 'USD', priceCents: 6_000_000 }],
+  ];
+  const { receivedView } = await paid(...rows);
+  const currencies = ['EUR', 'JPY', 'KWD', 'CHF'];
+  const { worths, count } = receivedView.received({ ...span, currencies });
+  expect(count).toBe(rows.length);
+  const digits = { EUR: 2, JPY: 0, KWD: 3 } as const;
+  for (const [currency, decimals] of Object.entries(digits)) {
+    const priced = rows.flatMap(({ priceCents, valueSat, ...row }) =>
+      row.currency === currency && typeof priceCents === 'number'
+        ? [Number(worthOf(valueSat, priceCents, currency))]
+        : [],
+    );
+    const sum = priced.reduce((all, each) => all + each * 10 ** decimals, 0);
+    expect(worths.find((each) => each.currency === currency)?.minor).toBe(Math.round(sum));
+  }
+  expect(worths.map(({ currency }) => currency)).toEqual(['EUR', 'JPY', 'KWD']);
+  expect(receivedView.currencies(10).sort()).toEqual(['EUR', 'JPY', 'KWD', 'USD']);
+  expect(receivedView.currencies(11)).toEqual([]);
+});
+
+test('an amount of all bitcoins has a worth', async () => {
+  const huge = { valueSat: 2_100_000_000_000_000, currency: 'EUR', priceCents: 10_000_000 };
+  const { receivedView } = await paid(huge, huge);
+  const [worth] = receivedView.received({ ...span, currencies: ['EUR'] }).worths;
+  expect(worth?.minor).toBe(2 * 210_000_000_000_000);
+});
