@@ -5,6 +5,7 @@ import type { Attempt } from '../delivery/sender.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
 import { formatDoubt, refusedText, verdictTexts } from '../domain/callback-answer.ts';
 import { formatTime } from '../domain/format.ts';
+import { deliveryWords, formatStatus } from '../domain/state-words.ts';
 import type { AttemptRecord } from '../store/records/attempts.ts';
 import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
 import { page, seconds, table } from './command.ts';
@@ -74,8 +75,8 @@ export function renderList(rows: readonly CallbackRow[], hasMore: boolean): stri
     String(row.storeId),
     row.address,
     String(row.valueSat),
-    String(row.status),
-    row.state,
+    formatStatus(row.status),
+    deliveryWords[row.state].text,
     String(row.attemptCount),
     [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
   ]);
@@ -96,7 +97,7 @@ export function renderCallback(
   attempts: readonly AttemptRow[],
 ): string {
   const facts = table([
-    ['state', row.state],
+    ['state', deliveryWords[row.state].text],
     ['request', `GET ${url}`],
     ['event', row.eventId],
     ['store', String(row.storeId)],

@@ -4,6 +4,7 @@
 import type { Attempt, OutgoingEvent } from '../delivery/sender.ts';
 import { redactUrl } from '../domain/callback.ts';
 import { formatTime } from '../domain/format.ts';
+import { deliveryWords } from '../domain/state-words.ts';
 import type { ListedEvent, WebhookAttemptRow } from '../store/views/event-view.ts';
 import { attemptCountText, describeOutcome, readAttempt, renderOutcome } from './callback-text.ts';
 import { seconds, table } from './command.ts';
@@ -29,7 +30,7 @@ export function renderList(rows: readonly ListedEvent[], hasMore: boolean): stri
     formatTime(row.createdAt),
     String(row.storeId),
     row.type,
-    row.state,
+    deliveryWords[row.state].text,
     String(row.attemptCount),
     row.reason ?? '',
   ]);
@@ -53,7 +54,7 @@ export function renderEvent(
   attempts: readonly WebhookAttemptRow[],
 ): string {
   const facts = table([
-    ['state', row.state],
+    ['state', deliveryWords[row.state].text],
     ['request', url === null ? 'none: the store has no webhook URL' : `POST ${url}`],
     ['event', row.publicId],
     ['type', row.type],

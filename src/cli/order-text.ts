@@ -2,6 +2,7 @@
 
 import { formatTime } from '../domain/format.ts';
 import type { OrderJson, PaymentJson } from '../domain/order-json.ts';
+import { formatStatus, orderWords } from '../domain/state-words.ts';
 import { page, table } from './command.ts';
 
 const timeOf = (unixSeconds: number): string => formatTime(unixSeconds * 1000);
@@ -9,7 +10,8 @@ const timeOf = (unixSeconds: number): string => formatTime(unixSeconds * 1000);
 const priceOf = ({ amount, currency }: OrderJson): string | undefined =>
   amount === null ? undefined : `${amount} ${currency}`;
 
-const statusOf = ({ status, late }: OrderJson): string => (late ? `${status}, late` : status);
+const statusOf = ({ status, late }: OrderJson): string =>
+  `${orderWords[status].text}${late ? ', late' : ''}`;
 
 /** @param hasMore whether older orders match the filter too */
 export function renderOrders(orders: readonly OrderJson[], hasMore: boolean): string {
@@ -90,9 +92,8 @@ const lineOf = (payment: PaymentJson): string[] => [
   payment.txid,
 ];
 
-const statusTexts = ['unconfirmed', 'confirming', 'confirmed'] as const;
-
 function paymentStatusText({ status, gone, late, replaced_by: successor }: PaymentJson): string {
-  const replaced = successor === null ? 'gone' : 'replaced';
-  return [gone ? replaced : statusTexts[status], ...(late ? ['late'] : [])].join(', ');
+  const state = formatStatus(gone ? -1 : status);
+  const replaced = successor === null ? [] : ['replaced by another transaction'];
+  return [state, ...replaced, ...(late ? ['late'] : [])].join(', ');
 }

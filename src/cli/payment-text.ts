@@ -4,6 +4,13 @@ import { worthOf } from '../domain/currency.ts';
 import { formatTime } from '../domain/format.ts';
 import { formatPrice } from '../domain/money.ts';
 import { type PaymentJson, paymentJson } from '../domain/order-json.ts';
+import type { CallbackStatus } from '../domain/payment.ts';
+import {
+  type DeliveryState,
+  deliveryWords,
+  formatStatus,
+  paymentWords,
+} from '../domain/state-words.ts';
 import type { Store } from '../store/open-store.ts';
 import type { PaymentEntry } from '../store/views/payment-view.ts';
 import { page, table } from './command.ts';
@@ -73,7 +80,7 @@ export function renderPayments(payments: readonly PaymentAnswer[], hasMore: bool
     payment.address,
     String(payment.value_sat),
     worthText(payment) ?? '-',
-    payment.state,
+    paymentWords[payment.state].text,
     String(payment.confirmations),
     payment.txid,
   ]);
@@ -90,8 +97,8 @@ const worthText = ({ currency, worth_when_seen: worth }: PaymentAnswer): string 
 
 export interface CallbackOfPayment {
   readonly id: number;
-  readonly status: number;
-  readonly state: string;
+  readonly status: CallbackStatus;
+  readonly state: DeliveryState;
 }
 
 export function renderPayment(
@@ -101,7 +108,7 @@ export function renderPayment(
   const { order_id: order, replaced_by: successor, height, rate, price_when_seen: price } = payment;
   const worth = worthText(payment);
   const facts = table([
-    ['state', payment.state],
+    ['state', paymentWords[payment.state].text],
     ['value', `${payment.value_sat} sat`],
     ...(worth === undefined ? [] : [['worth then', `${worth}, at ${price} a bitcoin`]]),
     ['transaction', payment.txid],
@@ -115,6 +122,10 @@ export function renderPayment(
     ...(successor === null ? [] : [['replaced by', successor]]),
   ]);
   if (callbacks.length === 0) return facts;
-  const lines = callbacks.map(({ id, status, state }) => [String(id), String(status), state]);
+  const lines = callbacks.map(({ id, status, state }) => [
+    String(id),
+    formatStatus(status),
+    deliveryWords[state].text,
+  ]);
   return `${facts}\n\n${table([['callback', 'status', 'state'], ...lines])}`;
 }

@@ -119,8 +119,8 @@ describe('orders list', () => {
     expect(await ids('--created-after', since, '--limit', '1')).toEqual([paid.id]);
     expect(await ids('--after', paid.id, '--limit', '1')).toEqual([second.id]);
     const text = (await run(shop, 'orders', 'list', '--limit', '2')).stdout;
-    expect(text).toMatch(/ processing +12\.50 EUR +25000 +25000\n/);
-    expect(text).toMatch(/ open +12\.50 EUR +25000 +0 +1007\n/);
+    expect(text).toMatch(/ Processing +12\.50 EUR +25000 +25000\n/);
+    expect(text).toMatch(/ Open +12\.50 EUR +25000 +0 +1007\n/);
     expect(text).toContain(`There are more: --after ${second.id} shows the next page.`);
   });
 
@@ -150,11 +150,11 @@ describe('orders show', () => {
     const txid = await pay(shop, shown, 10_000);
     expect(await ask(shop, 'orders', 'show', shown.id)).toEqual(jsonOf(shop, shown));
     const { stdout } = await run(shop, 'orders', 'show', shown.id);
-    expect(stdout).toMatch(/^status +open\nprice +12\.50 EUR, 25000 sat\n/);
+    expect(stdout).toMatch(/^status +Open\nprice +12\.50 EUR, 25000 sat\n/);
     expect(stdout).toMatch(/\nmissing +15000 sat\n/);
     expect(stdout).toMatch(/\nquote +50000\.00 EUR a bitcoin until 20\d\d-/);
     expect(stdout).toContain(`${publicUrl}/o/${shown.id}\n`);
-    expect(stdout).toMatch(/\n20\d\d-.* UTC +10000 +50000\.00 +unconfirmed +0 +[0-9a-f]{64}\n$/);
+    expect(stdout).toMatch(/\n20\d\d-.* UTC +10000 +50000\.00 +Seen \(0\) +0 +[0-9a-f]{64}\n$/);
     expect(stdout).toContain(txid);
   });
 
@@ -244,7 +244,7 @@ describe('payments', () => {
     expect(await ids('--state', 'confirmed')).toEqual([]);
     expect(await ids('--seen-after', '1h', '--after', '2')).toEqual([1]);
     const { stdout } = await run(shop, 'payments', 'list', '--limit', '1');
-    expect(stdout).toMatch(/ +7000 +3\.57 EUR +unconfirmed +0 +[0-9a-f]{64}\n/);
+    expect(stdout).toMatch(/ +7000 +3\.57 EUR +Seen +0 +[0-9a-f]{64}\n/);
     expect(stdout).toContain('There are more: --after 2 shows the next page.');
   });
 
