@@ -63,7 +63,7 @@ async function shoot(page, { shop, chain, dashboard }) {
   await order(page, shop, 'Espresso', 'Pay exactly', 'Processing');
   await page.getByRole('button', { name: 'Mine 1 block' }).click();
   await page.getByText('callback status=1').waitFor();
-  await order(page, shop, 'Postcard', 'Too little', 'Underpaid');
+  await order(page, shop, 'Postcard', 'Too little', 'Open, short');
 
   await save(page, 'chain', chain);
   await save(page, 'order', paid);

@@ -114,7 +114,7 @@ describe('a payment', () => {
       status: 'open',
       amounts: { Received: '4,000 sat', Missing: '4,000 sat' },
     });
-    expect(short.text).toContain('<h2>Underpaid</h2>');
+    expect(short.text).toContain('<h2>Open, short by 4,000 sat</h2>');
     expect(short.text).toContain('amount=4000"');
     await visit.pay(order);
     await visit.mine(2);

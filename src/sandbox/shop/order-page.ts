@@ -4,6 +4,7 @@
 
 import { html } from 'hono/html';
 import { formatSat } from '../../domain/format.ts';
+import { orderWords } from '../../domain/state-words.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { Order } from './paygate-client.ts';
 import { type ShopOrder, totalOf } from './shop-orders.ts';
@@ -13,15 +14,14 @@ import { rates } from './simulated-rates.ts';
 /** Maximum number of webhooks and callbacks on a page. */
 const shownMessages = 20;
 
-function titleOf({ status, received_sat, late }: Order): string {
-  const titles: Readonly<Record<Order['status'], string>> = {
-    open: received_sat > 0 ? 'Underpaid' : 'Awaiting payment',
-    processing: 'Processing',
-    paid: 'Paid',
-    expired: 'Expired',
-    canceled: 'Canceled',
-  };
-  return late ? `${titles[status]}, late` : titles[status];
+function titleOf({ status, received_sat, missing_sat, excess_sat, late }: Order): string {
+  const isShort = received_sat > 0 && missing_sat !== null && missing_sat > 0;
+  return [
+    orderWords[status].text,
+    ...(isShort ? [`short by ${formatSat(missing_sat)}`] : []),
+    ...(excess_sat > 0 ? [`over by ${formatSat(excess_sat)}`] : []),
+    ...(late ? ['late'] : []),
+  ].join(', ');
 }
 
 const sentences: Readonly<Record<Order['status'], string>> = {
