@@ -4,10 +4,11 @@
 import { formatBitcoin } from '../domain/format.ts';
 import type { PaymentJson } from '../domain/order-json.ts';
 import { paymentUri } from '../domain/payment-uri.ts';
+import { orderWords } from '../domain/state-words.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import { CheckoutFrame } from './checkout-frame.tsx';
-import { instructionOf, pillColours } from './instructions.ts';
+import { instructionOf } from './instructions.ts';
 import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
@@ -72,15 +73,15 @@ const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) 
   const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <p class="pills">
-      <Pill colour={pillColours[order.status]}>{words.orderStates[order.status]}</Pill>
-      {order.late ? <Pill colour="waiting">{words.late}</Pill> : null}
+      <Pill tone={orderWords[order.status].tone}>{words.orderStates[order.status]}</Pill>
+      {order.late ? <Pill tone="waiting">{words.late}</Pill> : null}
       {isPart ? (
-        <Pill colour="waiting">
+        <Pill tone="waiting">
           <Sentence text={words.shortBy(formats.amount(order.missing_sat ?? 0))} />
         </Pill>
       ) : null}
       {isOver ? (
-        <Pill colour="neutral">
+        <Pill tone="neutral">
           <Sentence text={words.overBy(formats.amount(order.excess_sat))} />
         </Pill>
       ) : null}

@@ -1,18 +1,8 @@
 // The sentences that say what the customer of an order does now. They never ask for money where an
 // earlier payment may still count.
 
-import type { PillColour } from './page-parts.tsx';
 import type { ShownOrder, Stage } from './shown-order.ts';
 import type { Translation } from './words/languages.ts';
-
-/** The colour in which the state of an order is shown. */
-export const pillColours: Readonly<Record<ShownOrder['order']['status'], PillColour>> = {
-  open: 'neutral',
-  processing: 'waiting',
-  paid: 'good',
-  expired: 'bad',
-  canceled: 'bad',
-};
 
 /** What the customer does now. */
 export function instructionOf(shown: ShownOrder, { words, formats }: Translation): string {

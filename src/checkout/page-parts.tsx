@@ -2,6 +2,7 @@
 // direction of the text around them.
 
 import type { Child } from 'hono/jsx';
+import type { StateWord } from '../domain/state-words.ts';
 import type { Reading } from './reading.ts';
 import {
   isolateEnd,
@@ -70,15 +71,13 @@ export const Fact = ({ name, children }: FactProps) =>
     </>
   ) : null;
 
-export type PillColour = 'neutral' | 'waiting' | 'good' | 'bad';
-
 interface PillProps {
-  readonly colour: PillColour;
+  readonly tone: StateWord['tone'];
   readonly children?: Child;
 }
 
-export const Pill = ({ colour, children }: PillProps) => (
-  <span class={`pill ${colour}`}>{children}</span>
+export const Pill = ({ tone, children }: PillProps) => (
+  <span class={`pill ${tone}`}>{children}</span>
 );
 
 interface CopiedProps {

@@ -6,6 +6,7 @@ import type { Txid } from '../bitcoin/ids.ts';
 import { worthOf } from '../domain/currency.ts';
 import { formatPrice } from '../domain/money.ts';
 import { isId } from '../domain/order-id.ts';
+import { statusWord } from '../domain/state-words.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { StoreRow } from '../store/records/catalog.ts';
@@ -18,7 +19,7 @@ import { httpStatusOf } from '../web/error-body.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { CheckoutFrame, checkoutStyle, refreshSeconds, sendMessage } from './checkout-frame.tsx';
-import { BothUnits, Fact, Pill, type PillColour, Sentence, Time } from './page-parts.tsx';
+import { BothUnits, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
 
@@ -90,12 +91,10 @@ function shownReceipt(store: Store, receipt: Receipt, orderId = ''): ShownReceip
   };
 }
 
-const pillColours: Readonly<Record<State, PillColour>> = {
-  seen: 'neutral',
-  confirming: 'waiting',
-  confirmed: 'good',
-  gone: 'bad',
-};
+const tones = {
+  ...{ seen: statusWord(0).tone, confirming: statusWord(1).tone },
+  ...{ confirmed: statusWord(2).tone, gone: statusWord(-1).tone },
+} as const;
 
 interface Props {
   readonly shown: ShownReceipt;
@@ -124,7 +123,7 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
       </p>
       <div id="receipt" {...(isWaiting && { 'data-poll': refreshSeconds * 1000 })}>
         <p class="pills">
-          <Pill colour={pillColours[state]}>{words.paymentStates[state]}</Pill>
+          <Pill tone={tones[state]}>{words.paymentStates[state]}</Pill>
         </p>
         <p>{words.receipt[state]}</p>
         <Facts shown={shown} reading={reading} />
