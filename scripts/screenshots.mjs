@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { chromiumPath } from '../test/support/chromium.ts';
+import { shootCheckout } from './checkout-screenshots.mjs';
 
 const folder = 'docs/img';
 const mostBytes = 150_000;
@@ -24,6 +25,7 @@ try {
   try {
     const context = await browser.newContext({ viewport, colorScheme: 'light' });
     await shoot(await context.newPage(), links);
+    await shootCheckout(browser, links, saveWhole);
   } finally {
     await browser.close();
   }
@@ -40,7 +42,9 @@ async function readLinks() {
     const [shop, chain, dashboard] = ['Shop', 'Chain', 'Dashboard'].map(
       (name) => new RegExp(`${name} +(http\\S+)\n`).exec(printed)?.[1],
     );
-    if (shop && chain && dashboard && printed.includes('KEY=')) return { shop, chain, dashboard };
+    const [, api] = /API=(\S+)/.exec(printed) ?? [];
+    const [, key] = /KEY=(\S+)/.exec(printed) ?? [];
+    if (shop && chain && dashboard && api && key) return { shop, chain, dashboard, api, key };
   }
   throw new Error('the sandbox has ended');
 }
@@ -96,11 +100,20 @@ async function order(page, shop, thing, button, heading) {
  * @param {string} name
  * @param {string} url
  */
-async function save(page, name, url) {
+async function saveWhole(page, name, url) {
+  await save(page, name, url, true);
+}
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @param {string} name
+ * @param {string} url
+ */
+async function save(page, name, url, fullPage = false) {
   await page.goto(url);
   const path = `${folder}/${name}.png`;
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path, animations: 'disabled' });
+  await page.screenshot({ path, animations: 'disabled', fullPage });
   const { size } = statSync(path);
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
   console.log(`${path}  ${size} bytes`);
