@@ -9,18 +9,30 @@ export type Optional<T> = T | null | undefined;
 
 export const isGiven = <T>(value: Optional<T>): value is T => value !== null && value !== undefined;
 
+/** What is wrong with the fields of a body, as `field: problem` for each. */
+export class BodyProblems extends PaygateError {
+  readonly problems: readonly FieldProblem[];
+
+  constructor(problems: readonly FieldProblem[]) {
+    super('invalid', problems.map(([name, problem]) => `${name}: ${problem}`).join('; '));
+    this.problems = problems;
+  }
+}
+
+type FieldProblem = readonly [field: string, problem: string];
+
 export interface FieldReader<N extends string> {
-  /** `field: problem` for each problem so far. */
-  readonly problems: readonly string[];
+  /** All problems so far. */
+  readonly problems: readonly FieldProblem[];
   /** The value of one field, or its default if it is missing or invalid. */
   field<T, R>(name: N, given: Optional<T>, missing: R, read: (given: T) => R): R;
-  /** Reports a problem of a field. */
+  /** Notes a problem of a field. */
   report(name: N, problem: string): void;
 }
 
 export function createFieldReader<N extends string>(): FieldReader<N> {
-  const problems: string[] = [];
-  const report = (name: N, problem: string) => void problems.push(`${name}: ${problem}`);
+  const problems: FieldProblem[] = [];
+  const report = (name: N, problem: string) => void problems.push([name, problem]);
   return {
     problems,
     report,

@@ -4,6 +4,7 @@
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { throwInvalid } from '../lib/errors.ts';
 import {
+  BodyProblems,
   createFieldReader,
   type FieldReader,
   isGiven,
@@ -90,7 +91,7 @@ export function parseLinkInput(body: LinkBody): LinkInput {
     isActive: body.active ?? true,
     maxOrders: field('most_orders', body.most_orders, null, parseMaxOrders),
   };
-  if (problems.length > 0) throwInvalid(problems.join('; '));
+  if (problems.length > 0) throw new BodyProblems(problems);
   return input;
 }
 

@@ -4,6 +4,7 @@
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
 import { throwInvalid } from '../lib/errors.ts';
 import {
+  BodyProblems,
   checkBytes,
   checkText,
   createFieldReader,
@@ -112,7 +113,7 @@ export function parseOrderInput(
     language: field('language', body.language, defaults.language, parseLanguage),
     metadata: field('metadata', body.metadata, {}, parseMetadata),
   };
-  if (price === undefined || problems.length > 0) throwInvalid(problems.join('; '));
+  if (price === undefined || problems.length > 0) throw new BodyProblems(problems);
   return { price, ...input };
 }
 
