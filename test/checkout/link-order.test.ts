@@ -1,0 +1,111 @@
+// An order of a stranger: what is refused, and that many at once never widen the gap.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { type LinkOrderOptions, orderByLink } from '../../src/checkout/link-order.ts';
+import { linkGap } from '../../src/domain/allocation.ts';
+import { type LinkBody, parseLinkInput } from '../../src/domain/link-input.ts';
+import { LinkRefusal } from '../../src/domain/link-refusal.ts';
+import { idBytes, idOf } from '../../src/domain/order-id.ts';
+import { type PayerInput, parsePayerInput } from '../../src/domain/payer-input.ts';
+import { PaygateError } from '../../src/lib/errors.ts';
+import { cleanUp } from '../support/files.ts';
+import { openShop, type Shop } from '../support/ledger.ts';
+import { now } from '../support/store.ts';
+
+afterEach(cleanUp);
+
+interface Stranger {
+  readonly shop: Shop;
+  readonly issued: string[];
+  order(amount?: string): Promise<string>;
+}
+
+/** Orders by a new link. An order answers its status, or why it was refused. */
+async function openLink(
+  body: LinkBody,
+  changes: Partial<LinkOrderOptions> = {},
+): Promise<Stranger> {
+  const shop = await openShop();
+  const input = { ...parseLinkInput({ title: 'Tips', ...body }), storeId: 1 };
+  const publicId = idOf('lnk', new Uint8Array(idBytes));
+  const link = await shop.write((tx) => shop.links.create(tx, now, { ...input, publicId }));
+  const issued: string[] = [];
+  let ids = 0;
+  const options: LinkOrderOptions = {
+    store: shop,
+    world: {
+      now: () => now,
+      randomBytes(length) {
+        ids += 1;
+        return new Uint8Array(length).fill(ids);
+      },
+    },
+    prices: { rateCents: async (currency) => (currency === 'EUR' ? 5_000_000 : null) },
+    checkIssuing: () => {},
+    isPending: () => false,
+    onIssued: ({ address }) => void issued.push(address),
+    ...changes,
+  };
+  async function order(amount?: string): Promise<string> {
+    const { input: entered } = parsePayerInput(link, { amount });
+    try {
+      return (await orderByLink(options, link, entered as PayerInput, 'de')).status;
+    } catch (error) {
+      if (error instanceof LinkRefusal) return error.reason;
+      if (error instanceof PaygateError) return error.message;
+      throw error;
+    }
+  }
+  return { shop, issued, order };
+}
+
+const countOf = (outcomes: readonly string[], outcome: string): number =>
+  outcomes.filter((each) => each === outcome).length;
+
+describe('an order by a link', () => {
+  test('has an address that is watched, and the price of now', async () => {
+    const { shop, issued, order } = await openLink({ currency: 'EUR', min: '5' });
+    expect(await order('12,50')).toBe('open');
+    const [row] = shop.orderView.list({ limit: 2 });
+    if (row === undefined) throw new Error('there is no order');
+    expect(shop.orderView.json(row, now)).toMatchObject({
+      ...{ amount: '12.50', amount_sat: 25_000, language: 'de', address: issued[0] },
+    });
+  });
+
+  test.each<[string, LinkBody, string, Partial<LinkOrderOptions>]>([
+    ['inactive', { active: false, amount_sat: 5_000 }, '', {}],
+    ['no-price', { currency: 'CHF' }, '10', {}],
+    ['no-price', { currency: 'EUR' }, '10', { prices: undefined }],
+    ['too-small', { currency: 'EUR' }, '0.01', {}],
+    ['too-large', { currency: 'EUR' }, '9999999999999', {}],
+  ])('is refused: %s %#', async (reason, body, amount, changes) => {
+    const { shop, issued, order } = await openLink(body, changes);
+    expect(await order(amount)).toBe(reason);
+    expect([issued, shop.orderView.list({ limit: 2 })]).toEqual([[], []]);
+  });
+
+  test('is refused while no address may be issued, and while there is no fresh price', async () => {
+    const refuse = () => {
+      throw new PaygateError('unavailable', 'not now');
+    };
+    const displaced = await openLink({ amount_sat: 5_000 }, { checkIssuing: refuse });
+    expect(await displaced.order()).toBe('not now');
+    const stale = await openLink(
+      { currency: 'EUR' },
+      { prices: { rateCents: async () => refuse() } },
+    );
+    expect(await stale.order('10')).toBe('no-price');
+    expect([...displaced.issued, ...stale.issued]).toEqual([]);
+  });
+});
+
+test('50 orders at once never widen the gap, and the shop goes on', async () => {
+  const { shop, issued, order } = await openLink({ currency: 'EUR', amount: '10.00' });
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => order()));
+  expect([countOf(outcomes, 'open'), countOf(outcomes, 'gap')]).toEqual([linkGap, 50 - linkGap]);
+  expect(new Set(issued).size).toBe(linkGap);
+  expect(shop.catalog.wallet(1).nextIndex).toBe(linkGap);
+  expect((await shop.issue()).address).not.toBe('');
+  expect(await order()).toBe('gap');
+});
