@@ -63,6 +63,7 @@ function otherFacts(order: OrderJson): Fact[] {
     ...facts('URI', order.uri),
     ['page', order.page_url],
     ['store', String(order.store_id)],
+    ...facts('link', order.link_id),
     ...facts('reference', order.reference),
     ...facts('description', order.description),
     ...facts('metadata', pairs.length === 0 ? null : pairs.join(', ')),
