@@ -1,7 +1,9 @@
 // Lists of orders, and the index by which SQLite finds each of them.
 
 import { afterEach, expect, test } from 'vitest';
+import { parseLinkInput } from '../../../src/domain/link-input.ts';
 import { idBytes, idOf } from '../../../src/domain/order-id.ts';
+import { createLinkView } from '../../../src/store/views/link-view.ts';
 import { newestFirst, type OrderQuery } from '../../../src/store/views/order-view.ts';
 import { cleanUp } from '../../support/files.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
@@ -9,7 +11,7 @@ import { now, openTestStore, type TestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
-/** Orders of two stores, made at these times; every third one has the reference `a`. */
+/** Orders made at these times; every third one has the reference `a`, every fourth one a link. */
 async function storeWith(times: readonly number[]): Promise<TestStore> {
   const store = await openTestStore();
   await store.addWallet();
@@ -17,6 +19,9 @@ async function storeWith(times: readonly number[]): Promise<TestStore> {
     await store.addStore({ callbackUrl: `https://shop.example/${name}` });
   }
   await store.write((tx) => {
+    const link = parseLinkInput({ title: 'Tips' });
+    const publicId = idOf('lnk', new Uint8Array(idBytes));
+    const { id: linkId } = store.links.create(tx, now, { ...link, publicId, storeId: 1 });
     for (const [at, time] of times.entries()) {
       const storeId = 1 + (at % 2);
       store.orders.create(tx, time, {
@@ -25,7 +30,7 @@ async function storeWith(times: readonly number[]): Promise<TestStore> {
         ...{ price: { kind: 'sat', amountSat: 1_000 }, rateCents: null, toleranceBasisPoints: 0 },
         ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: null },
         ...{ reference: at % 3 === 0 ? 'a' : null, description: null, metadata: {} },
-        ...{ returnUrl: null, language: null },
+        ...{ returnUrl: null, language: null, ...(at % 4 === 0 && { linkId }) },
       });
     }
   });
@@ -46,6 +51,7 @@ const queries: readonly (readonly [string, Omit<OrderQuery, 'limit'>, string])[]
   ],
   ['a span', { storeId: 1, status: 'open', createdAfter: now + 2 }, span],
   ['the end of a span', { storeId: 1, createdBefore: now + 4 }, span],
+  ['a link', { storeId: 1, linkId: 1, createdAfter: now }, 'orders_link'],
 ];
 
 test.each(queries)('%s is found by its index, page by page', async (_what, query, index) => {
@@ -58,6 +64,7 @@ test.each(queries)('%s is found by its index, page by page', async (_what, query
       (row) =>
         row.storeId === query.storeId &&
         row.reference === (query.reference ?? row.reference) &&
+        row.linkId === (query.linkId ?? row.linkId) &&
         row.createdAt >= (query.createdAfter ?? 0) &&
         row.createdAt < (query.createdBefore ?? Number.POSITIVE_INFINITY),
     )
@@ -76,4 +83,18 @@ test.each(queries)('%s is found by its index, page by page', async (_what, query
   const plan = plansOf(store.path, statements).flat();
   expect(plan[0]).toContain(`SEARCH orders USING INDEX ${index}`);
   expect(plan.join()).not.toMatch(/SCAN|TEMP B-TREE/);
+});
+
+test('the orders of a link are counted by indexes', async () => {
+  const store = await storeWith([0, 1, 2, 3, 4]);
+  expect(store.linkView.counts(1)).toEqual({ orders: 2, paid: 0 });
+  const statements = await statementsOf(() => createLinkView(store.database.orm, '').counts(1));
+  const plans = plansOf(
+    store.path,
+    statements.filter((text) => text.includes('count(')),
+  ).flat();
+  expect(plans).toEqual([
+    expect.stringContaining('USING COVERING INDEX orders_link '),
+    expect.stringContaining('USING COVERING INDEX orders_link_paid '),
+  ]);
 });
