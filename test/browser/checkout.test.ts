@@ -1,5 +1,5 @@
-// The customer's page of an order in a real Chromium: no JavaScript, live updates, copying,
-// accessibility, phone, dark mode.
+// The customer's page of an order in a real Chromium: no JavaScript, live updates, copying, times
+// and margins. Every state of it is in checkout-matrix.test.ts.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,6 @@ import {
   layoutShifts,
   openPage,
   outlines,
-  shiftsOf,
   type Watched,
   widths,
 } from '../support/browser.ts';
@@ -185,34 +184,6 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     expect([await juttingOut(page), await accessibilityFaults(page)]).toEqual([0, []]);
     await end(watched, till);
   });
-
-  test.each([
-    ['light', 1280],
-    ['light', 360],
-    ['dark', 1280],
-    ['dark', 360],
-  ] as const)(
-    'every stage, %s and %i px wide: no finding of axe-core, no overflow, no layout shift',
-    async (colorScheme, width) => {
-      const till = await openTill();
-      const watched = await openPage(browser, { colorScheme, viewport: { width, height: 800 } });
-      const { page } = watched;
-      const examine = async (text: string): Promise<void> => {
-        const shifts = await shiftsOf(page, () => page.goto(urlOf(till)));
-        await page.getByText(text).waitFor();
-        expect([text, shifts, await juttingOut(page)]).toEqual([text, [], 0]);
-        expect([text, await accessibilityFaults(page)]).toEqual([text, []]);
-      };
-      await examine('Scan the code');
-      await till.app.world.advance(quoteMs);
-      await examine('The price is no longer valid');
-      await till.pay(25_000);
-      await examine('arrived');
-      await till.mine(2);
-      await examine('this page is your receipt');
-      await end(watched, till);
-    },
-  );
 
   test('it has margins at every width, and the focus a visible outline', async () => {
     const till = await openTill();
