@@ -58,6 +58,8 @@ async function shoot(page, { shop, chain, dashboard }) {
   await page.goto(dashboard);
   await page.goto(`${origin}/dashboard/stores`);
   await page.getByRole('link', { name: 'Demo shop' }).click();
+  const pages = page.getByRole('navigation', { name: 'Pages of the store' });
+  await pages.getByRole('link', { name: 'Callbacks' }).click();
   await page.getByRole('button', { name: 'Send test callback' }).click();
   await page.getByText('the callback is delivered').waitFor();
 

@@ -36,7 +36,8 @@ const ConnectPlugin = (props: StoreProps) => {
   const keys = pluginKeys(props);
   const open = openKey(props);
   return (
-    <>
+    <section aria-labelledby="plugin">
+      <h2 id="plugin">Connect a plugin</h2>
       <p>
         A shop plugin can set its own Callback URL through the API. Allow it here for one key; it
         ends after 15 minutes. No API key can ever change the key of a wallet.
@@ -67,7 +68,7 @@ const ConnectPlugin = (props: StoreProps) => {
           chosen={chosenBefore(request, 'allow-plugin', 'key')}
         />
       </Form>
-    </>
+    </section>
   );
 };
 
