@@ -5,13 +5,14 @@
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { bundling } from './scripts/bundling.mjs';
+import { browserScripts, bundling } from './scripts/bundling.mjs';
 
 await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
   outfile: 'dist/paygate.cjs',
   sourcemap: true,
+  plugins: [browserScripts],
 });
 
 writeFileSync(

@@ -1,6 +1,25 @@
 // How sources become one file that Node runs: for build.mjs, the executable, `scripts/run.mjs` and
 // programs of the tests. Pages are written in JSX, which Node itself does not read.
 
+import { readFile } from 'node:fs/promises';
+import { transform } from 'esbuild';
+
+/** Browsers receive scripts without comments. @param {string} path */
+export async function browserScript(path) {
+  const { code } = await transform(await readFile(path, 'utf8'), { minify: true, format: 'esm' });
+  return code;
+}
+
+/** @type {import('esbuild').Plugin} */
+export const browserScripts = {
+  name: 'browser-scripts',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.client\.js$/ }, async ({ path }) => ({
+      contents: await browserScript(path),
+      loader: 'text',
+    })),
+};
+
 /** @type {import('esbuild').BuildOptions} */
 export const bundling = {
   bundle: true,
