@@ -75,7 +75,9 @@ test('what is wrong is said beside what was typed, and nothing is made', async (
   const { app, visitor } = await open();
   const refused = await add(visitor, { currency: 'EUR', amount: '1.234', 'most-orders': 'x' });
   expect(refused.status).toBe(400);
-  expect(refused.text).toContain('amount: an amount in EUR has at most 2 decimals; most_orders:');
+  expect(refused.text).toContain('id="fault-amount"');
+  expect(refused.text).toContain('an amount in EUR has at most 2 decimals');
+  expect(refused.text).toContain('id="fault-most-orders"');
   expect(refused.text).toContain('value="1.234"');
   expect((await add(visitor, { amount: '25.00' })).status).toBe(400);
   expect(await linksOf(app)).toEqual([]);

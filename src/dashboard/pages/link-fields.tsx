@@ -1,17 +1,30 @@
 // The form of a link, for a new one and for a change.
 
+import { BodyProblems } from '../../domain/body-fields.ts';
 import { currencyCodes } from '../../domain/currency.ts';
 import {
   type LinkBody,
+  type LinkInput,
   linkBodyOf,
   linkViews,
   maxSuggested,
   noteRules,
 } from '../../domain/link-input.ts';
 import type { LinkRow } from '../../store/views/link-view.ts';
-import { choiceValue } from '../form-fields.ts';
-import { chosenBefore, Field, Select } from '../form-parts.tsx';
+import { choiceValue, FieldErrors } from '../form-fields.ts';
+import { chosenBefore, FaultNote, Field, faultAttributes, Select } from '../form-parts.tsx';
 import { field, type PageRequest } from '../page.ts';
+
+const labels = {
+  title: 'Title',
+  description: 'Description',
+  currency: 'Currency',
+  amount: 'Amount',
+  min: 'At least',
+  max: 'At most',
+  suggested: 'Suggested amounts',
+  'most-orders': 'Ends after so many paid orders',
+} as const;
 
 interface LinkFieldsProps {
   readonly request: PageRequest;
@@ -37,23 +50,24 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
   const suggested = [link?.suggested ?? [], link?.suggested_sat ?? []].flat().join(' ');
   return (
     <>
-      <Field request={request} name="title" label="Title" value={text(link?.title)} />
+      <Field request={request} name="title" label={labels.title} value={text(link?.title)} />
       <label>
-        Description
-        <textarea name="description" rows={2}>
+        {labels.description}
+        <textarea name="description" rows={2} {...faultAttributes(request, 'description')}>
           {request.form.get('description') ?? link?.description ?? ''}
         </textarea>
       </label>
+      <FaultNote request={request} name="description" />
       <Select
         name="currency"
-        label="Currency"
+        label={labels.currency}
         options={[['', 'Satoshis'], ...currencyCodes.map((code) => [code, code] as const)]}
         chosen={choice('currency', row === undefined ? currency : (row.currency ?? ''))}
       />
       <Field
         request={request}
         name="amount"
-        label="Amount"
+        label={labels.amount}
         value={text(link?.amount ?? link?.amount_sat)}
         required={false}
         help="If empty, the payer enters an amount: a donation, a tip, a till."
@@ -65,7 +79,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
           <Field
             request={request}
             name="min"
-            label="At least"
+            label={labels.min}
             value={text(link?.min ?? link?.min_sat)}
             required={false}
             attributes={decimal}
@@ -73,7 +87,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
           <Field
             request={request}
             name="max"
-            label="At most"
+            label={labels.max}
             value={text(link?.max ?? link?.max_sat)}
             required={false}
             attributes={decimal}
@@ -82,7 +96,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
         <Field
           request={request}
           name="suggested"
-          label="Suggested amounts"
+          label={labels.suggested}
           value={suggested}
           required={false}
           help={`At most ${maxSuggested}, separated by spaces.`}
@@ -104,7 +118,7 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
       <Field
         request={request}
         name="most-orders"
-        label="Ends after so many paid orders"
+        label={labels['most-orders']}
         value={text(link?.most_orders)}
         required={false}
         help="If empty, it never ends."
@@ -112,6 +126,20 @@ export function LinkFields({ request, form, row, currency = null }: LinkFieldsPr
       />
     </>
   );
+}
+
+/** Reads the body of the form. @throws FieldErrors, with each problem at its field */
+export function readingLink(read: () => LinkInput): LinkInput {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof BodyProblems)) throw error;
+    const faults = error.problems.map(([name, text]) => {
+      const own = name.replace('_sat', '').replace('_', '-') as keyof typeof labels;
+      return [own, { label: labels[own], text }] as const;
+    });
+    throw new FieldErrors('invalid', new Map(faults));
+  }
 }
 
 /** The fields of the form as a body of the API. */

@@ -12,7 +12,7 @@ import { recordChange } from '../audit-entry.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout, NarrowPage } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
-import { LinkFields, linkBodyIn } from './link-fields.tsx';
+import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 import { linkAmount } from './links-page.tsx';
 
 const buttonText = 'Pay with Bitcoin';
@@ -47,7 +47,8 @@ export const linkPage: Page = {
     );
   },
   actions: {
-    change: (request) => change(request, (row) => parseLinkChange(row, changeIn(request))),
+    change: (request) =>
+      change(request, (row) => readingLink(() => parseLinkChange(row, changeIn(request)))),
     off: (request) => change(request, (row) => ({ ...row, isActive: false })),
     on: (request) => change(request, (row) => ({ ...row, isActive: true })),
   },

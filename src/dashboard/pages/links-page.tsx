@@ -11,7 +11,7 @@ import { wholeNumber } from '../form-fields.ts';
 import { chosenBefore, Form, Select } from '../form-parts.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
-import { LinkFields, linkBodyIn } from './link-fields.tsx';
+import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 import {
   FilterForm,
   Pager,
@@ -125,7 +125,7 @@ async function add(request: PageRequest): Promise<ActionResult> {
   const { parts, now } = request;
   const { links, catalog, database } = parts.store;
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const input = parseLinkInput(linkBodyIn(request));
+  const input = readingLink(() => parseLinkInput(linkBodyIn(request)));
   const publicId = idOf('lnk', parts.world.randomBytes(idBytes));
   const { id } = await database.write((tx) => {
     requireRunning(catalog.store(storeId));
