@@ -437,6 +437,7 @@ describe('a session', () => {
   test('S-14 asks for the password again in every form except the harmless ones', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);
+    await app.ask('/api/v3/links', { method: 'POST', body: JSON.stringify({ title: 'Tips' }) });
     app.world.jumpWallClock(6 * minuteMs);
     const wallet = merchantKey(2);
     const fields = {
@@ -450,6 +451,7 @@ describe('a session', () => {
         server: 'a server',
       },
       ...{ key: '1', sha256: 'ab'.repeat(32), secret: 'A'.repeat(32), code: '123456' },
+      ...{ store: '1', title: 'Tips', note: 'no', view: 'page' },
       ...{ 'password-new': 'another good password', 'password-again': 'another good password' },
       ...{ host: 'smtp.example.com', port: '465', security: 'tls', from: 'me@example.com' },
     };

@@ -9,6 +9,7 @@ import type { LinkRow } from '../../store/views/link-view.ts';
 import { QrCode } from '../../web/qr-code.tsx';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout, NarrowPage } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
@@ -39,7 +40,7 @@ export const linkPage: Page = {
         <section aria-labelledby="change">
           <h2 id="change">Settings of the link</h2>
           <p>Orders that it has made stay as they are.</p>
-          <Form request={request} action="change" button="Save">
+          <Form request={request} action="change" button="Save" needsPassword>
             <LinkFields request={request} form="change" row={row} />
           </Form>
         </section>
@@ -110,9 +111,9 @@ const LinkFacts = ({ link, row, store }: LinkProps & { readonly row: LinkRow }) 
 
 const LinkSwitch = ({ request, row }: { readonly request: PageRequest; readonly row: LinkRow }) =>
   row.isActive ? (
-    <Form request={request} action="off" button="Switch the link off" />
+    <Form request={request} action="off" button="Switch the link off" needsPassword />
   ) : (
-    <Form request={request} action="on" button="Switch the link on" />
+    <Form request={request} action="on" button="Switch the link on" needsPassword />
   );
 
 const Snippets = ({ link: { url }, store }: LinkProps) => (
@@ -149,6 +150,9 @@ async function change(
 ): Promise<ActionResult> {
   const { id, publicId, storeId } = linkOf(request);
   const { links, database } = request.parts.store;
+  // Refused before the password is asked for.
+  changed(linkOf(request));
+  await requireRecentPassword(request);
   await database.write((tx) => {
     const before = linkOf(request);
     const after = links.change(tx, id, changed(before));

@@ -7,6 +7,7 @@ import { requireRunning } from '../../store/records/catalog.ts';
 import type { LinkRow } from '../../store/views/link-view.ts';
 import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
+import { requireRecentPassword } from '../dashboard-session.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { chosenBefore, Form, Select } from '../form-parts.tsx';
 import { Layout, Table } from '../layout.tsx';
@@ -105,7 +106,7 @@ export const newLinkPage: Page = {
             <a href={`${base}/stores/new`}>Add a store</a> first.
           </p>
         ) : (
-          <Form request={request} action="add" button="Add the link">
+          <Form request={request} action="add" button="Add the link" needsPassword>
             <Select
               name="store"
               label="Store"
@@ -126,6 +127,7 @@ async function add(request: PageRequest): Promise<ActionResult> {
   const { links, catalog, database } = parts.store;
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
   const input = readingLink(() => parseLinkInput(linkBodyIn(request)));
+  await requireRecentPassword(request);
   const publicId = idOf('lnk', parts.world.randomBytes(idBytes));
   const { id } = await database.write((tx) => {
     requireRunning(catalog.store(storeId));
