@@ -11,6 +11,7 @@ import { Pill, Short, Time } from '../../web/values.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import {
+  Count,
   Empty,
   FilterForm,
   FilterSelect,
@@ -63,7 +64,12 @@ function addressesMarkup(request: PageRequest) {
           Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.
         </Empty>
       ) : null}
-      <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+      <div class="under">
+        {goesOnAt === undefined ? (
+          <Count request={request} rows={rows} noun="address" plural="addresses" />
+        ) : null}
+        <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+      </div>
     </Layout>
   );
 }

@@ -22,7 +22,7 @@ import {
   queryNumber,
   queryText,
   rowsOfPage,
-  rowsPerCount,
+  rowsPerQuery,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
@@ -84,7 +84,7 @@ function filterOf(request: PageRequest): CallbackFilter {
     storeId: queryNumber(request, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
     beforeId: queryNumber(request, 'before'),
-    limit: rowsPerCount(request),
+    limit: rowsPerQuery,
   };
 }
 

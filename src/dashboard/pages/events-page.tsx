@@ -22,7 +22,7 @@ import {
   queryChoice,
   queryNumber,
   rowsOfPage,
-  rowsPerCount,
+  rowsPerQuery,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
@@ -48,7 +48,7 @@ function filterOf(request: PageRequest): EventFilter {
     storeId: queryNumber(request, 'store'),
     state: queryChoice(request, 'state', states),
     beforeId: queryNumber(request, 'before'),
-    limit: rowsPerCount(request),
+    limit: rowsPerQuery,
   };
 }
 

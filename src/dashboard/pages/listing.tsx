@@ -12,7 +12,7 @@ const pageSize = 50;
 export const rowsPerQuery = pageSize + 1;
 
 /** A list says how many rows match, up to this number. */
-const maxCounted = 200;
+export const maxCounted = 200;
 
 /** Rows for the first page of a list, which also counts them. */
 export const rowsPerCount = (request: PageRequest): number =>
@@ -112,19 +112,22 @@ export const queryStore = (request: PageRequest): number | null | undefined =>
 
 interface CountProps {
   readonly request: PageRequest;
-  /** All rows that the query with `rowsPerCount` returned. */
+  /** All rows that the query returned. */
   readonly rows: readonly unknown[];
+  /** The query returns one row more at most: `maxCounted`, or one page if rows are slow to read. */
+  readonly max?: number;
   /** `payment`, for `12 payments`. */
   readonly noun: string;
+  readonly plural?: string;
 }
 
 /** How many rows match; later pages do not say it. */
-export const Count = ({ request, rows, noun }: CountProps) =>
+export const Count = ({ request, rows, noun, plural, max = pageSize }: CountProps) =>
   queryText(request, 'before') !== undefined || rows.length === 0 ? null : (
     <span class="quiet">
-      {rows.length > maxCounted
-        ? `More than ${maxCounted} ${noun}s`
-        : formatCount(rows.length, noun)}
+      {rows.length > max
+        ? `More than ${formatCount(max, noun, plural)}`
+        : formatCount(rows.length, noun, plural)}
     </span>
   );
 

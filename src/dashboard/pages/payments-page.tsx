@@ -19,6 +19,7 @@ import {
   Empty,
   FilterForm,
   FilterSelect,
+  maxCounted,
   Pager,
   queryChoice,
   queryDay,
@@ -93,7 +94,7 @@ function paymentsMarkup(request: PageRequest) {
         <PaymentTable request={request} rows={rowsOfPage(rows)} />
       )}
       <div class="under">
-        <Count request={request} rows={rows} noun="payment" />
+        <Count request={request} rows={rows} noun="payment" max={maxCounted} />
         <Pager request={request} rows={rows} />
         {rows.length === 0 ? null : (
           <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
