@@ -29,7 +29,7 @@ export const en: Words = {
       'Look into your wallet before you pay again. If it still shows that payment as sent, wait.',
     renewPrice: 'The price is no longer valid. Show the price of now before you pay.',
     renewPriceAgain:
-      'Look into your wallet before you pay again. If it still shows that payment as sent, wait. Else show the price of now first.',
+      'Look into your wallet before you pay again. If it still shows that payment as sent, wait. If not, show the price of now first.',
     undecided: (arrived) =>
       `${arrived} arrived after the price had ended. Do not pay again: wait, or ask the shop.`,
     timeIsOver: 'The time to pay is over. Do not pay any more.',
