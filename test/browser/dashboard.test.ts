@@ -153,31 +153,129 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await end(watched, app);
   });
 
-  test('a list on a phone shows its main columns without scrolling, in rows of at most three lines', async () => {
+  /** Lists and the page of a row of each, which are looked at in every width. */
+  const shownPaths = ['', '/payments', '/payments/1', '/callbacks', '/callbacks/1', '/addresses'];
+
+  test.each([
+    [360, 'light', false],
+    [576, 'light', true],
+    [576, 'dark', false],
+    [768, 'light', false],
+    [768, 'dark', true],
+    [1024, 'light', true],
+    [1024, 'dark', false],
+    [1280, 'dark', false],
+  ] as const)(
+    'lists and their pages at %i px, %s, JavaScript %s: no finding of axe-core, no overflow',
+    async (width, colorScheme, javaScriptEnabled) => {
+      const app = await open({ config: { price: 'off' } });
+      await pay(app, await app.newAddress());
+      app.receiver.script({ status: 500 });
+      await pay(app, await app.newAddress());
+      const viewport = { width, height: 800 };
+      const watched = await enter(app, { colorScheme, viewport, javaScriptEnabled });
+      const { page } = watched;
+      for (const path of shownPaths) {
+        await page.goto(originOf(app) + home + path);
+        const seen = [await juttingOut(page), await accessibilityFaults(page)];
+        expect([path, ...seen]).toEqual([path, 0, []]);
+      }
+      await end(watched, app);
+    },
+  );
+
+  /** The heights of the rows of a list, and what is seen of the first one. */
+  const rowsOf = (page: Page) =>
+    page.evaluate(`({
+      heights: [...document.querySelectorAll('.list tbody tr')]
+        .map((each) => each.getBoundingClientRect().height),
+      cells: [...document.querySelector('.list tbody tr').cells]
+        .filter((each) => each.checkVisibility())
+        .map((each) => Math.round(each.getBoundingClientRect().top)),
+      tooWide: document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth,
+    })`) as Promise<{ heights: number[]; cells: number[]; tooWide: number }>;
+
+  test('a row of a list is 40 to 48 px high, and on a phone a card of two lines', async () => {
     const app = await open({ config: { price: 'off' } });
     await pay(app, await app.newAddress());
-    const watched = await enter(app, { viewport: { width: 360, height: 800 } });
+    const watched = await enter(app);
     const { page } = watched;
-    const lists = [
-      ['/payments', ['Seen', 'Amount', 'State']],
-      ['/callbacks', ['Select', 'Created', 'Status', 'State']],
-      ['/addresses', ['Address', 'Paid']],
-    ] as const;
-    for (const [path, heads] of lists) {
-      await page.goto(originOf(app) + home + path);
-      const seen = await page.evaluate(`({
-        heads: [...document.querySelectorAll('th')]
-          .filter((each) => each.checkVisibility() && each.getBoundingClientRect().left < innerWidth)
-          .map(({ textContent }) => textContent),
-        tooWide: document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth,
-        rows: [...document.querySelectorAll('tbody tr')].map((each) => each.getBoundingClientRect().height),
-      })`);
-      const { rows, ...rest } = seen as { rows: number[]; heads: string[]; tooWide: number };
-      expect([path, rest]).toEqual([path, { heads, tooWide: 0 }]);
-      expect(rows.length).toBeGreaterThan(0);
-      expect([path, Math.max(...rows) < 90]).toEqual([path, true]);
+    for (const path of ['', '/payments', '/callbacks', '/addresses', '/payments/1']) {
+      for (const width of [768, 1024, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(originOf(app) + home + path);
+        const { heights } = await rowsOf(page);
+        expect(heights.length).toBeGreaterThan(0);
+        expect([path, width, heights.filter((each) => each < 40 || each > 48)]).toEqual([
+          ...[path, width, []],
+        ]);
+      }
+      await page.setViewportSize({ width: 360, height: 800 });
+      const { heights, cells, tooWide } = await rowsOf(page);
+      expect([path, tooWide, heights.filter((each) => each > 72)]).toEqual([path, 0, []]);
+      expect([path, cells.filter((each) => each > 0).length >= 4]).toEqual([path, true]);
     }
     await end(watched, app);
+  });
+
+  test.each([true, false])(
+    'a press anywhere in a row opens its page, and the menu opens the sections, JavaScript %s',
+    async (javaScriptEnabled) => {
+      const app = await open({ config: { price: 'off' } });
+      await pay(app, await app.newAddress());
+      const viewport = { width: 360, height: 800 };
+      const watched = await enter(app, { viewport, javaScriptEnabled });
+      const { page } = watched;
+      await page.goto(`${originOf(app)}${home}/payments`);
+      await page.locator('.list tbody td').nth(3).click();
+      await page.getByRole('heading', { name: '20,000 sat', level: 1 }).waitFor();
+      const section = page.getByRole('link', { name: 'Addresses', exact: true });
+      expect(await section.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await section.click();
+      await page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
+      await page.setViewportSize({ width: 1024, height: 800 });
+      expect(await section.isVisible()).toBe(true);
+      expect(await page.getByRole('button', { name: 'Menu' }).isVisible()).toBe(false);
+      await end(watched, app);
+    },
+  );
+
+  test('a filter applies when it is chosen, and by its button without JavaScript', async () => {
+    const app = await open({ config: { price: 'off' } });
+    await pay(app, await app.newAddress());
+    for (const javaScriptEnabled of [true, false]) {
+      const watched = await enter(app, { javaScriptEnabled });
+      const { page } = watched;
+      await page.goto(`${originOf(app)}${home}/payments`);
+      await page.getByLabel('State').selectOption('Gone');
+      const button = page.getByRole('button', { name: 'Show', exact: true });
+      expect(await button.isVisible()).toBe(!javaScriptEnabled);
+      if (!javaScriptEnabled) await button.click();
+      await page.getByText('No payments found.').waitFor();
+      await page.getByRole('link', { name: 'Show all payments' }).click();
+      await page.getByText('1 payment', { exact: true }).waitFor();
+      await end(watched, app);
+    }
+  });
+
+  test('times are in the zone of the reader with JavaScript, and in UTC without', async () => {
+    const app = await open({ config: { price: 'off' } });
+    await pay(app, await app.newAddress());
+    const shown = async (javaScriptEnabled: boolean) => {
+      const zone = { timezoneId: 'Asia/Tokyo', locale: 'en-GB' };
+      const watched = await enter(app, { ...zone, javaScriptEnabled });
+      await watched.page.goto(`${originOf(app)}${home}/payments`);
+      const time = watched.page.locator('.list time');
+      const found = [await time.textContent(), await time.getAttribute('title')];
+      await end(watched, app);
+      return found;
+    };
+    const iso = new Date(app.world.now()).toISOString();
+    const title = expect.stringMatching(/:\d\d UTC$/);
+    expect(await shown(false)).toEqual([`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`, title]);
+    const [local] = await shown(true);
+    expect(local).toMatch(/^\d+ \w+ 20\d\d, \d\d:\d\d$|ago$|^in |now$/);
   });
 
   test.each(['light', 'dark'] as const)(
@@ -286,7 +384,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await opened;
     await page.evaluate('globalThis.stillTheSame = true');
     await pay(app, await app.newAddress());
-    await page.getByRole('cell', { name: 'Unconfirmed' }).waitFor();
+    await page.getByRole('cell', { name: 'Seen' }).waitFor();
     app.chain.mine(1);
     await app.settle();
     await page.getByRole('cell', { name: 'Confirming' }).waitFor();
@@ -323,12 +421,12 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await opened;
     const table = page.getByRole('region', { name: 'Payments' });
     await table.focus();
-    await table.evaluate((each) => each.scrollBy(150, 0));
+    await table.evaluate((each) => each.scrollBy(40, 0));
     await pay(app, await app.newAddress());
     await page.locator(`a[href="${home}/payments/2"]`).waitFor();
     expect(
       await table.evaluate((each) => [each.scrollLeft, each === each.ownerDocument.activeElement]),
-    ).toEqual([150, true]);
+    ).toEqual([40, true]);
     await end(watched, app);
   });
 

@@ -31,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.goto(visit.sandbox.shopOrigin);
     await page.getByLabel('Poster').fill('2');
     await page.getByRole('button', { name: 'Order' }).click();
-    await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
+    await page.getByRole('heading', { name: 'Open', exact: true }).waitFor();
     const path = new URL(page.url()).pathname;
     const chain = await page.getByRole('link', { name: 'Chain page' }).getAttribute('href');
     const address = new URL(chain ?? '').searchParams.get('address') ?? '';
@@ -86,7 +86,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
         page.getByRole('cell', { name: cell, exact: true }).waitFor(),
       ]);
     await own.pay(placed);
-    await both('Processing', 'Unconfirmed');
+    await both('Processing', 'Seen');
     await own.mine();
     await both('Processing', 'Confirming');
     await own.mine();
@@ -102,7 +102,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await done;
     await own.outlastAbsence();
     await page.getByText('1 payment(s) were reversed').waitFor();
-    await both('Awaiting payment', 'Reversed after status 1 or 2');
+    await both('Open', 'Gone Reversed after status 1 or 2');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
 
     await page.getByRole('link', { name: 'Chain' }).click();
@@ -175,7 +175,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await chain.getByRole('heading', { name: 'Mempool: 1' }).waitFor();
     await visit.outlastAbsence();
     await page.getByText('webhook order.reversed').waitFor();
-    await page.getByRole('heading', { name: 'Awaiting payment' }).waitFor();
+    await page.getByRole('heading', { name: 'Open', exact: true }).waitFor();
     expect(faults).toEqual([]);
     await page.context().close();
     await visit.mine();
