@@ -5,6 +5,7 @@
 import { createHttpApp } from './api/http-app.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { type Checkout, createCheckout } from './checkout/checkout.tsx';
+import type { IssuingOptions } from './checkout/link-order.ts';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import type { ExtraPage } from './dashboard/page.ts';
@@ -340,6 +341,11 @@ function buildPages(
     hasProxy: config.proxy !== undefined,
   });
   const common = { store, prices, health, publicUrl: config.publicUrl };
+  const issuing: IssuingOptions = {
+    checkIssuing: guard.check,
+    isPending: (scripthash) => watcher.isPending(scripthash),
+    onIssued: ({ scripthash }) => watcher.issued(scripthash),
+  };
   const feed = createChangeFeed(store);
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
@@ -347,12 +353,10 @@ function buildPages(
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({
-    ...{ ...common, world, checkIssuing: guard.check },
-    proxies: config.trustedProxy,
-  });
+  const proxies = config.trustedProxy;
+  const checkout = createCheckout({ ...common, ...issuing, world, proxies });
   const fetch = createHttpApp({
-    ...{ ...common, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
+    ...{ ...common, ...issuing, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
     untrustedProxies,
     pages: dashboard.app,
     checkout: checkout.app,
@@ -366,13 +370,10 @@ function buildPages(
     randomBytes: (length) => world.randomBytes(length),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
     isCaughtUp: () => watcher.status().caughtUp,
-    isPending: (scripthash) => watcher.isPending(scripthash),
     scanFault() {
       const { walletFault, server } = watcher.status();
       return walletFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
     },
-    checkIssuing: guard.check,
-    onIssued: ({ scripthash }) => watcher.issued(scripthash),
   });
   return { dashboard, checkout, fetch };
 }

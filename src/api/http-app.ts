@@ -34,7 +34,7 @@ export interface HttpAppOptions
   readonly publicUrl: string | undefined;
   /** The pages of the dashboard, with their own guard. */
   readonly pages: Hono;
-  /** The pages for customers, below `/o`. */
+  /** The pages for customers, `/o/…` and `/l/…`. */
   readonly checkout: Hono;
   readonly receiptPage: ReceiptPage;
 }
@@ -77,7 +77,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const { receiptPage } = options;
   app.route('/api', createApi(options, operations, { limits, limitLookup, receiptPage }));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
-  app.route('/o', options.checkout);
+  app.route('/', options.checkout);
   app.route('/', options.pages);
   app.get('/docs', (context) =>
     textPage(context, 'The API of paygate', docsOf(operations), { header: docsNavigation }),

@@ -5,7 +5,10 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { PaygateError } from '../lib/errors.ts';
+import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
+import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
 import type { Reading } from './reading.ts';
 import { allTranslations } from './words/languages.ts';
@@ -19,20 +22,23 @@ export const refreshSeconds = 20;
 interface FrameProps {
   readonly reading: Reading;
   readonly title: string;
-  /** URL of the script; a page that never changes has none. */
-  readonly script?: string;
+  /** URLs of scripts; a page that never changes has none. */
+  readonly scripts?: readonly string[];
   readonly refreshes?: boolean;
   /** False for the answer to a form, which no link can load again. */
   readonly hasLanguages?: boolean;
+  /** Read across a counter. */
+  readonly isTill?: boolean;
   readonly children?: Child;
 }
 
 export const CheckoutFrame = ({
   reading,
   title,
-  script,
+  scripts = [],
   refreshes = false,
   hasLanguages = true,
+  isTill = false,
   children,
 }: FrameProps) =>
   htmlDocument({
@@ -40,11 +46,11 @@ export const CheckoutFrame = ({
     lang: reading.code,
     dir: reading.dir,
     head: html`${checkoutStyle.markup}
-      ${script === undefined ? '' : html`<script type="module" src="${script}"></script>`}
+      ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}
       ${refreshes ? html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>` : ''}`,
     body: (
       <>
-        <main>{children}</main>
+        <main {...(isTill && { class: 'till' })}>{children}</main>
         {hasLanguages ? <Languages reading={reading} /> : null}
       </>
     ),
@@ -74,6 +80,34 @@ const Languages = ({ reading: { code, name, words, queryIn } }: Pick<FrameProps,
     </details>
   </footer>
 );
+
+interface ErrorPageOptions extends Pick<MessageOptions, 'hasLanguages' | 'link'> {
+  readonly log: Logger;
+  /** What is logged of an unexpected error. */
+  readonly message: string;
+  /** What is logged as the path, because an id is a secret. */
+  readonly path: string;
+  /** Undefined for an error of which the customer need not know more. */
+  readonly text: Message | undefined;
+}
+
+/** The page of an error, with its status. An unexpected one is logged. */
+export function sendErrorPage(
+  context: Context,
+  reading: Reading,
+  error: Error,
+  { log, message, path, text, ...options }: ErrorPageOptions,
+): Response | Promise<Response> {
+  const known = error instanceof PaygateError && error.code !== 'internal' ? error : undefined;
+  if (known === undefined) logFailure(log, context, message, error, path);
+  if (known?.retryAfterSeconds !== undefined) {
+    context.header('Retry-After', String(known.retryAfterSeconds));
+  }
+  return sendMessage(context, reading, text ?? reading.words.errors.unexpected, {
+    ...options,
+    status: known === undefined ? 500 : httpStatusOf(known),
+  });
+}
 
 interface MessageOptions extends Pick<FrameProps, 'hasLanguages'> {
   readonly status: ContentfulStatusCode;

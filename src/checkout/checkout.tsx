@@ -1,38 +1,31 @@
-// The pages for customers, below /o. Everybody who has an order's id sees that order and may ask
-// for a new quote. There is no cookie and no session. A GET changes nothing. No id is logged.
+// The pages for customers: orders below /o, links below /l. Everybody who has an order's id sees
+// that order and may ask for a new quote. There is no cookie and no session. A GET changes nothing.
+// No id is logged.
 
 import { type Context, Hono } from 'hono';
-import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
+import { networkPrefix64 } from '../domain/client-address.ts';
 import { isId } from '../domain/order-id.ts';
 import type { Rate } from '../domain/rate-limit.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
-import type { Prices } from '../price/prices.ts';
-import type { Store } from '../store/open-store.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
-import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
 import type { World } from '../world/world.ts';
-import { checkoutStyle, sendMessage } from './checkout-frame.tsx';
+import { checkoutStyle, sendErrorPage } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
+import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
+import { tillScript } from './payer-page.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { receiptPage } from './receipt-page.tsx';
 import { shownOrder } from './shown-order.ts';
 import type { Words } from './words/words.ts';
 
-export interface CheckoutOptions {
-  readonly store: Store;
-  readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'log'>;
-  /** Undefined if prices are off. */
-  readonly prices: Prices | undefined;
-  readonly proxies: Proxies;
-  readonly publicUrl: string | undefined;
-  /** @throws PaygateError unavailable while a promise would be lost */
-  readonly checkIssuing: () => void;
+export interface CheckoutOptions extends Omit<LinkRouteOptions, 'takeRequest'> {
+  readonly world: LinkRouteOptions['world'] & Pick<World, 'monotonic' | 'after'>;
 }
 
 export interface Checkout {
@@ -49,6 +42,8 @@ interface RequestedPage {
 
 /** Requests of one client: a page with its stream and one refresh is three. */
 const pageRate: Rate = { perMinute: 60, burst: 60 };
+/** Orders that one client makes by links. */
+const linkOrderRate: Rate = { perMinute: 5, burst: 5 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
 const maxStreams = 300;
 const maxStreamsOfClient = 20;
@@ -56,7 +51,9 @@ const maxStreamsOfClient = 20;
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { store, world, proxies, publicUrl } = options;
   const { orderView } = store;
-  const limits = createLimits({ page: pageRate }, () => world.monotonic());
+  const limits = createLimits({ page: pageRate, linkOrder: linkOrderRate }, () =>
+    world.monotonic(),
+  );
   const streams = new EventStreams({
     world,
     maxStreams,
@@ -67,9 +64,12 @@ export function createCheckout(options: CheckoutOptions): Checkout {
 
   const clientOf = (context: Context): string => networkPrefix64(clientAddressOf(context, proxies));
 
+  const takeRequest: LinkRouteOptions['takeRequest'] = (rate, context) =>
+    limits.take(rate, clientOf(context));
+
   /** @throws PaygateError limited, not_found */
   function requested(context: Context): RequestedPage {
-    limits.take('page', clientOf(context));
+    takeRequest('page', context);
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
     if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
@@ -93,17 +93,17 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     }
   }
 
-  const app = new Hono();
-  app.route('/', serveAssets([pageScript]));
-  app.use((context, next) => {
+  const orders = new Hono();
+  orders.route('/', serveAssets([pageScript, tillScript]));
+  orders.use((context, next) => {
     setCheckoutHeaders(context, checkoutStyle.hash(), []);
     return next();
   });
-  app.get('/:id', (context) => {
+  orders.get('/:id', (context) => {
     const { row, reading } = requested(context);
     return context.html(<CustomerPage shown={shown(row)} reading={reading} />);
   });
-  app.get('/:id/live', (context) => {
+  orders.get('/:id/live', (context) => {
     const { row } = requested(context);
     return streams.open(context, {
       topic: row.id,
@@ -111,7 +111,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
       nextChangeMs: () => nextChangeMs(row),
     });
   });
-  app.post('/:id/quote', async (context) => {
+  orders.post('/:id/quote', async (context) => {
     const { row, reading } = requested(context);
     if (!isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) {
       throw new PaygateError('forbidden', 'The form is not of our own page');
@@ -119,9 +119,9 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     await requote(options, row);
     return context.redirect(`../${row.publicId}${reading.langQuery}`, 303);
   });
-  app.onError((error, context) => sendError(options, context, error));
+  orders.onError((error, context) => sendError(options, context, error));
   return {
-    app,
+    app: new Hono().route('/o', orders).route('/l', createLinkRoutes({ ...options, takeRequest })),
     receiptPage: (context, limitLookup) => receiptPage(store, limitLookup, context),
     stop: () => streams.stop(),
   };
@@ -160,20 +160,15 @@ function sendError(
   context: Context,
   error: Error,
 ): Response | Promise<Response> {
-  const known = error instanceof PaygateError && error.code !== 'internal' ? error : undefined;
-  if (known === undefined) {
-    logFailure(world.log, context, "an order's page failed", error, '/o/{id}');
-  }
-  if (known?.retryAfterSeconds !== undefined) {
-    context.header('Retry-After', String(known.retryAfterSeconds));
-  }
+  const known = error instanceof PaygateError ? errorTexts[error.code] : undefined;
   const reading = context.get('reading') ?? readingOf(context);
   const { errors } = reading.words;
   const isForm = context.req.method === 'POST';
-  const hasOrder = isForm && known?.code !== 'not_found';
+  const hasOrder = isForm && known !== 'unknownOrder';
   const url = `../${context.req.param('id')}${reading.langQuery}`;
-  return sendMessage(context, reading, errors[(known && errorTexts[known.code]) ?? 'unexpected'], {
-    status: known === undefined ? 500 : httpStatusOf(known),
+  return sendErrorPage(context, reading, error, {
+    ...{ log: world.log, path: '/o/{id}', message: "an order's page failed" },
+    text: known && errors[known],
     hasLanguages: !isForm,
     link: hasOrder ? { url, text: errors.backToOrder } : undefined,
   });

@@ -10,6 +10,7 @@ import { QrCode } from '../web/qr-code.tsx';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { instructionOf } from './instructions.ts';
 import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
+import { tillScript } from './payer-page.tsx';
 import type { Reading } from './reading.ts';
 import type { ShownOrder } from './shown-order.ts';
 import { nameInText, oneBitcoin, slot } from './words/language-formats.ts';
@@ -20,15 +21,19 @@ interface Props {
 }
 
 export const CustomerPage = ({ shown, reading }: Props) => {
-  const { order, storeName, stage } = shown;
+  const { order, storeName, stage, tillId } = shown;
   const { words, langQuery } = reading;
   const { id } = order;
   const live = `${id}/live`;
+  const isTill = tillId !== null;
   return (
     <CheckoutFrame
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
-      script={`assets/${pageScript.name()}`}
+      scripts={(isTill ? [pageScript, tillScript] : [pageScript]).map(
+        ({ name }) => `assets/${name()}`,
+      )}
+      isTill={isTill}
       refreshes={order.status === 'open' || order.status === 'processing'}
     >
       <h1>
@@ -53,6 +58,13 @@ export const CustomerPage = ({ shown, reading }: Props) => {
           </form>
         ) : null}
       </div>
+      {isTill ? (
+        <p class="unprinted">
+          <a class="button main" href={`../l/${tillId}${langQuery}`}>
+            {words.till.next}
+          </a>
+        </p>
+      ) : null}
       <div id="facts" data-live={live}>
         <Facts shown={shown} reading={reading} />
         <Payments shown={shown} reading={reading} />
@@ -68,12 +80,15 @@ const priceOf = ({ order }: ShownOrder, { formats }: Reading): string =>
     : formats.money(order.amount, order.currency);
 
 /** The state of the order, and what is unusual about it. */
-const Pills = ({ shown: { order, stage }, reading: { words, formats } }: Props) => {
+const Pills = ({ shown: { order, stage, tillId }, reading: { words, formats } }: Props) => {
+  const isAwaited = tillId !== null && stage === 'payable';
   const isPart = stage === 'payable' && order.received_sat > 0;
   const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
     <p class="pills">
-      <Pill tone={orderWords[order.status].tone}>{words.orderStates[order.status]}</Pill>
+      <Pill tone={isAwaited ? 'waiting' : orderWords[order.status].tone}>
+        {isAwaited ? words.till.waiting : words.orderStates[order.status]}
+      </Pill>
       {order.late ? <Pill tone="waiting">{words.late}</Pill> : null}
       {isPart ? (
         <Pill tone="waiting">
@@ -256,9 +271,9 @@ const Payment = ({ payment, shown: { order }, reading }: PaymentProps) => {
   );
 };
 
-const WayBack = ({ shown: { order, storeName, stage }, reading: { words } }: Props) => {
+const WayBack = ({ shown: { order, storeName, stage, tillId }, reading: { words } }: Props) => {
   const mayStillPay = order.status === 'open' && stage !== 'undecided';
-  if (order.return_url === null || mayStillPay) return null;
+  if (order.return_url === null || mayStillPay || tillId !== null) return null;
   return (
     <p class="unprinted">
       <a class="button" href={order.return_url} target="_top">

@@ -1,6 +1,9 @@
 // Makes the order of a link for a stranger, on a new address, in one write. The rules of links are
 // checked before the price is asked for, and inside of that write again.
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { base64url } from '@scure/base';
 import { LinkRefusal } from '../domain/link-refusal.ts';
 import { idBytes, idOf } from '../domain/order-id.ts';
 import type { PayerInput } from '../domain/payer-input.ts';
@@ -13,12 +16,10 @@ import type { IsPending } from '../store/records/addresses.ts';
 import type { LinkRow } from '../store/views/link-view.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import type { World } from '../world/world.ts';
+import { shownOrder } from './shown-order.ts';
 
-export interface LinkOrderOptions {
-  readonly store: Store;
-  readonly world: Pick<World, 'now' | 'randomBytes'>;
-  /** Undefined if prices are off. */
-  readonly prices: Pick<Prices, 'rateCents'> | undefined;
+/** Guards the issue of an address, and reports it. */
+export interface IssuingOptions {
   /** @throws PaygateError unavailable while no address may be issued */
   readonly checkIssuing: () => void;
   /** Whether a server notified a history of this script that is not processed: it may be paid. */
@@ -27,17 +28,35 @@ export interface LinkOrderOptions {
   readonly onIssued: (issued: IssuedAddress) => void;
 }
 
+export interface LinkOrderOptions extends IssuingOptions {
+  readonly store: Store;
+  readonly world: Pick<World, 'now' | 'randomBytes'>;
+  /** Undefined if prices are off. */
+  readonly prices: Pick<Prices, 'rateCents'> | undefined;
+}
+
+export interface SentForm extends PayerInput {
+  /** Random text of the form, which a double click sends twice; missing in other requests. */
+  readonly formKey?: string | undefined;
+  /** The language of the page; null for that of the store. */
+  readonly language: string | null;
+}
+
 /**
- * @param language of the page on which the stranger ordered; null for the one of the store
+ * The order of a form: a new one, or that of an earlier click if it can still be paid.
  * @throws LinkRefusal; PaygateError unavailable while no address may be issued
  */
 export async function orderByLink(
   options: LinkOrderOptions,
-  { id, currency }: Pick<LinkRow, 'id' | 'currency'>,
-  { price, note }: PayerInput,
-  language: string | null,
+  link: Pick<LinkRow, 'id' | 'storeId' | 'currency'>,
+  form: SentForm,
 ): Promise<OrderRow> {
   const { store, world, checkIssuing, isPending, onIssued } = options;
+  const { id, storeId, currency } = link;
+  const { price, note, language } = form;
+  const key = idempotencyKeyOf(link, form);
+  const before = orderedBefore(options, storeId, key);
+  if (before !== undefined) return before;
   store.links.checkOpen(id);
   const rateCents = currency === null ? null : await rateFor(options, currency);
   const amountSat =
@@ -46,12 +65,45 @@ export async function orderByLink(
   checkIssuing();
   const publicId = idOf('ord', world.randomBytes(idBytes));
   const ordered = { publicId, price, note, rateCents, language };
-  const { row, issued } = await store.database.write(
-    (tx) => store.links.order(tx, world.now(), id, ordered, isPending),
-    'awaited',
-  );
-  onIssued(issued);
-  return row;
+  const made = await store.database.write((tx) => {
+    // The other click of a double click may have been first.
+    const first = orderedBefore(options, storeId, key);
+    if (first !== undefined) return { row: first };
+    const now = world.now();
+    const fresh = store.links.order(tx, now, id, ordered, isPending);
+    const { id: addressId } = fresh.issued;
+    if (key) store.idempotency.keep(tx, now, storeId, key, { addressId, bodyHash: null });
+    return fresh;
+  }, 'awaited');
+  if ('issued' in made) onIssued(made.issued);
+  return made.row;
+}
+
+/**
+ * The key of a form and of what was entered: the same form with another amount makes another order.
+ * A shop has no such key, because a header has no line break.
+ */
+function idempotencyKeyOf(
+  { id }: Pick<LinkRow, 'id'>,
+  { formKey, price, note }: SentForm,
+): string | undefined {
+  if (!formKey) return undefined;
+  const amount = price.kind === 'sat' ? price.amountSat : String(price.minor);
+  const digest = sha256(utf8ToBytes(JSON.stringify([id, formKey, amount, note])));
+  return `link\n${base64url.encode(digest)}`;
+}
+
+function orderedBefore(
+  { store: { idempotency, orderView }, world }: LinkOrderOptions,
+  storeId: number,
+  key: string | undefined,
+): OrderRow | undefined {
+  const now = world.now();
+  const before = key === undefined ? undefined : idempotency.find(now, storeId, key);
+  const row = before && orderView.byAddressId(before.addressId);
+  if (row === undefined) return undefined;
+  const { stage } = shownOrder(orderView, orderView.record(row), now);
+  return stage === 'payable' || stage === 'lapsed' ? row : undefined;
 }
 
 /** The price of one bitcoin now, in hundredths of the currency. */

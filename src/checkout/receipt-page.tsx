@@ -114,7 +114,7 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
     <CheckoutFrame
       reading={reading}
       title={owner === undefined ? words.facts.payment : `${words.facts.payment} – ${owner.name}`}
-      script={`../o/assets/${pageScript.name()}`}
+      scripts={[`../o/assets/${pageScript.name()}`]}
       refreshes={isWaiting}
     >
       <h1>{owner === undefined ? words.facts.payment : <bdi>{owner.name}</bdi>}</h1>

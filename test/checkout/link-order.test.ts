@@ -47,9 +47,10 @@ async function openLink(
     ...changes,
   };
   async function order(amount?: string): Promise<string> {
-    const { input: entered } = parsePayerInput(link, { amount });
+    const { input } = parsePayerInput(link, { amount });
+    const form = { ...(input as PayerInput), language: 'de' };
     try {
-      return (await orderByLink(options, link, entered as PayerInput, 'de')).status;
+      return (await orderByLink(options, link, form)).status;
     } catch (error) {
       if (error instanceof LinkRefusal) return error.reason;
       if (error instanceof PaygateError) return error.message;

@@ -24,6 +24,10 @@ export const oneBitcoin = isolated(leftToRight, '1 BTC');
 /** A name of strangers in a text. */
 export const nameInText = (name: string): string => isolated(ownDirection, name);
 
+/** What stands before the decimals in a language. */
+export const decimalSeparator = ({ number }: Pick<LanguageFormats, 'number'>): string =>
+  number(1.5).replaceAll(/\d/g, '');
+
 /** Smaller amounts are shown in satoshis. */
 const minBitcoinSat = 100_000;
 

@@ -2,6 +2,7 @@
 
 import { and, asc, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
+import type { LinkView } from '../../domain/link-input.ts';
 import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
 import {
   type OrderDetails,
@@ -24,6 +25,8 @@ export type OrderRow = typeof orders.$inferSelect;
 export interface OrderRecord {
   readonly row: OrderRow;
   readonly details: OrderDetails;
+  /** How the page of its link looks; null for an order of the shop. */
+  readonly linkView: LinkView | null;
   readonly facts: OrderFacts;
   readonly quotes: readonly Quote[];
   readonly payments: readonly ShownPayment[];
@@ -86,10 +89,11 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
   function record(row: OrderRow): OrderRecord {
     const found = statements.place.get({ id: row.id });
     if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
-    const { minimumSat, ...place } = found;
+    const { minimumSat, linkView, ...place } = found;
     return {
       row,
       details: { ...row, ...place },
+      linkView,
       facts: factsOf(row, minimumSat),
       quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
       payments: paymentsOf(row.addressId),
@@ -195,6 +199,7 @@ const prepare = (orm: Orm) => ({
       address: addresses.address,
       storeName: stores.name,
       linkPublicId: links.publicId,
+      linkView: links.view,
       minimumSat: stores.minimumSat,
     })
     .from(orders)

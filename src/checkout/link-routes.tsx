@@ -1,0 +1,166 @@
+// The pages of links, below /l. A GET shows the form of a link. A POST makes an order, and leads to
+// the page of that order. There is no cookie and no session. No id is logged.
+
+import { base64url } from '@scure/base';
+import { type Context, Hono } from 'hono';
+import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
+import type { Proxies } from '../domain/client-address.ts';
+import { LinkRefusal, type LinkRefusalReason } from '../domain/link-refusal.ts';
+import { isId } from '../domain/order-id.ts';
+import { parseEnteredAmount, parsePayerInput } from '../domain/payer-input.ts';
+import { type ErrorCode, PaygateError } from '../lib/errors.ts';
+import type { LinkRow } from '../store/views/link-view.ts';
+import { setCheckoutHeaders } from '../web/content-policy.ts';
+import { isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
+import type { World } from '../world/world.ts';
+import { checkoutStyle, sendErrorPage } from './checkout-frame.tsx';
+import { type LinkOrderOptions, orderByLink } from './link-order.ts';
+import { amountRefusal, fieldErrors, typedAgain } from './payer-errors.ts';
+import type { FieldTexts, ShownLink } from './payer-form.tsx';
+import { LinkPage } from './payer-page.tsx';
+import { type Reading, readingOf } from './reading.ts';
+import type { Message, Words } from './words/words.ts';
+
+export interface LinkRouteOptions extends LinkOrderOptions {
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>;
+  readonly proxies: Proxies;
+  readonly publicUrl: string | undefined;
+  /** Takes a request of the client. @throws PaygateError limited */
+  readonly takeRequest: (rate: 'page' | 'linkOrder', context: Context) => void;
+}
+
+const formKeyBytes = 16;
+
+interface RequestedLink {
+  readonly link: LinkRow;
+  readonly storeName: string;
+  readonly reading: Reading;
+}
+
+export function createLinkRoutes(options: LinkRouteOptions): Hono {
+  const { store, world, proxies, publicUrl, takeRequest } = options;
+
+  /** @throws PaygateError limited, invalid, not_found */
+  function requested(context: Context): RequestedLink {
+    takeRequest('page', context);
+    const query = Object.values(context.req.query());
+    if (query.some(containsPrivateMaterial)) throw new PaygateError('invalid', 'A private key');
+    const id = context.req.param('id') ?? '';
+    const link = isId('lnk', id) ? store.linkView.byPublicId(id) : undefined;
+    if (link === undefined) throw new PaygateError('not_found', 'Unknown link');
+    const owner = store.catalog.store(link.storeId);
+    setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
+    const reading = readingOf(context, undefined, owner);
+    // The page of a later error is in the language of the store.
+    context.set('reading', reading);
+    return { link, storeName: owner.name, reading };
+  }
+
+  function page(
+    context: Context,
+    { link, storeName, reading }: RequestedLink,
+    { typed, errors }: Pick<ShownLink, 'typed' | 'errors'>,
+  ): Response | Promise<Response> {
+    const formKey = base64url.encode(world.randomBytes(formKeyBytes));
+    const shown = { link, storeName, formKey, typed, errors };
+    const isWrong = Object.keys(errors).length > 0;
+    return context.html(<LinkPage shown={shown} reading={reading} />, isWrong ? 400 : 200);
+  }
+
+  const app = new Hono();
+  app.use((context, next) => {
+    setCheckoutHeaders(context, checkoutStyle.hash(), []);
+    return next();
+  });
+  app.get('/:id', (context) => {
+    const asked = requested(context);
+    store.links.checkOpen(asked.link.id);
+    const amount = proposedAmount(asked.link, context.req.query('amount'));
+    return page(context, asked, { typed: { amount }, errors: {} });
+  });
+  app.post('/:id', async (context) => {
+    const asked = requested(context);
+    const { link, reading } = asked;
+    if (!isSentFrom(context, ownOriginsOf(context, proxies, publicUrl))) {
+      throw new PaygateError('forbidden', 'The form is not of our own page');
+    }
+    const { formKey, ...entered } = enteredIn(new URLSearchParams(await context.req.text()));
+    const { input, problems } = parsePayerInput(link, entered);
+    if (problems !== undefined) {
+      const errors = fieldErrors(link, problems, reading);
+      return page(context, asked, { typed: typedAgain(entered, problems), errors });
+    }
+    takeRequest('linkOrder', context);
+    try {
+      const form = { ...input, formKey, language: reading.code };
+      const { publicId } = await orderByLink(options, link, form);
+      return context.redirect(`../o/${publicId}${reading.langQuery}`, 303);
+    } catch (error) {
+      const amount =
+        link.amount === null && error instanceof LinkRefusal
+          ? amountRefusal(error.reason, reading)
+          : undefined;
+      if (amount === undefined) throw error;
+      return page(context, asked, { typed: entered, errors: { amount } });
+    }
+  });
+  app.onError((error, context) => sendLinkError(options, context, error));
+  return app;
+}
+
+/** `?amount=` of a link whose payer enters the amount. */
+function proposedAmount(link: LinkRow, amount: string | undefined): string | undefined {
+  if (link.amount !== null || amount === undefined) return undefined;
+  return typeof parseEnteredAmount(link, amount) === 'number' ? amount : undefined;
+}
+
+/** The button of a suggested amount follows the field for another amount. */
+const enteredIn = (
+  form: URLSearchParams,
+): FieldTexts & { readonly formKey: string | undefined } => ({
+  amount: form.getAll('amount').at(-1),
+  note: form.get('note') ?? undefined,
+  formKey: form.get('key') ?? undefined,
+});
+
+const refusalTexts: Readonly<Record<LinkRefusalReason, (words: Words) => Message>> = {
+  inactive: ({ link }) => link.closed,
+  'used-up': ({ link }) => link.closed,
+  gap: ({ errors }) => errors.gap,
+  'no-price': ({ errors }) => errors.noPrice,
+  // Its fixed amount can't be paid any more.
+  'too-small': ({ link }) => link.closed,
+  'too-large': ({ link }) => link.closed,
+};
+
+const errorTexts: Partial<Record<ErrorCode, (words: Words) => Message>> = {
+  not_found: ({ errors }) => errors.unknownLink,
+  limited: ({ errors }) => errors.limited,
+  forbidden: ({ errors }) => errors.foreignForm,
+  unavailable: ({ errors }) => errors.gap,
+  invalid: ({ link, errors }) => ({ title: errors.foreignForm.title, text: link.privateKey }),
+};
+
+function sendLinkError(
+  { world: { log } }: LinkRouteOptions,
+  context: Context,
+  error: Error,
+): Response | Promise<Response> {
+  const reading = context.get('reading') ?? readingOf(context);
+  const textOf =
+    error instanceof LinkRefusal
+      ? refusalTexts[error.reason]
+      : error instanceof PaygateError
+        ? errorTexts[error.code]
+        : undefined;
+  const isForm = context.req.method === 'POST';
+  const isKnown = context.get('reading') !== undefined;
+  const url = `${context.req.param('id')}${reading.langQuery}`;
+  return sendErrorPage(context, reading, error, {
+    ...{ log, path: '/l/{id}', message: 'the page of a link failed' },
+    text: textOf?.(reading.words),
+    // Its links to other languages would repeat a private key of the query.
+    hasLanguages: isKnown,
+    link: isForm && isKnown ? { url, text: reading.words.errors.back } : undefined,
+  });
+}

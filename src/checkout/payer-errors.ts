@@ -1,0 +1,81 @@
+// What is wrong with a form of a link, in the words of the customer.
+
+import { maxMoneySat } from '../bitcoin/transaction.ts';
+import type { LinkRefusalReason } from '../domain/link-refusal.ts';
+import { minorDigitsOf } from '../domain/money.ts';
+import type { PayerProblem } from '../domain/payer-input.ts';
+import { minOrderSat } from '../domain/quote.ts';
+import type { LinkRow } from '../store/views/link-view.ts';
+import { type FieldTexts, shownAmount } from './payer-form.tsx';
+import type { Reading } from './reading.ts';
+import { decimalSeparator, nameInText } from './words/language-formats.ts';
+
+type Priced = Pick<LinkRow, 'currency'>;
+
+/** A text for each field with a problem. */
+export const fieldErrors = (
+  link: Priced,
+  problems: readonly PayerProblem[],
+  reading: Reading,
+): FieldTexts =>
+  Object.fromEntries(
+    problems.map((problem) => [
+      problem.field,
+      problem.field === 'amount'
+        ? amountError(link, problem, reading)
+        : noteError(problem, reading),
+    ]),
+  );
+
+/** What may be shown of what was typed: a private key is never repeated. */
+export const typedAgain = (entered: FieldTexts, problems: readonly PayerProblem[]): FieldTexts => {
+  const secret = problems.filter(({ reason }) => reason === 'private-material');
+  return { ...entered, ...Object.fromEntries(secret.map(({ field }) => [field, undefined])) };
+};
+
+function amountError(
+  { currency }: Priced,
+  { reason, limit = 0 }: PayerProblem,
+  { words: { link }, formats }: Reading,
+): string {
+  switch (reason) {
+    case 'missing':
+      return link.missingAmount;
+    case 'too-small':
+      return link.atLeast(shownAmount(limit, currency, formats));
+    case 'too-large':
+      return link.atMost(shownAmount(limit, currency, formats));
+    case 'private-material':
+      return link.privateKey;
+    default:
+      return link.wrongAmount(nameInText(exampleOf(currency, decimalSeparator(formats))));
+  }
+}
+
+/** An amount with all decimals of the currency. */
+function exampleOf(currency: string | null, separator: string): string {
+  const digits = currency === null ? 0 : minorDigitsOf(currency);
+  return digits === 0 ? '1000' : `12${separator}${'5'.padEnd(digits, '0')}`;
+}
+
+function noteError({ reason, limit = 0 }: PayerProblem, { words: { link } }: Reading): string {
+  switch (reason) {
+    case 'missing':
+      return link.missingNote;
+    case 'too-long':
+      return link.longNote(limit);
+    case 'private-material':
+      return link.privateKey;
+    default:
+      return link.noteHint;
+  }
+}
+
+/** A text for an amount that the price of now makes too small or too large. */
+export const amountRefusal = (
+  reason: LinkRefusalReason,
+  { words: { link }, formats }: Reading,
+): string | undefined => {
+  if (reason === 'too-small') return link.tooSmall(formats.sat(minOrderSat));
+  return reason === 'too-large' ? link.atMost(formats.bitcoin(maxMoneySat)) : undefined;
+};

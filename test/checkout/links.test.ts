@@ -1,0 +1,445 @@
+// The pages of links as the server renders them, and the orders that strangers make by them.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { linkGap } from '../../src/domain/allocation.ts';
+import { closeApps } from '../support/app.ts';
+import { cleanUp, look } from '../support/files.ts';
+import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';
+import { type Seen, visitorOf } from '../support/visitor.ts';
+
+afterEach(closeApps);
+afterEach(cleanUp);
+
+/** Without tags and entities, in single spaces. */
+const textOf = ({ text }: Seen): string =>
+  text
+    .replace(/^[\s\S]*<body>/, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+    .replaceAll(/\s+/g, ' ');
+
+/** The tag of a field, by its name. */
+const field = ({ text }: Seen, name: string): string =>
+  new RegExp(`<input[^>]* name="${name}"[^>]*>`).exec(text)?.[0] ?? '';
+
+const privateKey =
+  'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi';
+
+describe('a link with an amount', () => {
+  test('shows shop, title, description, amount, and one button', async () => {
+    const link = await openLink({ ...fixed, description: 'A2\nmatt' });
+    const seen = await link.see();
+    expect(seen.status).toBe(200);
+    expect(seen.text).toContain('<h1><bdi>Poster</bdi></h1>');
+    expect(seen.text).toContain('<bdi>A2\nmatt</bdi>');
+    expect(textOf(seen)).toMatch(/^ Shop Poster €12\.50 A2 matt Pay with Bitcoin /);
+    expect(seen.text).not.toContain('<script');
+    expect(field(seen, 'amount') + field(seen, 'note')).toBe('');
+  });
+
+  test('makes an order on its own address for each of two customers, and both pay', async () => {
+    const link = await openLink({ ...fixed, description: 'A2' });
+    const first = await link.submit();
+    const second = await link.submit();
+    expect([first.status, second.status]).toEqual([303, 303]);
+    const [other, order] = await link.orders();
+    expect([first.to, second.to]).toEqual([`../o/${order?.id}`, `../o/${other?.id}`]);
+    expect(order).toMatchObject({
+      ...{ ...fixed, link_id: link.id, amount_sat: 25_000, status: 'open', language: 'en' },
+      ...{ description: 'Poster\nA2', reference: null },
+    });
+    expect(other?.address).not.toBe(order?.address);
+    for (const each of [order, other]) link.app.pay(each?.address ?? '', 25_000);
+    link.app.chain.mine(2);
+    await link.app.settle();
+    expect((await link.orders()).map(({ status }) => status)).toEqual(['paid', 'paid']);
+    const { body } = await link.app.get(`/links/${link.id}`);
+    expect(body).toMatchObject({ order_count: 2, paid_count: 2 });
+  });
+
+  test('is not changed by an amount of the URL or of the form', async () => {
+    const link = await openLink(fixed);
+    expect(textOf(await link.see('?amount=1'))).toContain('€12.50');
+    await link.submit({ amount: '1.00' }, '?amount=1');
+    expect((await link.orders())[0]?.amount).toBe('12.50');
+  });
+
+  test('in satoshis needs no price', async () => {
+    const link = await openLink({ amount_sat: 30_000 }, { config: { price: 'off' } });
+    expect(textOf(await link.see())).toContain('30,000 sat');
+    expect((await link.submit()).status).toBe(303);
+    expect((await link.orders())[0]).toMatchObject({ amount_sat: 30_000, currency: null });
+  });
+});
+
+describe('a link without an amount', () => {
+  const open = { currency: 'EUR', min: '2', max: '500', suggested: ['5', '10'] };
+
+  test('has a field for it with bounds, and the suggested amounts behind the main button', async () => {
+    const link = await openLink(open);
+    const seen = await link.see();
+    expect(textOf(seen)).toMatch(
+      /Amount in EUR From €2\.00 to €500\.00 Pay with Bitcoin Suggested amounts €5\.00 €10\.00/,
+    );
+    expect(field(seen, 'amount')).toContain('aria-describedby="amount-hint"');
+    expect(seen.text).toContain('<button type="submit" name="amount" value="5.00">');
+  });
+
+  test.each([
+    ['typed', 'key=k&amount=7%2C5', '7.50'],
+    ['suggested', 'key=k&amount=&amount=5.00', '5.00'],
+    ['suggested after it was typed', 'key=k&amount=7&amount=10.00', '10.00'],
+  ])('takes the amount that was %s', async (_how, body, amount) => {
+    const link = await openLink(open);
+    expect((await link.send(body)).status).toBe(303);
+    expect((await link.orders())[0]?.amount).toBe(amount);
+  });
+
+  test.each([
+    ['', 'Type the amount that you want to pay.'],
+    ['ten', 'Type the amount as a number, such as 12.50 .'],
+    ['2.345', 'Type the amount as a number, such as 12.50 .'],
+    ['1.99', 'At least €2.00'],
+    ['501', 'At most €500.00'],
+  ])('says at the field what is wrong with "%s", and keeps it', async (amount, text) => {
+    const link = await openLink({ ...open, note: 'optional' });
+    const seen = await link.submit({ amount, note: 'Table 4' });
+    expect(seen.status).toBe(400);
+    expect(textOf(seen)).toContain(text);
+    const input = field(seen, 'amount');
+    expect(input).toContain(`value="${amount}"`);
+    expect(input).toContain('aria-invalid="true"');
+    expect(input).toContain('aria-describedby="amount-error amount-hint"');
+    expect(input).toContain('autofocus');
+    expect(field(seen, 'note')).toContain('value="Table 4"');
+    expect(field(seen, 'note')).not.toContain('aria-invalid');
+    expect(await link.orders()).toEqual([]);
+  });
+
+  test('is filled in by ?amount= if that can be paid', async () => {
+    const link = await openLink(open);
+    expect(field(await link.see('?amount=7.5'), 'amount')).toContain('value="7.5"');
+    for (const bad of ['1', 'x', '%3Cb%3E', '']) {
+      expect(field(await link.see(`?amount=${bad}`), 'amount')).toContain('value=""');
+    }
+  });
+
+  test('says what is too small for a bitcoin payment at the price of now', async () => {
+    const link = await openLink({ currency: 'EUR' });
+    const seen = await link.submit({ amount: '0.01' });
+    expect(seen.status).toBe(400);
+    expect(textOf(seen)).toContain('too small for a bitcoin payment. Pay at least 546 sat');
+    expect(field(seen, 'amount')).toContain('value="0.01"');
+  });
+});
+
+describe('the note', () => {
+  test('becomes the reference of the order', async () => {
+    const link = await openLink({ ...fixed, note: 'required' });
+    expect(textOf(await link.see())).toContain('Note for the shop');
+    expect((await link.submit({ note: ' Table 4 ' })).status).toBe(303);
+    expect((await link.orders())[0]?.reference).toBe('Table 4');
+  });
+
+  test('may be left out if it is optional, and is ignored if it is not asked for', async () => {
+    const link = await openLink({ ...fixed, note: 'optional' });
+    expect(textOf(await link.see())).toContain('Note for the shop (optional)');
+    await link.submit();
+    await link.change({ note: 'no' });
+    await link.submit({ note: 'Table 4' });
+    expect((await link.orders()).map(({ reference }) => reference)).toEqual([null, null]);
+  });
+
+  test.each([
+    ['', 'Type a note: the shop asks for it.'],
+    ['x'.repeat(201), 'The note may have 200 characters at most.'],
+    ['a\u0007b', 'One line, such as your name or a number.'],
+  ])('is refused at its field: %j', async (note, text) => {
+    const link = await openLink({ ...fixed, note: 'required' });
+    const seen = await link.submit({ note });
+    expect(seen.status).toBe(400);
+    expect(textOf(seen)).toContain(text);
+    expect(field(seen, 'note')).toContain('aria-describedby="note-error note-hint"');
+    expect(field(seen, 'note')).toContain('autofocus');
+  });
+});
+
+describe('a private key', () => {
+  test.each(['amount', 'note'])('in %s is refused, and neither shown nor stored', async (name) => {
+    const link = await openLink({ currency: 'EUR', note: 'optional' });
+    const seen = await link.submit({ amount: '5', note: 'Table 4', [name]: privateKey });
+    expect(seen.status).toBe(400);
+    expect(textOf(seen)).toContain('Never type them into a page');
+    expect(seen.text).not.toContain('xprv');
+    expect(field(seen, name)).toContain('value=""');
+    expect(JSON.stringify(link.app.world.logs)).not.toContain('xprv');
+  });
+
+  test('in the query is refused, and no link of the page repeats it', async () => {
+    const link = await openLink({ currency: 'EUR' });
+    for (const path of [link.path, '/l/lnk_3yQ8tZr6WmB1nK5vXc2dLq']) {
+      const seen = await visitorOf(link.app).get(`${path}?amount=${privateKey}`);
+      expect(seen.status).toBe(400);
+      expect(textOf(seen)).toContain('Never type them into a page');
+      expect(seen.text).not.toContain('xprv');
+    }
+  });
+});
+
+describe('a link that makes no order now', () => {
+  const shows = async (seen: Promise<Seen>, status: number, title: string): Promise<void> => {
+    const page = await seen;
+    expect(page.status).toBe(status);
+    expect(page.text).toContain(`<h1>${title}</h1>`);
+    expect(page.text).not.toContain('<form');
+  };
+
+  test('because it is switched off, is closed', async () => {
+    const link = await openLink(fixed);
+    const body = `key=${formIn((await link.see()).text).key}`;
+    await link.change({ active: false });
+    await shows(link.see(), 410, 'This link is closed');
+    await shows(link.send(body), 410, 'This link is closed');
+  });
+
+  test('because all its orders are paid, is closed', async () => {
+    const link = await openLink({ ...fixed, most_orders: 1 });
+    await link.submit();
+    link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
+    link.app.chain.mine(2);
+    await link.app.settle();
+    await shows(link.see(), 410, 'This link is closed');
+  });
+
+  test('because many addresses are unpaid, sends the customer to the shop', async () => {
+    const link = await openLink(fixed);
+    for (let count = 0; count < linkGap; count += 1) await link.app.newAddress();
+    await shows(link.see(), 503, 'Please ask the shop');
+    await shows(link.send('key=k'), 503, 'Please ask the shop');
+    expect(await link.orders()).toEqual([]);
+    // The own orders of the shop go on.
+    expect((await link.app.post('/orders', { amount_sat: 10_000 })).status).toBe(200);
+  });
+
+  test('because there is no price, leads back to its form', async () => {
+    const link = await openLink(fixed);
+    link.app.market.rates = undefined;
+    const seen = await link.submit();
+    expect(seen.status).toBe(503);
+    expect(textOf(seen)).toContain('Do not pay before');
+    expect(seen.text).toContain(`href="${link.id}"`);
+  });
+
+  test('because it is unknown, is a page as that of an unknown order', async () => {
+    const link = await openLink(fixed);
+    const visitor = visitorOf(link.app);
+    const order = await visitor.get('/o/ord_3yQ8tZr6WmB1nK5vXc2dLq');
+    for (const path of ['/l/lnk_3yQ8tZr6WmB1nK5vXc2dLq', '/l/x', '/l/ord_3yQ8tZr6WmB1nK5vXc2dLq']) {
+      const seen = await visitor.get(path);
+      expect(seen.status).toBe(404);
+      expect(textOf(seen)).toContain('Nothing is known under this link.');
+      expect(textOf(order)).toContain('Nothing is known under this link.');
+      expect(seen.headers.get('X-Robots-Tag')).toBe('noindex');
+      expect((await visitor.post(path, '')).status).toBe(404);
+    }
+  });
+});
+
+describe('limits and origin', () => {
+  test('each client makes five orders a minute, and still sees pages', async () => {
+    const link = await openLink(fixed);
+    for (let count = 0; count < 5; count += 1) expect((await link.submit()).status).toBe(303);
+    const refused = await link.submit();
+    expect(refused.status).toBe(429);
+    expect(textOf(refused)).toContain('Too many requests came from your network.');
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect((await link.see()).status).toBe(200);
+    expect((await link.orders()).length).toBe(5);
+  });
+
+  test('pages of links and orders share sixty requests a minute', async () => {
+    const link = await openLink(fixed);
+    const visitor = visitorOf(link.app);
+    for (let count = 0; count < 30; count += 1) {
+      await link.see();
+      await visitor.get('/o/x');
+    }
+    expect((await link.see()).status).toBe(429);
+  });
+
+  test('only our own page orders', async () => {
+    const link = await openLink(fixed);
+    for (const headers of [
+      { Origin: 'https://shop.example' },
+      { Origin: 'null' },
+      { Origin: '' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+    ]) {
+      expect((await link.send('key=k', headers)).status).toBe(403);
+    }
+    expect(await link.orders()).toEqual([]);
+  });
+
+  test('a body of more than 16 KiB is refused', async () => {
+    const link = await openLink(fixed);
+    expect((await link.send(`key=${'k'.repeat(17_000)}`)).status).toBe(413);
+  });
+
+  test('the headers are those of an order, with the frames that the store allows', async () => {
+    const link = await openLink(fixed);
+    const policy = async () => (await link.see()).headers.get('Content-Security-Policy');
+    expect(await policy()).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+    await link.app.withStore(({ database, catalog }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { embedOrigins: 'https://a.example' })),
+    );
+    expect(await policy()).toMatch(/; frame-ancestors https:\/\/a\.example$/);
+    const { headers } = await link.see();
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(headers.get('X-Robots-Tag')).toBe('noindex');
+    expect(headers.get('Referrer-Policy')).toBe('same-origin');
+    expect((await link.submit()).headers.getSetCookie()).toEqual([]);
+  });
+
+  test('a GET leaves the database as it is, and the log names no link', async () => {
+    const link = await openLink({ ...fixed, view: 'till' });
+    const reader = look(link.app.path, { readonly: true });
+    const rows = () =>
+      ['links', 'orders', 'addresses', 'idempotency_keys'].map((table) =>
+        reader.prepare(`SELECT * FROM ${table}`).all(),
+      );
+    const before = rows();
+    await link.see('?amount=3');
+    expect(rows()).toEqual(before);
+    link.app.market.rates = undefined;
+    expect((await link.submit({ amount: '5' })).status).toBe(503);
+    link.app.market.rates = { EUR: 50_000 };
+    await link.app.world.advance(60_000);
+    expect((await link.submit({ amount: '5' })).status).toBe(303);
+    expect(JSON.stringify(link.app.world.logs)).not.toContain(link.id);
+  });
+});
+
+describe('a form that is sent twice', () => {
+  const sendTwice = (link: LinkScene, one: string, other: string): Promise<Seen[]> =>
+    Promise.all([link.send(one), link.send(other)]);
+
+  test('makes one order', async () => {
+    const link = await openLink({ ...fixed, note: 'optional' });
+    const [one, other] = await sendTwice(link, 'key=k&note=4', 'key=k&note=4');
+    expect(one?.to).toMatch(/^\.\.\/o\/ord_/);
+    expect(other?.to).toBe(one?.to);
+    expect((await link.send('key=k&note=4')).to).toBe(one?.to);
+    expect((await link.orders()).length).toBe(1);
+  });
+
+  test('makes two orders with another amount, another note, another key, or no key', async () => {
+    const link = await openLink({ currency: 'EUR', note: 'optional' });
+    const bodies = ['key=k&amount=5', 'key=k&amount=6', 'key=k&amount=5&note=4', 'key=l&amount=5'];
+    const all = new Set<string | undefined>();
+    for (const body of bodies) all.add((await link.send(body)).to);
+    expect(all.size).toBe(4);
+    await link.app.world.advance(60_000);
+    all.add((await link.send('amount=5')).to);
+    all.add((await link.send('amount=5')).to);
+    expect(all.size).toBe(6);
+  });
+
+  test('makes a new order once the first one is paid', async () => {
+    const link = await openLink(fixed);
+    const first = await link.send('key=k');
+    link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
+    await link.app.settle();
+    const second = await link.send('key=k');
+    expect(second.status).toBe(303);
+    expect(second.to).not.toBe(first.to);
+  });
+
+  test('has a key of its own on each page, and none of a shop', async () => {
+    const link = await openLink(fixed);
+    const keys = [(await link.see()).text, (await link.see()).text].map((text) => formIn(text).key);
+    expect(keys[0]).not.toBe(keys[1]);
+    await link.send('key=1007');
+    const order = await link.app.post('/orders', fixed, { 'Idempotency-Key': '1007' });
+    expect(order.status).toBe(200);
+    expect(order.body.link_id).toBe(null);
+  });
+});
+
+describe('the language', () => {
+  test('is that of the query, the store, the browser; the order keeps it', async () => {
+    const link = await openLink({ currency: 'EUR' });
+    expect(textOf(await link.see('', { 'Accept-Language': 'de' }))).toContain('Betrag in EUR');
+    const wrong = await link.submit({ amount: 'x' }, '?lang=de&amount=5');
+    expect(textOf(wrong)).toContain('Geben Sie den Betrag als Zahl ein, zum Beispiel 12,50');
+    expect(formIn(wrong.text).action).toBe(`${link.id}?lang=de`);
+    const sent = await link.submit({ amount: '5,50' }, '?lang=de');
+    const [order] = await link.orders();
+    expect(sent.to).toBe(`../o/${order?.id}?lang=de`);
+    expect(order).toMatchObject({ language: 'de', amount: '5.50' });
+    await link.app.withStore(({ database, catalog }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { language: 'ar' })),
+    );
+    expect((await link.see()).text).toContain('<html lang="ar" dir="rtl">');
+    await link.change({ active: false });
+    expect((await link.see()).text).toContain('<html lang="ar" dir="rtl">');
+  });
+});
+
+describe('a till', () => {
+  const till = { title: 'Till', currency: 'EUR', view: 'till' } as const;
+
+  test('has a keypad beside its field, and its own script', async () => {
+    const link = await openLink(till);
+    const seen = await link.see('?lang=de');
+    expect(seen.text.match(/<button type="button" data-key=/g)?.length).toBe(13);
+    expect(seen.text).toContain('data-key=","');
+    expect(field(seen, 'amount')).toContain('inputmode="decimal"');
+    const [, script = ''] = /<script type="module" src="([^"]+)">/.exec(seen.text) ?? [];
+    const asset = await visitorOf(link.app).get(new URL(script, `http://x${link.path}`).pathname);
+    expect(asset.status).toBe(200);
+    expect(asset.headers.get('Content-Type')).toContain('text/javascript');
+    expect(asset.text.length).toBeLessThan(2_000);
+  });
+
+  test('in satoshis has no key for decimals', async () => {
+    const link = await openLink({ title: 'Till', view: 'till' });
+    expect((await link.see()).text).toContain('data-key="00"');
+  });
+
+  test('charges its own amount', async () => {
+    const link = await openLink({ ...till, amount: '3.00' });
+    const seen = await link.see();
+    expect(textOf(seen)).toContain('Charge €3.00');
+    expect(seen.text).not.toContain('keypad"');
+  });
+
+  test('leads from its order to the next one', async () => {
+    const link = await openLink(till);
+    const { to = '' } = await link.submit({ amount: '12.50' }, '?lang=en');
+    const path = to.replace('..', '');
+    const visitor = visitorOf(link.app);
+    const open = await visitor.get(path);
+    expect(open.text).toContain('<main class="till">');
+    expect(textOf(open)).toContain('€12.50 Waiting for payment');
+    expect(open.text).toContain(`href="../l/${link.id}?lang=en"`);
+    expect(open.text.match(/<script/g)?.length).toBe(2);
+    link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
+    link.app.chain.mine(2);
+    await link.app.settle();
+    expect(textOf(await visitor.get(path))).toContain('€12.50 Paid');
+    expect(textOf(await visitor.get(path))).toContain('Next');
+  });
+
+  test('is no part of the page of another order', async () => {
+    const link = await openLink(fixed);
+    const { to = '' } = await link.submit();
+    const { text } = await visitorOf(link.app).get(to.replace('..', ''));
+    expect(text).not.toContain('class="till"');
+    expect(text.match(/<script/g)?.length).toBe(1);
+    expect(text).not.toContain('../l/');
+  });
+});
