@@ -91,6 +91,9 @@ interface ErrorPageOptions extends Pick<MessageOptions, 'hasLanguages' | 'link'>
   readonly text: Message | undefined;
 }
 
+/** Customers are asked to wait a minute. */
+const retryAfterSeconds = 60;
+
 /** The page of an error, with its status. An unexpected one is logged. */
 export function sendErrorPage(
   context: Context,
@@ -100,9 +103,9 @@ export function sendErrorPage(
 ): Response | Promise<Response> {
   const known = error instanceof PaygateError && error.code !== 'internal' ? error : undefined;
   if (known === undefined) logFailure(log, context, message, error, path);
-  if (known?.retryAfterSeconds !== undefined) {
-    context.header('Retry-After', String(known.retryAfterSeconds));
-  }
+  const isUnavailable = known?.code === 'unavailable';
+  const retryAfter = known?.retryAfterSeconds ?? (isUnavailable ? retryAfterSeconds : undefined);
+  if (retryAfter !== undefined) context.header('Retry-After', String(retryAfter));
   return sendMessage(context, reading, text ?? reading.words.errors.unexpected, {
     ...options,
     status: known === undefined ? 500 : httpStatusOf(known),

@@ -26,6 +26,9 @@ export const CustomerPage = ({ shown, reading }: Props) => {
   const { id } = order;
   const live = `${id}/live`;
   const isTill = tillId !== null;
+  const Box = isTill ? TillBox : PayBox;
+  // At a counter, the pill and the code say it all.
+  const isToScan = isTill && stage === 'payable' && order.received_sat === 0 && !shown.hasFallen;
   return (
     <CheckoutFrame
       reading={reading}
@@ -44,12 +47,14 @@ export const CustomerPage = ({ shown, reading }: Props) => {
       </p>
       <div id="status" data-live={live} aria-live="polite">
         <Pills shown={shown} reading={reading} />
-        <p>
-          <Sentence text={instructionOf(shown, reading)} />
-        </p>
+        {isToScan ? null : (
+          <p>
+            <Sentence text={instructionOf(shown, reading)} />
+          </p>
+        )}
       </div>
       <div id="pay" data-live={live} class="unprinted">
-        {stage === 'payable' ? <PayBox shown={shown} reading={reading} /> : null}
+        {stage === 'payable' ? <Box shown={shown} reading={reading} /> : null}
         {stage === 'lapsed' ? (
           <form method="post" action={`${id}/quote${langQuery}`}>
             <button type="submit" class="main">
@@ -142,6 +147,27 @@ const PayBox = ({ shown, reading }: Props) => {
         <summary>{pay.addressAlone}</summary>
         <QrCode text={paymentUri(address)} label={pay.qrCodeOfAddress} />
       </details>
+    </section>
+  );
+};
+
+/** The customer scans it from the device of the shop, which has nothing to open or to copy. */
+const TillBox = ({ shown, reading }: Props) => {
+  const { order } = shown;
+  const { words, formats } = reading;
+  const missingSat = order.missing_sat ?? 0;
+  return (
+    <section class="box" aria-label={words.pay.payment}>
+      <QrCode text={order.uri ?? ''} label={words.pay.qrCode} />
+      <p class="amount">
+        <Sentence text={formats.bitcoin(missingSat)} />
+      </p>
+      <p class="address">
+        <bdi dir="ltr">
+          <code>{order.address}</code>
+        </bdi>
+      </p>
+      <Until shown={shown} reading={reading} />
     </section>
   );
 };

@@ -193,6 +193,7 @@ describe('a link that makes no order now', () => {
     expect(page.status).toBe(status);
     expect(page.text).toContain(`<h1>${title}</h1>`);
     expect(page.text).not.toContain('<form');
+    expect(page.headers.get('Retry-After')).toBe(status === 503 ? '60' : null);
   };
 
   test('because it is switched off, is closed', async () => {
@@ -227,6 +228,7 @@ describe('a link that makes no order now', () => {
     link.app.market.rates = undefined;
     const seen = await link.submit();
     expect(seen.status).toBe(503);
+    expect(seen.headers.get('Retry-After')).toBe('60');
     expect(textOf(seen)).toContain('Do not pay before');
     expect(seen.text).toContain(`href="${link.id}"`);
   });
@@ -427,6 +429,9 @@ describe('a till', () => {
     expect(textOf(open)).toContain('€12.50 Waiting for payment');
     expect(open.text).toContain(`href="../l/${link.id}?lang=en"`);
     expect(open.text.match(/<script/g)?.length).toBe(2);
+    // The device of the shop must not open the wallet of the shop.
+    expect(open.text).not.toContain('href="bitcoin:');
+    expect(textOf(open)).not.toMatch(/Copy|Open in a wallet/);
     link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
     link.app.chain.mine(2);
     await link.app.settle();
