@@ -4,12 +4,18 @@ import { isRightToLeft, type Language, languages } from '../../domain/language.t
 import { ar } from './ar.ts';
 import { de } from './de.ts';
 import { en } from './en.ts';
+import { es } from './es.ts';
+import { fr } from './fr.ts';
 import { formatsOf, type LanguageFormats } from './language-formats.ts';
+import { ptBR } from './pt-BR.ts';
 import type { Words } from './words.ts';
 
 const translations: Readonly<Partial<Record<Language, Words>>> & { readonly en: Words } = {
   en,
+  es,
+  'pt-BR': ptBR,
   de,
+  fr,
   ar,
 };
 

@@ -1,0 +1,182 @@
+// The texts of the pages for customers, in Spanish.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('es');
+
+export const es: Words = {
+  language: 'Idioma',
+  copied: 'Copiado',
+  orderStates: {
+    open: 'Abierto',
+    processing: 'En proceso',
+    paid: 'Pagado',
+    expired: 'Expirado',
+    canceled: 'Cancelado',
+  },
+  paymentStates: {
+    seen: 'Detectado',
+    confirming: 'En confirmación',
+    confirmed: 'Confirmado',
+    gone: 'Sin efecto',
+  },
+  now: {
+    pay: 'Escanee el código con su billetera, o abra su billetera con el botón de abajo, y envíe el importe.',
+    payMissing: (arrived, missing) =>
+      `Han llegado ${arrived}. Pague a la misma dirección los ${missing} que faltan.`,
+    payAgain:
+      'Consulte su billetera antes de volver a pagar. Si todavía muestra ese pago como enviado, espere.',
+    renewPrice: 'El precio ya no es válido. Pida que se muestre el precio actual antes de pagar.',
+    renewPriceAgain:
+      'Consulte su billetera antes de volver a pagar. Si todavía muestra ese pago como enviado, espere. Si no, pida primero que se muestre el precio actual.',
+    undecided: (arrived) =>
+      `Han llegado ${arrived} cuando el precio ya no era válido. No vuelva a pagar: espere o consulte a la tienda.`,
+    timeIsOver: 'El plazo para pagar ha terminado. Ya no haga ningún pago.',
+    wait: 'Su pago ha llegado. No tiene que hacer nada más: el pago está a la espera de su confirmación.',
+    done: 'Gracias. No tiene que hacer nada más, y esta página es su recibo.',
+    expired: 'Ya no haga ningún pago.',
+    expiredWithMoney: (arrived) =>
+      `Han llegado ${arrived}, pero no es suficiente. Ya no haga ningún pago: consulte a la tienda, que puede aceptar ese importe o devolvérselo.`,
+    expiredAfterFall:
+      'El plazo para pagar ha terminado. No vuelva a pagar: solicite a la tienda un pedido nuevo si todavía lo desea.',
+    canceled: 'La tienda ha cancelado este pedido. No pague.',
+    canceledWithMoney: (arrived) =>
+      `La tienda ha cancelado este pedido. Han llegado ${arrived}. Ya no haga ningún pago: pida a la tienda que le devuelva ese importe.`,
+    arrived: (arrived) => `Han llegado ${arrived}.`,
+    foundByItself:
+      'Si ya ha pagado, no tiene que hacer nada: el pago se encontrará automáticamente.',
+    fellAway: 'Su pago ha quedado sin efecto: la tienda no lo ha recibido.',
+    cameLate:
+      'Su pago llegó tarde, así que es posible que la tienda revise el pedido antes de entregarlo.',
+    paidTooMuch: (excess) => `Ha pagado ${excess} de más: consulte a la tienda.`,
+  },
+  late: 'Con retraso',
+  shortBy: (amount) => `Faltan ${amount}`,
+  overBy: (amount) => `Sobran ${amount}`,
+  pay: {
+    payment: 'Pago',
+    openWallet: 'Abrir en una billetera',
+    copyAddress: 'Copiar la dirección',
+    copyAmount: 'Copiar el importe',
+    copyLink: 'Copiar el enlace para una billetera',
+    qrCode: 'Código QR de la dirección y el importe',
+    qrCodeOfAddress: 'Código QR de la dirección, sin el importe',
+    addressAlone: 'Código QR de la dirección sola',
+    priceHoldsUntil: (time) => `El precio es válido hasta: ${time}`,
+    payUntil: (time) => `Puede pagar hasta: ${time}`,
+    timeLeft: 'Tiempo restante:',
+    showPriceNow: 'Mostrar el precio actual',
+    backTo: (shop) => `Volver a ${shop}`,
+  },
+  facts: {
+    order: 'Pedido',
+    description: 'Descripción',
+    reference: 'Referencia',
+    amount: 'Importe',
+    price: 'Precio',
+    rate: 'Cotización',
+    received: 'Recibido',
+    missing: 'Falta',
+    overBy: 'Pagado de más',
+    ordered: 'Pedido el',
+    paid: 'Pagado el',
+    payments: 'Pagos',
+    payment: 'Pago',
+    state: 'Estado',
+    seen: 'Detectado el',
+    transaction: 'Transacción',
+    address: 'A la dirección',
+    confirmations: 'Confirmaciones',
+    worth: 'Valor',
+  },
+  rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'Se muestra el pago más reciente. Las sumas los incluyen todos.',
+      other: `Se muestran los ${number(shown)} pagos más recientes. Las sumas los incluyen todos.`,
+    }),
+  receipt: {
+    seen: 'Su pago se ha detectado. No tiene que hacer nada: el pago está a la espera de su primera confirmación.',
+    confirming:
+      'Su pago está en un bloque. No tiene que hacer nada: el pago está a la espera de más confirmaciones.',
+    confirmed: 'Su pago está confirmado. Esta página es su recibo.',
+    gone: 'Su pago ha quedado sin efecto: la tienda no lo ha recibido. Consulte su billetera antes de volver a pagar.',
+    toOrder: 'Mostrar el pedido',
+    unknown:
+      'Aquí no se conoce ese pago. Si lo ha hecho hace un momento, vuelva a cargar esta página dentro de un minuto.',
+    unnamed:
+      'Este enlace no indica ningún pago: le falta una parte o se ha modificado. Ábralo de nuevo donde lo muestra la tienda.',
+    limited:
+      'Desde su red se ha preguntado por demasiados pagos desconocidos. Vuelva a cargar esta página dentro de un minuto.',
+  },
+  link: {
+    pay: 'Pagar',
+    payWithBitcoin: 'Pagar con bitcoin',
+    amountIn: (currency) => `Importe en ${currency}`,
+    suggestions: 'Importes sugeridos',
+    atLeast: (least) => `Como mínimo, ${least}`,
+    atMost: (most) => `Como máximo, ${most}`,
+    between: (least, most) => `De ${least} a ${most}`,
+    note: 'Nota para la tienda',
+    optional: 'opcional',
+    noteHint: 'Una línea, por ejemplo, su nombre o un número.',
+    qrCode: 'Código QR de esta página',
+    closed: {
+      title: 'Este enlace está cerrado',
+      text: 'Aquí ya no se aceptan pagos. No pague: pida otro enlace a la tienda.',
+    },
+    missingAmount: 'Escriba el importe que desea pagar.',
+    wrongAmount: (example) => `Escriba el importe como un número, por ejemplo, ${example}.`,
+    tooSmall: (least) =>
+      `El importe es demasiado pequeño para un pago con bitcoin. Pague como mínimo ${least}.`,
+    missingNote: 'Escriba una nota: la tienda la pide.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'La nota puede tener un carácter como máximo.',
+        other: `La nota puede tener ${number(maxCharacters)} caracteres como máximo.`,
+      }),
+    privateKey:
+      'Esto parece una clave privada o unas palabras de recuperación. No las escriba nunca en una página: quien las tiene, tiene su dinero.',
+  },
+  till: {
+    keypad: 'Teclado numérico',
+    deleteDigit: 'Borrar la última cifra',
+    clear: 'Borrar todo',
+    charge: (amount) => `Cobrar ${amount}`,
+    waiting: 'A la espera del pago',
+    next: 'Siguiente',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'No existe ese pedido',
+      text: 'No se conoce nada con este enlace. Ábralo de nuevo donde lo muestra la tienda o consulte a la tienda.',
+    },
+    unknownLink: {
+      title: 'No existe esa página',
+      text: 'No se conoce nada con este enlace. Ábralo de nuevo donde lo muestra la tienda o consulte a la tienda.',
+    },
+    limited: {
+      title: 'Espere, por favor',
+      text: 'Han llegado demasiadas solicitudes desde su red. Cargue la página dentro de un minuto.',
+    },
+    foreignForm: {
+      title: 'No ha funcionado',
+      text: 'Abra la página de nuevo y pulse allí el botón.',
+    },
+    noPrice: {
+      title: 'Ahora mismo no hay precio',
+      text: 'No se puede obtener el precio actual. No se ha perdido nada: espere un minuto e inténtelo de nuevo. No pague antes.',
+    },
+    gap: {
+      title: 'Consulte a la tienda, por favor',
+      text: 'La tienda no puede aceptar un pago con este enlace en este momento. No pague: consulte a la tienda.',
+    },
+    unexpected: {
+      title: 'No ha funcionado',
+      text: 'Vuelva a cargar la página dentro de un minuto. Si sigue igual, avise a la tienda.',
+    },
+    backToOrder: 'Volver al pedido',
+    back: 'Volver',
+  },
+};

@@ -1,0 +1,182 @@
+// The texts of the pages for customers, in the Portuguese of Brazil.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('pt-BR');
+
+export const ptBR: Words = {
+  language: 'Idioma',
+  copied: 'Copiado',
+  orderStates: {
+    open: 'Aberto',
+    processing: 'Em processamento',
+    paid: 'Pago',
+    expired: 'Expirado',
+    canceled: 'Cancelado',
+  },
+  paymentStates: {
+    seen: 'Detectado',
+    confirming: 'Em confirmação',
+    confirmed: 'Confirmado',
+    gone: 'Sem efeito',
+  },
+  now: {
+    pay: 'Escaneie o código com sua carteira, ou abra sua carteira com o botão abaixo, e envie o valor.',
+    payMissing: (arrived, missing) =>
+      `Chegaram ${arrived}. Pague para o mesmo endereço os ${missing} que faltam.`,
+    payAgain:
+      'Verifique sua carteira antes de pagar de novo. Se ela ainda mostrar esse pagamento como enviado, aguarde.',
+    renewPrice: 'O preço não é mais válido. Peça para mostrar o preço atual antes de pagar.',
+    renewPriceAgain:
+      'Verifique sua carteira antes de pagar de novo. Se ela ainda mostrar esse pagamento como enviado, aguarde. Caso contrário, peça primeiro para mostrar o preço atual.',
+    undecided: (arrived) =>
+      `Chegaram ${arrived} quando o preço já não era válido. Não pague de novo: aguarde ou fale com a loja.`,
+    timeIsOver: 'O prazo para pagar terminou. Não pague mais.',
+    wait: 'Seu pagamento chegou. Você não precisa fazer mais nada: o pagamento aguarda a confirmação.',
+    done: 'Obrigado. Você não precisa fazer mais nada, e esta página é o seu recibo.',
+    expired: 'Não pague mais.',
+    expiredWithMoney: (arrived) =>
+      `Chegaram ${arrived}, mas isso não é suficiente. Não pague mais: fale com a loja, que pode aceitar ou devolver o valor.`,
+    expiredAfterFall:
+      'O prazo para pagar terminou. Não pague de novo: peça um novo pedido à loja se ainda quiser comprar.',
+    canceled: 'A loja cancelou este pedido. Não pague.',
+    canceledWithMoney: (arrived) =>
+      `A loja cancelou este pedido. Chegaram ${arrived}. Não pague mais: peça à loja que devolva esse valor.`,
+    arrived: (arrived) => `Chegaram ${arrived}.`,
+    foundByItself:
+      'Se você já pagou, não precisa fazer nada: o pagamento será encontrado automaticamente.',
+    fellAway: 'Seu pagamento ficou sem efeito: a loja não o recebeu.',
+    cameLate:
+      'Seu pagamento chegou com atraso, por isso a loja talvez verifique o pedido antes de entregar.',
+    paidTooMuch: (excess) => `Você pagou ${excess} a mais: fale com a loja sobre isso.`,
+  },
+  late: 'Com atraso',
+  shortBy: (amount) => `Faltam ${amount}`,
+  overBy: (amount) => `${amount} a mais`,
+  pay: {
+    payment: 'Pagamento',
+    openWallet: 'Abrir em uma carteira',
+    copyAddress: 'Copiar o endereço',
+    copyAmount: 'Copiar o valor',
+    copyLink: 'Copiar o link para uma carteira',
+    qrCode: 'Código QR do endereço e do valor',
+    qrCodeOfAddress: 'Código QR do endereço, sem o valor',
+    addressAlone: 'Código QR somente do endereço',
+    priceHoldsUntil: (time) => `O preço é válido até: ${time}`,
+    payUntil: (time) => `Pague até: ${time}`,
+    timeLeft: 'Tempo restante:',
+    showPriceNow: 'Mostrar o preço atual',
+    backTo: (shop) => `Voltar para ${shop}`,
+  },
+  facts: {
+    order: 'Pedido',
+    description: 'Descrição',
+    reference: 'Referência',
+    amount: 'Valor',
+    price: 'Preço',
+    rate: 'Cotação',
+    received: 'Recebido',
+    missing: 'Falta',
+    overBy: 'Pago a mais',
+    ordered: 'Pedido em',
+    paid: 'Pago em',
+    payments: 'Pagamentos',
+    payment: 'Pagamento',
+    state: 'Estado',
+    seen: 'Detectado em',
+    transaction: 'Transação',
+    address: 'Para o endereço',
+    confirmations: 'Confirmações',
+    worth: 'Equivale a',
+  },
+  rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'É mostrado o pagamento mais recente. As somas incluem todos.',
+      other: `São mostrados os ${number(shown)} pagamentos mais recentes. As somas incluem todos.`,
+    }),
+  receipt: {
+    seen: 'Seu pagamento foi detectado. Você não precisa fazer nada: o pagamento aguarda a primeira confirmação.',
+    confirming:
+      'Seu pagamento está em um bloco. Você não precisa fazer nada: o pagamento aguarda mais confirmações.',
+    confirmed: 'Seu pagamento está confirmado. Esta página é o seu recibo.',
+    gone: 'Seu pagamento ficou sem efeito: a loja não o recebeu. Verifique sua carteira antes de pagar de novo.',
+    toOrder: 'Mostrar o pedido',
+    unknown:
+      'Esse pagamento não é conhecido aqui. Se ele foi feito há pouco, recarregue esta página em um minuto.',
+    unnamed:
+      'Este link não indica nenhum pagamento: falta uma parte ou ela foi alterada. Abra-o de novo onde a loja o mostra.',
+    limited:
+      'Foram consultados pagamentos desconhecidos demais a partir da sua rede. Recarregue esta página em um minuto.',
+  },
+  link: {
+    pay: 'Pagar',
+    payWithBitcoin: 'Pagar com bitcoin',
+    amountIn: (currency) => `Valor em ${currency}`,
+    suggestions: 'Valores sugeridos',
+    atLeast: (least) => `No mínimo ${least}`,
+    atMost: (most) => `No máximo ${most}`,
+    between: (least, most) => `De ${least} a ${most}`,
+    note: 'Mensagem para a loja',
+    optional: 'opcional',
+    noteHint: 'Uma linha, por exemplo, seu nome ou um número.',
+    qrCode: 'Código QR desta página',
+    closed: {
+      title: 'Este link está fechado',
+      text: 'Aqui não são mais aceitos pagamentos. Não pague: peça outro link à loja.',
+    },
+    missingAmount: 'Digite o valor que deseja pagar.',
+    wrongAmount: (example) => `Digite o valor como um número, por exemplo, ${example}.`,
+    tooSmall: (least) =>
+      `Este valor é pequeno demais para um pagamento com bitcoin. Pague no mínimo ${least}.`,
+    missingNote: 'Digite uma mensagem: a loja a exige.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'A mensagem pode ter no máximo um caractere.',
+        other: `A mensagem pode ter no máximo ${number(maxCharacters)} caracteres.`,
+      }),
+    privateKey:
+      'Isto parece uma chave privada ou palavras de recuperação. Nunca as digite em uma página: quem as tem, tem o seu dinheiro.',
+  },
+  till: {
+    keypad: 'Teclado numérico',
+    deleteDigit: 'Apagar o último dígito',
+    clear: 'Apagar tudo',
+    charge: (amount) => `Cobrar ${amount}`,
+    waiting: 'Aguardando o pagamento',
+    next: 'Próximo',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'Esse pedido não existe',
+      text: 'Nada é conhecido com este link. Abra-o de novo onde a loja o mostra ou fale com a loja.',
+    },
+    unknownLink: {
+      title: 'Essa página não existe',
+      text: 'Nada é conhecido com este link. Abra-o de novo onde a loja o mostra ou fale com a loja.',
+    },
+    limited: {
+      title: 'Aguarde, por favor',
+      text: 'Chegaram solicitações demais da sua rede. Carregue a página em um minuto.',
+    },
+    foreignForm: {
+      title: 'Não funcionou',
+      text: 'Abra a página de novo e use o botão dela.',
+    },
+    noPrice: {
+      title: 'Sem preço no momento',
+      text: 'Não é possível obter o preço atual. Nada foi perdido: aguarde um minuto e tente de novo. Não pague antes disso.',
+    },
+    gap: {
+      title: 'Fale com a loja, por favor',
+      text: 'A loja não pode aceitar um pagamento por este link no momento. Não pague: fale com a loja.',
+    },
+    unexpected: {
+      title: 'Não funcionou',
+      text: 'Recarregue a página em um minuto. Se isso continuar, avise a loja.',
+    },
+    backToOrder: 'Voltar ao pedido',
+    back: 'Voltar',
+  },
+};
