@@ -1,21 +1,31 @@
-// The translations of the pages for customers. A language without a translation is read in English.
+// The translations of the pages for customers: each language has all texts.
 
-import { isRightToLeft, type Language, languages } from '../../domain/language.ts';
+import { isRightToLeft, type Language, languages, languageTags } from '../../domain/language.ts';
 import { ar } from './ar.ts';
+import { cs } from './cs.ts';
 import { de } from './de.ts';
 import { en } from './en.ts';
 import { es } from './es.ts';
 import { fr } from './fr.ts';
+import { it } from './it.ts';
+import { ja } from './ja.ts';
 import { formatsOf, type LanguageFormats } from './language-formats.ts';
+import { nl } from './nl.ts';
+import { pl } from './pl.ts';
 import { ptBR } from './pt-BR.ts';
 import type { Words } from './words.ts';
 
-const translations: Readonly<Partial<Record<Language, Words>>> & { readonly en: Words } = {
+const words: Readonly<Record<Language, Words>> = {
   en,
   es,
   'pt-BR': ptBR,
   de,
   fr,
+  it,
+  nl,
+  cs,
+  pl,
+  ja,
   ar,
 };
 
@@ -29,25 +39,21 @@ export interface Translation {
   readonly formats: LanguageFormats;
 }
 
-function translation(code: Language, words: Words): Translation {
+function translation(code: Language): Translation {
   return {
     code,
     name: languages[code],
     dir: isRightToLeft(code) ? 'rtl' : 'ltr',
-    words,
+    words: words[code],
     formats: formatsOf(code),
   };
 }
 
-/** All that there are, for the language picker. */
-export const allTranslations: readonly Translation[] = (
-  Object.keys(languages) as Language[]
-).flatMap((code) => {
-  const words = translations[code];
-  return words === undefined ? [] : [translation(code, words)];
-});
+const byCode = Object.fromEntries(
+  languageTags.map((code) => [code, translation(code)]),
+) as Readonly<Record<Language, Translation>>;
 
-const english = translation('en', en);
-const byCode = new Map(allTranslations.map((each) => [each.code, each]));
+/** For the language picker. */
+export const allTranslations: readonly Translation[] = Object.values(byCode);
 
-export const translationOf = (language: Language): Translation => byCode.get(language) ?? english;
+export const translationOf = (language: Language): Translation => byCode[language];

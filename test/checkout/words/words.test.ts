@@ -51,11 +51,16 @@ test.each(others)('%s is translated', (_, { words }) => {
   expect(same.length).toBeLessThan(10);
 });
 
-test('a language without a translation is read in English, and says that it is English', () => {
-  const known = new Set(allTranslations.map(({ code }) => code));
-  for (const code of Object.keys(languages) as Language[]) {
-    expect(translationOf(code).code).toBe(known.has(code) ? code : 'en');
-  }
+test('every language has its translation', () => {
+  expect(allTranslations.map(({ code, name }) => [code, name])).toEqual(Object.entries(languages));
+  for (const each of allTranslations) expect(translationOf(each.code)).toBe(each);
+});
+
+test('a narrow no-break space stands before the high signs of French', () => {
+  const signs = textsIn(translationOf('fr').words).flatMap(
+    ([, text]) => text.match(/.[:;?!»]|«./g) ?? [],
+  );
+  expect(new Set(signs)).toEqual(new Set(['\u202F:']));
 });
 
 test('Arabic runs from right to left', () => {
@@ -82,6 +87,8 @@ test('decimals are those of the language in every unit, and digits are 0 to 9', 
   };
   expect(written('en')).toEqual(['€1,234.50', '25,000 sat', '0.00025000 BTC']);
   expect(written('de')).toEqual(['1.234,50 €', '25.000 sat', '0,00025000 BTC']);
+  expect(written('fr')).toEqual(['1\u202F234,50 €', '25\u202F000 sat', '0,00025000 BTC']);
+  expect(written('ja')).toEqual(['€1,234.50', '25,000 sat', '0.00025000 BTC']);
   expect(written('ar')).toEqual(['1,234.50 €', '25,000 sat', '0.00025000 BTC']);
 });
 
@@ -104,6 +111,9 @@ test('plural forms are those of the language', () => {
     [0, 1, 2, 3, 11, 100].map((count) => formatsOf(language).plural(count, forms));
   expect(formsOf('en')).toEqual(['other', 'one', 'other', 'other', 'other', 'other']);
   expect(formsOf('ar')).toEqual(['zero', 'one', 'two', 'few', 'many', 'other']);
+  expect(formsOf('cs')).toEqual(['other', 'one', 'few', 'few', 'other', 'other']);
+  expect(formsOf('pl')).toEqual(['many', 'one', 'few', 'few', 'many', 'many']);
+  expect(formsOf('ja')).toEqual(Array.from({ length: 6 }, () => 'other'));
   expect(formatsOf('cs').plural(3, { other: 'else' })).toBe('else');
 });
 

@@ -1,0 +1,182 @@
+// The texts of the pages for customers, in Italian.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('it');
+
+export const it: Words = {
+  language: 'Lingua',
+  copied: 'Copiato',
+  orderStates: {
+    open: 'Aperto',
+    processing: 'In elaborazione',
+    paid: 'Pagato',
+    expired: 'Scaduto',
+    canceled: 'Annullato',
+  },
+  paymentStates: {
+    seen: 'Rilevato',
+    confirming: 'In attesa di conferme',
+    confirmed: 'Confermato',
+    gone: 'Non riuscito',
+  },
+  now: {
+    pay: 'Scansioni il codice con il Suo portafoglio, oppure apra il portafoglio con il pulsante qui sotto, e invii l’importo.',
+    payMissing: (arrived, missing) =>
+      `Sono arrivati ${arrived}. Paghi allo stesso indirizzo i ${missing} mancanti.`,
+    payAgain:
+      'Controlli il Suo portafoglio prima di pagare di nuovo. Se mostra ancora quel pagamento come inviato, attenda.',
+    renewPrice: 'Il prezzo non è più valido. Faccia mostrare il prezzo attuale prima di pagare.',
+    renewPriceAgain:
+      'Controlli il Suo portafoglio prima di pagare di nuovo. Se mostra ancora quel pagamento come inviato, attenda. Altrimenti faccia prima mostrare il prezzo attuale.',
+    undecided: (arrived) =>
+      `Sono arrivati ${arrived} quando il prezzo non era più valido. Non paghi di nuovo: attenda, oppure contatti il negozio.`,
+    timeIsOver: 'Il tempo per pagare è scaduto. Non effettui più alcun pagamento.',
+    wait: 'Il Suo pagamento è arrivato. Non deve fare altro: il pagamento è in attesa di conferma.',
+    done: 'Grazie. Non deve fare altro, e questa pagina è la Sua ricevuta.',
+    expired: 'Non effettui più alcun pagamento.',
+    expiredWithMoney: (arrived) =>
+      `Sono arrivati ${arrived}, ma non bastano. Non effettui più alcun pagamento: contatti il negozio, che può accettare l’importo o rimborsarlo.`,
+    expiredAfterFall:
+      'Il tempo per pagare è scaduto. Non paghi di nuovo: chieda al negozio un nuovo ordine se lo desidera ancora.',
+    canceled: 'Il negozio ha annullato questo ordine. Non paghi.',
+    canceledWithMoney: (arrived) =>
+      `Il negozio ha annullato questo ordine. Sono arrivati ${arrived}. Non effettui più alcun pagamento: chieda al negozio di rimborsare l’importo.`,
+    arrived: (arrived) => `Sono arrivati ${arrived}.`,
+    foundByItself:
+      'Se ha già pagato, non deve fare nulla: il pagamento viene trovato automaticamente.',
+    fellAway: 'Il Suo pagamento non è andato a buon fine: il negozio non lo ha ricevuto.',
+    cameLate:
+      'Il Suo pagamento è arrivato in ritardo, perciò il negozio potrebbe controllare l’ordine prima di consegnarlo.',
+    paidTooMuch: (excess) => `Ha pagato ${excess} in più: contatti il negozio.`,
+  },
+  late: 'In ritardo',
+  shortBy: (amount) => `Mancano ${amount}`,
+  overBy: (amount) => `${amount} in più`,
+  pay: {
+    payment: 'Pagamento',
+    openWallet: 'Apri in un portafoglio',
+    copyAddress: 'Copia l’indirizzo',
+    copyAmount: 'Copia l’importo',
+    copyLink: 'Copia il link per un portafoglio',
+    qrCode: 'Codice QR dell’indirizzo e dell’importo',
+    qrCodeOfAddress: 'Codice QR dell’indirizzo, senza l’importo',
+    addressAlone: 'Codice QR del solo indirizzo',
+    priceHoldsUntil: (time) => `Prezzo valido fino al ${time}`,
+    payUntil: (time) => `Da pagare entro il ${time}`,
+    timeLeft: 'Tempo rimanente:',
+    showPriceNow: 'Mostra il prezzo attuale',
+    backTo: (shop) => `Torna a ${shop}`,
+  },
+  facts: {
+    order: 'Ordine',
+    description: 'Descrizione',
+    reference: 'Riferimento',
+    amount: 'Importo',
+    price: 'Prezzo',
+    rate: 'Cambio',
+    received: 'Ricevuto',
+    missing: 'Mancante',
+    overBy: 'Pagato in più',
+    ordered: 'Ordinato il',
+    paid: 'Pagato il',
+    payments: 'Pagamenti',
+    payment: 'Pagamento',
+    state: 'Stato',
+    seen: 'Rilevato il',
+    transaction: 'Transazione',
+    address: 'All’indirizzo',
+    confirmations: 'Conferme',
+    worth: 'Valore',
+  },
+  rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'È mostrato il pagamento più recente. Le somme li comprendono tutti.',
+      other: `Sono mostrati i ${number(shown)} pagamenti più recenti. Le somme li comprendono tutti.`,
+    }),
+  receipt: {
+    seen: 'Il Suo pagamento è stato rilevato. Non deve fare nulla: il pagamento è in attesa della prima conferma.',
+    confirming:
+      'Il Suo pagamento è in un blocco. Non deve fare nulla: il pagamento è in attesa di altre conferme.',
+    confirmed: 'Il Suo pagamento è confermato. Questa pagina è la Sua ricevuta.',
+    gone: 'Il Suo pagamento non è andato a buon fine: il negozio non lo ha ricevuto. Controlli il Suo portafoglio prima di pagare di nuovo.',
+    toOrder: 'Mostra l’ordine',
+    unknown:
+      'Questo pagamento non è noto qui. Se è stato effettuato poco fa, ricarichi questa pagina tra un minuto.',
+    unnamed:
+      'Questo link non indica alcun pagamento: ne manca una parte o è stata modificata. Lo apra di nuovo dove il negozio lo mostra.',
+    limited:
+      'Dalla Sua rete sono stati richiesti troppi pagamenti sconosciuti. Ricarichi questa pagina tra un minuto.',
+  },
+  link: {
+    pay: 'Paga',
+    payWithBitcoin: 'Paga con bitcoin',
+    amountIn: (currency) => `Importo in ${currency}`,
+    suggestions: 'Importi suggeriti',
+    atLeast: (least) => `Almeno ${least}`,
+    atMost: (most) => `Al massimo ${most}`,
+    between: (least, most) => `Da ${least} a ${most}`,
+    note: 'Nota per il negozio',
+    optional: 'facoltativa',
+    noteHint: 'Una riga, per esempio il Suo nome o un numero.',
+    qrCode: 'Codice QR di questa pagina',
+    closed: {
+      title: 'Questo link è chiuso',
+      text: 'Qui non si accettano più pagamenti. Non paghi: chieda al negozio un altro link.',
+    },
+    missingAmount: 'Inserisca l’importo che desidera pagare.',
+    wrongAmount: (example) => `Inserisca l’importo come numero, per esempio ${example}.`,
+    tooSmall: (least) =>
+      `L’importo è troppo piccolo per un pagamento in bitcoin. Paghi almeno ${least}.`,
+    missingNote: 'Inserisca una nota: il negozio la richiede.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'La nota può avere al massimo un carattere.',
+        other: `La nota può avere al massimo ${number(maxCharacters)} caratteri.`,
+      }),
+    privateKey:
+      'Sembra una chiave privata o un insieme di parole di recupero. Non le inserisca mai in una pagina: chi le possiede ha il Suo denaro.',
+  },
+  till: {
+    keypad: 'Tastierino numerico',
+    deleteDigit: 'Cancella l’ultima cifra',
+    clear: 'Cancella tutto',
+    charge: (amount) => `Incassa ${amount}`,
+    waiting: 'In attesa del pagamento',
+    next: 'Avanti',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'Questo ordine non esiste',
+      text: 'Non si conosce nulla con questo link. Lo apra di nuovo dove il negozio lo mostra, oppure contatti il negozio.',
+    },
+    unknownLink: {
+      title: 'Questa pagina non esiste',
+      text: 'Non si conosce nulla con questo link. Lo apra di nuovo dove il negozio lo mostra, oppure contatti il negozio.',
+    },
+    limited: {
+      title: 'Attenda, per favore',
+      text: 'Dalla Sua rete sono arrivate troppe richieste. Carichi la pagina tra un minuto.',
+    },
+    foreignForm: {
+      title: 'Non ha funzionato',
+      text: 'Apra di nuovo la pagina e prema lì il pulsante.',
+    },
+    noPrice: {
+      title: 'Nessun prezzo al momento',
+      text: 'Il prezzo attuale non è disponibile. Nulla è andato perso: attenda un minuto, poi riprovi. Non paghi prima.',
+    },
+    gap: {
+      title: 'Contatti il negozio, per favore',
+      text: 'Il negozio non può accettare un pagamento con questo link al momento. Non paghi: contatti il negozio.',
+    },
+    unexpected: {
+      title: 'Non ha funzionato',
+      text: 'Ricarichi la pagina tra un minuto. Se il problema rimane, avvisi il negozio.',
+    },
+    backToOrder: 'Torna all’ordine',
+    back: 'Indietro',
+  },
+};

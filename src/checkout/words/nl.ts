@@ -1,0 +1,181 @@
+// The texts of the pages for customers, in Dutch.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('nl');
+
+export const nl: Words = {
+  language: 'Taal',
+  copied: 'Gekopieerd',
+  orderStates: {
+    open: 'Openstaand',
+    processing: 'In behandeling',
+    paid: 'Betaald',
+    expired: 'Verlopen',
+    canceled: 'Geannuleerd',
+  },
+  paymentStates: {
+    seen: 'Gezien',
+    confirming: 'Wordt bevestigd',
+    confirmed: 'Bevestigd',
+    gone: 'Vervallen',
+  },
+  now: {
+    pay: 'Scan de code met uw wallet, of open uw wallet met de knop hieronder, en verstuur het bedrag.',
+    payMissing: (arrived, missing) =>
+      `Er is ${arrived} aangekomen. Betaal de ontbrekende ${missing} aan hetzelfde adres.`,
+    payAgain:
+      'Kijk in uw wallet voordat u nog een keer betaalt. Staat die betaling daar nog als verzonden, wacht dan.',
+    renewPrice: 'De prijs is niet meer geldig. Laat de huidige prijs tonen voordat u betaalt.',
+    renewPriceAgain:
+      'Kijk in uw wallet voordat u nog een keer betaalt. Staat die betaling daar nog als verzonden, wacht dan. Laat anders eerst de huidige prijs tonen.',
+    undecided: (arrived) =>
+      `Er is ${arrived} aangekomen toen de prijs niet meer geldig was. Betaal niet nog een keer: wacht, of vraag het de winkel.`,
+    timeIsOver: 'De tijd om te betalen is voorbij. Betaal niet meer.',
+    wait: 'Uw betaling is aangekomen. U hoeft niets meer te doen: de betaling wacht op bevestiging.',
+    done: 'Dank u wel. U hoeft niets meer te doen, en deze pagina is uw betaalbewijs.',
+    expired: 'Betaal niet meer.',
+    expiredWithMoney: (arrived) =>
+      `Er is ${arrived} aangekomen, maar dat is niet genoeg. Betaal niet meer: vraag het de winkel, die het bedrag kan accepteren of terugbetalen.`,
+    expiredAfterFall:
+      'De tijd om te betalen is voorbij. Betaal niet nog een keer: vraag de winkel om een nieuwe bestelling als u die nog wilt.',
+    canceled: 'De winkel heeft deze bestelling geannuleerd. Betaal niet.',
+    canceledWithMoney: (arrived) =>
+      `De winkel heeft deze bestelling geannuleerd. Er is ${arrived} aangekomen. Betaal niet meer: vraag de winkel om het bedrag terug te betalen.`,
+    arrived: (arrived) => `Er is ${arrived} aangekomen.`,
+    foundByItself:
+      'Als u al hebt betaald, hoeft u niets te doen: de betaling wordt vanzelf gevonden.',
+    fellAway: 'Uw betaling is vervallen: de winkel heeft die niet ontvangen.',
+    cameLate:
+      'Uw betaling kwam laat, dus de winkel bekijkt de bestelling misschien voordat er geleverd wordt.',
+    paidTooMuch: (excess) => `U hebt ${excess} te veel betaald: vraag de winkel ernaar.`,
+  },
+  late: 'Te laat',
+  shortBy: (amount) => `${amount} te weinig`,
+  overBy: (amount) => `${amount} te veel`,
+  pay: {
+    payment: 'Betaling',
+    openWallet: 'Openen in een wallet',
+    copyAddress: 'Adres kopiëren',
+    copyAmount: 'Bedrag kopiëren',
+    copyLink: 'Link voor een wallet kopiëren',
+    qrCode: 'QR-code van het adres en het bedrag',
+    qrCodeOfAddress: 'QR-code van het adres, zonder het bedrag',
+    addressAlone: 'QR-code van alleen het adres',
+    priceHoldsUntil: (time) => `De prijs geldt tot ${time}`,
+    payUntil: (time) => `Te betalen tot ${time}`,
+    timeLeft: 'Resterende tijd:',
+    showPriceNow: 'Huidige prijs tonen',
+    backTo: (shop) => `Terug naar ${shop}`,
+  },
+  facts: {
+    order: 'Bestelling',
+    description: 'Omschrijving',
+    reference: 'Kenmerk',
+    amount: 'Bedrag',
+    price: 'Prijs',
+    rate: 'Koers',
+    received: 'Ontvangen',
+    missing: 'Ontbreekt',
+    overBy: 'Te veel betaald',
+    ordered: 'Besteld op',
+    paid: 'Betaald op',
+    payments: 'Betalingen',
+    payment: 'Betaling',
+    state: 'Status',
+    seen: 'Gezien op',
+    transaction: 'Transactie',
+    address: 'Aan adres',
+    confirmations: 'Bevestigingen',
+    worth: 'Waarde',
+  },
+  rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'De nieuwste betaling wordt getoond. In de totalen tellen alle betalingen mee.',
+      other: `De nieuwste ${number(shown)} betalingen worden getoond. In de totalen tellen alle betalingen mee.`,
+    }),
+  receipt: {
+    seen: 'Uw betaling is gezien. U hoeft niets te doen: de betaling wacht op de eerste bevestiging.',
+    confirming:
+      'Uw betaling staat in een blok. U hoeft niets te doen: de betaling wacht op meer bevestigingen.',
+    confirmed: 'Uw betaling is bevestigd. Deze pagina is uw betaalbewijs.',
+    gone: 'Uw betaling is vervallen: de winkel heeft die niet ontvangen. Kijk in uw wallet voordat u nog een keer betaalt.',
+    toOrder: 'Bestelling tonen',
+    unknown:
+      'Deze betaling is hier niet bekend. Is ze zojuist gedaan, laad deze pagina dan over een minuut opnieuw.',
+    unnamed:
+      'Deze link noemt geen betaling: er ontbreekt een deel, of een deel is gewijzigd. Open hem opnieuw waar de winkel hem toont.',
+    limited:
+      'Vanaf uw netwerk zijn te veel onbekende betalingen opgevraagd. Laad deze pagina over een minuut opnieuw.',
+  },
+  link: {
+    pay: 'Betalen',
+    payWithBitcoin: 'Betalen met bitcoin',
+    amountIn: (currency) => `Bedrag in ${currency}`,
+    suggestions: 'Voorgestelde bedragen',
+    atLeast: (least) => `Minimaal ${least}`,
+    atMost: (most) => `Maximaal ${most}`,
+    between: (least, most) => `Van ${least} tot en met ${most}`,
+    note: 'Bericht aan de winkel',
+    optional: 'niet verplicht',
+    noteHint: 'Eén regel, bijvoorbeeld uw naam of een nummer.',
+    qrCode: 'QR-code van deze pagina',
+    closed: {
+      title: 'Deze link is gesloten',
+      text: 'Hier worden geen betalingen meer aangenomen. Betaal niet: vraag de winkel om een andere link.',
+    },
+    missingAmount: 'Vul het bedrag in dat u wilt betalen.',
+    wrongAmount: (example) => `Vul het bedrag in als getal, bijvoorbeeld ${example}.`,
+    tooSmall: (least) => `Dit is te weinig voor een bitcoinbetaling. Betaal minimaal ${least}.`,
+    missingNote: 'Vul een bericht in: de winkel vraagt erom.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'Het bericht mag maximaal één teken hebben.',
+        other: `Het bericht mag maximaal ${number(maxCharacters)} tekens hebben.`,
+      }),
+    privateKey:
+      'Dit lijkt op een privésleutel of op herstelwoorden. Vul die nooit in op een pagina: wie ze heeft, heeft uw geld.',
+  },
+  till: {
+    keypad: 'Cijfertoetsen',
+    deleteDigit: 'Laatste cijfer wissen',
+    clear: 'Alles wissen',
+    charge: (amount) => `${amount} afrekenen`,
+    waiting: 'Wachten op betaling',
+    next: 'Volgende',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'Deze bestelling bestaat niet',
+      text: 'Onder deze link is niets bekend. Open hem opnieuw waar de winkel hem toont, of vraag het de winkel.',
+    },
+    unknownLink: {
+      title: 'Deze pagina bestaat niet',
+      text: 'Onder deze link is niets bekend. Open hem opnieuw waar de winkel hem toont, of vraag het de winkel.',
+    },
+    limited: {
+      title: 'Even wachten alstublieft',
+      text: 'Er kwamen te veel verzoeken vanaf uw netwerk. Laad de pagina over een minuut.',
+    },
+    foreignForm: {
+      title: 'Dat is niet gelukt',
+      text: 'Open de pagina opnieuw en druk daar op de knop.',
+    },
+    noPrice: {
+      title: 'Nu even geen prijs',
+      text: 'De huidige prijs kan niet worden opgehaald. Er is niets verloren: wacht een minuut en probeer het opnieuw. Betaal niet eerder.',
+    },
+    gap: {
+      title: 'Vraag het de winkel',
+      text: 'De winkel kan op dit moment geen betaling via deze link aannemen. Betaal niet: vraag het de winkel.',
+    },
+    unexpected: {
+      title: 'Dat is niet gelukt',
+      text: 'Laad de pagina over een minuut opnieuw. Blijft dit zo, meld het dan aan de winkel.',
+    },
+    backToOrder: 'Terug naar de bestelling',
+    back: 'Terug',
+  },
+};

@@ -1,0 +1,183 @@
+// The texts of the pages for customers, in Polish. They address nobody: `proszę` and infinitives.
+
+import { formatsOf } from './language-formats.ts';
+import type { Words } from './words.ts';
+
+const { number, plural } = formatsOf('pl');
+
+export const pl: Words = {
+  language: 'Język',
+  copied: 'Skopiowano',
+  orderStates: {
+    open: 'Otwarte',
+    processing: 'Przetwarzane',
+    paid: 'Opłacone',
+    expired: 'Wygasłe',
+    canceled: 'Anulowane',
+  },
+  paymentStates: {
+    seen: 'Wykryta',
+    confirming: 'W trakcie potwierdzania',
+    confirmed: 'Potwierdzona',
+    gone: 'Niezrealizowana',
+  },
+  now: {
+    pay: 'Proszę zeskanować kod portfelem albo otworzyć portfel przyciskiem poniżej, a następnie wysłać kwotę.',
+    payMissing: (arrived, missing) =>
+      `Wpłynęła kwota ${arrived}. Proszę wysłać brakującą kwotę ${missing} na ten sam adres.`,
+    payAgain:
+      'Przed ponowną płatnością proszę sprawdzić portfel. Jeśli nadal pokazuje tę płatność jako wysłaną, proszę poczekać.',
+    renewPrice: 'Cena nie jest już ważna. Przed płatnością proszę wyświetlić aktualną cenę.',
+    renewPriceAgain:
+      'Przed ponowną płatnością proszę sprawdzić portfel. Jeśli nadal pokazuje tę płatność jako wysłaną, proszę poczekać. W przeciwnym razie proszę najpierw wyświetlić aktualną cenę.',
+    undecided: (arrived) =>
+      `Kwota ${arrived} wpłynęła, gdy cena nie była już ważna. Proszę nie płacić ponownie: należy poczekać albo zapytać sklep.`,
+    timeIsOver: 'Czas na zapłatę minął. Proszę już nie płacić.',
+    wait: 'Płatność wpłynęła. Nic więcej nie trzeba robić: płatność czeka na potwierdzenie.',
+    done: 'Dziękujemy. Nic więcej nie trzeba robić, a ta strona jest pokwitowaniem.',
+    expired: 'Proszę już nie płacić.',
+    expiredWithMoney: (arrived) =>
+      `Wpłynęła kwota ${arrived}, ale to za mało. Proszę już nie płacić: należy zapytać sklep, który może ją przyjąć albo zwrócić.`,
+    expiredAfterFall:
+      'Czas na zapłatę minął. Proszę nie płacić ponownie: jeśli zamówienie jest nadal potrzebne, należy poprosić sklep o nowe.',
+    canceled: 'Sklep anulował to zamówienie. Proszę nie płacić.',
+    canceledWithMoney: (arrived) =>
+      `Sklep anulował to zamówienie. Wpłynęła kwota ${arrived}. Proszę już nie płacić: należy poprosić sklep o jej zwrot.`,
+    arrived: (arrived) => `Wpłynęła kwota ${arrived}.`,
+    foundByItself:
+      'Jeśli płatność została już wysłana, nie trzeba nic robić: zostanie odnaleziona automatycznie.',
+    fellAway: 'Płatność nie doszła do skutku: sklep jej nie otrzymał.',
+    cameLate:
+      'Płatność wpłynęła z opóźnieniem, więc sklep może sprawdzić zamówienie, zanim je zrealizuje.',
+    paidTooMuch: (excess) => `Zapłacono o ${excess} za dużo: proszę zapytać o to sklep.`,
+  },
+  late: 'Po terminie',
+  shortBy: (amount) => `Brakuje ${amount}`,
+  overBy: (amount) => `Nadpłata ${amount}`,
+  pay: {
+    payment: 'Płatność',
+    openWallet: 'Otwórz w portfelu',
+    copyAddress: 'Kopiuj adres',
+    copyAmount: 'Kopiuj kwotę',
+    copyLink: 'Kopiuj link dla portfela',
+    qrCode: 'Kod QR z adresem i kwotą',
+    qrCodeOfAddress: 'Kod QR z adresem, bez kwoty',
+    addressAlone: 'Kod QR z samym adresem',
+    priceHoldsUntil: (time) => `Cena ważna do: ${time}`,
+    payUntil: (time) => `Termin zapłaty: ${time}`,
+    timeLeft: 'Pozostały czas:',
+    showPriceNow: 'Pokaż aktualną cenę',
+    backTo: (shop) => `Powrót do ${shop}`,
+  },
+  facts: {
+    order: 'Zamówienie',
+    description: 'Opis',
+    reference: 'Oznaczenie',
+    amount: 'Kwota',
+    price: 'Cena',
+    rate: 'Kurs',
+    received: 'Otrzymano',
+    missing: 'Brakuje',
+    overBy: 'Nadpłata',
+    ordered: 'Zamówiono',
+    paid: 'Zapłacono',
+    payments: 'Płatności',
+    payment: 'Płatność',
+    state: 'Stan',
+    seen: 'Wykryto',
+    transaction: 'Transakcja',
+    address: 'Na adres',
+    confirmations: 'Potwierdzenia',
+    worth: 'Wartość',
+  },
+  rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
+  newestPayments: (shown) =>
+    plural(shown, {
+      one: 'Pokazano najnowszą płatność. Sumy obejmują wszystkie.',
+      few: `Pokazano ${number(shown)} najnowsze płatności. Sumy obejmują wszystkie.`,
+      other: `Pokazano ${number(shown)} najnowszych płatności. Sumy obejmują wszystkie.`,
+    }),
+  receipt: {
+    seen: 'Płatność została wykryta. Nic nie trzeba robić: płatność czeka na pierwsze potwierdzenie.',
+    confirming:
+      'Płatność jest w bloku. Nic nie trzeba robić: płatność czeka na kolejne potwierdzenia.',
+    confirmed: 'Płatność jest potwierdzona. Ta strona jest pokwitowaniem.',
+    gone: 'Płatność nie doszła do skutku: sklep jej nie otrzymał. Przed ponowną płatnością proszę sprawdzić portfel.',
+    toOrder: 'Pokaż zamówienie',
+    unknown:
+      'Taka płatność nie jest tu znana. Jeśli została wysłana przed chwilą, proszę wczytać tę stronę ponownie za minutę.',
+    unnamed:
+      'Ten link nie wskazuje żadnej płatności: brakuje jego części albo została zmieniona. Proszę otworzyć go ponownie tam, gdzie pokazuje go sklep.',
+    limited:
+      'Z tej sieci przyszło zbyt wiele zapytań o nieznane płatności. Proszę wczytać tę stronę ponownie za minutę.',
+  },
+  link: {
+    pay: 'Zapłać',
+    payWithBitcoin: 'Zapłać bitcoinem',
+    amountIn: (currency) => `Kwota w ${currency}`,
+    suggestions: 'Proponowane kwoty',
+    atLeast: (least) => `Co najmniej ${least}`,
+    atMost: (most) => `Co najwyżej ${most}`,
+    between: (least, most) => `Od ${least} do ${most}`,
+    note: 'Wiadomość dla sklepu',
+    optional: 'opcjonalnie',
+    noteHint: 'Jeden wiersz, na przykład imię i nazwisko albo numer.',
+    qrCode: 'Kod QR tej strony',
+    closed: {
+      title: 'Ten link jest zamknięty',
+      text: 'Płatności nie są tu już przyjmowane. Proszę nie płacić: należy poprosić sklep o inny link.',
+    },
+    missingAmount: 'Proszę wpisać kwotę do zapłaty.',
+    wrongAmount: (example) => `Proszę wpisać kwotę jako liczbę, na przykład ${example}.`,
+    tooSmall: (least) => `To za mało na płatność bitcoinem. Proszę zapłacić co najmniej ${least}.`,
+    missingNote: 'Proszę wpisać wiadomość: sklep jej wymaga.',
+    longNote: (maxCharacters) =>
+      plural(maxCharacters, {
+        one: 'Wiadomość może mieć co najwyżej jeden znak.',
+        few: `Wiadomość może mieć co najwyżej ${number(maxCharacters)} znaki.`,
+        other: `Wiadomość może mieć co najwyżej ${number(maxCharacters)} znaków.`,
+      }),
+    privateKey:
+      'To wygląda na klucz prywatny albo słowa odzyskiwania. Nigdy nie należy wpisywać ich na żadnej stronie: kto je ma, ten ma pieniądze z portfela.',
+  },
+  till: {
+    keypad: 'Klawiatura numeryczna',
+    deleteDigit: 'Usuń ostatnią cyfrę',
+    clear: 'Wyczyść',
+    charge: (amount) => `Pobierz ${amount}`,
+    waiting: 'Oczekiwanie na płatność',
+    next: 'Dalej',
+  },
+  errors: {
+    unknownOrder: {
+      title: 'Nie ma takiego zamówienia',
+      text: 'Pod tym linkiem nic nie jest znane. Proszę otworzyć go ponownie tam, gdzie pokazuje go sklep, albo zapytać sklep.',
+    },
+    unknownLink: {
+      title: 'Nie ma takiej strony',
+      text: 'Pod tym linkiem nic nie jest znane. Proszę otworzyć go ponownie tam, gdzie pokazuje go sklep, albo zapytać sklep.',
+    },
+    limited: {
+      title: 'Proszę czekać',
+      text: 'Z tej sieci przyszło zbyt wiele żądań. Proszę wczytać stronę za minutę.',
+    },
+    foreignForm: {
+      title: 'To się nie udało',
+      text: 'Proszę otworzyć stronę ponownie i nacisnąć na niej przycisk.',
+    },
+    noPrice: {
+      title: 'W tej chwili nie ma ceny',
+      text: 'Nie można uzyskać aktualnej ceny. Nic nie zostało utracone: proszę poczekać minutę i spróbować ponownie. Proszę nie płacić wcześniej.',
+    },
+    gap: {
+      title: 'Proszę zapytać sklep',
+      text: 'Sklep nie może teraz przyjąć płatności przez ten link. Proszę nie płacić: należy zapytać sklep.',
+    },
+    unexpected: {
+      title: 'To się nie udało',
+      text: 'Proszę wczytać stronę ponownie za minutę. Jeśli problem nie zniknie, proszę powiadomić sklep.',
+    },
+    backToOrder: 'Powrót do zamówienia',
+    back: 'Powrót',
+  },
+};
