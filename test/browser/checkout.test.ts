@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.getByText('Ihre Zahlung ist angekommen.').waitFor();
     await page.getByText('20. Nov. 2025, 20:16 GMT+5:30').first().waitFor();
     await page.locator('.payment a').click();
-    await page.getByText('Ihre Zahlung wurde gesehen.').waitFor();
+    await page.getByText('Ihre Zahlung wurde erkannt.').waitFor();
     await page.getByRole('link', { name: 'Bestellung zeigen' }).click();
     await page.getByText('Sprache').click();
     await page.getByRole('link', { name: 'العربية' }).click();

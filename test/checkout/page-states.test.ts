@@ -23,7 +23,7 @@ function statusOf(page: string): string {
 
 const wallet = 'If it still shows that payment as sent, wait.';
 const itself = 'If you have paid already, you need do nothing: it is found by itself.';
-const cameLate = 'It came late, so the shop may look at the order before it delivers.';
+const cameLate = 'Your payment came late, so the shop may look at the order before it delivers.';
 
 test.each<[StateName, string]>([
   ['open', 'Open Scan the code with your wallet, or open your wallet with the button below'],

@@ -76,7 +76,7 @@ test('its language is that of the link or of the browser, and its links keep the
   const { txid, address, see } = await openPaid();
   const inGerman = await see('&lang=de');
   expect(inGerman.text).toContain('<html lang="de" dir="ltr">');
-  expect(textOf(inGerman.text)).toContain('Ihre Zahlung wurde gesehen.');
+  expect(textOf(inGerman.text)).toContain('Ihre Zahlung wurde erkannt.');
   expect(inGerman.text).toContain(`href="?txid=${txid}&amp;addr=${address}&amp;lang=ar"`);
   const inArabic = await see('', { 'Accept-Language': 'ar-EG, en;q=0.5' });
   expect(inArabic.text).toContain('<html lang="ar" dir="rtl">');

@@ -16,21 +16,21 @@ export const de: Words = {
     canceled: 'Storniert',
   },
   paymentStates: {
-    seen: 'Gesehen',
+    seen: 'Erkannt',
     confirming: 'Wird bestätigt',
     confirmed: 'Bestätigt',
     gone: 'Weggefallen',
   },
   now: {
-    pay: 'Scannen Sie den Code mit Ihrer Wallet, oder öffnen Sie Ihre Wallet mit dem Knopf unten, und senden Sie den Betrag.',
+    pay: 'Scannen Sie den Code mit Ihrer Wallet, oder öffnen Sie Ihre Wallet mit dem Knopf unten. Senden Sie dann den Betrag.',
     payMissing: (arrived, missing) =>
       `${arrived} sind angekommen. Zahlen Sie die fehlenden ${missing} an dieselbe Adresse.`,
     payAgain:
       'Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen. Zeigt sie die Zahlung weiterhin als gesendet, dann warten Sie.',
     renewPrice:
-      'Der Preis gilt nicht mehr. Lassen Sie sich den jetzigen Preis zeigen, bevor Sie zahlen.',
+      'Der Preis gilt nicht mehr. Lassen Sie sich den aktuellen Preis anzeigen, bevor Sie zahlen.',
     renewPriceAgain:
-      'Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen. Zeigt sie die Zahlung weiterhin als gesendet, dann warten Sie. Sonst lassen Sie sich zuerst den jetzigen Preis zeigen.',
+      'Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen. Zeigt sie die Zahlung weiterhin als gesendet, dann warten Sie. Sonst lassen Sie sich zuerst den aktuellen Preis anzeigen.',
     undecided: (arrived) =>
       `${arrived} sind angekommen, als der Preis nicht mehr galt. Zahlen Sie nicht noch einmal: Warten Sie, oder fragen Sie den Shop.`,
     timeIsOver: 'Die Zeit zum Zahlen ist vorbei. Zahlen Sie nicht mehr.',
@@ -43,12 +43,13 @@ export const de: Words = {
       'Die Zeit zum Zahlen ist vorbei. Zahlen Sie nicht noch einmal: Bitten Sie den Shop um eine neue Bestellung, wenn Sie die Ware noch möchten.',
     canceled: 'Der Shop hat diese Bestellung storniert. Zahlen Sie nicht.',
     canceledWithMoney: (arrived) =>
-      `Der Shop hat diese Bestellung storniert. ${arrived} sind angekommen. Zahlen Sie nicht mehr: Bitten Sie den Shop, sie zurückzuzahlen.`,
+      `Der Shop hat diese Bestellung storniert. ${arrived} sind angekommen. Zahlen Sie nicht mehr: Bitten Sie den Shop, den Betrag zurückzuzahlen.`,
     arrived: (arrived) => `${arrived} sind angekommen.`,
     foundByItself:
       'Wenn Sie schon gezahlt haben, müssen Sie nichts tun: Die Zahlung wird von selbst gefunden.',
     fellAway: 'Ihre Zahlung ist weggefallen: Der Shop hat sie nicht bekommen.',
-    cameLate: 'Sie kam spät. Deshalb prüft der Shop die Bestellung vielleicht, bevor er liefert.',
+    cameLate:
+      'Ihre Zahlung kam verspätet an. Deshalb prüft der Shop die Bestellung vielleicht, bevor er liefert.',
     paidTooMuch: (excess) => `Sie haben ${excess} zu viel gezahlt: Fragen Sie den Shop danach.`,
   },
   late: 'Verspätet',
@@ -66,25 +67,25 @@ export const de: Words = {
     priceHoldsUntil: (time) => `Der Preis gilt bis ${time}`,
     payUntil: (time) => `Zahlbar bis ${time}`,
     timeLeft: 'Verbleibende Zeit:',
-    showPriceNow: 'Jetzigen Preis zeigen',
+    showPriceNow: 'Aktuellen Preis anzeigen',
     backTo: (shop) => `Zurück zu ${shop}`,
   },
   facts: {
     order: 'Bestellung',
     description: 'Beschreibung',
-    reference: 'Bestellnummer',
+    reference: 'Referenz',
     amount: 'Betrag',
     price: 'Preis',
     rate: 'Kurs',
-    received: 'Angekommen',
-    missing: 'Es fehlen',
+    received: 'Eingegangen',
+    missing: 'Fehlbetrag',
     overBy: 'Zu viel gezahlt',
     ordered: 'Bestellt',
     paid: 'Bezahlt',
     payments: 'Zahlungen',
     payment: 'Zahlung',
-    state: 'Zustand',
-    seen: 'Gesehen',
+    state: 'Status',
+    seen: 'Erkannt',
     transaction: 'Transaktion',
     address: 'An Adresse',
     confirmations: 'Bestätigungen',
@@ -93,26 +94,26 @@ export const de: Words = {
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
     plural(shown, {
-      one: 'Die neueste Zahlung wird gezeigt. Die Summen zählen alle.',
-      other: `Die neuesten ${number(shown)} Zahlungen werden gezeigt. Die Summen zählen alle.`,
+      one: 'Die neueste Zahlung wird angezeigt. In den Summen sind alle enthalten.',
+      other: `Die neuesten ${number(shown)} Zahlungen werden angezeigt. In den Summen sind alle enthalten.`,
     }),
   receipt: {
-    seen: 'Ihre Zahlung wurde gesehen. Sie müssen nichts tun: Sie wartet auf ihre erste Bestätigung.',
+    seen: 'Ihre Zahlung wurde erkannt. Sie müssen nichts tun: Sie wartet auf ihre erste Bestätigung.',
     confirming:
       'Ihre Zahlung steht in einem Block. Sie müssen nichts tun: Sie wartet auf weitere Bestätigungen.',
     confirmed: 'Ihre Zahlung ist bestätigt. Diese Seite ist Ihre Quittung.',
     gone: 'Ihre Zahlung ist weggefallen: Der Shop hat sie nicht bekommen. Sehen Sie in Ihrer Wallet nach, bevor Sie noch einmal zahlen.',
-    toOrder: 'Bestellung zeigen',
+    toOrder: 'Bestellung anzeigen',
     unknown:
-      'Hier ist keine solche Zahlung bekannt. Wenn Sie eben erst gezahlt haben, laden Sie diese Seite in einer Minute noch einmal.',
+      'Diese Zahlung ist hier nicht bekannt. Wenn Sie eben erst gezahlt haben, laden Sie diese Seite in einer Minute neu.',
     unnamed:
       'Dieser Link nennt keine Zahlung: Ein Teil fehlt oder wurde verändert. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt.',
     limited:
-      'Aus Ihrem Netz wurden zu viele unbekannte Zahlungen abgefragt. Laden Sie diese Seite in einer Minute noch einmal.',
+      'Aus Ihrem Netzwerk wurden zu viele unbekannte Zahlungen abgefragt. Laden Sie diese Seite in einer Minute neu.',
   },
   link: {
-    pay: 'Zahlen',
-    payWithBitcoin: 'Mit Bitcoin zahlen',
+    pay: 'Bezahlen',
+    payWithBitcoin: 'Mit Bitcoin bezahlen',
     amountIn: (currency) => `Betrag in ${currency}`,
     suggestions: 'Vorgeschlagene Beträge',
     atLeast: (least) => `Mindestens ${least}`,
@@ -130,7 +131,7 @@ export const de: Words = {
     wrongAmount: (example) => `Geben Sie den Betrag als Zahl ein, zum Beispiel ${example}.`,
     tooSmall: (least) =>
       `Das ist zu wenig für eine Zahlung mit Bitcoin. Zahlen Sie mindestens ${least}.`,
-    missingNote: 'Geben Sie eine Nachricht ein: Der Shop braucht sie.',
+    missingNote: 'Geben Sie eine Nachricht ein: Der Shop verlangt sie.',
     longNote: (maxCharacters) =>
       plural(maxCharacters, {
         one: 'Die Nachricht darf höchstens ein Zeichen haben.',
@@ -140,25 +141,25 @@ export const de: Words = {
       'Das sieht wie ein privater Schlüssel oder wie Wiederherstellungswörter aus. Geben Sie sie nie auf einer Seite ein: Wer sie hat, hat Ihr Geld.',
   },
   till: {
-    keypad: 'Ziffernblock',
+    keypad: 'Zahlentastatur',
     deleteDigit: 'Letzte Ziffer löschen',
     clear: 'Alles löschen',
     charge: (amount) => `${amount} kassieren`,
-    waiting: 'Wartet auf die Zahlung',
+    waiting: 'Warten auf die Zahlung',
     next: 'Weiter',
   },
   errors: {
     unknownOrder: {
-      title: 'Keine solche Bestellung',
-      text: 'Unter diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
+      title: 'Diese Bestellung gibt es nicht',
+      text: 'Zu diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
     },
     unknownLink: {
-      title: 'Keine solche Seite',
-      text: 'Unter diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
+      title: 'Diese Seite gibt es nicht',
+      text: 'Zu diesem Link ist nichts bekannt. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt, oder fragen Sie den Shop.',
     },
     limited: {
       title: 'Bitte warten',
-      text: 'Aus Ihrem Netz kamen zu viele Anfragen. Laden Sie die Seite in einer Minute.',
+      text: 'Aus Ihrem Netzwerk kamen zu viele Anfragen. Laden Sie die Seite in einer Minute.',
     },
     foreignForm: {
       title: 'Das hat nicht geklappt',
@@ -166,7 +167,7 @@ export const de: Words = {
     },
     noPrice: {
       title: 'Im Moment kein Preis',
-      text: 'Der jetzige Preis ist nicht zu bekommen. Nichts ist verloren: Warten Sie eine Minute, und versuchen Sie es noch einmal. Zahlen Sie nicht vorher.',
+      text: 'Der aktuelle Preis ist nicht zu bekommen. Es ist nichts verloren: Warten Sie eine Minute, und versuchen Sie es noch einmal. Zahlen Sie nicht vorher.',
     },
     gap: {
       title: 'Bitte fragen Sie den Shop',
@@ -174,7 +175,7 @@ export const de: Words = {
     },
     unexpected: {
       title: 'Das hat nicht geklappt',
-      text: 'Laden Sie die Seite in einer Minute noch einmal. Wenn es so bleibt, sagen Sie es dem Shop.',
+      text: 'Laden Sie die Seite in einer Minute neu. Wenn es so bleibt, sagen Sie es dem Shop.',
     },
     backToOrder: 'Zurück zur Bestellung',
     back: 'Zurück',

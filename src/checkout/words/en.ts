@@ -46,7 +46,7 @@ export const en: Words = {
     arrived: (arrived) => `${arrived} arrived.`,
     foundByItself: 'If you have paid already, you need do nothing: it is found by itself.',
     fellAway: 'Your payment fell away: the shop did not receive it.',
-    cameLate: 'It came late, so the shop may look at the order before it delivers.',
+    cameLate: 'Your payment came late, so the shop may look at the order before it delivers.',
     paidTooMuch: (excess) => `You paid ${excess} too much: ask the shop about it.`,
   },
   late: 'Late',

@@ -1,4 +1,4 @@
-// The texts of the pages for customers, in Polish. They address nobody: `proszę` and infinitives.
+// The texts of the pages for customers, in Polish. They are impersonal: `proszę` and infinitives.
 
 import { formatsOf } from './language-formats.ts';
 import type { Words } from './words.ts';
