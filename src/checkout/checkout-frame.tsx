@@ -10,7 +10,9 @@ import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
+import { Sentence } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
+import { slot } from './words/language-formats.ts';
 import { allTranslations } from './words/languages.ts';
 import type { Message } from './words/words.ts';
 
@@ -60,7 +62,9 @@ const Languages = ({ reading: { code, name, words, queryIn } }: Pick<FrameProps,
   <footer class="unprinted">
     <details class="languages">
       <summary>
-        {words.language}: <span class="language">{name}</span>
+        <Sentence text={words.languageIs(slot)}>
+          <span class="language">{name}</span>
+        </Sentence>
         {code === 'en' ? null : <span lang="en"> (Language)</span>}
       </summary>
       <nav aria-label={words.language}>

@@ -51,5 +51,6 @@ function unpaidInstruction(
   }
 }
 
+/** Japanese has no spaces between sentences. */
 const join = (...sentences: readonly (string | false)[]): string =>
-  sentences.filter(Boolean).join(' ');
+  sentences.filter(Boolean).join(' ').replaceAll('。 ', '。');

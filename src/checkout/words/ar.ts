@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('ar');
 
 export const ar: Words = {
   language: 'اللغة',
+  languageIs: (name) => `اللغة: ${name}`,
   copied: 'تم النسخ',
   orderStates: {
     open: 'مفتوح',

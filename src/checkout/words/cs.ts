@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('cs');
 
 export const cs: Words = {
   language: 'Jazyk',
+  languageIs: (name) => `Jazyk: ${name}`,
   copied: 'Zkopírováno',
   orderStates: {
     open: 'Otevřená',

@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('de');
 
 export const de: Words = {
   language: 'Sprache',
+  languageIs: (name) => `Sprache: ${name}`,
   copied: 'Kopiert',
   orderStates: {
     open: 'Offen',

@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('en');
 
 export const en: Words = {
   language: 'Language',
+  languageIs: (name) => `Language: ${name}`,
   copied: 'Copied',
   orderStates: {
     open: 'Open',

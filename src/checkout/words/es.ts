@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('es');
 
 export const es: Words = {
   language: 'Idioma',
+  languageIs: (name) => `Idioma: ${name}`,
   copied: 'Copiado',
   orderStates: {
     open: 'Abierto',

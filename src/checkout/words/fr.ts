@@ -8,6 +8,7 @@ const { number, plural } = formatsOf('fr');
 
 export const fr: Words = {
   language: 'Langue',
+  languageIs: (name) => `Langue\u202F: ${name}`,
   copied: 'Copié',
   orderStates: {
     open: 'Ouverte',

@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('it');
 
 export const it: Words = {
   language: 'Lingua',
+  languageIs: (name) => `Lingua: ${name}`,
   copied: 'Copiato',
   orderStates: {
     open: 'Aperto',

@@ -7,6 +7,7 @@ const { number } = formatsOf('ja');
 
 export const ja: Words = {
   language: '言語',
+  languageIs: (name) => `言語：${name}`,
   copied: 'コピーしました',
   orderStates: {
     open: '受付中',

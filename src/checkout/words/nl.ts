@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('nl');
 
 export const nl: Words = {
   language: 'Taal',
+  languageIs: (name) => `Taal: ${name}`,
   copied: 'Gekopieerd',
   orderStates: {
     open: 'Openstaand',

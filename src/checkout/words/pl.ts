@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('pl');
 
 export const pl: Words = {
   language: 'Język',
+  languageIs: (name) => `Język: ${name}`,
   copied: 'Skopiowano',
   orderStates: {
     open: 'Otwarte',

@@ -7,6 +7,7 @@ const { number, plural } = formatsOf('pt-BR');
 
 export const ptBR: Words = {
   language: 'Idioma',
+  languageIs: (name) => `Idioma: ${name}`,
   copied: 'Copiado',
   orderStates: {
     open: 'Aberto',

@@ -11,6 +11,7 @@ type One = (text: string) => string;
 export interface Words {
   /** Name of the language picker. */
   readonly language: string;
+  readonly languageIs: One;
   /** On a button that has just copied. */
   readonly copied: string;
   readonly orderStates: Readonly<
