@@ -36,7 +36,7 @@ test.each<[StateName, string]>([
   ['fallen', `Open Your payment fell away: the shop did not receive it. Look into your wallet`],
   ['fallen', wallet],
   ['takenBack', wallet],
-  ['fallenAndLapsed', `${wallet} Else show the price of now first.`],
+  ['fallenAndLapsed', `${wallet} If not, show the price of now first.`],
   [
     'fallenAndExpired',
     'Expired Your payment fell away: the shop did not receive it. The time to pay',
