@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const { page, end } = await openFor(link, { ...phone, javaScriptEnabled });
       await page.goto(`${urlOf(link)}?lang=de`);
       await page.getByLabel('Betrag in EUR').fill('zehn');
-      await page.getByRole('button', { name: 'Mit Bitcoin zahlen' }).click();
+      await page.getByRole('button', { name: 'Mit Bitcoin bezahlen' }).click();
       const amount = page.getByLabel('Betrag in EUR');
       expect(await amount.getAttribute('aria-invalid')).toBe('true');
       expect(await amount.inputValue()).toBe('zehn');

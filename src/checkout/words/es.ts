@@ -28,9 +28,9 @@ export const es: Words = {
       `Han llegado ${arrived}. Pague a la misma dirección los ${missing} que faltan.`,
     payAgain:
       'Consulte su billetera antes de volver a pagar. Si todavía muestra ese pago como enviado, espere.',
-    renewPrice: 'El precio ya no es válido. Pida que se muestre el precio actual antes de pagar.',
+    renewPrice: 'El precio ya no es válido. Actualice el precio antes de pagar.',
     renewPriceAgain:
-      'Consulte su billetera antes de volver a pagar. Si todavía muestra ese pago como enviado, espere. Si no, pida primero que se muestre el precio actual.',
+      'Consulte su billetera antes de volver a pagar. Si todavía muestra ese pago como enviado, espere. Si no, actualice primero el precio.',
     undecided: (arrived) =>
       `Han llegado ${arrived} cuando el precio ya no era válido. No vuelva a pagar: espere o consulte a la tienda.`,
     timeIsOver: 'El plazo para pagar ha terminado. Ya no haga ningún pago.',

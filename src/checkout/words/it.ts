@@ -28,9 +28,9 @@ export const it: Words = {
       `Sono arrivati ${arrived}. Paghi allo stesso indirizzo i ${missing} mancanti.`,
     payAgain:
       'Controlli il Suo portafoglio prima di pagare di nuovo. Se mostra ancora quel pagamento come inviato, attenda.',
-    renewPrice: 'Il prezzo non è più valido. Faccia mostrare il prezzo attuale prima di pagare.',
+    renewPrice: 'Il prezzo non è più valido. Aggiorni il prezzo prima di pagare.',
     renewPriceAgain:
-      'Controlli il Suo portafoglio prima di pagare di nuovo. Se mostra ancora quel pagamento come inviato, attenda. Altrimenti faccia prima mostrare il prezzo attuale.',
+      'Controlli il Suo portafoglio prima di pagare di nuovo. Se mostra ancora quel pagamento come inviato, attenda. Altrimenti aggiorni prima il prezzo.',
     undecided: (arrived) =>
       `Sono arrivati ${arrived} quando il prezzo non era più valido. Non paghi di nuovo: attenda, oppure contatti il negozio.`,
     timeIsOver: 'Il tempo per pagare è scaduto. Non effettui più alcun pagamento.',

@@ -28,9 +28,9 @@ export const ptBR: Words = {
       `Chegaram ${arrived}. Pague para o mesmo endereço os ${missing} que faltam.`,
     payAgain:
       'Verifique sua carteira antes de pagar de novo. Se ela ainda mostrar esse pagamento como enviado, aguarde.',
-    renewPrice: 'O preço não é mais válido. Peça para mostrar o preço atual antes de pagar.',
+    renewPrice: 'O preço não é mais válido. Atualize o preço antes de pagar.',
     renewPriceAgain:
-      'Verifique sua carteira antes de pagar de novo. Se ela ainda mostrar esse pagamento como enviado, aguarde. Caso contrário, peça primeiro para mostrar o preço atual.',
+      'Verifique sua carteira antes de pagar de novo. Se ela ainda mostrar esse pagamento como enviado, aguarde. Caso contrário, atualize primeiro o preço.',
     undecided: (arrived) =>
       `Chegaram ${arrived} quando o preço já não era válido. Não pague de novo: aguarde ou fale com a loja.`,
     timeIsOver: 'O prazo para pagar terminou. Não pague mais.',
