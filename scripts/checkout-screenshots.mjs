@@ -1,5 +1,5 @@
-// Pictures of each state of the customer's page: docs/img/checkout-*.png. The orders are those of a
-// running sandbox. Called by screenshots.mjs.
+// Pictures of each state of the customer's page, docs/img/checkout-*.png, and of the pages of links,
+// docs/img/link-*.png. The orders are those of a running sandbox. Called by screenshots.mjs.
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {{ shop: string, key: string, api: string }} Links */
@@ -61,6 +61,28 @@ export async function shootCheckout(browser, links, save) {
 }
 
 /**
+ * A donation page, and a till with its order.
+ * @param {import('playwright-core').Browser} browser
+ * @param {Links} links
+ * @param {Save} save
+ */
+export async function shootLinks(browser, links, save) {
+  const context = await browser.newContext({ viewport, colorScheme: 'light' });
+  const page = await context.newPage();
+  const tips = await post(links, '/links', {
+    ...{ title: 'Seeds for the garden', description: 'Every euro buys seeds.' },
+    ...{ currency: 'EUR', min: '1', suggested: ['5', '10', '25'], note: 'optional' },
+  });
+  await save(page, 'link-donation', tips.url);
+  const till = await post(links, '/links', { title: 'Counter', currency: 'EUR', view: 'till' });
+  await save(page, 'link-till', till.url);
+  await page.getByLabel('Amount in EUR').fill('12.50');
+  await page.getByRole('button', { name: 'Pay', exact: true }).click();
+  await page.getByText('Waiting for payment').waitFor();
+  await save(page, 'link-till-order', page.url());
+}
+
+/**
  * Orders a thing in the demo shop, whose page stays open.
  * @param {Page} page
  * @param {string} shop
@@ -89,7 +111,7 @@ async function says(page, url, text) {
  * @param {Links} links
  * @param {string} path
  * @param {object} body
- * @returns {Promise<{ id: string, page_url: string }>}
+ * @returns {Promise<{ id: string, page_url: string, url: string }>}
  */
 async function post({ api, key }, path, body) {
   const response = await fetch(`${api}/api/v3${path}`, {

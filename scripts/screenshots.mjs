@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { mkdirSync, statSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { chromiumPath } from '../test/support/chromium.ts';
-import { shootCheckout } from './checkout-screenshots.mjs';
+import { shootCheckout, shootLinks } from './checkout-screenshots.mjs';
 
 const folder = 'docs/img';
 const mostBytes = 150_000;
@@ -26,6 +26,7 @@ try {
     const context = await browser.newContext({ viewport, colorScheme: 'light' });
     await shoot(await context.newPage(), links);
     await shootCheckout(browser, links, saveWhole);
+    await shootLinks(browser, links, saveWhole);
   } finally {
     await browser.close();
   }
