@@ -21,21 +21,25 @@ export function parseCurrency(text: string): string {
 }
 
 /**
- * The worth of an amount, rounded to the smallest unit of the currency, such as `12.34` or `1234`.
+ * The worth of an amount in the smallest unit of the currency, rounded half up.
  * @param priceCents price of one bitcoin in hundredths of the currency
  */
-export function worthOf(valueSat: number, priceCents: number, currency: string): string {
-  const digits = digitsOf(currency);
-  const scale = 10n ** BigInt(digits);
+export function minorWorthOf(valueSat: number, priceCents: number, currency: string): bigint {
   const divisor = BigInt(satPerBitcoin) * 100n;
-  const coins = (BigInt(valueSat) * BigInt(priceCents) * scale + divisor / 2n) / divisor;
-  if (digits === 0) return String(coins);
-  return `${coins / scale}.${String(coins % scale).padStart(digits, '0')}`;
+  const scale = 10n ** BigInt(digitsOf(currency));
+  return (BigInt(valueSat) * BigInt(priceCents) * scale + divisor / 2n) / divisor;
 }
 
-/** An amount of the smallest unit as people write it: `1234.50`. */
-export function minorText(minor: number, currency: string): string {
-  return (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency));
+/** The same as text, such as `12.34` or `1234`. */
+export const worthOf = (valueSat: number, priceCents: number, currency: string): string =>
+  minorText(minorWorthOf(valueSat, priceCents, currency), currency);
+
+/** An amount of the smallest unit as people write it: `1234.50`. @param minor at least 0 */
+export function minorText(minor: bigint | number, currency: string): string {
+  const digits = digitsOf(currency);
+  const whole = typeof minor === 'bigint' ? minor : Math.round(minor);
+  const text = String(whole).padStart(digits + 1, '0');
+  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
 /** Satoshis times hundredths of a price, divided by this, are units of `minorText`. */
@@ -43,6 +47,13 @@ export const minorDivisor = (currency: string): number => 10 ** (10 - digitsOf(c
 
 /** The decimals that people write (CLDR). money.ts has those that an amount may have. */
 function digitsOf(currency: string): number {
+  const found = knownDigits.get(currency);
+  if (found !== undefined) return found;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
-  return format.resolvedOptions().maximumFractionDigits ?? 2;
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  knownDigits.set(currency, digits);
+  return digits;
 }
+
+/** `Intl.NumberFormat` is too slow to be made for each payment of a list. */
+const knownDigits = new Map<string, number>();

@@ -1,7 +1,6 @@
-// Payments as CSV (RFC 4180), read and sent page by page. A text that a spreadsheet would run as a
-// formula gets an apostrophe, because people and plugins type names. It also gets one after `;`,
-// tab and `|`: a spreadsheet that splits cells there ignores quotes in the middle of a cell.
+// Payments as CSV, read and sent page by page.
 
+import { byteOrderMark, type CsvCell, csvRow } from '../../lib/csv.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
 import type { Store } from '../../store/open-store.ts';
 import { confirmationsOf } from '../../store/views/confirmations.ts';
@@ -10,8 +9,6 @@ import { priceText, worthIn } from '../fiat-worth.tsx';
 import type { Page, PageRequest } from '../page.ts';
 import { filterOf, searchOf } from './payments-page.tsx';
 
-/** Without it, Excel reads the file in the machine's code page; programs skip it as utf-8-sig. */
-const byteOrderMark = '\ufeff';
 /** Few enough rows that other requests do not wait for long. */
 const rowsPerQuery = 100;
 const columns = [
@@ -65,7 +62,7 @@ function csvStream(request: PageRequest): ReadableStream<Uint8Array> {
   });
 }
 
-const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
+const cellsOf = (store: Store, row: PaymentEntry): CsvCell[] => [
   row.id,
   new Date(row.firstSeenAt).toISOString(),
   row.storeName,
@@ -80,13 +77,3 @@ const cellsOf = (store: Store, row: PaymentEntry): unknown[] => [
   worthIn(row) ?? null,
   row.priceCents === null ? null : priceText(row.priceCents),
 ];
-
-const formulaStart = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
-
-const csvRow = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
-
-function csvCell(value: unknown): string {
-  const text = value === null ? '' : String(value);
-  const escaped = text.replace(formulaStart, "$1'");
-  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
-}
