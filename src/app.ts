@@ -349,6 +349,7 @@ function buildPages(
   const feed = createChangeFeed(store);
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
+    checkIssuing: guard.check,
     proxies: config.trustedProxy,
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],

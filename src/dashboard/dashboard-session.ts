@@ -290,4 +290,4 @@ export function confirmSession(tx: Tx, request: PageRequest): void {
 
 /** The page that was requested before signing in, if it is one of ours; otherwise the first one. */
 export const pageAfterSignIn = (text: string | undefined): string =>
-  text !== undefined && /^\/dashboard(\/[a-z0-9-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;
+  text !== undefined && /^\/dashboard(\/[\w-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;

@@ -21,6 +21,9 @@ import { eventPage, eventsPage } from './pages/events-page.tsx';
 import { linkPage, printedLinkPage } from './pages/link-page.tsx';
 import { linksPage, newLinkPage } from './pages/links-page.tsx';
 import { notificationsPage } from './pages/notifications-page.tsx';
+import { orderPage } from './pages/one-order-page.tsx';
+import { acceptOrderPage, cancelOrderPage } from './pages/order-decision-pages.tsx';
+import { ordersPage } from './pages/orders-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
 import { passkeyPage } from './pages/passkey-page.tsx';
 import { paymentPage } from './pages/payment-page.tsx';
@@ -60,6 +63,10 @@ export const pages: readonly Page[] = [
   signInPage,
   signOutPage,
   enterPage,
+  ordersPage,
+  orderPage,
+  acceptOrderPage,
+  cancelOrderPage,
   paymentsPage,
   paymentsExportPage,
   paymentPage,

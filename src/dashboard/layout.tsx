@@ -13,6 +13,7 @@ import { base, type PageRequest } from './page.ts';
 /** Paths below `/dashboard`: the page of a section, and pages beside it that belong to it. */
 const sections: readonly (readonly [path: string, name: string, beside?: string])[] = [
   ['', 'Overview', '/welcome'],
+  ['/orders', 'Orders'],
   ['/payments', 'Payments'],
   ['/callbacks', 'Deliveries', '/events'],
   ['/addresses', 'Addresses'],
@@ -145,6 +146,8 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     saved: 'Saved.',
     revoked: 'The key is revoked.',
     'link-added': 'Link added.',
+    'order-accepted': 'The order is accepted.',
+    'order-canceled': 'The order is canceled.',
     removed: 'Store removed. To use it again, find it under “Removed stores” below.',
     restored: 'The store is active again.',
     resent: 'Sending again now.',

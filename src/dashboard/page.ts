@@ -30,6 +30,8 @@ export interface DashboardOptions {
   /** Undefined if prices are switched off. */
   readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
   readonly sender: Sender;
+  /** @throws PaygateError unavailable while the file may not record new orders */
+  readonly checkIssuing: () => void;
   readonly notifier: Pick<Notifier, 'test'>;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;

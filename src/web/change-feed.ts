@@ -25,6 +25,7 @@ export function createChangeFeed({
   }
   events.on('tipChanged', pagesChanged);
   events.on('pricesStored', pagesChanged);
+  events.on('orderChanged', pagesChanged);
   events.on('paymentChanged', (paymentId) => {
     pagesChanged();
     if (listeners.size === 0) return;

@@ -18,7 +18,9 @@ import { priceText, worthIn, worthText } from '../fiat-worth.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { deliveryState, responseText } from './delivery-state.ts';
+import { orderPath } from './order-parts.ts';
 import { paymentState } from './payments-page.tsx';
+import { Timeline, type TimelineEvent } from './timeline.tsx';
 
 /** How many confirmations the timeline lists. */
 const maxConfirmationEvents = 12;
@@ -48,7 +50,7 @@ function paymentMarkup(request: PageRequest) {
     >
       <Facts store={store} row={row} now={request.now} />
       <h2>Timeline</h2>
-      <Timeline store={store} row={row} />
+      <PaymentTimeline store={store} row={row} />
       <PaymentDeliveries store={store} row={row} />
       <Proof store={store} row={row} />
     </Layout>
@@ -126,7 +128,7 @@ const OrderFact = ({ store, row }: PaymentProps) => {
     <>
       <dt>Order</dt>
       <dd>
-        <a href={`/o/${order.publicId}`}>{order.reference ?? order.publicId}</a>{' '}
+        <a href={orderPath(order.publicId)}>{order.reference ?? order.publicId}</a>{' '}
         <Pill word={orderWords[order.status]} />
       </dd>
     </>
@@ -188,37 +190,20 @@ function Proof({ store, row }: PaymentProps) {
   );
 }
 
-const Timeline = (payment: PaymentProps) => {
+const PaymentTimeline = (payment: PaymentProps) => {
   const each = confirmationEvents(payment.store, payment.row);
   return (
     <>
-      <Events events={timelineOf(payment)} />
+      <Timeline events={timelineOf(payment)} />
       {each.length < 2 ? null : (
         <details>
           <summary>Each confirmation</summary>
-          <Events events={each} />
+          <Timeline events={each} />
         </details>
       )}
     </>
   );
 };
-
-const Events = ({ events }: { readonly events: readonly TimelineEvent[] }) => (
-  <ol class="timeline">
-    {events.map(({ at, text, tone }) => (
-      <li class={tone}>
-        <Time at={at} />
-        <span>{text}</span>
-      </li>
-    ))}
-  </ol>
-);
-
-interface TimelineEvent {
-  readonly at: number;
-  readonly text: string;
-  readonly tone?: 'good' | 'bad';
-}
 
 /** The timeline, oldest first; a block has the time that it claims. */
 function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {

@@ -46,6 +46,8 @@ export interface OrderQuery {
 }
 
 export interface OrderView {
+  /** Begins the URLs of order pages, and has no slash at its end. */
+  readonly baseUrl: string;
   byPublicId(publicId: string): OrderRow | undefined;
   byAddressId(addressId: number): OrderRow | undefined;
   /** The newest first. */
@@ -104,6 +106,7 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     standing(facts, quotes, payments, now);
 
   return {
+    baseUrl,
     byPublicId: (publicId) => statements.byPublicId.get({ publicId }),
     byAddressId: (addressId) => statements.byAddressId.get({ addressId }),
     list: (query) =>

@@ -1,0 +1,166 @@
+// The orders, newest first, with their search and filters.
+
+import { addressToScript, scripthash } from '../../bitcoin/address.ts';
+import { networks } from '../../bitcoin/network.ts';
+import type { OrderStatus } from '../../domain/order.ts';
+import { isId } from '../../domain/order-id.ts';
+import { orderWords } from '../../domain/state-words.ts';
+import { newestFirst, type OrderQuery, type OrderRow } from '../../store/views/order-view.ts';
+import { Money, Pill, Time } from '../../web/values.tsx';
+import { DoneNote, Layout, Table } from '../layout.tsx';
+import { base, type Page, type PageRequest } from '../page.ts';
+import {
+  Count,
+  Empty,
+  FilterForm,
+  FilterSelect,
+  Pager,
+  queryChoice,
+  queryNumber,
+  queryText,
+  rowsOfPage,
+  rowsPerCount,
+  StoreFilter,
+} from './listing.tsx';
+import { orderPath, ordersPath, priceText } from './order-parts.ts';
+
+const statuses = Object.keys(orderWords) as OrderStatus[];
+
+/** How many links the filter offers, the newest first. */
+const maxLinks = 100;
+
+export const ordersPage: Page = { path: '/orders', show: (request) => ordersMarkup(request) };
+
+function ordersMarkup(request: PageRequest) {
+  const rows = ordersIn(request);
+  const { linkView } = request.parts.store;
+  const links = linkView.list({ limit: maxLinks });
+  return (
+    <Layout request={request} title="Orders" live={queryText(request, 'before') === undefined}>
+      <DoneNote request={request} />
+      <p>
+        <a class="button" href={`${ordersPath}/new`}>
+          Take a payment
+        </a>
+      </p>
+      <FilterForm path={ordersPath}>
+        <label>
+          Reference, order or address
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+        </label>
+        <FilterSelect
+          request={request}
+          name="state"
+          label="State"
+          options={statuses.map((status) => [status, orderWords[status].text] as const)}
+        />
+        <StoreFilter request={request} />
+        {links.length === 0 ? null : (
+          <FilterSelect
+            request={request}
+            name="link"
+            label="Link"
+            options={links.map(({ id, title }) => [id, title] as const)}
+          />
+        )}
+      </FilterForm>
+      {rows.length === 0 ? (
+        <Empty request={request} noun="orders">
+          <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
+          <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
+          <a href="/docs">make orders</a>.
+        </Empty>
+      ) : (
+        <OrderTable request={request} rows={rowsOfPage(rows)} />
+      )}
+      <div class="under">
+        <Count request={request} rows={rows} noun="order" />
+        <Pager request={request} rows={rows} />
+      </div>
+    </Layout>
+  );
+}
+
+/** The orders of the page's query. @throws PaygateError invalid */
+function ordersIn(request: PageRequest): OrderRow[] {
+  const query = {
+    storeId: queryNumber(request, 'store'),
+    status: queryChoice(request, 'state', statuses),
+    linkId: queryNumber(request, 'link'),
+    beforeId: queryNumber(request, 'before'),
+    limit: rowsPerCount(request),
+  };
+  const text = queryText(request, 'q');
+  if (text === undefined) return listed(request, query);
+  const named = orderNamed(request, text);
+  if (named === undefined) return listed(request, { ...query, reference: text });
+  const { storeId, status, linkId, beforeId } = query;
+  const fits =
+    (storeId === undefined || named.storeId === storeId) &&
+    (status === undefined || named.status === status) &&
+    (linkId === undefined || named.linkId === linkId) &&
+    (beforeId === undefined || named.id < beforeId);
+  return fits ? [named] : [];
+}
+
+/** The order with this id, or of this address. */
+function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
+  const { orderView, addresses, network } = parts.store;
+  if (isId('ord', text)) return orderView.byPublicId(text);
+  try {
+    const found = addresses.byScripthash(scripthash(addressToScript(text, networks[network])));
+    return found && orderView.byAddressId(found.id);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An index has a status of one store: of all stores, each is read for itself. */
+function listed({ parts }: PageRequest, query: OrderQuery): OrderRow[] {
+  const { orderView, catalog } = parts.store;
+  const { storeId, status, reference, linkId, limit } = query;
+  const isNarrow = storeId !== undefined || reference !== undefined || linkId !== undefined;
+  if (status === undefined || isNarrow) return orderView.list(query);
+  return catalog
+    .stores({ archived: true })
+    .flatMap(({ id }) => orderView.list({ ...query, storeId: id }))
+    .sort(newestFirst(query))
+    .slice(0, limit);
+}
+
+interface OrderTableProps {
+  readonly request: PageRequest;
+  readonly rows: readonly OrderRow[];
+}
+
+const OrderTable = ({ request, rows }: OrderTableProps) => {
+  const { catalog } = request.parts.store;
+  const names = new Map(
+    catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),
+  );
+  return (
+    <Table
+      label="Orders"
+      heads={[{ number: 'Amount' }, 'State', 'Reference', 'Created', 'Store']}
+      isList
+    >
+      {rows.map((row) => (
+        <tr>
+          <td class="number">
+            <a class="whole" href={orderPath(row.publicId)}>
+              <Money sat={row.amountSat} worth={priceText(row)} />
+            </a>
+          </td>
+          <td>
+            <Pill word={orderWords[row.status]} />
+          </td>
+          <td class="clipped">{row.reference}</td>
+          <td>
+            <Time at={row.createdAt} />
+          </td>
+          <td>{names.get(row.storeId)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
