@@ -423,4 +423,20 @@ CREATE INDEX \`notifications_failed\` ON \`notifications\` (\`settled_at\`) WHER
 CREATE INDEX \`notifications_recipient\` ON \`notifications\` (\`channel\`,\`recipient\`,\`settled_at\`);--> statement-breakpoint
 CREATE INDEX \`notifications_age\` ON \`notifications\` (\`created_at\`);`,
   },
+  {
+    name: '0006_refunds',
+    sql: `CREATE TABLE \`refunds\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`order_id\` integer NOT NULL,
+	\`address\` text NOT NULL,
+	\`amount_sat\` integer NOT NULL,
+	\`fee_sat\` integer NOT NULL,
+	\`txid\` text,
+	\`created_at\` integer NOT NULL,
+	\`done_at\` integer,
+	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX \`refunds_order\` ON \`refunds\` (\`order_id\`);`,
+  },
 ];

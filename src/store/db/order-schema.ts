@@ -125,6 +125,31 @@ export const quotes = sqliteTable(
 );
 
 /**
+ * Money of an order that the merchant pays back from a wallet of their own. A row is made before it
+ * is sent; one that is not done can be deleted.
+ */
+export const refunds = sqliteTable(
+  'refunds',
+  {
+    id: id(),
+    orderId: integer('order_id')
+      .notNull()
+      .references(() => orders.id),
+    /** An address of the customer. */
+    address: text('address').notNull(),
+    /** What the customer receives. */
+    amountSat: integer('amount_sat').notNull(),
+    /** What the merchant deducted for the network fee. */
+    feeSat: integer('fee_sat').notNull(),
+    /** Null until it is done. */
+    txid: text('txid'),
+    createdAt: integer('created_at').notNull(),
+    doneAt: integer('done_at'),
+  },
+  (table) => [index('refunds_order').on(table.orderId)],
+);
+
+/**
  * A change of an order or a payment, as the shop receives it, and its delivery to the webhook. The
  * body is stored as it is signed and sent.
  */
