@@ -5,6 +5,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
+import { excessSatOf } from './excess.ts';
 import { ceilDivide, satCentsOf } from './money.ts';
 import { eventIdFor } from './order-id.ts';
 import type { PaymentState } from './payment.ts';
@@ -72,8 +73,10 @@ export interface Standing<P extends OrderPayment = OrderPayment> {
   readonly confirmedSat: number;
   /** 0 once enough is seen; null while no quote is in force, and when the order has ended. */
   readonly missingSat: number | null;
-  /** What was paid above the price, by the newest quote. */
+  /** What was paid above the price (domain/excess.ts). */
   readonly excessSat: number;
+  /** The same of the payments that are final alone. */
+  readonly confirmedExcessSat: number;
   /** The quote that is in force. */
   readonly quote: Quote | null;
   /** In the order in which they were passed. */
@@ -126,7 +129,7 @@ export function standing<P extends OrderPayment>(
   const quote = newest !== undefined && isOpen(newest) ? newest : null;
   const isPriced = bar.unit === 'satoshi' ? isOpen(order) : quote !== null;
   const missing = ceilDivide(bar.amount - covered, bar.satoshi);
-  const excess = covered > bar.amount ? (covered - bar.amount) / bar.satoshi : 0n;
+  const counting = counted.filter(({ counts }) => counts);
   return {
     status,
     isLate: counted.some(({ counts, isLate }) => counts && isLate),
@@ -134,7 +137,11 @@ export function standing<P extends OrderPayment>(
     receivedSat: Number(receivedSat),
     confirmedSat: Number(confirmedSat),
     missingSat: isEnough ? 0 : isPriced ? Number(missing) : null,
-    excessSat: Number(excess),
+    excessSat: excessAbove(bar, counting),
+    confirmedExcessSat: excessAbove(
+      bar,
+      counting.filter(({ payment }) => isFinal(payment)),
+    ),
     quote: order.price.kind === 'sat' ? null : quote,
     payments: counted,
     fingerprint: fingerprintOf(order, counted),
@@ -186,7 +193,10 @@ function countPayments<P extends OrderPayment>(
     const seen = { ...origin, minedAt: payment.minedAt };
     const rate =
       price.kind === 'sat'
-        ? { rateCents: null, isLate: windowsOf([order], seen).length === 0 }
+        ? {
+            ...{ rateCents: null, lowestRateCents: null },
+            isLate: windowsOf([order], seen).length === 0,
+          }
         : rateFor(quotes, seen, {
             priceCents: origin.priceCents ?? payment.priceCents,
             minedPriceCents: payment.minedPriceCents,
@@ -231,6 +241,18 @@ function sumUp(counted: readonly PaymentStanding<OrderPayment>[], bar: Bar): Sum
   }
   return sums;
 }
+
+const excessAbove = (
+  { amount, unit }: Bar,
+  counting: readonly PaymentStanding<OrderPayment>[],
+): number =>
+  excessSatOf(
+    amount,
+    counting.map(({ payment: { valueSat }, lowestRateCents }) => ({
+      valueSat,
+      rate: unit === 'satoshi' ? 1 : lowestRateCents,
+    })),
+  );
 
 function statusOf(order: OrderFacts, sums: Sums, bar: Bar, now: number): OrderStatus {
   const { canceledAt, acceptedAt, expiresAt, scannedAt } = order;

@@ -57,6 +57,8 @@ export interface PaymentPrices {
 export interface PaymentRate {
   /** Null while no price is known: until then the payment counts 0. */
   readonly rateCents: number | null;
+  /** The lowest rate that was promised when it was seen: at most `rateCents`. */
+  readonly lowestRateCents: number | null;
   readonly isLate: boolean;
 }
 
@@ -167,6 +169,7 @@ export function rateFor(
 
 const onTimeAt = (quotes: readonly Quote[]): PaymentRate => ({
   rateCents: Math.max(...quotes.map(({ rateCents }) => rateCents)),
+  lowestRateCents: Math.min(...quotes.map(({ rateCents }) => rateCents)),
   isLate: false,
 });
 
@@ -174,5 +177,5 @@ function lateAt(quotes: readonly Quote[], seenAt: number, priceCents: number | n
   const last = quotes.findLast(({ createdAt }) => createdAt <= seenAt);
   if (last === undefined) throw new Error('no quote is older than a late payment');
   const rateCents = priceCents === null ? null : Math.min(last.rateCents, priceCents);
-  return { rateCents, isLate: true };
+  return { rateCents, lowestRateCents: rateCents, isLate: true };
 }

@@ -194,6 +194,7 @@ function checkStep(before: OrderScene, step: Step): OrderScene {
     confirmedSat: to.confirmedSat,
     missingSat: to.missingSat,
     excessSat: to.excessSat,
+    confirmedExcessSat: to.confirmedExcessSat,
     quote: to.quote,
   });
   const counted = standing.payments.filter((each) => each.payment.state !== 'dropped');

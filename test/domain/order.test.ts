@@ -298,6 +298,7 @@ describe('the sums', () => {
       confirmedSat: 0,
       missingSat: 25_000,
       excessSat: 0,
+      confirmedExcessSat: 0,
       quote,
       payments: [],
       fingerprint: '',
@@ -336,13 +337,33 @@ describe('the sums', () => {
     expect(standingOf(before)).toMatchObject({ status: 'open', missingSat: 1 });
   });
 
-  test('an excess is what is above the price, at the newest rate', () => {
+  test('an excess is what came when the price was covered', () => {
     expect(standingOf(scene([payment('one', 26_000)])).excessSat).toBe(1_000);
     expect(standingOf(scene([payment('one', 24_999)])).excessSat).toBe(0);
     const second = { ...quote, rateCents: 3_000_000, createdAt: over, expiresAt: over + hourMs };
     const quotes = [quote, second];
-    // 1,000 sat at 50,000 are 0.50, which are 1,666.6 sat at 30,000.
-    expect(standingOf({ ...scene([payment('one', 26_000)]), quotes }).excessSat).toBe(1_666);
+    // A newer rate changes nothing: 1,666 sat more would be more than was overpaid.
+    expect(standingOf({ ...scene([payment('one', 26_000)]), quotes }).excessSat).toBe(1_000);
+    const again = payment('two', 25_000, { priceCents: 3_000_000, firstSeenAt: over + 2 * hourMs });
+    const twice = scene([payment('one', 25_000), again]);
+    expect(standingOf({ ...twice, quotes }).excessSat).toBe(25_000);
+  });
+
+  test('who paid what one of two quotes asked paid nothing too much', () => {
+    const ended = quote.expiresAt;
+    const at = { createdAt: ended, expiresAt: ended + 15 * minuteMs };
+    const seenAt = { firstSeenAt: ended + minuteMs };
+    const paying = (valueSat: number, rateCents: number) =>
+      standingOf({
+        ...scene([payment('one', valueSat, seenAt)]),
+        quotes: [quote, { ...quote, ...at, rateCents }],
+        now: ended + minuteMs,
+      });
+    // 12.50 are 25,000 sat at 50,000, 31,250 sat at 40,000, 20,834 sat at 60,000.
+    expect(paying(31_250, 4_000_000)).toMatchObject({ status: 'processing', excessSat: 0 });
+    expect(paying(31_251, 4_000_000)).toMatchObject({ status: 'processing', excessSat: 1 });
+    expect(paying(25_000, 6_000_000)).toMatchObject({ status: 'processing', excessSat: 0 });
+    expect(paying(25_001, 6_000_000)).toMatchObject({ excessSat: 1, confirmedExcessSat: 0 });
   });
 
   test('nothing is missing, and nothing asked for, without a quote in force', () => {
@@ -356,10 +377,11 @@ describe('the sums', () => {
     const { payments } = standingOf(
       scene([part, payment('gone', 5, dropped), payment('late', 5, { ...lateAt, priceCents: 7 })]),
     );
+    const onTime = { rateCents: 5_000_000, lowestRateCents: 5_000_000 };
     expect(payments.map(({ payment: { txid }, ...rest }) => [txid, rest])).toEqual([
-      ['part', { rateCents: 5_000_000, isLate: false, counts: true }],
-      ['gone', { rateCents: 5_000_000, isLate: false, counts: false }],
-      ['late', { rateCents: 7, isLate: true, counts: true }],
+      ['part', { ...onTime, isLate: false, counts: true }],
+      ['gone', { ...onTime, isLate: false, counts: false }],
+      ['late', { rateCents: 7, lowestRateCents: 7, isLate: true, counts: true }],
     ]);
   });
 });

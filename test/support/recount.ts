@@ -51,6 +51,8 @@ interface Counted {
   readonly payment: OrderPayment;
   /** Money for a bitcoin; 0 while unknown. */
   readonly rate: Fraction;
+  /** The lowest of the rates that it was promised; the same as `rate` for one. */
+  readonly lowest: Fraction;
   readonly isLate: boolean;
   readonly counts: boolean;
 }
@@ -62,6 +64,7 @@ export interface Recount {
   readonly confirmedSat: number;
   readonly missingSat: number | null;
   readonly excessSat: number;
+  readonly confirmedExcessSat: number;
   readonly quote: Quote | null;
   /** Whether final payments alone are enough. */
   readonly isFinallyEnough: boolean;
@@ -108,7 +111,8 @@ export function recount(
     receivedSat: counted.reduce((sum, { payment }) => sum + payment.valueSat, 0),
     confirmedSat: finals.reduce((sum, { payment }) => sum + payment.valueSat, 0),
     missingSat: isEnough ? 0 : isAsked ? zero.minus(above).over(perSat).ceil() : null,
-    excessSat: above.isAtLeast(zero) ? above.over(perSat).floor() : 0,
+    excessSat: excessOf(order, counted),
+    confirmedExcessSat: excessOf(order, finals),
     quote,
     isFinallyEnough,
     rates: counted.map(({ payment, rate, isLate, counts }) => {
@@ -120,6 +124,29 @@ export function recount(
       .sort()
       .join()}`,
   };
+}
+
+/**
+ * Satoshi by satoshi it would be: those that come while the price is not covered are no excess.
+ * Each covers the least that it was promised.
+ */
+function excessOf(order: OrderFacts, counted: readonly Counted[]): number {
+  const target = targetOf(order);
+  let covered = zero;
+  let excess = 0;
+  for (const each of counted) {
+    const { valueSat } = each.payment;
+    const all = worthOf(order, { ...each, rate: each.lowest });
+    const isUseless = zero.isAtLeast(all);
+    const isOver = covered.isAtLeast(target);
+    if (!isUseless && isOver) excess += valueSat;
+    else if (!isUseless && covered.plus(all).isAtLeast(target)) {
+      const perSat = all.over(new Fraction(valueSat));
+      excess += valueSat - target.minus(covered).over(perSat).ceil();
+    }
+    covered = covered.plus(all);
+  }
+  return excess;
 }
 
 /** The price, in money or in bitcoins. */
@@ -191,7 +218,7 @@ function count(
   const asks = order.latePolicy === 'ask' && order.acceptedSat === null;
   if (order.price.kind === 'sat') {
     const isLate = fitting.length === 0;
-    return { payment, rate: zero, isLate, counts: !(isLate && asks) };
+    return { payment, rate: zero, lowest: zero, isLate, counts: !(isLate && asks) };
   }
   const promised = fitting as Quote[];
   let valid = promised.filter((each) => minedAt === null || minedAt - each.expiresAt <= day);
@@ -200,7 +227,11 @@ function count(
     valid = quotes.filter((each) => within(each, minedAt, minedAt));
   }
   const [best] = [...valid].sort((one, other) => other.rateCents - one.rateCents);
-  if (best) return { payment, rate: money(best.rateCents), isLate: false, counts: true };
+  const least = Math.min(...valid.map(({ rateCents }) => rateCents));
+  if (best) {
+    const promised = { rate: money(best.rateCents), lowest: money(least) };
+    return { payment, ...promised, isLate: false, counts: true };
+  }
   const at = isSeenWhenMined ? (minedAt ?? 0) : Math.min(seenAt, minedAt ?? seenAt);
   const earlier = quotes.filter((each) => each.createdAt <= at);
   const last = earlier[earlier.length - 1] ?? quotes[0];
@@ -208,5 +239,6 @@ function count(
     ? payment.minedPriceCents
     : (first.priceCents ?? payment.priceCents);
   const cents = known === null ? 0 : known < (last?.rateCents ?? 0) ? known : last?.rateCents;
-  return { payment, rate: money(cents ?? 0), isLate: true, counts: !asks };
+  const rate = money(cents ?? 0);
+  return { payment, rate, lowest: rate, isLate: true, counts: !asks };
 }
