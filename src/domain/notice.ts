@@ -77,7 +77,7 @@ export function orderNotice(change: OrderChange): Notice | undefined {
       ...(excess > 0 ? [`Paid too much: ${formatSat(excess)}`] : []),
       ...(advice === undefined ? [] : [advice]),
     ],
-    path: `/o/${order.id}`,
+    path: `/dashboard/orders/${order.id}`,
     data: {
       store_id: order.store_id,
       order: {

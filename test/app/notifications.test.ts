@@ -96,7 +96,7 @@ test('a paid order is told once by mail, with a link and no remote content', asy
   const [text = '', html = ''] = partsOf(sent);
   for (const part of [text, html]) {
     expect(part).toContain('Received: 25,000 sat, confirmed: 25,000 sat');
-    expect(part).toContain(`https://pay.shop.example/o/${order.publicId}`);
+    expect(part).toContain(`https://pay.shop.example/dashboard/orders/${order.publicId}`);
   }
   expect(html).not.toMatch(/<(img|script|link|style|iframe)|src=|url\(/i);
   const [row] = await rowsOf(app);
@@ -188,7 +188,7 @@ test('a webhook receives the same as signed JSON, and one recipient of two targe
     type: 'order.paid',
     title: 'Paid: 12.50 EUR, order 1007 (Shop)',
     text: expect.stringContaining('Received: 25,000 sat'),
-    url: `https://pay.shop.example/o/${order.publicId}`,
+    url: `https://pay.shop.example/dashboard/orders/${order.publicId}`,
     data: { store_id: 1, order: { id: order.publicId, reference: '1007', status: 'paid' } },
   });
 });
