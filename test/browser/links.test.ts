@@ -3,6 +3,7 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { translationOf } from '../../src/checkout/words/languages.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { LinkBody } from '../../src/domain/link-input.ts';
 import { closeApps } from '../support/app.ts';
@@ -59,16 +60,17 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     'a phone goes from the form over an error to the paid order, script %s',
     async (javaScriptEnabled) => {
       const link = await openLink(donation);
+      const { amountIn, payWithBitcoin, note } = translationOf('de').words.link;
       const { page, end } = await openFor(link, { ...phone, javaScriptEnabled });
       await page.goto(`${urlOf(link)}?lang=de`);
-      await page.getByLabel('Betrag in EUR').fill('zehn');
-      await page.getByRole('button', { name: 'Mit Bitcoin bezahlen' }).click();
-      const amount = page.getByLabel('Betrag in EUR');
+      const amount = page.getByLabel(amountIn('EUR'));
+      await amount.fill('zehn');
+      await page.getByRole('button', { name: payWithBitcoin }).click();
       expect(await amount.getAttribute('aria-invalid')).toBe('true');
       expect(await amount.inputValue()).toBe('zehn');
       expect(await page.evaluate('document.activeElement.id')).toBe('amount');
       await amount.fill('12,50');
-      await page.getByLabel('Nachricht an den Shop').fill('Tisch 4');
+      await page.getByLabel(note).fill('Tisch 4');
       // The Enter key sends what was typed, not a suggested amount.
       await page.keyboard.press('Enter');
       await page.waitForURL(/\/o\/ord_\w+\?lang=de$/);

@@ -1,11 +1,14 @@
 // The pages of links as the server renders them, and the orders that strangers make by them.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { translationOf } from '../../src/checkout/words/languages.ts';
 import { linkGap } from '../../src/domain/allocation.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';
 import { type Seen, visitorOf } from '../support/visitor.ts';
+
+const german = translationOf('de').words.link;
 
 afterEach(closeApps);
 afterEach(cleanUp);
@@ -374,9 +377,11 @@ describe('a form that is sent twice', () => {
 describe('the language', () => {
   test('is that of the query, the store, the browser; the order keeps it', async () => {
     const link = await openLink({ currency: 'EUR' });
-    expect(textOf(await link.see('', { 'Accept-Language': 'de' }))).toContain('Betrag in EUR');
+    expect(textOf(await link.see('', { 'Accept-Language': 'de' }))).toContain(
+      german.amountIn('EUR'),
+    );
     const wrong = await link.submit({ amount: 'x' }, '?lang=de&amount=5');
-    expect(textOf(wrong)).toContain('Geben Sie den Betrag als Zahl ein, zum Beispiel 12,50');
+    expect(textOf(wrong)).toContain(german.wrongAmount('12,50').split('.')[0]);
     expect(formIn(wrong.text).action).toBe(`${link.id}?lang=de`);
     const sent = await link.submit({ amount: '5,50' }, '?lang=de');
     const [order] = await link.orders();
