@@ -71,9 +71,13 @@ export const formatPrice = (priceCents: number): string =>
 /** A price that `Prices` served, to the cent, in hundredths: exact below 10^13. */
 export const priceCentsOf = (price: number): number => Math.round(price * 10 ** priceDigits);
 
+/** Bitcoins with eight decimals, exact: `0.00025000`. */
+export const exactBitcoin = (valueSat: number | bigint): string =>
+  formatDecimal(BigInt(valueSat), 8);
+
 /** Bitcoins without trailing zeros and without an exponent: `0.00025`, `1`. */
 export const shortBitcoin = (valueSat: number): string =>
-  formatDecimal(BigInt(valueSat), 8).replace(/\.?0+$/, '');
+  exactBitcoin(valueSat).replace(/\.?0+$/, '');
 
 /**
  * An amount in satoshi-cents, which is the unit of satoshis times `priceCents`. It is 10^-10 of the

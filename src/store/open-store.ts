@@ -24,6 +24,7 @@ import { createReceiptPrices, type ReceiptPrices } from './records/receipt-price
 import { createServers, type Servers } from './records/server-records.ts';
 import { createWebhookQueue, type WebhookQueue } from './records/webhook-queue.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
+import { type AccountView, createAccountView } from './views/account-view.ts';
 import { type AddressView, createAddressView } from './views/address-view.ts';
 import {
   type ConflictingPayments,
@@ -57,6 +58,7 @@ export interface Store {
   readonly paymentCounts: PaymentCounts;
   readonly conflicts: ConflictingPayments;
   readonly paymentView: PaymentView;
+  readonly accountView: AccountView;
   readonly receivedView: ReceivedView;
   readonly addressView: AddressView;
   readonly outbox: Outbox;
@@ -97,6 +99,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const outbox = createOutbox(database);
     const baseUrl = await baseUrlFor(database, catalog, options);
     const conflicts = createConflictingPayments(database.orm);
+    const paymentView = createPaymentView(database.orm);
     const orderView = createOrderView({ orm: database.orm, headers, conflicts, baseUrl });
     const notifications = createNotifications(database.orm, catalog);
     const orders = new Orders({
@@ -125,7 +128,8 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       receiptPrices: createReceiptPrices(database.orm, orders),
       paymentCounts,
       conflicts,
-      paymentView: createPaymentView(database.orm),
+      paymentView,
+      accountView: createAccountView({ paymentView, orderView, headers }),
       receivedView: createReceivedView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,

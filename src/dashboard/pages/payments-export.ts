@@ -1,5 +1,16 @@
-// Payments as CSV, read and sent page by page.
+// Payments as CSV, read and sent page by page. With `format` it is a file for accounts. Without it,
+// the file has the columns of the first version, because spreadsheets read them.
 
+import {
+  type AccountFormat,
+  accountCsv,
+  accountFormatNames,
+  accountFormats,
+  currenciesOf,
+  fileCurrency,
+} from '../../domain/account-formats.ts';
+import type { AccountRow } from '../../domain/account-row.ts';
+import { parseCurrency } from '../../domain/currency.ts';
 import { byteOrderMark, type CsvCell, csvRow } from '../../lib/csv.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
 import type { Store } from '../../store/open-store.ts';
@@ -7,6 +18,7 @@ import { confirmationsOf } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
 import { priceText, worthIn } from '../fiat-worth.tsx';
 import type { Page, PageRequest } from '../page.ts';
+import { queryChoice, queryText } from './listing.tsx';
 import { filterOf, searchOf } from './payments-page.tsx';
 
 /** Few enough rows that other requests do not wait for long. */
@@ -29,14 +41,41 @@ const columns = [
 
 export const paymentsExportPage: Page = {
   path: '/payments/export',
-  show: (request) =>
-    new Response(csvStream(request), {
-      headers: {
-        'Content-Type': 'text/csv; charset=utf-8',
-        'Content-Disposition': 'attachment; filename="payments.csv"',
-      },
-    }),
+  show: (request) => {
+    const name = queryChoice(request, 'format', accountFormatNames);
+    return name === undefined
+      ? csvResponse('payments.csv', csvStream(request))
+      : csvResponse(`payments-${name}.csv`, accountStream(request, accountFormats[name]));
+  },
 };
+
+const csvResponse = (name: string, body: ReadableStream<Uint8Array>): Response =>
+  new Response(body, {
+    headers: {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${name}"`,
+    },
+  });
+
+/** @throws PaygateError invalid */
+function accountStream(request: PageRequest, format: AccountFormat): ReadableStream<Uint8Array> {
+  const { accountView, catalog } = request.parts.store;
+  const filter = filterOf(request);
+  const search = searchOf(request);
+  const asked = queryText(request, 'currency');
+  const currency = fileCurrency(
+    format,
+    asked && parseCurrency(asked),
+    currenciesOf(catalog.stores({ archived: true }), filter.storeId),
+  );
+  const pages =
+    search === undefined ? noPages() : accountView.pages({ ...filter, ...search }, request.now);
+  const text = accountCsv(pages, format, currency);
+  // Read when the client has taken what came before.
+  return ReadableStream.from(text).pipeThrough(new TextEncoderStream());
+}
+
+async function* noPages(): AsyncGenerator<readonly AccountRow[], void> {}
 
 function csvStream(request: PageRequest): ReadableStream<Uint8Array> {
   const { store } = request.parts;

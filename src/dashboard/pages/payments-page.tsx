@@ -3,11 +3,17 @@
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
+import { currenciesOf } from '../../domain/account-formats.ts';
+import { type AccountSums, addUp, noSums } from '../../domain/account-row.ts';
+import { minorText } from '../../domain/currency.ts';
+import { formatCount, formatDecimal } from '../../domain/format.ts';
+import { exactBitcoin } from '../../domain/money.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../domain/payment.ts';
 import { paymentWords, type StateWord } from '../../domain/state-words.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { reversedShownMs } from '../../status/findings.ts';
 import type { Store } from '../../store/open-store.ts';
+import type { AccountFilter } from '../../store/views/account-view.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
 import type { PaymentEntry, PaymentFilter } from '../../store/views/payment-view.ts';
 import { Pill, Short, Time } from '../../web/values.tsx';
@@ -60,15 +66,13 @@ export const paymentsPage: Page = { path: '/payments', show: (request) => paymen
 
 function paymentsMarkup(request: PageRequest) {
   const search = searchOf(request);
-  const filter = {
-    ...filterOf(request),
-    beforeId: queryNumber(request, 'before'),
-    limit: rowsPerCount(request),
-  };
+  const filter = { ...filterOf(request), ...search };
+  const page = { beforeId: queryNumber(request, 'before'), limit: rowsPerCount(request) };
   const rows =
-    search === undefined ? [] : request.parts.store.paymentView.list({ ...filter, ...search });
+    search === undefined ? [] : request.parts.store.paymentView.list({ ...filter, ...page });
+  const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
   return (
-    <Layout request={request} title="Payments" live={queryText(request, 'before') === undefined}>
+    <Layout request={request} title="Payments" live={isLive}>
       <FilterForm path={here}>
         <label>
           Address or transaction
@@ -96,13 +100,81 @@ function paymentsMarkup(request: PageRequest) {
       <div class="under">
         <Count request={request} rows={rows} noun="payment" max={maxCounted} />
         <Pager request={request} rows={rows} />
-        {rows.length === 0 ? null : (
-          <a href={withQuery(request, { before: undefined }, `${here}/export`)} download>
-            Export as CSV
-          </a>
+        {rows.length === 0 || page.beforeId !== undefined ? null : (
+          <Sums request={request} rows={rows} filter={filter} />
         )}
+        {rows.length === 0 ? null : <Exports request={request} />}
       </div>
     </Layout>
+  );
+}
+
+/** Set to add up more payments than a page counts. */
+const sumsQuery = 'sums';
+
+interface SumsProps {
+  readonly request: PageRequest;
+  /** All rows that the query returned. */
+  readonly rows: readonly PaymentEntry[];
+  readonly filter: AccountFilter;
+}
+
+/** The sums of the confirmed payments of the list, which are those of its files. */
+async function Sums({ request, rows, filter }: SumsProps) {
+  if (rows.length <= maxCounted) return <SumText sums={addUp(noSums, rows)} />;
+  if (queryText(request, sumsQuery) === undefined) {
+    return <a href={withQuery(request, { [sumsQuery]: 1 })}>Add up</a>;
+  }
+  return <SumText sums={await request.parts.store.accountView.sums(filter)} />;
+}
+
+function SumText({ sums }: { readonly sums: AccountSums }) {
+  const { count, valueSat, worths, unpricedCount } = sums;
+  if (count === 0) return null;
+  const texts = [...worths].map(
+    ([currency, minor]) => `${formatDecimal(minorText(minor, currency))} ${currency}`,
+  );
+  const without =
+    worths.size === 0 || unpricedCount === 0 ? '' : `, ${unpricedCount} without value`;
+  return (
+    <span class="sums">
+      {formatCount(count, 'payment')} confirmed:{' '}
+      {[...texts, `${exactBitcoin(valueSat)} BTC`].join(' · ')}
+      {without}
+    </span>
+  );
+}
+
+/** The files of all payments of the filter. */
+function Exports({ request }: { readonly request: PageRequest }) {
+  const stores = request.parts.store.catalog.stores({ archived: true });
+  const file = (change: Readonly<Record<string, string>>, text: string) => (
+    <li>
+      <a
+        href={withQuery(
+          request,
+          { before: undefined, [sumsQuery]: undefined, ...change },
+          `${here}/export`,
+        )}
+        download
+      >
+        {text}
+      </a>
+    </li>
+  );
+  return (
+    <details>
+      <summary>Export</summary>
+      <ul>
+        {file({ format: 'paygate' }, 'CSV for accounts')}
+        {file({ format: 'koinly' }, 'Koinly')}
+        {file({ format: 'cointracking' }, 'CoinTracking')}
+        {currenciesOf(stores, queryStore(request)).map((currency) =>
+          file({ format: 'quickbooks', currency }, `QuickBooks, ${currency}`),
+        )}
+        {file({}, 'CSV with confirmations')}
+      </ul>
+    </details>
   );
 }
 

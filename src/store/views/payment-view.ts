@@ -99,6 +99,7 @@ function list(orm: Orm, filter: PaymentFilter & { readonly id?: number }) {
       ...getTableColumns(payments),
       address: addresses.address,
       storeId: addresses.storeId,
+      orderId: addresses.orderId,
       storeName: stores.name,
     })
     .from(payments)

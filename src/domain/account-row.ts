@@ -1,0 +1,78 @@
+// What the accounts of a shop have of a payment, and sums of payments. Only booked payments count:
+// those that are confirmed.
+
+import { minorWorthOf } from './currency.ts';
+import type { PaymentState } from './payment.ts';
+
+export interface AccountOrder {
+  readonly publicId: string;
+  readonly reference: string | null;
+  /** Null for a price in satoshis. */
+  readonly currency: string | null;
+  /** The price in the currency's minor units. */
+  readonly amountMinor: number | null;
+  /** The rate at which the payment counts; null for a price in satoshis, and while unknown. */
+  readonly rateCents: number | null;
+  readonly isLate: boolean;
+}
+
+export interface ValuedPayment {
+  readonly state: PaymentState;
+  readonly valueSat: number;
+  /** The currency of its order, else that of its store when it was first seen. */
+  readonly currency: string | null;
+  /** Price of one bitcoin when it was first seen, in hundredths; null without a price. */
+  readonly priceCents: number | null;
+}
+
+/** Times are epoch milliseconds. */
+export interface AccountRow extends ValuedPayment {
+  readonly firstSeenAt: number;
+  readonly storeName: string | null;
+  readonly address: string;
+  readonly txid: string;
+  /** The block that has it on the best chain, and the time that this block claims. */
+  readonly height: number | null;
+  readonly minedAt: number | null;
+  readonly order: AccountOrder | null;
+  /** What of its order was refunded; the first booked payment of an order has all of it. */
+  readonly refundedSat: number;
+}
+
+/** It is final, so it counts in sums and in the files of accounting programs. */
+export const isBooked = ({ state }: Pick<ValuedPayment, 'state'>): boolean =>
+  state === 'confirmed' || state === 'settled';
+
+export interface AccountSums {
+  readonly count: number;
+  readonly valueSat: bigint;
+  /** By currency, in its minor units: the sum of the rounded worth of each payment. */
+  readonly worths: ReadonlyMap<string, bigint>;
+  /** Payments that no worth is of. */
+  readonly unpricedCount: number;
+}
+
+export const noSums: AccountSums = {
+  count: 0,
+  valueSat: 0n,
+  worths: new Map(),
+  unpricedCount: 0,
+};
+
+/** Adds the booked ones of these payments. */
+export function addUp(sums: AccountSums, payments: readonly ValuedPayment[]): AccountSums {
+  const worths = new Map(sums.worths);
+  let { count, valueSat, unpricedCount } = sums;
+  for (const payment of payments.filter(isBooked)) {
+    const { currency, priceCents } = payment;
+    count += 1;
+    valueSat += BigInt(payment.valueSat);
+    if (currency === null || priceCents === null) {
+      unpricedCount += 1;
+    } else {
+      const minor = minorWorthOf(payment.valueSat, priceCents, currency);
+      worths.set(currency, (worths.get(currency) ?? 0n) + minor);
+    }
+  }
+  return { count, valueSat, worths, unpricedCount };
+}

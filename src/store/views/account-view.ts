@@ -1,0 +1,98 @@
+// The rows of a shop's accounts, read page by page so that a file of a million payments needs
+// little memory. It adds to a payment what its order and its block have.
+
+import type { AccountOrder, AccountRow, AccountSums } from '../../domain/account-row.ts';
+import { addUp, isBooked, noSums } from '../../domain/account-row.ts';
+import { nextTurn } from '../../lib/next-turn.ts';
+import type { Headers } from '../records/headers.ts';
+import type { OrderView } from './order-view.ts';
+import type { PaymentEntry, PaymentFilter, PaymentView } from './payment-view.ts';
+import { refundedSatOf } from './refunded.ts';
+
+export type AccountFilter = Omit<PaymentFilter, 'beforeId' | 'limit'>;
+
+export interface AccountView {
+  /** All payments of a filter, the newest first. Each page is a turn of the event loop. */
+  pages(filter: AccountFilter, now: number): AsyncGenerator<readonly AccountRow[], void>;
+  /** Sums of the confirmed payments of a filter. */
+  sums(filter: AccountFilter): Promise<AccountSums>;
+}
+
+interface Parts {
+  readonly paymentView: Pick<PaymentView, 'list'>;
+  readonly orderView: Pick<OrderView, 'byAddressId' | 'record' | 'standing'>;
+  readonly headers: Pick<Headers, 'bestAt'>;
+}
+
+/** Few enough rows that other requests do not wait for long. */
+const rowsPerPage = 100;
+
+export function createAccountView({ paymentView, orderView, headers }: Parts): AccountView {
+  async function* entries(filter: AccountFilter): AsyncGenerator<readonly PaymentEntry[], void> {
+    let beforeId: number | undefined;
+    for (;;) {
+      // Without this turn, a fast reader would take the event loop until the last row.
+      await nextTurn();
+      const page = paymentView.list({ ...filter, beforeId, limit: rowsPerPage });
+      if (page.length > 0) yield page;
+      if (page.length < rowsPerPage) return;
+      beforeId = page.at(-1)?.id;
+    }
+  }
+
+  function readOrder(addressId: number, now: number): PaidOrder | undefined {
+    const row = orderView.byAddressId(addressId);
+    if (row === undefined) return undefined;
+    const { payments } = orderView.standing(orderView.record(row), now);
+    const refundedTxid = payments.find(({ payment }) => isBooked(payment))?.payment.txid;
+    return {
+      refundedTxid,
+      refundedSat: refundedTxid === undefined ? 0 : refundedSatOf(row.id),
+      ofPayment: new Map(
+        payments.map(({ payment, rateCents, isLate }) => [
+          payment.txid,
+          { ...row, rateCents, isLate },
+        ]),
+      ),
+    };
+  }
+
+  function rowOf(entry: PaymentEntry, paid: PaidOrder | undefined): AccountRow {
+    const { height, blockHash } = entry;
+    const block = height === null ? undefined : headers.bestAt(height);
+    const isOnBest = block !== undefined && block.header.hash === blockHash;
+    return {
+      ...entry,
+      height: isOnBest ? height : null,
+      minedAt: isOnBest ? block.header.time * 1000 : null,
+      order: paid?.ofPayment.get(entry.txid) ?? null,
+      refundedSat: paid?.refundedTxid === entry.txid ? paid.refundedSat : 0,
+    };
+  }
+
+  return {
+    async *pages(filter, now) {
+      for await (const page of entries(filter)) {
+        const orders = new Map<number, PaidOrder | undefined>();
+        yield page.map((entry) => {
+          const { addressId, orderId } = entry;
+          if (orderId === null) return rowOf(entry, undefined);
+          if (!orders.has(addressId)) orders.set(addressId, readOrder(addressId, now));
+          return rowOf(entry, orders.get(addressId));
+        });
+      }
+    },
+    async sums(filter) {
+      let sums = noSums;
+      for await (const page of entries(filter)) sums = addUp(sums, page);
+      return sums;
+    },
+  };
+}
+
+interface PaidOrder {
+  /** The payment whose row has the refunds of the order. */
+  readonly refundedTxid: string | undefined;
+  readonly refundedSat: number;
+  readonly ofPayment: ReadonlyMap<string, AccountOrder>;
+}
