@@ -39,6 +39,8 @@ export const exampleLines: readonly string[] = [
   'notify test',
   'payments list --seen-after 24h --json',
   'payments show 1',
+  'payments export --from 2026-10-01 --to 2026-10-31 -o october.csv',
+  'payments export --format koinly --store 1 > koinly.csv',
   'callbacks list --state exhausted',
   'callbacks show 1',
   'callbacks resend 1',

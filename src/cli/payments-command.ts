@@ -1,4 +1,4 @@
-// `paygate payments list|show`: payments to issued addresses, in the shape of events.
+// `paygate payments list|show|export`: payments to issued addresses, in the shape of events.
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
@@ -16,6 +16,7 @@ import {
   world,
 } from './command.ts';
 import { describePayments, renderPayment, renderPayments } from './payment-text.ts';
+import { exportCommand } from './payments-export-command.ts';
 
 const states: readonly PaymentState[] = [
   'unconfirmed',
@@ -27,9 +28,10 @@ const states: readonly PaymentState[] = [
 
 export function paymentsCommand(): Command {
   return new Command('payments')
-    .description('list and show payments')
+    .description('list, show and export payments')
     .addCommand(listCommand())
-    .addCommand(showCommand());
+    .addCommand(showCommand())
+    .addCommand(exportCommand());
 }
 
 interface ListOptions extends FileOptions {
