@@ -37,6 +37,7 @@ import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
 import { createReceipts, type Receipts } from './views/receipts.ts';
 import { createReceivedView, type ReceivedView } from './views/received-view.ts';
+import { createRefundedSatOf } from './views/refunded.ts';
 
 export interface Store {
   readonly database: Database;
@@ -100,6 +101,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const baseUrl = await baseUrlFor(database, catalog, options);
     const conflicts = createConflictingPayments(database.orm);
     const paymentView = createPaymentView(database.orm);
+    const refundedSatOf = createRefundedSatOf(database.orm);
     const orderView = createOrderView({ orm: database.orm, headers, conflicts, baseUrl });
     const notifications = createNotifications(database.orm, catalog);
     const orders = new Orders({
@@ -129,7 +131,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       paymentCounts,
       conflicts,
       paymentView,
-      accountView: createAccountView({ paymentView, orderView, headers }),
+      accountView: createAccountView({ paymentView, orderView, headers, refundedSatOf }),
       receivedView: createReceivedView(database.orm),
       addressView: createAddressView(database.orm),
       outbox,

@@ -7,7 +7,7 @@ import { nextTurn } from '../../lib/next-turn.ts';
 import type { Headers } from '../records/headers.ts';
 import type { OrderView } from './order-view.ts';
 import type { PaymentEntry, PaymentFilter, PaymentView } from './payment-view.ts';
-import { refundedSatOf } from './refunded.ts';
+import type { RefundedSatOf } from './refunded.ts';
 
 export type AccountFilter = Omit<PaymentFilter, 'beforeId' | 'limit'>;
 
@@ -22,12 +22,15 @@ interface Parts {
   readonly paymentView: Pick<PaymentView, 'list'>;
   readonly orderView: Pick<OrderView, 'byAddressId' | 'record' | 'standing'>;
   readonly headers: Pick<Headers, 'bestAt'>;
+  readonly refundedSatOf: RefundedSatOf;
 }
 
 /** Few enough rows that other requests do not wait for long. */
 const rowsPerPage = 100;
 
-export function createAccountView({ paymentView, orderView, headers }: Parts): AccountView {
+export function createAccountView(parts: Parts): AccountView {
+  const { paymentView, orderView, headers, refundedSatOf } = parts;
+
   async function* entries(filter: AccountFilter): AsyncGenerator<readonly PaymentEntry[], void> {
     let beforeId: number | undefined;
     for (;;) {

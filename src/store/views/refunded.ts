@@ -1,3 +1,18 @@
-// What was refunded of an order. The database has no refunds, so it is 0.
+// What customers received back of an order. Only refunds that are done count.
 
-export const refundedSatOf = (_orderId: number): number => 0;
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { refunds } from '../db/order-schema.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+
+/** Satoshis, without what the merchant deducted for the network fee. */
+export type RefundedSatOf = (orderId: number) => number;
+
+export function createRefundedSatOf(orm: Orm): RefundedSatOf {
+  const statement = orm
+    .select({ sat: sql<number>`coalesce(sum(${refunds.amountSat}), 0)` })
+    .from(refunds)
+    .where(and(eq(refunds.orderId, placeholder('orderId')), isNotNull(refunds.doneAt)))
+    .prepare();
+  return (orderId) => statement.get({ orderId })?.sat ?? 0;
+}

@@ -4,9 +4,11 @@ import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import type { AccountRow } from '../../../src/domain/account-row.ts';
 import { minuteMs } from '../../../src/lib/time-units.ts';
+import { refunds } from '../../../src/store/db/order-schema.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import type { AccountFilter } from '../../../src/store/views/account-view.ts';
+import { createRefundedSatOf } from '../../../src/store/views/refunded.ts';
 import { cleanUp } from '../../support/files.ts';
 import { inEuros, openOrder } from '../../support/order-scene.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
@@ -57,6 +59,33 @@ test('a replaced payment is dropped, and counts in no sum', async () => {
   ]);
   const sums = await scene.shop.accountView.sums({});
   expect(sums).toMatchObject({ count: 1, valueSat: 25_100n });
+});
+
+test('refunds of an order that are done are at its first confirmed payment', async () => {
+  const scene = await openOrder(inEuros);
+  await scene.pay(25_000);
+  await scene.replace(25_100);
+  await scene.mine(2);
+  await scene.pay(9_000);
+  await scene.mine(2);
+  const refund = { orderId: 1, address: 'bcrt1q', feeSat: 200, createdAt: now };
+  scene.shop.database.orm
+    .insert(refunds)
+    .values([
+      { ...refund, amountSat: 5_000, doneAt: now, txid: 'ab' },
+      { ...refund, amountSat: 3_800, doneAt: now },
+      { ...refund, amountSat: 100 },
+    ])
+    .run();
+  expect((await rowsOf(scene.shop)).map((row) => [row.valueSat, row.refundedSat])).toEqual([
+    [9_000, 0],
+    [25_100, 8_800],
+    [25_000, 0],
+  ]);
+  const statements = await statementsOf(() => createRefundedSatOf(scene.shop.database.orm));
+  expect(plansOf(scene.shop.path, statements).flat()).toEqual([
+    'SEARCH refunds USING INDEX refunds_order (order_id=?)',
+  ]);
 });
 
 test('a payment whose block left the chain has no block', async () => {
