@@ -3,9 +3,9 @@
 // whose clock they move.
 
 import { createHttpApp } from './api/http-app.ts';
+import { createPaymentTaker, type PaymentTakerOptions } from './api/new-order.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
 import { type Checkout, createCheckout } from './checkout/checkout.tsx';
-import type { IssuingOptions } from './checkout/link-order.ts';
 import { apiSettings, type Config } from './config.ts';
 import { createDashboard, type Dashboard } from './dashboard/dashboard.ts';
 import type { ExtraPage } from './dashboard/page.ts';
@@ -340,16 +340,23 @@ function buildPages(
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
   });
-  const common = { store, prices, health, publicUrl: config.publicUrl };
-  const issuing: IssuingOptions = {
-    checkIssuing: guard.check,
+  const { publicUrl, refuseGap } = config;
+  const common = { store, prices, health, publicUrl, checkIssuing: guard.check };
+  const feed = createChangeFeed(store);
+  const issuing: PaymentTakerOptions = {
+    ...{ ...common, ...clocksOf(world), refuseGap },
+    randomBytes: (length) => world.randomBytes(length),
+    isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
+    scanFault() {
+      const { walletFault, server } = watcher.status();
+      return walletFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
+    },
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   };
-  const feed = createChangeFeed(store);
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
-    checkIssuing: guard.check,
+    takePayment: createPaymentTaker(issuing),
     proxies: config.trustedProxy,
     walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],
@@ -368,13 +375,7 @@ function buildPages(
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     surroundings: callbackSender,
-    randomBytes: (length) => world.randomBytes(length),
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
-    isCaughtUp: () => watcher.status().caughtUp,
-    scanFault() {
-      const { walletFault, server } = watcher.status();
-      return walletFault ?? (server === undefined ? 'no Electrum server is connected' : undefined);
-    },
   });
   return { dashboard, checkout, fetch };
 }

@@ -20,7 +20,7 @@ import type { ApiOptions } from './api-parts.ts';
 import { type Place, placeOf } from './chosen-store.ts';
 
 export interface AddressRequest {
-  readonly key: Key;
+  readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
   /** Names the store. */
   readonly target: StoreQuery;
   /** Asks for the store's last address again, while it is unpaid. */

@@ -15,7 +15,7 @@ export interface Place {
 /** @throws PaygateError not_found, or invalid with the numbers of `chooseStore` */
 export function placeOf(
   store: Store,
-  { key, target }: { readonly key: Key; readonly target: StoreQuery },
+  { key, target }: { readonly key: Pick<Key, 'storeId' | 'scope'>; readonly target: StoreQuery },
   choices: () => StoreChoice[] = () => store.catalog.choices(),
 ): Place {
   const accountOf = (walletId: number | null) =>
@@ -34,7 +34,7 @@ export function placeOf(
   return { storeId: chosen.id, walletId };
 }
 
-const removedStores = ({ catalog }: Store, key: Key) =>
+const removedStores = ({ catalog }: Store, key: Pick<Key, 'storeId'>) =>
   ownStores(catalog.stores({ archived: true }), key).filter(
     ({ archivedAt }) => archivedAt !== null,
   );
@@ -42,7 +42,7 @@ const removedStores = ({ catalog }: Store, key: Key) =>
 /** Stores with exactly this callback URL, or else all stores. It avoids reading all for one. */
 function candidatesFor(
   { catalog }: Store,
-  key: Key,
+  key: Pick<Key, 'storeId'>,
   { callback, account }: StoreQuery,
   choices: () => StoreChoice[],
 ): StoreChoice[] {

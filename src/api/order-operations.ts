@@ -1,24 +1,22 @@
 // Orders for shops (docs/orders.md): make, read, list, and what may be done to them. An order is
-// made on the address that is issued for it, in the same write (address-requests.ts).
+// made on the address that is issued for it, in the same write (new-order.ts).
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { idBytes, idOf, isId } from '../domain/order-id.ts';
-import { type OrderBody, parseOrderInput } from '../domain/order-input.ts';
-import { amountSatAt, checkOrderSat, type FiatPrice, type SatPrice } from '../domain/quote.ts';
-import { PaygateError, throwInvalid } from '../lib/errors.ts';
+import { isId } from '../domain/order-id.ts';
+import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { IssuedAddress } from '../store/records/address-row.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import { newestFirst, type OrderRow } from '../store/views/order-view.ts';
 import { clientAddressOf } from '../web/request-origin.ts';
-import { answeredBefore, type IssueAddress } from './address-requests.ts';
+import type { IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { placeOf } from './chosen-store.ts';
-import { bodyHashOf, idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
+import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';
 import { linkOf } from './link-operations.ts';
 import { type ListPlace, listed, listQuery } from './listed.ts';
+import { type NewOrderOptions, newOrder, rateFor } from './new-order.ts';
 import { type Operation, operation } from './operation.ts';
 import {
   newOrderBody,
@@ -30,10 +28,7 @@ import {
 import { unixTimeText } from './shared-schemas.ts';
 
 /** What orders need of the API. */
-export type OrderOptions = Pick<
-  ApiOptions,
-  'store' | 'now' | 'prices' | 'proxies' | 'randomBytes' | 'checkIssuing' | 'onIssued'
->;
+export type OrderOptions = NewOrderOptions & Pick<ApiOptions, 'proxies'>;
 
 export const orderOperations = (options: OrderOptions, issue: IssueAddress): Operation[] => [
   createOrder(options, issue),
@@ -64,70 +59,13 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
     example: newOrderExample,
     answer: orderAnswer,
     async run({ body, key, context }) {
-      const { store, now } = options;
       const idempotencyKey = idempotencyKeyOf(context);
-      const { storeId } = placeOf(store, { key, target: { id: body.store_id ?? undefined } });
-      const bodyHash = bodyHashOf(body);
-      // Asked before the price is, so that a repetition needs none.
-      const before = answeredBefore(store, now(), storeId, { idempotencyKey, order: { bodyHash } });
-      const issued =
-        before ??
-        (await issueFor(options, issue, { key, storeId, idempotencyKey, bodyHash }, body));
-      const row = store.orderView.byAddressId(issued.id);
-      if (row === undefined) throw new Error(`address ${issued.id} has no order`);
+      const target = { id: body.store_id ?? undefined };
+      const { storeId } = placeOf(options.store, { key, target });
+      const row = await newOrder(options, issue, { key, storeId, idempotencyKey }, body);
       return shown(options, row);
     },
   });
-
-interface OrderRequest {
-  readonly key: Key;
-  readonly storeId: number;
-  readonly idempotencyKey: string | undefined;
-  readonly bodyHash: Buffer;
-}
-
-/** Makes an order; everything that can be refused is refused before an address is issued. */
-async function issueFor(
-  options: OrderOptions,
-  issue: IssueAddress,
-  { key, storeId, idempotencyKey, bodyHash }: OrderRequest,
-  body: OrderBody,
-): Promise<IssuedAddress> {
-  const row = options.store.catalog.store(storeId);
-  const input = parseOrderInput(body, { ...row, expiresInSeconds: row.orderSeconds }, row);
-  const { price } = input;
-  const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
-  checkOrderSat(satoshisOf(price, rateCents));
-  const issued = await issue({
-    ...{ key, idempotencyKey, target: { id: storeId }, reset: false },
-    order: {
-      publicId: idOf('ord', options.randomBytes(idBytes)),
-      input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
-      ...{ rateCents, latePolicy: row.latePolicy, bodyHash },
-    },
-  });
-  options.onIssued(issued);
-  return issued;
-}
-
-const satoshisOf = (price: FiatPrice | SatPrice, rateCents: number | null): number =>
-  price.kind === 'sat' ? price.amountSat : Number(amountSatAt(price, rateCents as number));
-
-/**
- * The price of one bitcoin now, in hundredths of the currency.
- * @throws PaygateError unavailable without a price of the last minute; invalid without any
- */
-async function rateFor({ prices }: OrderOptions, currency: string): Promise<number> {
-  if (prices === undefined) {
-    throwInvalid(
-      'currency: prices are switched off here, so a price must be in satoshis (amount_sat); ' +
-        'paygate serve has prices with --price on',
-    );
-  }
-  const rateCents = await prices.rateCents(currency);
-  if (rateCents !== null) return rateCents;
-  throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
-}
 
 const listOrders = (options: OrderOptions): Operation =>
   operation({

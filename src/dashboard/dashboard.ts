@@ -23,6 +23,7 @@ import { linksPage, newLinkPage } from './pages/links-page.tsx';
 import { notificationsPage } from './pages/notifications-page.tsx';
 import { orderPage } from './pages/one-order-page.tsx';
 import { acceptOrderPage, cancelOrderPage } from './pages/order-decision-pages.tsx';
+import { newOrderPage } from './pages/order-new-page.tsx';
 import { ordersPage } from './pages/orders-page.tsx';
 import { overviewPage } from './pages/overview-page.tsx';
 import { passkeyPage } from './pages/passkey-page.tsx';
@@ -64,6 +65,7 @@ export const pages: readonly Page[] = [
   signOutPage,
   enterPage,
   ordersPage,
+  newOrderPage,
   orderPage,
   acceptOrderPage,
   cancelOrderPage,

@@ -21,6 +21,7 @@ const advice: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/--allow-depth, or the tick for it in the dashboard/, tick(acceptDepthLabel)],
   [/leave --start-index out/, `leave “${startIndexLabel}” empty`],
   [/, or `paygate store wallet \d+`/, ''],
+  [/use reset=1 for abandoned orders, or /, ''],
 ];
 
 /** A sentence: with a capital, unless it begins with a name, and a full stop. */

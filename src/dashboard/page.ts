@@ -6,12 +6,14 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
+import type { OrderBody } from '../domain/order-input.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Session } from '../store/records/admin.ts';
+import type { OrderRow } from '../store/views/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { World } from '../world/world.ts';
@@ -28,10 +30,12 @@ export interface DashboardOptions {
   readonly findingHistory: Pick<FindingHistory, 'findings'>;
   readonly feed: ChangeFeed;
   /** Undefined if prices are switched off. */
-  readonly prices: Pick<Prices, 'price' | 'status'> | undefined;
+  readonly prices: Pick<Prices, 'price' | 'rateCents' | 'status'> | undefined;
   readonly sender: Sender;
   /** @throws PaygateError unavailable while the file may not record new orders */
   readonly checkIssuing: () => void;
+  /** Makes an order by the rules of the API. @throws PaygateError */
+  readonly takePayment: (taken: TakenPayment) => Promise<OrderRow>;
   readonly notifier: Pick<Notifier, 'test'>;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;
@@ -43,6 +47,14 @@ export interface DashboardOptions {
   readonly clockFault: () => string | undefined;
   /** Properties of this machine that decide which Callback URLs it can reach. */
   readonly callbackSender: () => CallbackSender;
+}
+
+/** An order that the merchant makes by hand. */
+export interface TakenPayment {
+  readonly storeId: number;
+  /** The same one with the same body has the same order. */
+  readonly idempotencyKey: string;
+  readonly body: OrderBody;
 }
 
 export interface DashboardParts extends DashboardOptions {
