@@ -31,6 +31,7 @@ import { paymentPage } from './pages/payment-page.tsx';
 import { paymentsExportPage } from './pages/payments-export.ts';
 import { paymentsPage } from './pages/payments-page.tsx';
 import { ratesPage } from './pages/rates-page.tsx';
+import { refundPage } from './pages/refund-page.tsx';
 import { serversPage } from './pages/servers-page.tsx';
 import { settingsPage } from './pages/settings-page.tsx';
 import { signInPage, signOutPage } from './pages/sign-in-page.tsx';
@@ -69,6 +70,7 @@ export const pages: readonly Page[] = [
   orderPage,
   acceptOrderPage,
   cancelOrderPage,
+  refundPage,
   paymentsPage,
   paymentsExportPage,
   paymentPage,

@@ -147,6 +147,8 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     revoked: 'The key is revoked.',
     'link-added': 'Link added.',
     'order-accepted': 'The order is accepted.',
+    'refund-sent': 'The refund is noted as sent.',
+    'refund-discarded': 'The refund is discarded.',
     'order-canceled': 'The order is canceled.',
     removed: 'Store removed. To use it again, find it under “Removed stores” below.',
     restored: 'The store is active again.',

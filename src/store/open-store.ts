@@ -21,6 +21,7 @@ import { createNotifications, type Notifications } from './records/notification-
 import { Orders } from './records/orders.ts';
 import { createOutbox, type Outbox } from './records/outbox.ts';
 import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
+import { createRefunds, type Refunds } from './records/refunds.ts';
 import { createServers, type Servers } from './records/server-records.ts';
 import { createWebhookQueue, type WebhookQueue } from './records/webhook-queue.ts';
 import type { StoreEventMap, StoreEvents } from './store-events.ts';
@@ -67,6 +68,7 @@ export interface Store {
   readonly notifications: Notifications;
   readonly orders: Orders;
   readonly orderView: OrderView;
+  readonly refunds: Refunds;
   readonly links: Links;
   readonly linkView: LinkView;
   readonly eventView: EventView;
@@ -139,6 +141,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       notifications,
       orders,
       orderView,
+      refunds: createRefunds(database.orm),
       links: new Links({ ...linkParts, idempotency }),
       linkView,
       eventView: createEventView(database.orm),

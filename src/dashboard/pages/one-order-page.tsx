@@ -18,8 +18,10 @@ import {
   priceText,
   readOrder,
 } from './order-parts.ts';
+import { OrderRefunds } from './order-refunds.tsx';
 import { OrderTimeline } from './order-timeline.tsx';
 import { paymentState } from './payments-page.tsx';
+import { hasRefund } from './refund-page.tsx';
 
 export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
 
@@ -45,6 +47,7 @@ function orderMarkup(request: PageRequest) {
       <h2>Timeline</h2>
       <OrderTimeline {...props} />
       <Payments {...props} />
+      <OrderRefunds {...props} />
       <Events {...props} />
     </Layout>
   );
@@ -88,13 +91,17 @@ const PayBox = ({ order }: OrderProps) => {
   );
 };
 
-const Actions = ({ order, standing }: OrderProps) => (
-  <nav class="row actions" aria-label="Actions">
-    {isAcceptable(standing) ? <a href={orderPath(order.id, '/accept')}>Accept…</a> : null}
-    {isCancelable(standing) ? <a href={orderPath(order.id, '/cancel')}>Cancel…</a> : null}
-    <a href={order.page_url}>The customer’s page</a>
-  </nav>
-);
+const Actions = (props: OrderProps) => {
+  const { order, standing } = props;
+  return (
+    <nav class="row actions" aria-label="Actions">
+      {isAcceptable(standing) ? <a href={orderPath(order.id, '/accept')}>Accept…</a> : null}
+      {isCancelable(standing) ? <a href={orderPath(order.id, '/cancel')}>Cancel…</a> : null}
+      {hasRefund(props) ? <a href={orderPath(order.id, '/refund')}>Prepare a refund…</a> : null}
+      <a href={order.page_url}>The customer’s page</a>
+    </nav>
+  );
+};
 
 const Facts = ({ record, order, request }: OrderProps) => {
   const { row } = record;

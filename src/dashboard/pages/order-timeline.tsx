@@ -25,7 +25,12 @@ export const OrderTimeline = (props: OrderProps) => <Timeline events={eventsOf(p
 function eventsOf(props: OrderProps): TimelineEvent[] {
   const { row } = props.record;
   const created: TimelineEvent = { at: row.createdAt, text: 'Created' };
-  const later = [...quoteEvents(props), ...paymentEvents(props), ...statusEvents(props)];
+  const later = [
+    ...quoteEvents(props),
+    ...paymentEvents(props),
+    ...statusEvents(props),
+    ...refundEvents(props),
+  ];
   // A block may claim an earlier time than that of the order.
   return [created, ...later.sort((first, second) => first.at - second.at)];
 }
@@ -91,3 +96,11 @@ function statusEvents({ request, record, order }: OrderProps): TimelineEvent[] {
       : [{ at: acceptedAt, text: 'Accepted: what was received is enough', tone: 'good' as const }]),
   ];
 }
+
+const refundEvents = ({ request, record }: OrderProps): TimelineEvent[] =>
+  request.parts.store.refunds.of(record.row.id).map(({ amountSat, createdAt, doneAt }) => {
+    const amount = formatAmount(amountSat);
+    return doneAt === null
+      ? { at: createdAt, text: `Refund of ${amount} prepared` }
+      : { at: doneAt, text: `Refund of ${amount} sent` };
+  });

@@ -1,0 +1,71 @@
+// What of an order's money a merchant may pay back, from a wallet of their own, because paygate has
+// no keys. Only confirmed money counts: an unconfirmed payment can still be taken back. What was
+// refunded before is deducted.
+
+import { throwInvalid } from '../lib/errors.ts';
+import type { Standing } from './order.ts';
+import { amountSatAt, type FiatPrice, minOrderSat, type SatPrice } from './quote.ts';
+
+/** `price`: the price of the order at the rate of today, at most all. */
+export const refundChoices = ['excess', 'all', 'price'] as const;
+
+export type RefundChoice = (typeof refundChoices)[number];
+
+export interface RefundAmount {
+  /** What the customer receives. */
+  readonly amountSat: number;
+  /** What the merchant deducts for the network fee. */
+  readonly feeSat: number;
+}
+
+/** What is left to refund, with the fee in it. */
+export interface Refundable {
+  readonly excessSat: number;
+  readonly allSat: number;
+}
+
+type Sums = Pick<Standing, 'status' | 'confirmedSat' | 'confirmedExcessSat'>;
+
+const sumOf = (refunds: readonly RefundAmount[]): number =>
+  refunds.reduce((sum, { amountSat, feeSat }) => sum + amountSat + feeSat, 0);
+
+/**
+ * @param refunds of the order so far, with those that are not sent yet
+ * @returns undefined if the order offers no refund
+ */
+export function refundableOf(
+  { status, confirmedSat, confirmedExcessSat }: Sums,
+  refunds: readonly RefundAmount[],
+): Refundable | undefined {
+  const before = sumOf(refunds);
+  const allSat = Math.max(0, confirmedSat - before);
+  const excessSat = Math.max(0, confirmedExcessSat - before);
+  const offeredSat =
+    status === 'paid' ? excessSat : status === 'expired' || status === 'canceled' ? allSat : 0;
+  return offeredSat < minOrderSat ? undefined : { excessSat, allSat };
+}
+
+/**
+ * @param rateCents the price of one bitcoin now; null for a choice that needs none
+ * @throws PaygateError invalid if nothing is left that can be sent
+ */
+export function refundAmountOf(
+  { excessSat, allSat }: Refundable,
+  choice: RefundChoice,
+  price: FiatPrice | SatPrice,
+  rateCents: number | null,
+  feeSat: number,
+): RefundAmount {
+  const chosen = choice === 'excess' ? excessSat : choice === 'all' ? allSat : priceAt();
+  const amountSat = Math.min(chosen, allSat) - feeSat;
+  if (amountSat >= minOrderSat) return { amountSat, feeSat };
+  throwInvalid(
+    `after the fee, the refund has ${Math.max(0, amountSat)} sat; it needs at least ${minOrderSat} sat`,
+  );
+
+  function priceAt(): number {
+    if (price.kind === 'sat') return price.amountSat;
+    if (rateCents === null) throw new Error('a price in a currency needs a rate');
+    return Number(amountSatAt(price, rateCents));
+  }
+}

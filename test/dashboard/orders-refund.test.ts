@@ -1,0 +1,155 @@
+// Refunds: who is offered one, its amounts and its address, and when it is sent.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { minuteMs } from '../../src/lib/time-units.ts';
+import { closeApps } from '../support/app.ts';
+import { openTill } from '../support/checkout.ts';
+import { cleanUp } from '../support/files.ts';
+import { signedIn, type Visitor } from '../support/visitor.ts';
+
+afterEach(closeApps);
+afterEach(cleanUp);
+
+/** A wallet that is not ours has it. */
+const theirs = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
+const onMainnet = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+const txid = 'ab'.repeat(32);
+
+async function open(valueSat: number, changes: object = {}) {
+  const till = await openTill({ expires_in: 86_400, ...changes });
+  const visitor = await signedIn(till.app);
+  const paying = await till.pay(valueSat);
+  await till.mine(2);
+  const order = `/dashboard/orders/${till.id}`;
+  return { ...till, visitor, paying, order, page: `${order}/refund` };
+}
+
+const prepare = (visitor: Visitor, page: string, fields: Record<string, string> = {}) =>
+  visitor.submit(page, 'prepare', { address: theirs, choice: 'excess', fee: '0', ...fields });
+
+describe('a refund', () => {
+  test('of an excess is prepared, shown as a code, and noted when it is sent', async () => {
+    const { app, visitor, order, page, id } = await open(30_000);
+    expect((await visitor.get(order)).text).toContain(`href="${page}"`);
+    const form = (await visitor.get(page)).text;
+    expect(form).toContain('What is too much: 5,000 sat');
+    expect(form).toContain('All that is confirmed: 30,000 sat');
+    expect(form).toContain('12.50 EUR at the rate of now, at most all');
+    for (let times = 0; times < 2; times += 1) {
+      const prepared = await prepare(visitor, page, { fee: '200' });
+      expect([prepared.status, prepared.to]).toEqual([303, page]);
+    }
+    const { text } = await visitor.get(page);
+    expect(text).toContain('aria-label="QR code to send 4,800 sat"');
+    expect(text).toContain(`href="bitcoin:${theirs}?amount=0.000048&amp;message=Refund%201007"`);
+    expect((await visitor.get(order)).text).toContain('Refund of 4,800 sat prepared');
+    const sent = await visitor.submit(page, 'done', { txid: txid.toUpperCase() });
+    expect([sent.status, sent.to]).toEqual([303, `${order}?done=refund-sent`]);
+    const shown = (await visitor.get(sent.to ?? '')).text;
+    expect(shown).toContain('The refund is noted as sent.');
+    expect(shown).toContain(`<code class="selectable">${theirs}</code>`);
+    expect(shown).toContain('Refunded: <span class="amount">4,800 sat</span>');
+    expect(shown).toContain('Refund of 4,800 sat sent');
+    // Nothing is left of the excess.
+    expect(shown).not.toContain(`href="${page}"`);
+    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
+    const entries = await app.withStore(async ({ audit }) =>
+      audit
+        .list(10)
+        .flatMap(({ action, detail, storeId }) =>
+          action.startsWith('order.') ? [[action, storeId, JSON.parse(detail)]] : [],
+        ),
+    );
+    const client = '127.0.0.1';
+    expect(entries).toEqual([
+      ['order.refund-sent', 1, { order: id, txid, amount_sat: 4_800, client }],
+      ['order.refund', 1, { order: id, address: theirs, amount_sat: 4_800, fee_sat: 200, client }],
+    ]);
+  });
+
+  test('of an order that was canceled can be all of it, or the price of today', async () => {
+    const { app, visitor, order, page, id } = await open(20_000);
+    expect((await visitor.get(order)).text).not.toContain(`href="${page}"`);
+    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
+    // A page with a form, whose token is that of the session.
+    await visitor.get('/dashboard/stores');
+    const form = {
+      token: visitor.formToken,
+      do: 'prepare',
+      address: theirs,
+      choice: 'all',
+      fee: '0',
+    };
+    expect((await visitor.post(page, String(new URLSearchParams(form)))).status).toBe(409);
+    await app.post(`/orders/${id}/cancel`);
+    // 12.50 EUR are 15,625 sat at 80,000.
+    app.market.rates = { EUR: 80_000 };
+    await app.world.advance(2 * minuteMs);
+    expect((await prepare(visitor, page, { choice: 'price' })).status).toBe(303);
+    expect((await visitor.get(page)).text).toContain('QR code to send 15,625 sat');
+    await visitor.get('/dashboard/stores');
+    const other = await visitor.post(page, String(new URLSearchParams(form)));
+    expect([other.status, other.text.includes('is prepared already')]).toEqual([409, true]);
+    const discarded = await visitor.submit(page, 'discard');
+    expect(discarded.to).toBe(`${order}?done=refund-discarded`);
+    expect((await visitor.submit(page, 'discard')).status).toBe(409);
+    expect((await visitor.submit(page, 'done', { txid })).status).toBe(409);
+    expect((await app.withStore(async ({ refunds }) => refunds.of(1))).length).toBe(0);
+    expect((await prepare(visitor, page, { choice: 'all' })).status).toBe(303);
+    expect((await visitor.get(page)).text).toContain('QR code to send 20,000 sat');
+  });
+
+  test('has an address of this network that is not our own, and an amount that is relayed', async () => {
+    const { app, visitor, page, address, paying } = await open(30_000);
+    const unpaid = await app.newAddress();
+    const faults = async (fields: Record<string, string>) => {
+      const refused = await prepare(visitor, page, fields);
+      const [, name = '', text = ''] =
+        /<p id="fault-(\w+)" class="fault">([^<]*)</.exec(refused.text) ?? [];
+      return [refused.status, name, text];
+    };
+    for (const own of [address, unpaid]) {
+      expect(await faults({ address: own })).toEqual([
+        ...[400, 'address'],
+        'This is an address of your own wallet; ask the customer for one of theirs.',
+      ]);
+    }
+    expect((await faults({ address: onMainnet })).slice(0, 2)).toEqual([400, 'address']);
+    expect((await faults({ address: 'nonsense' })).slice(0, 2)).toEqual([400, 'address']);
+    expect(await faults({ fee: '4455' })).toEqual([
+      ...[400, 'fee'],
+      'After the fee, the refund has 545 sat; it needs at least 546 sat.',
+    ]);
+    expect((await faults({ fee: '-1' })).slice(0, 2)).toEqual([400, 'fee']);
+    expect((await faults({ choice: 'more' })).slice(0, 2)).toEqual([400, 'choice']);
+    const key = 'cVt4o7BGAig1UXywgGSmARhxMdzP5qvQsxKkSsc1XEkw3tDTQFpy';
+    const secret = await prepare(visitor, page, { address: key });
+    expect([secret.status, secret.text.includes(key)]).toEqual([400, false]);
+    app.market.rates = undefined;
+    await app.world.advance(2 * minuteMs);
+    expect((await faults({ choice: 'price' })).slice(0, 2)).toEqual([503, 'choice']);
+    await prepare(visitor, page);
+    const incoming = await visitor.submit(page, 'done', { txid: paying });
+    expect([incoming.status, incoming.text.includes('the payment of the customer')]).toEqual([
+      400,
+      true,
+    ]);
+    expect((await visitor.submit(page, 'done', { txid: 'x' })).status).toBe(400);
+  });
+
+  test('needs confirmed money and the password', async () => {
+    const till = await openTill({ expires_in: 86_400 });
+    const { app, id, pay, mine } = till;
+    const visitor = await signedIn(app);
+    const page = `/dashboard/orders/${id}/refund`;
+    await pay(25_000);
+    await mine(2);
+    await pay(10_000);
+    expect((await visitor.get(page)).text).toContain('Nothing can be refunded');
+    await mine(2);
+    expect((await visitor.get(page)).text).toContain('What is too much: 10,000 sat');
+    app.world.jumpWallClock(6 * minuteMs);
+    expect((await prepare(visitor, page)).status).toBe(403);
+    expect((await app.withStore(async ({ refunds }) => refunds.of(1))).length).toBe(0);
+  });
+});

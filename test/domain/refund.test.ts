@@ -1,0 +1,103 @@
+// What may be refunded of an order: confirmed money alone, never a part of the price as an excess,
+// and nothing twice.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { excessSatOf } from '../../src/domain/excess.ts';
+import { refundAmountOf, refundableOf } from '../../src/domain/refund.ts';
+
+const sums = { status: 'paid', confirmedSat: 30_000, confirmedExcessSat: 5_000 } as const;
+const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n } as const;
+
+describe('what is left', () => {
+  test.each([
+    ['paid with an excess', sums, [], { excessSat: 5_000, allSat: 30_000 }],
+    ['paid exactly', { ...sums, confirmedExcessSat: 0 }, [], undefined],
+    ['paid, with an excess of dust', { ...sums, confirmedExcessSat: 545 }, [], undefined],
+    ['processing', { ...sums, status: 'processing' }, [], undefined],
+    ['open', { ...sums, status: 'open' }, [], undefined],
+    ['expired', { ...sums, status: 'expired' }, [], { excessSat: 5_000, allSat: 30_000 }],
+    ['canceled', { ...sums, status: 'canceled' }, [], { excessSat: 5_000, allSat: 30_000 }],
+    ['canceled, unconfirmed', { ...sums, status: 'canceled', confirmedSat: 0 }, [], undefined],
+    ['refunded', sums, [{ amountSat: 4_800, feeSat: 200 }], undefined],
+    [
+      'refunded in part',
+      { ...sums, status: 'canceled' },
+      [{ amountSat: 9_000, feeSat: 1_000 }],
+      { excessSat: 0, allSat: 20_000 },
+    ],
+    [
+      'refunded too much',
+      { ...sums, status: 'canceled' },
+      [{ amountSat: 40_000, feeSat: 0 }],
+      undefined,
+    ],
+  ] as const)('%s', (_what, order, refunds, left) => {
+    expect(refundableOf(order, refunds)).toEqual(left);
+  });
+});
+
+describe('the amount', () => {
+  const left = { excessSat: 5_000, allSat: 30_000 };
+  test.each([
+    ['excess', null, 0, 5_000],
+    ['excess', null, 300, 4_700],
+    ['all', null, 300, 29_700],
+    // 12.50 at 62,500 and, more than all, at 40,000.
+    ['price', 6_250_000, 0, 20_000],
+    ['price', 4_000_000, 1_000, 29_000],
+  ] as const)('%s at %s less %i is %i', (choice, rateCents, feeSat, amountSat) => {
+    expect(refundAmountOf(left, choice, price, rateCents, feeSat)).toEqual({ amountSat, feeSat });
+  });
+
+  test('in satoshis, the price is the price', () => {
+    const sat = { kind: 'sat', amountSat: 21_000 } as const;
+    expect(refundAmountOf(left, 'price', sat, null, 0).amountSat).toBe(21_000);
+  });
+
+  test.each([4_455, 6_000])('less %i is refused: nobody relays it', (feeSat) => {
+    expect(() => refundAmountOf(left, 'excess', price, null, feeSat)).toThrow('at least 546 sat');
+  });
+});
+
+describe('the excess', () => {
+  const paid = fc.record({
+    valueSat: fc.integer({ min: 1, max: 1_000_000 }),
+    rate: fc.option(fc.integer({ min: 1, max: 10_000_000 })),
+  });
+
+  test('leaves the price covered, and grows with a further payment by it at most', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 1n, max: 10n ** 13n }),
+        fc.array(paid),
+        paid,
+        (amount, all, one) => {
+          const excess = excessSatOf(amount, all);
+          const covered = all.reduce(
+            (sum, { valueSat, rate }) => sum + BigInt(valueSat) * BigInt(rate ?? 0),
+            0n,
+          );
+          expect(excess).toBeGreaterThanOrEqual(0);
+          if (covered < amount) expect(excess).toBe(0);
+          const more = excessSatOf(amount, [...all, one]) - excess;
+          expect(more).toBeGreaterThanOrEqual(0);
+          expect(more).toBeLessThanOrEqual(one.valueSat);
+          // All of it, once the price is covered.
+          if (covered >= amount && one.rate !== null) expect(more).toBe(one.valueSat);
+          // Without the excess, the newest first, the price is still covered.
+          let left = BigInt(excess);
+          let rest = covered;
+          for (const { valueSat, rate } of all.toReversed()) {
+            if (rate === null) continue;
+            const taken = left < BigInt(valueSat) ? left : BigInt(valueSat);
+            left -= taken;
+            rest -= taken * BigInt(rate);
+          }
+          expect(left).toBe(0n);
+          if (excess > 0) expect(rest).toBeGreaterThanOrEqual(amount);
+        },
+      ),
+    );
+  });
+});
