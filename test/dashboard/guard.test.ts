@@ -50,7 +50,7 @@ function hashingWorld() {
 const harmless = new Set([
   ...['sign-out', 'end-session', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
-  ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey'],
+  ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey', 'take'],
 ]);
 
 const contentTypes = [

@@ -5,6 +5,7 @@ import { minuteMs } from '../../src/lib/time-units.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, priced, quoteMs, type Till } from '../support/checkout.ts';
 import { cleanUp } from '../support/files.ts';
+import { plansOf, statementsOf } from '../support/plans.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeApps);
@@ -200,4 +201,32 @@ describe('decisions', () => {
     }
     expect((await app.get(`/orders/${id}`)).body.status).toBe('open');
   });
+});
+
+test('no page reads a whole table: each reads one page by an index', async () => {
+  const { app, visitor, id, address, pay } = await open();
+  await pay(30_000);
+  await app.post('/links', { title: 'Tips' });
+  const large =
+    /^SCAN (orders|payments|events|quotes|refunds|addresses|callbacks|webhook_attempts)\b(.*)/;
+  const scansOf = async (path: string): Promise<string[]> => {
+    const statements = await statementsOf(() => visitor.get(path));
+    const reads = statements.filter((text) => /^\s*select/i.test(text));
+    expect([path, reads.length > 0]).toEqual([path, true]);
+    return plansOf(app.path, reads)
+      .flat()
+      .filter((step) => large.test(step) || /TEMP B-TREE FOR ORDER BY/.test(step));
+  };
+  // The newest 50 of all orders are the last rows of the table.
+  expect(await scansOf(list)).toEqual(['SCAN orders']);
+  const queries = ['state=paid', 'store=1', 'store=1&state=open', 'link=1', 'q=1007', `q=${id}`];
+  for (const query of [...queries, `q=${address}`, 'store=1&before=1', 'state=open&before=1']) {
+    expect([query, await scansOf(`${list}?${query}`)]).toEqual([query, []]);
+  }
+  for (const page of ['', '/accept', '/cancel', '/refund']) {
+    const found = await scansOf(`${list}/${id}${page}`);
+    // The payments of one address are sorted.
+    const scans = found.filter((step) => !step.startsWith('USE TEMP B-TREE'));
+    expect([page, scans]).toEqual([page, []]);
+  }
 });
