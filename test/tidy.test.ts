@@ -222,6 +222,7 @@ describe('language', () => {
     'CONTRIBUTING.md',
     'README.md',
     'SECURITY.md',
+    'docs/accounts.md',
     'docs/api.md',
     'docs/architecture.md',
     'docs/benchmarks.md',
