@@ -247,6 +247,7 @@ describe('language', () => {
     'test/browser/checkout.test.ts',
     'test/browser/dashboard.test.ts',
     'test/browser/passkeys.test.ts',
+    'test/browser/reference.test.ts',
     'test/browser/sandbox.test.ts',
     'test/checkout',
     'test/cli',

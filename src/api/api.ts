@@ -2,7 +2,6 @@
 // it by the schemas of the operation, and maps errors. Operations know nothing of HTTP.
 
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
-import { lazy } from '../lib/lazy.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import { errorResponse } from '../web/error-body.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
@@ -18,7 +17,7 @@ import { eventOperations } from './event-operations.ts';
 import { linkOperations } from './link-operations.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
-import { openapiOf } from './openapi.ts';
+import type { OpenapiDocument } from './openapi-shape.ts';
 import { type Operation, readRequest } from './operation.ts';
 import { orderOperations } from './order-operations.ts';
 import { priceOperations } from './price.ts';
@@ -56,12 +55,13 @@ export interface ApiParts {
   readonly limits: Limits;
   readonly limitLookup: LimitedLookup;
   readonly receiptPage: ReceiptPage;
+  readonly description: () => OpenapiDocument;
 }
 
 export function createApi(
   options: ApiOptions,
   operations: readonly Operation[],
-  { limits, limitLookup, receiptPage }: ApiParts,
+  { limits, limitLookup, receiptPage, description }: ApiParts,
 ): Hono {
   const refusals = createRefusalLog(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
@@ -73,8 +73,6 @@ export function createApi(
     allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
     api.on([...methods], path, handler);
   }
-  // Made at the first request, so that no start waits for it.
-  const description = lazy(() => openapiOf(operations));
   route('/openapi.json', ['GET'], (context) => context.json(description()));
   route('/tx', ['GET'], (context) => receiptPage(context, limitLookup));
   for (const operation of operations) {

@@ -6,10 +6,11 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { TrieRouter } from 'hono/router/trie-router';
 import { PaygateError } from '../lib/errors.ts';
+import { lazy } from '../lib/lazy.ts';
 import { type HealthReport, publicHealth } from '../status/health.ts';
 import type { Readiness } from '../status/readiness.ts';
+import { sendDocsPage } from '../web/docs-page.tsx';
 import { errorResponse, logFailure, respondTo } from '../web/error-body.ts';
-import { docsNavigation, textPage } from '../web/html-page.ts';
 import type { Fetch } from '../web/http-server.ts';
 import { createLookupLimit } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
@@ -17,9 +18,10 @@ import { httpsHostOf } from '../web/request-origin.ts';
 import { createApi, operationsOf, type ReceiptPage } from './api.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
-import { docsOf } from './openapi.ts';
+import { openapiOf } from './openapi.ts';
 import { createPaymentSockets, type PaymentSocketOptions } from './payment-socket.ts';
-import { quickstartOf } from './quickstart.ts';
+import { quickstartOf } from './quickstart.tsx';
+import { createReference } from './reference-page.tsx';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
@@ -75,29 +77,34 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const limits = createLimits(options.rates, options.monotonic);
   const limitLookup = createLookupLimit({ ...options, limits });
   const { receiptPage } = options;
-  app.route('/api', createApi(options, operations, { limits, limitLookup, receiptPage }));
+  // Made at the first request, so that no start waits for it.
+  const description = lazy(() => openapiOf(operations, options.rates));
+  const parts = { limits, limitLookup, receiptPage, description };
+  app.route('/api', createApi(options, operations, parts));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);
   app.route('/', options.pages);
-  app.get('/docs', (context) =>
-    textPage(context, 'The API of paygate', docsOf(operations), { header: docsNavigation }),
+  const reference = createReference(description);
+  app.get('/docs', (context) => sendDocsPage(context, reference(baseOf(options, context))));
+  app.get('/docs/quickstart', (context) =>
+    sendDocsPage(context, quickstartOf(baseOf(options, context))),
   );
-  app.get('/docs/quickstart', (context) => {
-    // It names the requested host, and prefers HTTPS, because readers send a key there.
-    context.header('Cache-Control', 'no-store');
-    const { host, origin } = new URL(context.req.url);
-    const httpsHost = httpsHostOf(context, options.proxies, host);
-    const base = options.publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
-    return textPage(context, 'Take payments with paygate', quickstartOf(base), {
-      header: docsNavigation,
-    });
-  });
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);
     return respondTo(context, error);
   });
   return app.fetch;
+}
+
+/**
+ * The URL by which the reader of a page reaches us: the requested host, unless the operator has set
+ * another. It prefers HTTPS, because readers send a key there.
+ */
+function baseOf({ publicUrl, proxies }: HttpAppOptions, context: Context): string {
+  const { host, origin } = new URL(context.req.url);
+  const httpsHost = httpsHostOf(context, proxies, host);
+  return publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
 }
 
 /** Refuses a user in the URL (RFC 9110 section 4.2.4): the body of such a request is unreadable. */

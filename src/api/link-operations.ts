@@ -46,6 +46,7 @@ const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOpti
     summary: 'A new link, by which strangers make orders',
     conflict: 'The Idempotency-Key had another body',
     headers: idempotencyHeaders('the same link, as it is then,'),
+    codes: [1001, 1032],
     body: newLinkBody,
     example: newLinkExample,
     answer: linkAnswer,

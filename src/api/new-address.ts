@@ -42,6 +42,7 @@ export const newAddress = (
     summary: 'A new address, never issued before',
     issues: true,
     conflict: 'The gap limit is reached, or the Idempotency-Key made an order',
+    codes: [1001, 1003, 1008, 1032],
     limit: 'newAddress',
     query,
     headers: idempotencyHeaders('the same address'),

@@ -1,17 +1,28 @@
-// The description of the API for programs (OpenAPI 3.1) and for people. It is made from the
-// operations and the schemas that read requests, so that it can not be outdated.
+// The description of the API for programs (OpenAPI 3.1). It is made from the operations and the
+// schemas that read requests, so that it can not be outdated.
 // https://spec.openapis.org/oas/v3.1.1
 
-import { html } from 'hono/html';
 import { z } from 'zod';
 import { isAllowed, keyScopes } from '../domain/key-scope.ts';
 import { version } from '../lib/version.ts';
-import type { Markup } from '../web/html-page.ts';
+import { type Rates, rateText } from '../web/request-limits.ts';
+import { type RefusalCode, refusalCodes, refusals } from './documented-refusals.ts';
+import { exampleOf } from './example-json.ts';
+import {
+  type JsonContent,
+  type NamedSchemas,
+  type OpenapiDocument,
+  type OperationObject,
+  type Parameter,
+  type Paths,
+  type ResponseObject,
+  referenceOf,
+  type SchemaObject,
+} from './openapi-shape.ts';
 import { type KeyedOperation, type Operation, tags } from './operation.ts';
 import { webhookBody } from './order-schemas.ts';
 import { satoshis } from './shared-schemas.ts';
 
-type Json = Record<string, unknown>;
 type Method = Operation['methods'][number];
 
 const error = z
@@ -25,17 +36,6 @@ const error = z
   })
   .meta({ id: 'Error' });
 
-const refusals: Readonly<Record<string, string>> = {
-  400: 'Invalid request',
-  401: 'Missing or invalid API key',
-  403: 'The key may not do this',
-  404: 'Not found',
-  413: 'The body is larger than 16 KiB',
-  414: 'The URL is longer than 8 KiB',
-  429: 'Too often; Retry-After says how long to wait',
-  500: 'A bug; the log of paygate says more',
-  503: 'Not now; Retry-After says how long to wait',
-};
 /** Headers of refusals that are temporary. */
 const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
 const passing = ['429', '503'];
@@ -43,11 +43,8 @@ const passing = ['429', '503'];
 const ofKeys = ['401', '403'];
 const ofBodies = ['413'];
 
-/** Schemas with a name of their own, by which others refer to them. */
-type Named = Record<string, Json>;
-
 /** @param named receives the named schemas within */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: Named): Json {
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): SchemaObject {
   const { $schema, $defs, ...rest } = z.toJSONSchema(schema, {
     io,
     // Generators of clients make a 32-bit float of a literal of the type number.
@@ -58,7 +55,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: Named): Json
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
     },
   });
-  const moved = inComponents({ $defs, rest }) as { $defs?: Named; rest: Json };
+  const moved = inComponents({ $defs, rest }) as { $defs?: NamedSchemas; rest: SchemaObject };
   Object.assign(named, moved.$defs);
   return moved.rest;
 }
@@ -84,30 +81,16 @@ const scopesOf = ({ issues, writes }: KeyedOperation, method: Method): string[] 
       isAllowed(scope, { method, issues: issues ?? false }) && (!writes || scope === 'payments'),
   );
 
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header' | 'body';
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: Json;
-}
-
-interface ObjectSchema {
-  readonly properties?: Record<string, Json & { description?: string }>;
-  readonly required?: string[];
-}
-
 function parameters(
   schema: z.ZodObject | undefined,
   place: Parameter['in'],
-  named: Named = {},
+  named: NamedSchemas = {},
 ): Parameter[] {
   if (schema === undefined) return [];
   const given = schemaOf(schema, 'input', named);
-  const name = typeof given.$ref === 'string' ? given.$ref.split('/').at(-1) : undefined;
-  const { properties = {}, required = [] } = (
-    name === undefined ? given : named[name]
-  ) as ObjectSchema;
+  const reference = referenceOf(given);
+  const { properties = {}, required = [] } =
+    (reference === undefined ? given : named[reference]) ?? {};
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
@@ -117,24 +100,68 @@ function parameters(
   }));
 }
 
-const parametersOf = ({ params, query, headers }: Operation, named?: Named): Parameter[] => [
+const parametersOf = ({ params, query, headers }: Operation, named?: NamedSchemas): Parameter[] => [
   ...parameters(params, 'path', named),
   ...parameters(query, 'query', named),
   ...parameters(headers, 'header', named),
 ];
 
-const json = (schema: Json, example?: unknown): Json => ({
+const json = (schema: SchemaObject, example?: unknown): JsonContent => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 });
 
-function callersOf(operation: KeyedOperation, method: Method): string {
-  const scopes = `For keys of the scope ${scopesOf(operation, method).join(', ')}.`;
-  return operation.writes ? `${scopes} ${onlyInWindow}` : scopes;
+/** What each limit counts. */
+const limited: Readonly<Record<keyof Rates, string>> = {
+  newAddress: 'New addresses and orders together',
+  balance: 'Requests for balances',
+  searchHistory: 'Requests for histories',
+  price: 'Requests for prices',
+  write: 'Changes of stores',
+  unknownKey: 'Wrong keys',
+  unknownAddress: 'Unknown addresses',
+};
+
+function limitsOf(operation: Operation, rates: Rates): string[] {
+  const { open, limit } = operation;
+  const names = [
+    ...('writes' in operation ? (['write'] as const) : []),
+    ...(typeof limit === 'string' ? [limit] : []),
+  ];
+  return names.flatMap((name) => {
+    const rate = rates[name];
+    if (rate === undefined) return [];
+    return `${limited[name]}: ${rateText(rate)} for each ${open ? 'client address' : 'key'}.`;
+  });
 }
 
-function refusalsOf({ open, conflict, gone }: Operation, method: Method): Json {
-  const described = Object.entries({
-    ...refusals,
+function callersOf(operation: Operation, method: Method): string {
+  if (operation.open) return 'For everybody, without a key.';
+  const scopes = scopesOf(operation, method).map((scope) => `\`${scope}\``);
+  const callers = `For keys of the scope ${scopes.join(' or ')}.`;
+  return operation.writes ? `${callers} ${onlyInWindow}` : callers;
+}
+
+/** The numbers of an operation's refusals that have a status. */
+function codesOf({ codes = [] }: Operation, status: number): JsonContent['application/json'] {
+  const own = codes
+    .map((code): [number, RefusalCode] => [code, refusalCodes[code]])
+    .filter(([, refusal]) => refusal.status === status)
+    .map(([code, { description: summary, message }]) => [
+      String(code),
+      { summary, value: { status, message, error: { code, message } } },
+    ]);
+  const schema = { $ref: '#/components/schemas/Error' };
+  return own.length === 0 ? { schema } : { schema, examples: Object.fromEntries(own) };
+}
+
+function refusalsOf(operation: Operation, method: Method): Record<string, ResponseObject> {
+  const { open, conflict, gone } = operation;
+  const general = Object.entries(refusals).map(([status, { description }]) => [
+    status,
+    description,
+  ]);
+  const described = Object.entries<string>({
+    ...Object.fromEntries(general),
     ...(conflict !== undefined && { 409: conflict }),
     ...(gone !== undefined && { 410: gone }),
   })
@@ -145,31 +172,43 @@ function refusalsOf({ open, conflict, gone }: Operation, method: Method): Json {
       {
         description,
         ...(passing.includes(status) && { headers: wait }),
-        content: json({ $ref: '#/components/schemas/Error' }),
+        content: { 'application/json': codesOf(operation, Number(status)) },
       },
     ]);
   return Object.fromEntries(described);
 }
 
-function describe(operation: Operation, method: Method, named: Named): Json {
-  const { summary, tag, body, example, answer, open } = operation;
+interface Described {
+  readonly rates: Rates;
+  /** Receives the named schemas. */
+  readonly named: NamedSchemas;
+}
+
+function describe(
+  operation: Operation,
+  method: Method,
+  { rates, named }: Described,
+): OperationObject {
+  const { summary, tag, body, example, answer } = operation;
+  const bodySchema = body && schemaOf(body, 'input', named);
+  const answerSchema = schemaOf(answer, 'output', named);
   return {
     operationId: nameOf(operation, method),
     tags: [tag],
     summary,
-    description: open ? 'For everybody, without a key.' : callersOf(operation, method),
-    ...(open && { security: [] }),
+    description: [callersOf(operation, method), ...limitsOf(operation, rates)].join(' '),
+    security: operation.open ? [] : scopesOf(operation, method).map((scope) => ({ key: [scope] })),
     parameters: parametersOf(operation, named),
-    ...(body !== undefined &&
+    ...(bodySchema !== undefined &&
       method === 'POST' && {
         requestBody: {
           // An operation with GET takes the same from its query.
           required: !operation.methods.includes('GET'),
-          content: json(schemaOf(body, 'input', named), example),
+          content: json(bodySchema, example ?? exampleOf(bodySchema, named)),
         },
       }),
     responses: {
-      200: { description: 'Done', content: json(schemaOf(answer, 'output', named)) },
+      200: { description: 'Done', content: json(answerSchema, exampleOf(answerSchema, named)) },
       ...refusalsOf(operation, method),
     },
   };
@@ -191,37 +230,40 @@ const signature = z.object({
 });
 
 /** Requests that paygate sends to a shop. */
-const webhooksOf = (named: Named): Json => ({
-  callback: {
-    get: {
-      operationId: 'receiveCallback',
-      summary: 'A payment to an issued address, sent to the Callback URL of the store',
-      security: [],
-      parameters: [...parameters(callbackQuery, 'query'), ...parameters(signature, 'header')],
-      responses: { 200: { description: 'Received; any other status is sent again' } },
+function webhooksOf(named: NamedSchemas): Paths {
+  const event = schemaOf(webhookBody, 'output', named);
+  return {
+    callback: {
+      get: {
+        operationId: 'receiveCallback',
+        summary: 'A payment to an issued address, sent to the Callback URL of the store',
+        security: [],
+        parameters: [...parameters(callbackQuery, 'query'), ...parameters(signature, 'header')],
+        responses: { 200: { description: 'Received; any other status is sent again' } },
+      },
     },
-  },
-  event: {
-    post: {
-      operationId: 'receiveEvent',
-      summary: 'A change of an order or a payment, sent to the webhook URL of the store',
-      security: [],
-      parameters: parameters(signature, 'header'),
-      requestBody: { content: json(schemaOf(webhookBody, 'output', named)) },
-      responses: { '2XX': { description: 'Received; any other status is sent again' } },
+    event: {
+      post: {
+        operationId: 'receiveEvent',
+        summary: 'A change of an order or a payment, sent to the webhook URL of the store',
+        security: [],
+        parameters: parameters(signature, 'header'),
+        requestBody: { content: json(event, exampleOf(event, named)) },
+        responses: { '2XX': { description: 'Received; any other status is sent again' } },
+      },
     },
-  },
-});
+  };
+}
 
-export function openapiOf(operations: readonly Operation[]): Json {
-  const paths: Record<string, Json> = {};
-  const named: Named = {};
+export function openapiOf(operations: readonly Operation[], rates: Rates): OpenapiDocument {
+  const paths: Paths = {};
+  const named: NamedSchemas = {};
   schemaOf(error, 'output', named);
   for (const operation of operations) {
     for (const method of operation.methods) {
       paths[operation.path] = {
         ...paths[operation.path],
-        [method.toLowerCase()]: describe(operation, method, named),
+        [method.toLowerCase()]: describe(operation, method, { rates, named }),
       };
     }
   }
@@ -244,29 +286,3 @@ export function openapiOf(operations: readonly Operation[]): Json {
     },
   };
 }
-
-function remarkOn(operation: Operation): string {
-  if (operation.open) return 'It needs no key.';
-  return operation.writes ? onlyInWindow : '';
-}
-
-/** The body of the page for people. */
-export const docsOf = (operations: readonly Operation[]): Markup => html`<h1>paygate ${version}</h1>
-  <p>
-    Paths are below <code>/api</code>; send <code>Authorization: Bearer KEY</code>. Amounts are satoshis,
-    times Unix seconds. The same for programs: <a href="/api/openapi.json">openapi.json</a>. How a shop uses it:
-    <a href="/docs/quickstart">quickstart</a>.
-  </p>
-  ${operations.map(
-    (operation) => html`<h2><code>${operation.methods.join(' | ')} ${operation.path}</code></h2>
-      <p>${operation.summary}. ${remarkOn(operation)}</p>
-      <div class="scroll" role="region" aria-label="${`Parameters of ${operation.methods.join(' | ')} ${operation.path}`}" tabindex="0"><table>
-        ${[...parametersOf(operation), ...parameters(operation.body, 'body')].map(
-          ({ name, in: place, required, description = '' }) => html`<tr>
-            <td><code>${name}</code></td>
-            <td>${place}, ${required ? 'required' : 'optional'}</td>
-            <td>${description}</td>
-          </tr>`,
-        )}
-      </table></div>`,
-  )}`;

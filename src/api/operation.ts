@@ -7,6 +7,7 @@ import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/priva
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { Rates } from '../web/request-limits.ts';
+import type { refusalCodes } from './documented-refusals.ts';
 
 const none = z.object({});
 
@@ -46,6 +47,8 @@ type Description<
   readonly summary: string;
   /** What a 409 means; undefined if it has none. */
   readonly conflict?: string;
+  /** Numbers of refusals that clients branch on. */
+  readonly codes?: readonly (keyof typeof refusalCodes)[];
   /** What a 410 means; undefined if it has none. */
   readonly gone?: string;
   /** Counted by key, or by client for an operation without a key. */

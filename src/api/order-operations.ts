@@ -53,6 +53,7 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
     summary: 'A new order with an address of its own',
     issues: true,
     conflict: 'The gap limit is reached, or the Idempotency-Key had another body',
+    codes: [1001, 1008, 1032],
     limit: 'newAddress',
     headers: idempotencyHeaders('the same order, as it is then,'),
     body: newOrderBody,

@@ -138,11 +138,15 @@ const eventFields = z.object({
 });
 
 /** An event as the webhook receives it. */
-export const webhookBody = eventFields.meta({ id: 'WebhookBody' });
+export const webhookBody = eventFields.meta({ id: 'WebhookBody', examples: [exampleEvent()] });
 
 export const eventAnswer = eventFields
   .extend({ id: z.string().describe('The `webhook-id` of its deliveries') })
-  .meta({ id: 'Event', description: 'A change of an order or of a payment' });
+  .meta({
+    id: 'Event',
+    description: 'A change of an order or of a payment',
+    examples: [{ id: 'evt_2Lh9KRbwpzN4LePd3XiA4v', ...exampleEvent() }],
+  });
 
 export type EventAnswer = z.infer<typeof eventAnswer>;
 
@@ -170,5 +174,17 @@ function exampleOrder(): OrderJson {
     ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
     ...{ created_at: createdAt, expires_at: createdAt + 3_600, paid_at: null },
     ...{ canceled_at: null, accepted_at: null, payments: [] },
+  };
+}
+
+function exampleEvent() {
+  const order = exampleOrder();
+  return {
+    type: 'order.canceled',
+    timestamp: '2025-11-20T14:56:40Z',
+    data: {
+      was: 'open',
+      order: { ...order, version: 2, status: 'canceled', uri: null, canceled_at: 1_763_650_600 },
+    },
   };
 }

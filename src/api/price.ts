@@ -11,7 +11,7 @@ const currency = z
     code: z.string().describe('ISO 4217'),
     name: z.string().describe('In English'),
   })
-  .meta({ id: 'Currency' });
+  .meta({ id: 'Currency', examples: [{ code: 'EUR', name: 'Euro' }] });
 
 export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] => [
   operation({
@@ -22,7 +22,11 @@ export const priceOperations = ({ prices }: ApiOptions): readonly Operation[] =>
     summary: 'The price of one bitcoin; null for a currency, or a crypto, without a price',
     limit: 'price',
     query: z.object({
-      currency: z.string().min(1).describe('ISO 4217, such as USD, or BTC'),
+      currency: z
+        .string()
+        .min(1)
+        .describe('ISO 4217, such as USD, or BTC')
+        .meta({ examples: ['EUR'] }),
       crypto: z.string().default('BTC').describe('BTC; any other has no price'),
     }),
     answer: z

@@ -25,6 +25,15 @@ const side = z
   })
   .meta({ id: 'TransactionSide' });
 
+const address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+const example = {
+  ...{ status: 'Confirmed', time: 1_763_650_000, size: 192, fee: 1_420, rbf: 0 },
+  vin: [
+    { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3', value: 26_420 },
+  ],
+  vout: [{ address, value: 25_000 }],
+};
+
 const answer = z
   .object({
     status: z.enum(statuses).describe('The lowest state of its payments'),
@@ -36,7 +45,7 @@ const answer = z
     rbf: z.literal([0, 1]),
     dropped: z.literal(true).optional().describe('It is in no mempool and in no block any more'),
   })
-  .meta({ id: 'Transaction' });
+  .meta({ id: 'Transaction', examples: [example] });
 
 export const txDetail = (options: ApiOptions): Operation =>
   operation({

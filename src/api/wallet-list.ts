@@ -37,7 +37,9 @@ const showWallet = (options: ApiOptions, targets: Targets): Operation =>
     summary: 'One wallet',
     limit: ({ balance }) => (isOn(balance) ? 'balance' : undefined),
     params: z.object({ id }),
-    query: z.object({ balance: flag.describe('true: with its balance, which may take a while') }),
+    query: z.object({
+      balance: flag.describe('true: with its balance, which may take a while; counts as `balance`'),
+    }),
     answer: z
       .object({ data: datedWallet.extend({ balance: balanceShape.optional() }) })
       .meta({ id: 'WalletData' }),

@@ -66,12 +66,13 @@ function evictBuckets(rate: Rate, buckets: Map<string | number, Bucket>, now: nu
   }
 }
 
-const allowed = (perMinute: number): string =>
+/** How often a rate allows something: `300 a minute are allowed`. */
+export const rateText = ({ perMinute }: Pick<Rate, 'perMinute'>): string =>
   perMinute < 1
     ? `one in ${Math.round(1 / perMinute)} minutes is allowed`
     : `${perMinute} a minute are allowed`;
 
-const limited = ({ perMinute }: Rate, waitMs: number): PaygateError =>
-  new PaygateError('limited', `Too many requests: ${allowed(perMinute)}, wait a little`, {
+const limited = (rate: Rate, waitMs: number): PaygateError =>
+  new PaygateError('limited', `Too many requests: ${rateText(rate)}, wait a little`, {
     retryAfterSeconds: Math.ceil(waitMs / 1000),
   });

@@ -342,8 +342,10 @@ async function pageOf(path: string): Promise<{ status: number; text: string; pol
 test('P-53 the page of the API names every operation and loads nothing from anywhere', async () => {
   const { status, text, policy } = await pageOf('/docs');
   expect(status).toBe(200);
-  for (const name of Object.keys(samples())) expect(text).toContain(name.split(' ')[1]);
-  expect(text).not.toMatch(/<script|src=|https?:\/\//);
+  const unbroken = text.replaceAll('<wbr/>', '');
+  for (const name of Object.keys(samples())) expect(unbroken).toContain(name.split(' ')[1]);
+  // Examples name URLs, which no page loads: test/browser/reference.test.ts sees no other origin.
+  expect(text).not.toMatch(/<script|src=|(href="|url\(|@import ")(https?:)?\/\//);
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("frame-ancestors 'none'");
 });

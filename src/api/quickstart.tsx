@@ -3,6 +3,7 @@
 
 import { html } from 'hono/html';
 import callbacksPage from '../../docs/callbacks.md?raw';
+import { docsPage, Prose } from '../web/docs-page.tsx';
 import type { Markup } from '../web/html-page.ts';
 
 interface Receiver {
@@ -20,18 +21,13 @@ export const receivers: readonly Receiver[] = [...callbacksPage.matchAll(receive
   ([, name = '', note = '', code = '']) => ({ name, note, code }),
 );
 
-const withCode = (text: string): Markup[] =>
-  text
-    .split('`')
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
-
 const block = (code: string): Markup => html`<pre><code>${code}</code></pre>`;
 
-/**
- * The body of the page.
- * @param base scheme, host and port under which the shop reaches us
- */
-export const quickstartOf = (base: string): Markup => html`<h1>Take payments in your language</h1>
+/** @param base scheme, host and port under which the shop reaches us */
+export const quickstartOf = (base: string): Markup =>
+  docsPage({ title: 'Take payments with paygate', body: bodyOf(base) });
+
+const bodyOf = (base: string): Markup => html`<h1>Take payments in your language</h1>
   <p>A click on an example selects all of it. Every operation: <a href="/docs">the API</a>.</p>
   <h2>1. Ask for an address</h2>
   <p>
@@ -63,7 +59,7 @@ export const quickstartOf = (base: string): Markup => html`<h1>Take payments in 
   </p>
   ${receivers.map(
     ({ name, note, code }) => html`<h3>${name}</h3>
-      <p>${withCode(note)}</p>
+      <p>${<Prose text={note} />}</p>
       ${block(code)}`,
   )}
   ${checks(base)}`;
