@@ -105,8 +105,8 @@ export function skipByRate({ issued, periodMs, silentMs }: IssuingRate): number 
 export const scanGap = 20;
 
 /**
- * Unpaid addresses in a row after which strangers get no more of them by links. The rest of the gap
- * limit is for the orders of the shop itself.
+ * Unpaid addresses behind the last one that a block paid, after which strangers get no more of them
+ * by links. The rest of the gap limit is for the orders of the shop itself.
  */
 export const linkGap = 15;
 

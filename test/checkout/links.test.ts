@@ -226,6 +226,20 @@ describe('a link that makes no order now', () => {
     expect((await link.app.post('/orders', { amount_sat: 10_000 })).status).toBe(200);
   });
 
+  test('counts unpaid addresses from a payment in a block on: others can be taken back', async () => {
+    const link = await openLink(fixed);
+    for (let count = 0; count < linkGap - 2; count += 1) await link.app.newAddress();
+    await link.submit();
+    link.app.pay((await link.orders())[0]?.address ?? '', 25_000);
+    await link.app.settle();
+    for (let count = 0; count < 2; count += 1) expect((await link.submit()).status).toBe(303);
+    await shows(link.see(), 503, 'Please ask the shop');
+    await shows(link.send('key=k'), 503, 'Please ask the shop');
+    link.app.chain.mine(1);
+    await link.app.settle();
+    expect((await link.submit()).status).toBe(303);
+  });
+
   test('because there is no price, leads back to its form', async () => {
     const link = await openLink(fixed);
     link.app.market.rates = undefined;

@@ -100,7 +100,7 @@ export class Links {
     if (link.maxOrders !== null && view.counts(linkId).paid >= link.maxOrders) {
       throw new LinkRefusal('used-up');
     }
-    if (addresses.isUnpaidFor(store.walletId, linkGap)) throw new LinkRefusal('gap');
+    if (addresses.unpaidSinceBlock(store.walletId) >= linkGap) throw new LinkRefusal('gap');
     return { link, store };
   }
 

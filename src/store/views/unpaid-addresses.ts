@@ -22,6 +22,11 @@ export interface UnpaidAddresses {
   unpaidSince(walletId: number, storeId: number, since: number): IssuedAddress | undefined;
   /** Whether the wallet's last so many addresses are all unpaid. */
   isUnpaidFor(walletId: number, count: number): boolean;
+  /**
+   * How many addresses are unpaid behind the last one that a block paid. An unconfirmed payment can
+   * be taken back, so one of them may not end a count that guards against strangers.
+   */
+  unpaidSinceBlock(walletId: number): number;
   /** How many of the wallet's newest addresses were given out since the last one that was paid. */
   unpaidRun(walletId: number): number;
   /** The longest way from a paid one of them to the next. */
@@ -57,6 +62,7 @@ export function createUnpaidAddresses(orm: Orm, catalog: Catalog): UnpaidAddress
         origin === 'ahead' || statusHash === null;
       return rows.length === count && rows.every(isUnpaid);
     },
+    unpaidSinceBlock: (walletId) => statements.unpaidSinceBlock.get({ walletId })?.count ?? 0,
     unpaidRun: (walletId) => statements.unpaidRun.get({ walletId })?.count ?? 0,
     widestStep: (walletId) => statements.widestStep.get({ walletId })?.widest ?? 0,
     countLeftOut: (walletId) =>
@@ -124,7 +130,19 @@ function prepareGaps(orm: Orm) {
   const paid = sql`select derivation_index as place from addresses
     where ${isGiven} and status_hash is not null and exists (
       select 1 from payments where address_id = addresses.id and state <> 'dropped')`;
+  const mined = sql`select derivation_index from addresses
+    where ${isGiven} and status_hash is not null and (origin = 'foreign' or exists (
+      select 1 from payments where address_id = addresses.id
+        and state in ('confirming', 'confirmed', 'settled')))`;
   return {
+    unpaidSinceBlock: orm
+      .select({ count: count() })
+      .from(addresses)
+      .where(
+        sql`${isGiven} and (status_hash is null or origin = 'ahead')
+          and derivation_index > coalesce((${mined} order by derivation_index desc limit 1), -1)`,
+      )
+      .prepare(),
     unpaidRun: orm
       .select({
         count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
