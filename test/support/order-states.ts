@@ -1,13 +1,16 @@
-// One app with an order in every state that a customer's page can show, for tests in a browser.
+// One app with an order in every state that a customer's page can show, and a link of each kind.
+// Tests in a browser load their pages.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import type { LinkBody } from '../../src/domain/link-input.ts';
 import type { LatePolicy } from '../../src/domain/order.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
 import { inSatoshis, priced } from './checkout.ts';
 import { openPriced, type PricedApp } from './priced.ts';
+import { visitorOf } from './visitor.ts';
 
 export const states = [
   'open',
@@ -48,6 +51,8 @@ export interface NamedPage {
   readonly status: number;
   /** Transactions that stand on it, also on paper. */
   readonly txids: readonly string[];
+  /** A form to fill in, which is not for paper. */
+  readonly isForm?: true;
 }
 
 export interface OrderStates {
@@ -55,7 +60,7 @@ export interface OrderStates {
   readonly origin: string;
   readonly orders: readonly StateOrder[];
   of(state: StateName): StateOrder;
-  /** The page of each order, receipts, and pages of errors. */
+  /** The page of each order, receipts, pages of links, and pages of errors. */
   pages(): Promise<NamedPage[]>;
   /** Headers with which a request is of another client, because each has a limit. */
   newClient(): Record<string, string>;
@@ -94,6 +99,18 @@ const second: Partial<Record<StateName, object>> = {
   processing: longest,
   'processing with excess': longest,
   reversed: longest,
+};
+
+/** Links with everything that a form may have. */
+const links: Readonly<Record<string, LinkBody>> = {
+  'link, fixed amount': { title: 'Poster', description: 'A2', amount: '25.00', currency: 'EUR' },
+  'link, open amount': {
+    ...{ title: `${'T'.repeat(100)} – شاي`, description: longTexts.description },
+    ...{ currency: 'KWD', min: '0.500', max: '100000', suggested: ['1', '20000.250'] },
+    note: 'required',
+  },
+  'link, closed': { title: 'Poster', amount_sat: 25_000, active: false },
+  till: { title: 'Till', currency: 'EUR', suggested: ['5', '10'], view: 'till' },
 };
 
 /**
@@ -148,6 +165,7 @@ export async function openOrderStates(store: StoreOptions = {}): Promise<OrderSt
   await app.settle();
   app.chain.replace(fallen as Txid, []);
   await app.outlastAbsence();
+  const ofLinks = await makeLinks(app);
   app.server.inject({ kind: 'refuse' });
   app.server.disconnectAll();
   await app.world.advance(10 * minuteMs);
@@ -158,7 +176,7 @@ export async function openOrderStates(store: StoreOptions = {}): Promise<OrderSt
     origin: `http://127.0.0.1:${app.port}`,
     orders: states.map(of),
     of,
-    pages: () => pagesOf(states.map(of)),
+    pages: async () => [...(await pagesOf(states.map(of))), ...ofLinks],
     newClient() {
       clients += 1;
       return { 'X-Forwarded-For': `2001:db8:${clients.toString(16)}::1` };
@@ -170,6 +188,20 @@ const setLatePolicy = (app: PricedApp, latePolicy: LatePolicy): Promise<void> =>
   app.withStore(({ catalog, database }) =>
     database.write((tx) => void catalog.changeStore(tx, 1, { latePolicy })),
   );
+
+/** The pages of links, and that of an order which a till made. */
+async function makeLinks(app: PricedApp): Promise<NamedPage[]> {
+  const pages: NamedPage[] = [];
+  for (const [name, body] of Object.entries(links)) {
+    const { id } = (await app.post('/links', body)).body;
+    const status = body.active === false ? 410 : 200;
+    pages.push({ name, path: `/l/${id}`, status, txids: [], isForm: true });
+    if (body.view !== 'till') continue;
+    const { to = '' } = await visitorOf(app).post(`/l/${id}`, 'amount=12.50');
+    pages.push({ name: 'order of a till', path: to.replace('..', ''), status: 200, txids: [] });
+  }
+  return pages;
+}
 
 /** Whose payments are shown as receipts: seen, confirmed, and gone. */
 const receiptStates: readonly StateName[] = ['processing', 'paid', 'reversed'];
