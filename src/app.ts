@@ -340,8 +340,8 @@ function buildPages(
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
   });
-  const { publicUrl, refuseGap } = config;
-  const common = { store, prices, health, publicUrl, checkIssuing: guard.check };
+  const { publicUrl, refuseGap, walletGap } = config;
+  const common = { store, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
   const feed = createChangeFeed(store);
   const issuing: PaymentTakerOptions = {
     ...{ ...common, ...clocksOf(world), refuseGap },
@@ -358,7 +358,6 @@ function buildPages(
     ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
     takePayment: createPaymentTaker(issuing),
     proxies: config.trustedProxy,
-    walletGap: config.walletGap,
     extraPages: options.extraPages ?? [],
   });
   const proxies = config.trustedProxy;

@@ -33,6 +33,8 @@ export interface LinkOrderOptions extends IssuingOptions {
   readonly world: Pick<World, 'now' | 'randomBytes'>;
   /** Undefined if prices are off. */
   readonly prices: Pick<Prices, 'rateCents'> | undefined;
+  /** The gap limit of the merchant's own wallet. */
+  readonly walletGap: number;
 }
 
 export interface SentForm extends PayerInput {
@@ -51,13 +53,13 @@ export async function orderByLink(
   link: Pick<LinkRow, 'id' | 'storeId' | 'currency'>,
   form: SentForm,
 ): Promise<OrderRow> {
-  const { store, world, checkIssuing, isPending, onIssued } = options;
+  const { store, world, walletGap, checkIssuing, isPending, onIssued } = options;
   const { id, storeId, currency } = link;
   const { price, note, language } = form;
   const key = idempotencyKeyOf(link, form);
   const before = orderedBefore(options, storeId, key);
   if (before !== undefined) return before;
-  store.links.checkOpen(id);
+  store.links.checkOpen(id, walletGap);
   const rateCents = currency === null ? null : await rateFor(options, currency);
   const amountSat =
     price.kind === 'sat' ? price.amountSat : Number(amountSatAt(price, rateCents as number));
@@ -70,7 +72,7 @@ export async function orderByLink(
     const first = orderedBefore(options, storeId, key);
     if (first !== undefined) return { row: first };
     const now = world.now();
-    const fresh = store.links.order(tx, now, id, ordered, isPending);
+    const fresh = store.links.order(tx, now, id, ordered, { walletGap, isPending });
     const { id: addressId } = fresh.issued;
     if (key) store.idempotency.keep(tx, now, storeId, key, { addressId, bodyHash: null });
     return fresh;

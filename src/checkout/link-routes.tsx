@@ -38,7 +38,7 @@ interface RequestedLink {
 }
 
 export function createLinkRoutes(options: LinkRouteOptions): Hono {
-  const { store, world, proxies, publicUrl, takeRequest } = options;
+  const { store, world, proxies, publicUrl, walletGap, takeRequest } = options;
 
   /** @throws PaygateError limited, invalid, not_found */
   function requested(context: Context): RequestedLink {
@@ -74,7 +74,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   });
   app.get('/:id', (context) => {
     const asked = requested(context);
-    store.links.checkOpen(asked.link.id);
+    store.links.checkOpen(asked.link.id, walletGap);
     const amount = proposedAmount(asked.link, context.req.query('amount'));
     return page(context, asked, { typed: { amount }, errors: {} });
   });

@@ -104,12 +104,6 @@ export function skipByRate({ issued, periodMs, silentMs }: IssuingRate): number 
 /** Addresses in a row without any history after which a wallet's scan ends (BIP44's gap limit). */
 export const scanGap = 20;
 
-/**
- * Unpaid addresses behind the last one that a block paid, after which strangers get no more of them
- * by links. The rest of the gap limit is for the orders of the shop itself.
- */
-export const linkGap = 15;
-
 /** How many addresses beyond the last issued one are derived and watched in advance, at least. */
 export const lookahead = 20;
 /**
@@ -249,11 +243,18 @@ const warnAhead = 5;
 const limitStep = 20;
 
 /**
+ * The number of unpaid addresses from which on a warning comes, and strangers get no more addresses
+ * by links. The rest is for the orders of the shop itself.
+ * @param limit gap limit of the merchant's own wallet
+ */
+export const unpaidLimitOf = (limit: number): number => Math.max(1, limit - warnAhead);
+
+/**
  * The gap limit to set in the merchant's own wallet; undefined while its present one is enough. A
  * wallet stops at so many unpaid addresses in a row, and does not show money beyond them.
  */
 export function gapLimitNeeded({ unpaid, widest }: Gaps, limit: number): number | undefined {
-  if (unpaid < Math.max(1, limit - warnAhead) && widest <= limit) return undefined;
+  if (unpaid < unpaidLimitOf(limit) && widest <= limit) return undefined;
   // Enough for as many more.
   return (Math.ceil(Math.max(unpaid, widest) / limitStep) + 1) * limitStep;
 }

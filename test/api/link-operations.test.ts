@@ -136,7 +136,7 @@ test('orders have the id of their link, and are listed by it', async () => {
     database.write((tx) => {
       const { id } = linkView.byPublicId(link.id) ?? { id: 0 };
       const order = { ...input, publicId, rateCents: null, language: null };
-      return links.order(tx, app.world.now(), id, order);
+      return links.order(tx, app.world.now(), id, order, { walletGap: 20 });
     }),
   );
   const { data } = (await app.get(`/orders?link_id=${link.id}&status=open`)).body;

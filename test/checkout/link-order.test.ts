@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { type LinkOrderOptions, orderByLink } from '../../src/checkout/link-order.ts';
-import { linkGap } from '../../src/domain/allocation.ts';
+import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
 import { type LinkBody, parseLinkInput } from '../../src/domain/link-input.ts';
 import { LinkRefusal } from '../../src/domain/link-refusal.ts';
 import { idBytes, idOf } from '../../src/domain/order-id.ts';
@@ -13,6 +13,8 @@ import { openShop, type Shop } from '../support/ledger.ts';
 import { now } from '../support/store.ts';
 
 afterEach(cleanUp);
+
+const linkGap = unpaidLimitOf(scanGap);
 
 interface Stranger {
   readonly shop: Shop;
@@ -41,6 +43,7 @@ async function openLink(
       },
     },
     prices: { rateCents: async (currency) => (currency === 'EUR' ? 5_000_000 : null) },
+    walletGap: scanGap,
     checkIssuing: () => {},
     isPending: () => false,
     onIssued: ({ address }) => void issued.push(address),

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { translationOf } from '../../src/checkout/words/languages.ts';
-import { linkGap } from '../../src/domain/allocation.ts';
+import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';
@@ -21,6 +21,8 @@ const textOf = ({ text }: Seen): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
     .replaceAll(/\s+/g, ' ');
+
+const linkGap = unpaidLimitOf(scanGap);
 
 /** The tag of a field, by its name. */
 const field = ({ text }: Seen, name: string): string =>
@@ -224,6 +226,14 @@ describe('a link that makes no order now', () => {
     expect(await link.orders()).toEqual([]);
     // The own orders of the shop go on.
     expect((await link.app.post('/orders', { amount_sat: 10_000 })).status).toBe(200);
+  });
+
+  test('makes orders again once the merchant raises the gap limit of the wallet', async () => {
+    const link = await openLink(fixed, { config: { walletGap: 2 * scanGap } });
+    for (let count = 0; count < linkGap; count += 1) await link.app.newAddress();
+    expect((await link.submit()).status).toBe(303);
+    for (let count = 1; count < scanGap; count += 1) await link.app.newAddress();
+    await shows(link.see(), 503, 'Please ask the shop');
   });
 
   test('counts unpaid addresses from a payment in a block on: others can be taken back', async () => {

@@ -2,7 +2,7 @@
 // it.
 
 import { eq } from 'drizzle-orm';
-import { linkGap } from '../../domain/allocation.ts';
+import { unpaidLimitOf } from '../../domain/allocation.ts';
 import type { LinkInput } from '../../domain/link-input.ts';
 import { LinkRefusal } from '../../domain/link-refusal.ts';
 import type { PayerInput } from '../../domain/payer-input.ts';
@@ -36,6 +36,12 @@ export interface LinkOrder extends PayerInput {
   readonly rateCents: number | null;
   /** The language of the page; null for the one of the store. */
   readonly language: string | null;
+}
+
+export interface LinkIssuing {
+  /** The gap limit of the merchant's own wallet. */
+  readonly walletGap: number;
+  readonly isPending?: IsPending;
 }
 
 interface Parts {
@@ -88,9 +94,13 @@ export class Links {
   /**
    * Throws if the link makes no order now. Only the answer inside of the write that makes the order
    * counts, because strangers order at the same time.
+   * @param walletGap gap limit of the merchant's own wallet
    * @throws LinkRefusal
    */
-  checkOpen(linkId: number): { readonly link: LinkRow; readonly store: StoreRow } {
+  checkOpen(
+    linkId: number,
+    walletGap: number,
+  ): { readonly link: LinkRow; readonly store: StoreRow } {
     const { view, catalog, addresses } = this.#parts;
     const link = view.byId(linkId);
     const store = link && catalog.store(link.storeId);
@@ -100,7 +110,9 @@ export class Links {
     if (link.maxOrders !== null && view.counts(linkId).paid >= link.maxOrders) {
       throw new LinkRefusal('used-up');
     }
-    if (addresses.unpaidSinceBlock(store.walletId) >= linkGap) throw new LinkRefusal('gap');
+    if (addresses.unpaidSinceBlock(store.walletId) >= unpaidLimitOf(walletGap)) {
+      throw new LinkRefusal('gap');
+    }
     return { link, store };
   }
 
@@ -113,10 +125,10 @@ export class Links {
     now: number,
     linkId: number,
     { note, language, ...ordered }: LinkOrder,
-    isPending?: IsPending,
+    { walletGap, isPending }: LinkIssuing,
   ): { readonly row: OrderRow; readonly issued: IssuedAddress } {
     const { addresses, orders } = this.#parts;
-    const { link, store } = this.checkOpen(linkId);
+    const { link, store } = this.checkOpen(linkId, walletGap);
     const issued = addresses.issue(tx, now, store.walletId as number, store.id, isPending);
     const { toleranceBasisPoints, latePolicy, quoteSeconds, returnUrl } = store;
     const row = orders.create(tx, now, {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { linkGap } from '../../../src/domain/allocation.ts';
+import { scanGap, unpaidLimitOf } from '../../../src/domain/allocation.ts';
 import { type LinkBody, parseLinkInput } from '../../../src/domain/link-input.ts';
 import { LinkRefusal } from '../../../src/domain/link-refusal.ts';
 import { idOf } from '../../../src/domain/order-id.ts';
@@ -26,14 +26,22 @@ const addLink = (shop: Shop, body: LinkBody = {}): Promise<LinkRow> => {
   );
 };
 
+const linkGap = unpaidLimitOf(scanGap);
+
 const sat = (amountSat: number) => ({ kind: 'sat', amountSat }) as const;
 
 const orderBy = (shop: Shop, link: LinkRow, changes: object = {}) =>
   shop.write((tx) =>
-    shop.links.order(tx, now, link.id, {
-      ...{ publicId: newId('ord'), price: sat(5_000), rateCents: null, note: null, language: null },
-      ...changes,
-    }),
+    shop.links.order(
+      tx,
+      now,
+      link.id,
+      {
+        ...{ publicId: newId('ord'), price: sat(5_000), rateCents: null, note: null },
+        ...{ language: null, ...changes },
+      },
+      { walletGap: scanGap },
+    ),
   );
 
 async function payBy(shop: Shop, { issued }: { readonly issued: IssuedAddress }): Promise<void> {
