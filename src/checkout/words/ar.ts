@@ -87,7 +87,6 @@ export const ar: Words = {
     transaction: 'المعاملة',
     address: 'إلى العنوان',
     confirmations: 'التأكيدات',
-    worth: 'القيمة',
   },
   rateOf: (price, bitcoin) => `${price} مقابل ${bitcoin}`,
   newestPayments: (shown) =>
@@ -122,7 +121,6 @@ export const ar: Words = {
     note: 'ملاحظة للمتجر',
     optional: 'اختياري',
     noteHint: 'سطر واحد، مثل اسمك أو رقم ما.',
-    qrCode: 'رمز QR لهذه الصفحة',
     closed: {
       title: 'هذا الرابط مغلق',
       text: 'لم تعد تُقبل دفعات هنا. لا تدفع: اطلب من المتجر رابطًا آخر.',

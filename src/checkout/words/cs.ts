@@ -87,7 +87,6 @@ export const cs: Words = {
     transaction: 'Transakce',
     address: 'Na adresu',
     confirmations: 'Potvrzení',
-    worth: 'Hodnota',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
@@ -120,7 +119,6 @@ export const cs: Words = {
     note: 'Zpráva pro obchod',
     optional: 'nepovinné',
     noteHint: 'Jeden řádek, například vaše jméno nebo číslo.',
-    qrCode: 'QR kód této stránky',
     closed: {
       title: 'Tento odkaz je uzavřen',
       text: 'Platby se tu už nepřijímají. Neplaťte: požádejte obchod o jiný odkaz.',

@@ -90,7 +90,6 @@ export const de: Words = {
     transaction: 'Transaktion',
     address: 'An Adresse',
     confirmations: 'Bestätigungen',
-    worth: 'Wert',
   },
   rateOf: (price, bitcoin) => `${price} für ${bitcoin}`,
   newestPayments: (shown) =>
@@ -123,7 +122,6 @@ export const de: Words = {
     note: 'Nachricht an den Shop',
     optional: 'freiwillig',
     noteHint: 'Eine Zeile, zum Beispiel Ihr Name oder eine Nummer.',
-    qrCode: 'QR-Code dieser Seite',
     closed: {
       title: 'Dieser Link ist geschlossen',
       text: 'Hier werden keine Zahlungen mehr angenommen. Zahlen Sie nicht: Fragen Sie den Shop nach einem anderen Link.',

@@ -87,7 +87,6 @@ export const en: Words = {
     transaction: 'Transaction',
     address: 'To address',
     confirmations: 'Confirmations',
-    worth: 'Worth',
   },
   rateOf: (price, bitcoin) => `${price} for ${bitcoin}`,
   newestPayments: (shown) =>
@@ -119,7 +118,6 @@ export const en: Words = {
     note: 'Note for the shop',
     optional: 'optional',
     noteHint: 'One line, such as your name or a number.',
-    qrCode: 'QR code of this page',
     closed: {
       title: 'This link is closed',
       text: 'No more payments are taken here. Do not pay: ask the shop for another link.',

@@ -89,7 +89,6 @@ export const es: Words = {
     transaction: 'Transacción',
     address: 'A la dirección',
     confirmations: 'Confirmaciones',
-    worth: 'Valor',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
@@ -122,7 +121,6 @@ export const es: Words = {
     note: 'Nota para la tienda',
     optional: 'opcional',
     noteHint: 'Una línea, por ejemplo, su nombre o un número.',
-    qrCode: 'Código QR de esta página',
     closed: {
       title: 'Este enlace está cerrado',
       text: 'Aquí ya no se aceptan pagos. No pague: pida otro enlace a la tienda.',

@@ -90,7 +90,6 @@ export const fr: Words = {
     transaction: 'Transaction',
     address: 'À l’adresse',
     confirmations: 'Confirmations',
-    worth: 'Valeur',
   },
   rateOf: (price, bitcoin) => `${price} pour ${bitcoin}`,
   newestPayments: (shown) =>
@@ -123,7 +122,6 @@ export const fr: Words = {
     note: 'Message à la boutique',
     optional: 'facultatif',
     noteHint: 'Une ligne, par exemple votre nom ou un numéro.',
-    qrCode: 'Code QR de cette page',
     closed: {
       title: 'Ce lien est fermé',
       text: 'Les paiements ne sont plus acceptés ici. Ne payez pas\u202F: demandez un autre lien à la boutique.',

@@ -89,7 +89,6 @@ export const it: Words = {
     transaction: 'Transazione',
     address: 'All’indirizzo',
     confirmations: 'Conferme',
-    worth: 'Valore',
   },
   rateOf: (price, bitcoin) => `${price} per ${bitcoin}`,
   newestPayments: (shown) =>
@@ -122,7 +121,6 @@ export const it: Words = {
     note: 'Nota per il negozio',
     optional: 'facoltativa',
     noteHint: 'Una riga, per esempio il Suo nome o un numero.',
-    qrCode: 'Codice QR di questa pagina',
     closed: {
       title: 'Questo link è chiuso',
       text: 'Qui non si accettano più pagamenti. Non paghi: chieda al negozio un altro link.',

@@ -90,7 +90,6 @@ export const ja: Words = {
     transaction: 'トランザクション',
     address: '送金先アドレス',
     confirmations: '承認数',
-    worth: '相当額',
   },
   rateOf: (price, bitcoin) => `${bitcoin}あたり${price}`,
   newestPayments: (shown) =>
@@ -120,7 +119,6 @@ export const ja: Words = {
     note: 'ショップへのメモ',
     optional: '任意',
     noteHint: 'お名前や番号などを1行で入力できます。',
-    qrCode: 'このページのQRコード',
     closed: {
       title: 'このリンクは終了しました',
       text: 'ここではお支払いの受付を終了しました。お支払いにならないでください。ショップに別のリンクをご依頼ください。',

@@ -89,7 +89,6 @@ export const nl: Words = {
     transaction: 'Transactie',
     address: 'Aan adres',
     confirmations: 'Bevestigingen',
-    worth: 'Waarde',
   },
   rateOf: (price, bitcoin) => `${price} voor ${bitcoin}`,
   newestPayments: (shown) =>
@@ -122,7 +121,6 @@ export const nl: Words = {
     note: 'Bericht aan de winkel',
     optional: 'niet verplicht',
     noteHint: 'Eén regel, bijvoorbeeld uw naam of een nummer.',
-    qrCode: 'QR-code van deze pagina',
     closed: {
       title: 'Deze link is gesloten',
       text: 'Hier worden geen betalingen meer aangenomen. Betaal niet: vraag de winkel om een andere link.',

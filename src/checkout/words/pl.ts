@@ -89,7 +89,6 @@ export const pl: Words = {
     transaction: 'Transakcja',
     address: 'Na adres',
     confirmations: 'Potwierdzenia',
-    worth: 'Wartość',
   },
   rateOf: (price, bitcoin) => `${price} za ${bitcoin}`,
   newestPayments: (shown) =>
@@ -123,7 +122,6 @@ export const pl: Words = {
     note: 'Wiadomość dla sklepu',
     optional: 'opcjonalnie',
     noteHint: 'Jeden wiersz, na przykład imię i nazwisko albo numer.',
-    qrCode: 'Kod QR tej strony',
     closed: {
       title: 'Ten link jest zamknięty',
       text: 'Płatności nie są tu już przyjmowane. Proszę nie płacić: należy poprosić sklep o inny link.',

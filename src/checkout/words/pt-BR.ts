@@ -89,7 +89,6 @@ export const ptBR: Words = {
     transaction: 'Transação',
     address: 'Para o endereço',
     confirmations: 'Confirmações',
-    worth: 'Equivale a',
   },
   rateOf: (price, bitcoin) => `${price} por ${bitcoin}`,
   newestPayments: (shown) =>
@@ -122,7 +121,6 @@ export const ptBR: Words = {
     note: 'Mensagem para a loja',
     optional: 'opcional',
     noteHint: 'Uma linha, por exemplo, seu nome ou um número.',
-    qrCode: 'Código QR desta página',
     closed: {
       title: 'Este link está fechado',
       text: 'Aqui não são mais aceitos pagamentos. Não pague: peça outro link à loja.',

@@ -85,7 +85,6 @@ export interface Words {
     readonly transaction: string;
     readonly address: string;
     readonly confirmations: string;
-    readonly worth: string;
   };
   /** @param bitcoin one bitcoin */
   readonly rateOf: (price: string, bitcoin: string) => string;
@@ -115,7 +114,6 @@ export interface Words {
     readonly note: string;
     readonly optional: string;
     readonly noteHint: string;
-    readonly qrCode: string;
     readonly closed: Message;
     readonly missingAmount: string;
     /** @param example an amount as it may be typed */
