@@ -6,6 +6,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { PaygateError } from '../lib/errors.ts';
+import { Wordmark } from '../web/brand.tsx';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
@@ -53,36 +54,37 @@ export const CheckoutFrame = ({
     body: (
       <>
         <main {...(isTill && { class: 'till' })}>{children}</main>
-        {hasLanguages ? <Languages reading={reading} /> : null}
+        <footer class="unprinted">
+          {hasLanguages ? <Languages reading={reading} /> : null}
+          <Wordmark />
+        </footer>
       </>
     ),
   });
 
 const Languages = ({ reading: { code, name, words, queryIn } }: Pick<FrameProps, 'reading'>) => (
-  <footer class="unprinted">
-    <details class="languages">
-      <summary>
-        <Sentence text={words.languageIs(slot)}>
-          <span class="language">{name}</span>
-        </Sentence>
-        {code === 'en' ? null : <span lang="en"> (Language)</span>}
-      </summary>
-      <nav aria-label={words.language}>
-        {allTranslations.map((each) => (
-          <a
-            href={queryIn(each.code)}
-            lang={each.code}
-            hreflang={each.code}
-            dir={each.dir}
-            class="language"
-            {...(each.code === code && { 'aria-current': 'true' })}
-          >
-            {each.name}
-          </a>
-        ))}
-      </nav>
-    </details>
-  </footer>
+  <details class="languages">
+    <summary>
+      <Sentence text={words.languageIs(slot)}>
+        <span class="language">{name}</span>
+      </Sentence>
+      {code === 'en' ? null : <span lang="en"> (Language)</span>}
+    </summary>
+    <nav aria-label={words.language}>
+      {allTranslations.map((each) => (
+        <a
+          href={queryIn(each.code)}
+          lang={each.code}
+          hreflang={each.code}
+          dir={each.dir}
+          class="language"
+          {...(each.code === code && { 'aria-current': 'true' })}
+        >
+          {each.name}
+        </a>
+      ))}
+    </nav>
+  </details>
 );
 
 interface ErrorPageOptions extends Pick<MessageOptions, 'hasLanguages' | 'link'> {

@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.goto(scene.origin + path);
     for (const summary of await page.locator('summary').all()) await summary.click();
     const codes: (string | null)[] = [];
-    for (const code of await page.locator('svg[role="img"]').all()) codes.push(await scan(code));
+    for (const code of await page.locator('svg.qr').all()) codes.push(await scan(code));
     const [links, forms] = (await page.evaluate(`[
       [...document.querySelectorAll('[href^="bitcoin:" i]')].map((each) => each.getAttribute('href')),
       [...document.forms].map(({ method, action }) => method + ' ' + new URL(action).pathname),

@@ -29,7 +29,7 @@ const textOf = ({ text }: Seen): string =>
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ (?=[.,])/g, '');
 
-const qrCodes = ({ text }: Seen): number => text.split('<svg').length - 1;
+const qrCodes = ({ text }: Seen): number => text.split('<svg class="qr"').length - 1;
 const refresh = '<noscript><meta http-equiv="refresh" content="20"';
 const button = 'Show the price of now';
 
