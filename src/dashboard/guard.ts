@@ -46,7 +46,8 @@ export function createGuardedPages(parts: DashboardParts, pages: readonly Page[]
     const message = known
       ? error.message
       : 'Something went wrong. The log of paygate has the details.';
-    return send(context, errorPage(message), known ? httpStatusOf(error) : 500);
+    const status = known ? httpStatusOf(error) : 500;
+    return send(context, errorPage(message, status === 404 ? 'Not found' : undefined), status);
   });
   return app;
 }

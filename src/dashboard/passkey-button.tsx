@@ -19,7 +19,7 @@ export const PasskeyButton = ({ label, asks = '', makes }: PasskeyButtonProps) =
     <input type="hidden" name={makes === undefined ? 'passkey' : 'passkey-new'} value="" />
     <button
       type="button"
-      class="unready"
+      class="unready other"
       data-passkey={asks}
       data-new-passkey={makes === undefined ? undefined : JSON.stringify(makes)}
     >

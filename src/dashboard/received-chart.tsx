@@ -27,13 +27,14 @@ const daysPerLabel = 6;
 export function ReceivedChart({ sums }: ReceivedChartProps) {
   const unit = unitOf(sums);
   const max = roundUp(Math.max(1, ...sums.map(unit.valueOf)));
+  const isEmpty = sums.every(({ count }) => count === 0);
   const labels = sums.filter((_, place) => place % daysPerLabel === 0);
   return (
     <figure class="chart">
       <div class="plot">
         <div class="scale" aria-hidden="true">
           {[max, max / 2, 0].map((value) => (
-            <span>{value === 0 ? '0' : unit.textOf(value, max)}</span>
+            <span>{value === 0 ? '0' : isEmpty ? '' : unit.textOf(value, max)}</span>
           ))}
         </div>
         <svg
@@ -55,10 +56,12 @@ export function ReceivedChart({ sums }: ReceivedChartProps) {
         </div>
       </div>
       <figcaption>Confirmed payments by the day on which they were first seen, in UTC.</figcaption>
-      <details>
-        <summary>Show as a table</summary>
-        <DayTable sums={sums} />
-      </details>
+      {isEmpty ? null : (
+        <details>
+          <summary>Show as a table</summary>
+          <DayTable sums={sums} />
+        </details>
+      )}
     </figure>
   );
 }

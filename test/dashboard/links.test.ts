@@ -32,7 +32,7 @@ const add = (visitor: Visitor, fields: object) =>
 
 test('a new link, with its URL, QR code, button and frame', async () => {
   const { app, visitor } = await open();
-  expect((await visitor.get(list)).text).toContain('No links found.');
+  expect((await visitor.get(list)).text).toContain('No links yet.');
   const added = await add(visitor, { amount: '25,00', currency: 'EUR', description: 'A2\nmatt' });
   expect([added.status, added.headers.get('location')]).toEqual([303, `${page}?done=link-added`]);
   const [link] = await linksOf(app);
@@ -47,7 +47,7 @@ test('a new link, with its URL, QR code, button and frame', async () => {
   const printed = (await visitor.get(`${page}/print`)).text;
   expect(printed).toContain(`aria-label="QR code of ${link?.url}"`);
   expect(printed).toContain('25.00 EUR');
-  expect((await visitor.get(list)).text).toContain(`<a href="${page}">Poster</a>`);
+  expect((await visitor.get(list)).text).toContain(`<a class="whole" href="${page}">Poster</a>`);
 });
 
 test('is changed, into satoshis as well, and switched off and on', async () => {

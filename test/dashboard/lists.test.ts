@@ -110,7 +110,7 @@ describe('payments', () => {
       await app.settle();
     }
     const { text } = await visitor.get(path);
-    for (const words of [address, txid, 'In block', '2 confirmations', 'of 2 required']) {
+    for (const words of [address, txid, 'In block', '2 confirmations', '(2 required)']) {
       expect(text).toContain(words);
     }
     expect(links(text, 'callbacks')).toHaveLength(3);

@@ -43,8 +43,9 @@ function callbackMarkup(request: PageRequest) {
         <dt>Payment</dt>
         <dd>
           <a href={`${base}/payments/${row.paymentId}`}>
-            <Amount sat={row.valueSat} /> to <Short text={row.address} />
-          </a>
+            <Amount sat={row.valueSat} />
+          </a>{' '}
+          to <Short text={row.address} />
         </dd>
         <dt>Status</dt>
         <dd>{formatStatus(row.status)}</dd>

@@ -24,6 +24,7 @@ import {
   rowsOfPage,
   rowsPerQuery,
   StoreFilter,
+  storeOption,
   withQuery,
 } from './listing.tsx';
 
@@ -175,9 +176,7 @@ const StoreField = ({ request, rows }: StoreFieldProps) => (
   <Select
     name="store"
     label="Store"
-    options={rows.map(
-      ({ id, name, archivedAt }) => [id, archivedAt === null ? name : `${name} (removed)`] as const,
-    )}
+    options={rows.map(storeOption)}
     chosen={queryText(request, 'store')}
   />
 );

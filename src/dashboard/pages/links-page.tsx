@@ -14,6 +14,7 @@ import { Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
 import {
+  Empty,
   FilterForm,
   Pager,
   queryNumber,
@@ -43,7 +44,7 @@ export const linksPage: Page = {
           <StoreFilter request={request} />
         </FilterForm>
         {rows.length === 0 ? (
-          <p>No links found.</p>
+          <Empty request={request} noun="links" />
         ) : (
           <LinkTable request={request} rows={rowsOfPage(rows)} />
         )}
@@ -69,7 +70,9 @@ const LinkTable = ({ request, rows }: LinkTableProps) => (
       return (
         <tr>
           <td>
-            <a href={`${here}/${row.id}`}>{row.title}</a>
+            <a class="whole" href={`${here}/${row.id}`}>
+              {row.title}
+            </a>
           </td>
           <td>{linkAmount(link)}</td>
           <td>{row.isActive ? 'On' : 'Off'}</td>

@@ -3,6 +3,7 @@
 import type { Child } from 'hono/jsx';
 import { formatCount } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import type { StoreRow } from '../../store/records/catalog.ts';
 import { Select } from '../form-parts.tsx';
 import type { PageRequest } from '../page.ts';
 
@@ -96,13 +97,15 @@ export const StoreFilter = ({ request, offersNone = false }: StoreFilterProps) =
     name="store"
     label="Store"
     options={[
-      ...request.parts.store.catalog
-        .stores({ archived: true })
-        .map(({ id, name }) => [id, name] as const),
+      ...request.parts.store.catalog.stores({ archived: true }).map(storeOption),
       ...(offersNone ? [[noStore, 'unknown'] as const] : []),
     ]}
   />
 );
+
+/** A store to choose; a removed one is marked. */
+export const storeOption = ({ id, name, archivedAt }: StoreRow) =>
+  [id, archivedAt === null ? name : `${name} (removed)`] as const;
 
 const noStore = 'none';
 

@@ -20,7 +20,7 @@ export const MerchantKey = ({ request, apiKey, shown }: MerchantKeyProps) => (
       <code id="merchant-key">{shown ? apiKey : masked(apiKey)}</code>
     </p>
     {shown ? (
-      <button type="button" data-copy="merchant-key" class="unready">
+      <button type="button" data-copy="merchant-key" class="unready other">
         Copy the key
       </button>
     ) : (

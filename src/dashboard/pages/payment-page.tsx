@@ -155,7 +155,7 @@ function requiredOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): nu
 
 function requiredText(store: Store, row: PaymentEntry): string {
   const required = requiredOf(store, row);
-  return required === undefined ? '' : ` of ${required} required`;
+  return required === undefined ? '' : ` (${required} required)`;
 }
 
 function Proof({ store, row }: PaymentProps) {

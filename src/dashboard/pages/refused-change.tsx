@@ -3,8 +3,8 @@
 import { NarrowPage } from '../layout.tsx';
 import { base } from '../page.ts';
 
-export const errorPage = (message: string) => (
-  <NarrowPage title="Error">
+export const errorPage = (message: string, title = 'Error') => (
+  <NarrowPage title={title}>
     <p role="alert" class="problem">
       {message}
     </p>

@@ -18,7 +18,7 @@ export const SecretPage = ({ title, secret, back, children }: SecretPageProps) =
     <p>
       <code id="secret">{secret}</code>
     </p>
-    <button type="button" data-copy="secret" class="unready">
+    <button type="button" data-copy="secret" class="unready other">
       Copy it
     </button>
     <p>

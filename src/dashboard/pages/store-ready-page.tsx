@@ -58,10 +58,10 @@ const Secrets = ({ request, row, shown }: StoreProps & { readonly shown: boolean
       </dl>
       {shown ? (
         <p class="row">
-          <button type="button" data-copy="merchant-key" class="unready">
+          <button type="button" data-copy="merchant-key" class="unready other">
             Copy the key
           </button>
-          <button type="button" data-copy="secret" class="unready">
+          <button type="button" data-copy="secret" class="unready other">
             Copy the secret
           </button>
         </p>

@@ -62,16 +62,18 @@ const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly sh
 
 const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) => {
   const rows = parts.store.catalog.stores();
-  if (rows.length === 0) return <p>No stores yet.</p>;
+  if (rows.length === 0) return <p class="empty">No stores yet.</p>;
   return (
-    <Table label="All stores" heads={['Store', 'Callback URL', 'Wallet', 'Created']}>
+    <Table label="All stores" heads={['Store', 'Wallet', 'Callback URL', 'Created']} isList>
       {rows.map((row) => (
         <tr>
           <td>
-            <a href={storePath(row.id)}>{row.name}</a>
+            <a class="whole" href={storePath(row.id)}>
+              {row.name}
+            </a>
           </td>
+          <td>{row.walletId === null ? 'no wallet' : `Wallet ${row.walletId}`}</td>
           <td>{row.callbackUrl === '' ? 'none' : <code>{redactUrl(row.callbackUrl)}</code>}</td>
-          <td>{row.walletId === null ? 'none' : `Wallet ${row.walletId}`}</td>
           <td>
             <Time at={row.createdAt} />
           </td>

@@ -128,7 +128,7 @@ const codesMarkup = (title: string, codes: readonly string[]) => (
     <pre>
       <code id="codes">{codes.join('\n')}</code>
     </pre>
-    <button type="button" data-copy="codes" class="unready">
+    <button type="button" data-copy="codes" class="unready other">
       Copy them
     </button>
     <p>

@@ -1,6 +1,7 @@
 // The setup, from an empty database to a shop that receives callbacks: finished and next steps.
 
 import type { Child } from 'hono/jsx';
+import { offlineText } from '../../domain/server-record.ts';
 import type { HealthReport } from '../../status/health.ts';
 import { testedAt } from '../../store/records/settings.ts';
 import { Layout } from '../layout.tsx';
@@ -112,21 +113,17 @@ const Step = ({ name, done, children }: StepProps) => (
   </li>
 );
 
-const Servers = ({ report: { network, electrum } }: { readonly report: HealthReport }) => (
+const Servers = ({
+  report: { network, electrum, warnings },
+}: {
+  readonly report: HealthReport;
+}) => (
   <>
     <p>
-      This paygate is for {network}, and its database fixes that. It watches payments through these
-      Electrum servers:
+      This paygate is for {network}, and its database fixes that. It watches payments through
+      Electrum servers.
     </p>
-    <ul>
-      {electrum.servers.map(({ server, state, height, error }) => (
-        <li>
-          {server}: <span class={state === 'live' ? 'good' : 'warn'}>{state}</span>
-          {height === undefined ? '' : `, at height ${height}`}
-          {error === undefined ? '' : ` (${error})`}
-        </li>
-      ))}
-    </ul>
+    <ServerList servers={electrum.servers} warnings={warnings} />
     <p>
       <small>
         Your own server is the most private choice:{' '}
@@ -135,6 +132,28 @@ const Servers = ({ report: { network, electrum } }: { readonly report: HealthRep
     </p>
   </>
 );
+
+type ServerListProps = Pick<HealthReport['electrum'], 'servers'> & Pick<HealthReport, 'warnings'>;
+
+/** On a machine without DNS the reason is the same for each server, and is shown once. */
+const ServerList = ({ servers, warnings }: ServerListProps) => {
+  const offline = offlineText(servers.length);
+  return warnings.some((text) => text.startsWith(offline)) ? (
+    <p class="alarm error">
+      {offline} <a href={`${base}/servers`}>Servers</a>
+    </p>
+  ) : (
+    <ul>
+      {servers.map(({ server, state, height, error }) => (
+        <li>
+          {server}: <span class={state === 'live' ? 'good' : 'warn'}>{state}</span>
+          {height === undefined ? '' : `, at height ${height}`}
+          {error === undefined ? '' : ` (${error})`}
+        </li>
+      ))}
+    </ul>
+  );
+};
 
 const FirstRequest = ({
   request,

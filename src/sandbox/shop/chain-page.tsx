@@ -126,9 +126,10 @@ interface ButtonsProps {
 
 const Buttons = ({ name, choices, of }: ButtonsProps) => (
   <div class="row">
-    {Object.entries(choices).map(([value, label]) => (
+    {Object.entries(choices).map(([value, label], place) => (
       <button
         type="submit"
+        class={place === 0 ? undefined : 'other'}
         name={name}
         value={value}
         aria-label={of === undefined ? undefined : `${label}: ${of}`}
