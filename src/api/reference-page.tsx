@@ -77,7 +77,7 @@ const Path = ({ path }: { readonly path: string }) => (
 );
 
 const Contents = ({ document }: { readonly document: OpenapiDocument }) => (
-  <nav class="contents" aria-label="Contents">
+  <nav class="contents" aria-label="Contents" tabindex={0}>
     <details>
       <summary>Contents</summary>
       {document.tags.map(({ name }) => (

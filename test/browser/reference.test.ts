@@ -76,6 +76,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.goto(`http://127.0.0.1:${app.port}/docs`);
     const link = page.locator('.contents a[href="#createOrder"]');
     expect(await link.isVisible()).toBe(true);
+    expect(await accessibilityFaults(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
     expect(await link.isVisible()).toBe(false);
     await page.getByText('Contents', { exact: true }).click();
