@@ -71,6 +71,20 @@ test('is changed, into satoshis as well, and switched off and on', async () => {
   expect(actions).toEqual(['link.change', 'link.change', 'link.change', 'link.add']);
 });
 
+test('says why a link that is on makes no orders', async () => {
+  const { app, visitor } = await open();
+  await add(visitor, { amount: '5000' });
+  expect((await visitor.get(page)).text).toContain('<dd>On</dd>');
+  for (let count = 0; count < 15; count += 1) await app.newAddress();
+  const { text } = await visitor.get(page);
+  expect(text).toContain(
+    'On, but it makes no orders now: too many addresses of its wallet are unpaid',
+  );
+  expect(text).toContain('<a href="/dashboard/addresses">');
+  await visitor.submit(page, 'off', {});
+  expect((await visitor.get(page)).text).toContain('<dd>Off</dd>');
+});
+
 test('what is wrong is said beside what was typed, and nothing is made', async () => {
   const { app, visitor } = await open();
   const refused = await add(visitor, { currency: 'EUR', amount: '1.234', 'most-orders': 'x' });

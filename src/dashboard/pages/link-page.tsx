@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseLinkChange } from '../../domain/link-input.ts';
 import type { LinkJson } from '../../domain/link-json.ts';
+import { LinkRefusal } from '../../domain/link-refusal.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { LinkRow } from '../../store/views/link-view.ts';
@@ -34,7 +35,7 @@ export const linkPage: Page = {
     return (
       <Layout request={request} title={row.title}>
         <DoneNote request={request} />
-        <LinkFacts link={link} row={row} store={catalog.store(row.storeId)} />
+        <LinkFacts link={link} row={row} request={request} store={catalog.store(row.storeId)} />
         <LinkSwitch request={request} row={row} />
         <Snippets link={link} store={catalog.store(row.storeId)} />
         <section aria-labelledby="change">
@@ -78,7 +79,12 @@ interface LinkProps {
   readonly store: StoreRow;
 }
 
-const LinkFacts = ({ link, row, store }: LinkProps & { readonly row: LinkRow }) => (
+interface LinkFactsProps extends LinkProps {
+  readonly request: PageRequest;
+  readonly row: LinkRow;
+}
+
+const LinkFacts = ({ link, row, request, store }: LinkFactsProps) => (
   <>
     <p>
       <a href={link.url}>{link.url}</a>
@@ -89,7 +95,7 @@ const LinkFacts = ({ link, row, store }: LinkProps & { readonly row: LinkRow }) 
     </p>
     <dl class="facts">
       <dt>State</dt>
-      <dd>{row.isActive ? 'On' : 'Off'}</dd>
+      <dd>{row.isActive ? <OnText request={request} row={row} /> : 'Off'}</dd>
       <dt>Amount</dt>
       <dd>{linkAmount(link)}</dd>
       <dt>Orders</dt>
@@ -108,6 +114,25 @@ const LinkFacts = ({ link, row, store }: LinkProps & { readonly row: LinkRow }) 
     </dl>
   </>
 );
+
+/** On, and why the link makes no orders nevertheless. */
+const OnText = ({ request: { parts }, row }: Pick<LinkFactsProps, 'request' | 'row'>) => {
+  try {
+    parts.store.links.checkOpen(row.id, parts.walletGap);
+    return 'On';
+  } catch (error) {
+    if (!(error instanceof LinkRefusal)) throw error;
+    const why = 'On, but it makes no orders now:';
+    if (error.reason === 'used-up') return `${why} as many are paid as it may have.`;
+    if (error.reason === 'inactive') return `${why} its store is archived, or has no wallet.`;
+    return (
+      <>
+        {why} too many addresses of its wallet are unpaid. See{' '}
+        <a href={`${base}/addresses`}>Addresses</a>.
+      </>
+    );
+  }
+};
 
 const LinkSwitch = ({ request, row }: { readonly request: PageRequest; readonly row: LinkRow }) =>
   row.isActive ? (
