@@ -1,9 +1,10 @@
 // The pages of links as the server renders them, and the orders that strangers make by them.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { translationOf } from '../../src/checkout/words/languages.ts';
 import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
-import { closeApps } from '../support/app.ts';
+import { closeApps, merchantKey } from '../support/app.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';
 import { type Seen, visitorOf } from '../support/visitor.ts';
@@ -247,6 +248,19 @@ describe('a link that makes no order now', () => {
     await shows(link.send('key=k'), 503, 'Please ask the shop');
     link.app.chain.mine(1);
     await link.app.settle();
+    expect((await link.submit()).status).toBe(303);
+  });
+
+  test('counts no address from before an address that was used before paygate', async () => {
+    const link = await openLink(fixed, {
+      before(chain) {
+        for (const index of [19, 38]) {
+          const address = deriveAddress(merchantKey(), 0, index)?.address ?? '';
+          chain.pay([{ address, valueSat: 1_000 }]);
+        }
+        chain.mine();
+      },
+    });
     expect((await link.submit()).status).toBe(303);
   });
 
