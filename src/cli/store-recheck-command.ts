@@ -2,6 +2,7 @@
 // used.
 
 import type { Command } from 'commander';
+import { formatCount, verbOf } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { askForRecheck } from '../store/records/settings.ts';
 import { type FileOptions, fileCommand, print, recordChange, rowId, withStore } from './command.ts';
@@ -29,7 +30,7 @@ export function storeRecheckCommand(): Command {
           given,
           { id, wallet_id: walletId, marked },
           () =>
-            `${marked} address(es) of wallet ${walletId} count as used by another program. ` +
+            `${formatCount(marked, 'address', 'addresses')} of wallet ${walletId} ${verbOf(marked, 'counts', 'count')} as used by another program. ` +
             'A running paygate checks each again with its servers, and logs the result.',
         );
       }),

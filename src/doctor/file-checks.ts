@@ -5,6 +5,7 @@ import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resume } from '../domain/allocation.ts';
 import { clockError } from '../domain/clock-check.ts';
+import { formatCount } from '../domain/format.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { createGapWarnings } from '../status/gap-warnings.ts';
 import { backupFolder, damagedName, latestName, restoreHint } from '../store/backup/backup.ts';
@@ -65,7 +66,7 @@ const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} 
 function databaseCheck({ store: { database, network, catalog } }: FileChecksInput): CheckResult {
   const stores = catalog.stores().length;
   const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of WAL`;
-  const text = `${database.path}: ${network}, ${stores} store(s), ${size}`;
+  const text = `${database.path}: ${network}, ${formatCount(stores, 'store')}, ${size}`;
   return stores === 0
     ? warn(`${text}; add a store with \`paygate store add\``)
     : ok(`${text}; \`paygate check\` checks every page`);
@@ -173,7 +174,7 @@ function walletsCheck({ store, walletGap, world }: FileChecksInput): CheckResult
   ];
   if (wallets.length === 0) return skip('there is no wallet yet');
   return problems.length === 0
-    ? ok(`${wallets.length} wallet(s), none beyond a gap limit of ${walletGap}`)
+    ? ok(`${formatCount(wallets.length, 'wallet')}, none beyond a gap limit of ${walletGap}`)
     : warn(problems.join('; '));
 }
 

@@ -40,6 +40,10 @@ export const formatShort = (text: string): string =>
 export const formatCount = (count: number, noun: string, plural = `${noun}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`;
 
+/** A verb for a number of things. */
+export const verbOf = (count: number, singular: string, plural: string): string =>
+  count === 1 ? singular : plural;
+
 /**
  * Untrusted text in one row, without control and format characters, safe for a terminal.
  * @param maxLength in characters; unlimited by default

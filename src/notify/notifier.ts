@@ -2,7 +2,7 @@
 // sends one notification at a time, the oldest first. No webhook delays a mail. A notification is
 // sent at least once: without a record of its attempt, it is sent again with the same id.
 
-import { formatTime } from '../domain/format.ts';
+import { formatCount, formatTime, verbOf } from '../domain/format.ts';
 import { nextAttempt } from '../domain/retry.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
@@ -93,8 +93,11 @@ export class Notifier {
   warnings(): string[] {
     const { world, store } = this.#parts;
     return store.notifications.missed(world.now()).map(({ count, channel, recipient, reason }) => {
-      const to = channel === 'mail' ? `mail(s) to ${recipient}` : 'notification(s) to a webhook';
-      return `${count} ${to} failed and are no longer retried (${reason ?? 'no attempt'}); send a test`;
+      const to =
+        channel === 'mail'
+          ? `${formatCount(count, 'mail')} to ${recipient}`
+          : `${formatCount(count, 'notification')} to a webhook`;
+      return `${to} failed and ${verbOf(count, 'is', 'are')} no longer retried (${reason ?? 'no attempt'}); send a test`;
     });
   }
 

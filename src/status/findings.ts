@@ -4,7 +4,7 @@
 
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
-import { formatTime } from '../domain/format.ts';
+import { formatCount, formatTime, verbOf } from '../domain/format.ts';
 import { offlineText, requestAdvice } from '../domain/server-record.ts';
 import { formatUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
@@ -172,14 +172,15 @@ function stuckFindings({ failures, refusedSubscriptions }: WatcherStatus): Findi
       code: 'addresses-stuck',
       subject: `${server} ${request}`,
       fact:
-        `${server}: ${scripts} address(es) could not be processed${named}; each is retried at least every ten ` +
+        `${server}: ${formatCount(scripts, 'address', 'addresses')} could not be processed${named}; each is retried at least every ten ` +
         `minutes: ${reason}`,
       advice: requestAdvice(request),
     };
   });
   if (refusedSubscriptions === undefined) return found;
   const { server, scripts, reason } = refusedSubscriptions;
-  const fact = `${server}: ${scripts} address(es) could not be subscribed and are queried once a minute: ${reason}`;
+  const addresses = formatCount(scripts, 'address', 'addresses');
+  const fact = `${server}: ${addresses} could not be subscribed and ${verbOf(scripts, 'is', 'are')} queried once a minute: ${reason}`;
   const subject = `${server} subscriptions`;
   return [...found, { code: 'addresses-stuck', subject, fact, advice: requestAdvice(undefined) }];
 }
@@ -195,7 +196,7 @@ const otherServer = '; repair it, or name another server with --electrum';
 function scanFindings({ catalog }: Store, { walletFault: scanFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
   if (scanning === 0) return [];
-  const fact = `${scanning} wallet(s) wait for a scan of the chain and issue no address yet`;
+  const fact = `no address is issued yet for ${formatCount(scanning, 'wallet')}: a scan of the chain comes first`;
   const hint = scanFault === undefined ? '' : `; the last attempt failed: ${scanFault}`;
   return [{ code: 'wallet-scan', fact, hint }];
 }
@@ -248,7 +249,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
     found.push({
       code: 'reversed-payment',
       since: reversed.firstAt,
-      fact: `${reversed.count} payment(s) were reversed in the last 7 days after the shop received status 1 or 2`,
+      fact: `${formatCount(reversed.count, 'payment')} ${verbOf(reversed.count, 'was', 'were')} reversed in the last 7 days after the shop received status 1 or 2`,
       hint: '; hold back the goods of those orders, or ask those customers to pay again',
     });
   }
@@ -257,7 +258,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
     found.push({
       code: 'fallen-payment',
       since: fallen.firstAt,
-      fact: `${fallen.count} payment(s) fell out of the chain after the shop received status 1 or 2: the chain was reorganised`,
+      fact: `${formatCount(fallen.count, 'payment')} fell out of the chain after the shop received status 1 or 2: the chain was reorganised`,
       hint: '; the shop received 0: deliver nothing for them until they have status 2 again',
     });
   }
@@ -267,7 +268,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       code: 'unclaimed-payment',
       since: unclaimed.firstAt,
       fact:
-        `${unclaimed.count} payment(s) of the last 30 days came to addresses that several stores may have ` +
+        `${formatCount(unclaimed.count, 'payment')} of the last 30 days came to addresses that several stores may have ` +
         'issued before this database was restored: no shop receives a callback for them',
       hint: '; find their orders by the address in each shop, or ask the customers',
     });
@@ -289,7 +290,7 @@ function exhaustedFindings(channel: ChannelStatus): Finding[] {
   const { noun, queue } = channel;
   const { exhausted } = queue.counts();
   if (exhausted === 0) return [];
-  const fact = `${countText(exhausted)} ${noun}(s) failed and are no longer retried`;
+  const fact = `${countText(exhausted)} ${verbOf(exhausted, `${noun} failed and is`, `${noun}s failed and are`)} no longer retried`;
   const since = queue.exhaustedSince();
   const hint =
     `; repair the shop, verify it with a test ${noun}, then resend them: ` +
@@ -328,10 +329,11 @@ const unknownUrlFindings = ({ store: { catalog }, now }: FindingParts): Finding[
     subject: formatUnknownCallbackUrl(wish),
     since,
     fact:
-      `an address was requested ${count} time(s) since ${formatTime(since)} with a Callback URL that ` +
+      `an address was requested ${formatCount(count, 'time')} with a Callback URL that ` +
       `${storeId === null ? 'no store has' : `store ${storeId}, whose key it was, does not have`}: ${formatUnknownCallbackUrl(wish)}`,
     hint:
-      "; the shop received none. Set the store's Callback URL to the one that the shop shows, secret included: " +
+      `, since ${formatTime(since)}; the shop received none. ` +
+      "Set the store's Callback URL to the one that the shop shows, secret included: " +
       `\`paygate store set ${storeId ?? 'ID'} --callback-url URL\``,
   }));
 };
@@ -345,8 +347,8 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
     since,
     fact:
       `store ${storeId} ${JSON.stringify(name)}: its shop answered 200, but the answer ${formatDoubt(says)} ` +
-      `(${answers} doubtful answer(s) since ${formatTime(since)}); such orders may stay unpaid`,
-    hint: `; ${doubtAdvice(says)}, then resend them: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
+      `(${formatCount(answers, 'doubtful answer')}); such orders may stay unpaid`,
+    hint: `, since ${formatTime(since)}; ${doubtAdvice(says)}, then resend them: \`paygate callbacks resend-failed --store ${storeId} --doubtful\``,
   }));
 
 /** Another program issues addresses of the same key, or a server claims so. */
@@ -360,7 +362,7 @@ const foreignFindings = ({ addressView }: Store, { soleReporters }: WatcherStatu
     return {
       code: 'foreign-use',
       subject: `wallet ${walletId}`,
-      fact: `wallet ${walletId}: ${count + claimed} payment(s) came to addresses that paygate had not issued yet${unconfirmed}`,
+      fact: `wallet ${walletId}: ${formatCount(count + claimed, 'payment')} came to addresses that paygate had not issued yet${unconfirmed}`,
       hint:
         '. Another program uses this key: give each its own account, or customers may pay to the same ' +
         `address. If no other program does, ${claimed === 0 ? 'servers lied' : `${server} lies`}: name other servers in ` +

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
+import { verbOf } from '../domain/format.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';
@@ -91,7 +92,7 @@ export const hostWarnings = (channels: readonly ChannelStatus[]): string[] =>
       .downHosts()
       .map(
         ({ host, waiting }) =>
-          `${host} cannot be reached: ${countText(waiting)} ${noun}(s) wait for it, and one attempt is made each minute`,
+          `${host} cannot be reached: ${countText(waiting)} ${verbOf(waiting, `${noun} waits`, `${noun}s wait`)} for it, and one attempt is made each minute`,
       ),
   );
 

@@ -3,6 +3,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import { formatCount } from '../domain/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs } from '../lib/time-units.ts';
 
@@ -60,5 +61,5 @@ export function expiryWarnings({ from, until }: Certificate, now: number): strin
   if (until <= now) return [`the HTTPS certificate expired on ${dayOf(until)}: browsers refuse it`];
   if (until - now >= Math.min(warnMs, (until - from) / 4)) return [];
   const days = Math.floor((until - now) / dayMs);
-  return [`the HTTPS certificate expires on ${dayOf(until)}, in ${days} day(s)`];
+  return [`the HTTPS certificate expires on ${dayOf(until)}, in ${formatCount(days, 'day')}`];
 }

@@ -117,7 +117,7 @@ test('P-105 such a payment that may belong to several stores of a wallet is repo
   app.pay(lost, 3_000);
   await app.settle();
   expect(app.callbacks()).toEqual([]);
-  expect(unclaimed()).toEqual([expect.stringContaining('1 payment(s)')]);
+  expect(unclaimed()).toEqual([expect.stringContaining('1 payment')]);
   app.world.jumpWallClock(31 * 86_400_000);
   expect(unclaimed()).toEqual([]);
 });

@@ -28,7 +28,7 @@ test('P-19 an alarm names the URL without its secret, since when and how often, 
   await askWith(app, wrong);
   const [told] = alarms(app);
   expect(told).toMatch(
-    /^an address was requested 2 time\(s\) since 2025-11-20 14:46:40 UTC with a Callback URL that no store has: https:\/\/shop\.example\/wc-api\/\?…; .*Set the store's Callback URL to .*`paygate store set ID --callback-url URL`/,
+    /^an address was requested 2 times with a Callback URL that no store has: https:\/\/shop\.example\/wc-api\/\?…, since 2025-11-20 14:46:40 UTC; .*Set the store's Callback URL to .*`paygate store set ID --callback-url URL`/,
   );
   expect(told).not.toMatch(/0ldsecret|Gateway/);
   await app.stop();

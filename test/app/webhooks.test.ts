@@ -150,7 +150,7 @@ test('a webhook that is down is a finding, and callbacks go on', async () => {
     await app.settle();
   }
   for (const address of addresses) expect(app.statuses(address)).toEqual(['0']);
-  const down = `127.0.0.1:${port} cannot be reached: 6 webhook(s) wait for it`;
+  const down = `127.0.0.1:${port} cannot be reached: 6 webhooks wait for it`;
   expect(app.running.health().warnings).toEqual([expect.stringContaining(down)]);
   expect((await app.ask('/readyz')).body.reasons).toEqual([
     'webhooks are not sent: none of the shops with pending webhooks can be reached',

@@ -101,7 +101,7 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await chain.getByRole('button', { name: 'Reorganise' }).click();
     await done;
     await own.outlastAbsence();
-    await page.getByText('1 payment(s) were reversed').waitFor();
+    await page.getByText('1 payment was reversed').waitFor();
     await both('Open', 'Gone Reversed after status 1 or 2');
     for (const each of [page, shop]) expect(await each.evaluate('window.isSame')).toBe(true);
 

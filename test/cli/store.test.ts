@@ -324,7 +324,7 @@ describe('recheck-used', () => {
     const { path, store } = await openShop();
     const asked = await store('recheck-used', '1', '--json');
     expect(JSON.parse(asked.stdout)).toEqual({ id: 1, wallet_id: 1, marked: 0 });
-    expect((await store('recheck-used', '1')).stdout).toContain('0 address(es) of wallet 1');
+    expect((await store('recheck-used', '1')).stdout).toContain('0 addresses of wallet 1');
     const audit = await runCli(['audit', 'list', '--json', '--db', path]);
     const row = { action: 'wallet.recheck-used', store: 1, detail: { wallet: 1, marked: 0 } };
     expect(JSON.parse(audit.stdout)).toMatchObject([row, row, { action: 'store.add' }]);

@@ -61,14 +61,14 @@ describe('the file', () => {
     const { database, wallets, mark } = await findings(store);
     expect(database).toMatchObject({
       state: 'warn',
-      text: expect.stringContaining('0 store(s), 0 MiB, 0 MiB of WAL; add a store with'),
+      text: expect.stringContaining('0 stores, 0 MiB, 0 MiB of WAL; add a store with'),
     });
     expect(wallets).toEqual({ state: 'skip', text: 'there is no wallet yet' });
     const text = 'the mark file belongs to this database and agrees with its counters';
     expect(mark).toEqual({ state: 'ok', text });
     expect((await findings(await shop())).database).toMatchObject({
       state: 'ok',
-      text: expect.stringContaining('regtest, 1 store(s)'),
+      text: expect.stringContaining('regtest, 1 store'),
     });
   });
 

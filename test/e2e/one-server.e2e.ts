@@ -38,7 +38,7 @@ test.for(eachServer)(
       .poll(() => server.gone(), untilCheckedAgain)
       .toEqual({ [waiting]: null, [mined]: null });
     await server.settled([
-      '1 payment(s) were reversed in the last 7 days after the shop received status 1 or 2; hold back the goods of those orders, or ask those customers to pay again',
+      '1 payment was reversed in the last 7 days after the shop received status 1 or 2; hold back the goods of those orders, or ask those customers to pay again',
     ]);
     await server.stop();
     expect(shop.payments()).toEqual(expected);

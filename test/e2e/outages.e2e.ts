@@ -65,7 +65,7 @@ test('started without an Electrum server, it issues addresses, reports that, and
       status: 'degraded',
       warnings: [
         expect.stringMatching(/^no Electrum server is connected: tcp:.*it refuses connections/),
-        '1 wallet(s) wait for a scan of the chain and issue no address yet',
+        'no address is issued yet for 1 wallet: a scan of the chain comes first',
       ],
       electrum: { server: null, caught_up: false },
     });

@@ -90,7 +90,7 @@ describe('an address that a server does not answer for', () => {
     app.pay(other, 5_000);
     await app.settle();
     expect(app.statuses(other)).toEqual(['0']);
-    expect(app.running.health().warnings.join('\n')).toContain('1 address(es)');
+    expect(app.running.health().warnings.join('\n')).toContain('1 address');
     // A refused new address does not end the session either.
     const connections = app.server.count('server.version');
     app.server.inject({

@@ -432,9 +432,7 @@ test('P-166 a dead node behind its server raises an alarm', async () => {
   app.pay(address, 5_000);
   await app.world.turn();
   await app.world.advance(15_000);
-  expect(app.running.health().warnings.join('\n')).toContain(
-    '1 address(es) could not be processed',
-  );
+  expect(app.running.health().warnings.join('\n')).toContain('1 address could not be processed');
   alive();
   await app.world.advance(2 * minuteMs);
   await app.settle();

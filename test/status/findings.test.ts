@@ -116,7 +116,7 @@ test('an unreachable shop is named by its host, with its pending callbacks, unti
   }
   const [warning = ''] = warnings(app);
   expect(warning).toBe(
-    `${host} cannot be reached: 6 callback(s) wait for it, and one attempt is made each minute`,
+    `${host} cannot be reached: 6 callbacks wait for it, and one attempt is made each minute`,
   );
   await app.withStore(({ catalog, database }) =>
     database.write((tx) =>

@@ -325,7 +325,7 @@ test('/healthz warns 14 days before the end, and after it', async () => {
   const told = () => app.running.health().warnings.filter((each) => each.includes('certificate'));
   expect(told()).toEqual([]);
   world.jumpWallClock(9 * dayMs);
-  expect(told()).toEqual(['the HTTPS certificate expires on 2040-01-01, in 13 day(s)']);
+  expect(told()).toEqual(['the HTTPS certificate expires on 2040-01-01, in 13 days']);
   world.jumpWallClock(20 * dayMs);
   expect(told()).toEqual(['the HTTPS certificate expired on 2040-01-01: browsers refuse it']);
 });

@@ -1,6 +1,7 @@
 // Settings of notifications: the mail server, and the operator's own recipients. The password of
 // the mail server is never shown again.
 
+import { formatCount, verbOf } from '../../domain/format.ts';
 import { noticeKinds } from '../../domain/notice.ts';
 import {
   type MailServer,
@@ -71,7 +72,8 @@ function QueueState({ request }: { readonly request: PageRequest }) {
   const { count, reason } = request.parts.store.notifications.waiting();
   return count === 0 ? null : (
     <p class="note">
-      {count} notification(s) wait{reason === null ? '' : `; the last attempt failed: ${reason}`}
+      {formatCount(count, 'notification')} {verbOf(count, 'waits', 'wait')}
+      {reason === null ? '' : `; the last attempt failed: ${reason}`}
     </p>
   );
 }

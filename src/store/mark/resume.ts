@@ -11,6 +11,7 @@ import {
   type Skip,
   skipByRate,
 } from '../../domain/allocation.ts';
+import { formatCount, verbOf } from '../../domain/format.ts';
 import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Store } from '../open-store.ts';
@@ -127,7 +128,7 @@ function warningOf({ reason, skips, lost }: Extract<Resumption, { kind: 'copy' }
   const missing =
     lost.length === 0
       ? ''
-      : `; ${lost.length} wallet(s) that were added later are not in it, and payments to them ` +
+      : `; ${formatCount(lost.length, 'wallet')} added later ${verbOf(lost.length, 'is', 'are')} not in it, and payments to them ` +
         'are not seen: add their stores again';
   return `this database is a copy (${reason}): ${skipped}${missing}`;
 }

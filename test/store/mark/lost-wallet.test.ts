@@ -156,7 +156,7 @@ describe('a restored file', () => {
     await untilReady(app);
     expect(toldBy(app)).toEqual([
       expect.stringMatching(
-        /: no address was skipped; 1 wallet\(s\) that were added later are not in it, .* add their stores again$/,
+        /: no address was skipped; 1 wallet added later is not in it, .* add their stores again$/,
       ),
     ]);
   });
