@@ -56,7 +56,7 @@ export async function shootCheckout(browser, links, save) {
   await shoot('expired', expired);
   await shoot('lapsed', lapsed.page_url);
   await press('Pay exactly');
-  await says(page, expired, 'It came late');
+  await says(page, expired, 'payment came late');
   await shoot('late', expired);
 }
 

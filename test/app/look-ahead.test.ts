@@ -144,7 +144,7 @@ test('a wallet whose scan fails does not stop the look-ahead of another one', as
   expect(app.running.health().wallets.scanning).toBe(1);
   const told = () => app.running.health().warnings.join();
   expect(told()).toMatch(
-    /1 wallet\(s\) wait for a scan .*; the last attempt failed: .*history too large/,
+    /no address is issued yet for 1 wallet: a scan .*; the last attempt failed: .*history too large/,
   );
   await Promise.all(Array.from({ length: 160 }, () => app.newAddress('?match_callback=/cb')));
   await app.world.advance(100);

@@ -149,7 +149,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     );
     expect(warnings(app)).toEqual([refused]);
     app.world.jumpWallClock(16.5 * dayMs);
-    const ends = expect.stringMatching(/^the HTTPS certificate expires on .*, in 12 day\(s\)$/);
+    const ends = expect.stringMatching(/^the HTTPS certificate expires on .*, in 12 days$/);
     expect(warnings(app)).toEqual([ends, refused]);
   });
 
