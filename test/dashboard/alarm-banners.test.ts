@@ -623,4 +623,7 @@ test('an offline machine is one alarm, not one for each server', async () => {
   const lines = app.world.logs.filter(({ message }) => message === 'electrum server unreachable');
   expect(lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
   expect((await visitor.get(`${home}/servers`)).text).toContain('the name does not exist');
+  const setup = (await visitor.get(`${home}/welcome`)).text;
+  expect(setup).toContain(said);
+  expect(setup).not.toContain('no-such');
 });
