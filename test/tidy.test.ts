@@ -246,6 +246,7 @@ describe('language', () => {
     'test/bitcoin',
     'test/browser/checkout.test.ts',
     'test/browser/dashboard.test.ts',
+    'test/browser/orders.test.ts',
     'test/browser/passkeys.test.ts',
     'test/browser/reference.test.ts',
     'test/browser/sandbox.test.ts',
