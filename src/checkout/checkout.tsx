@@ -69,14 +69,19 @@ export function createCheckout(options: CheckoutOptions): Checkout {
 
   /** @throws PaygateError limited, not_found */
   function requested(context: Context): RequestedPage {
-    takeRequest('page', context);
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
-    if (row === undefined) throw new PaygateError('not_found', 'Unknown order');
+    const asked = row && askedFor(context, row);
+    takeRequest('page', context);
+    if (asked === undefined) throw new PaygateError('not_found', 'Unknown order');
+    return asked;
+  }
+
+  /** Every page of an order, also of an error, has its language and the frames of its store. */
+  function askedFor(context: Context, row: OrderRow): RequestedPage {
     const owner = store.catalog.store(row.storeId);
     setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
     const reading = readingOf(context, row, owner);
-    // The page of a later error is in the language of the order.
     context.set('reading', reading);
     return { row, reading };
   }

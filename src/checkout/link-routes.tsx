@@ -42,16 +42,20 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
 
   /** @throws PaygateError limited, invalid, not_found */
   function requested(context: Context): RequestedLink {
-    takeRequest('page', context);
-    const query = Object.values(context.req.query());
-    if (query.some(containsPrivateMaterial)) throw new PaygateError('invalid', 'A private key');
     const id = context.req.param('id') ?? '';
     const link = isId('lnk', id) ? store.linkView.byPublicId(id) : undefined;
-    if (link === undefined) throw new PaygateError('not_found', 'Unknown link');
+    const asked = link && askedFor(context, link);
+    takeRequest('page', context);
+    if (hasSecret(context)) throw new PaygateError('invalid', 'A private key');
+    if (asked === undefined) throw new PaygateError('not_found', 'Unknown link');
+    return asked;
+  }
+
+  /** Every page of a link, also of an error, has the frames and the language of its store. */
+  function askedFor(context: Context, link: LinkRow): RequestedLink {
     const owner = store.catalog.store(link.storeId);
     setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
     const reading = readingOf(context, undefined, owner);
-    // The page of a later error is in the language of the store.
     context.set('reading', reading);
     return { link, storeName: owner.name, reading };
   }
@@ -108,6 +112,9 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   return app;
 }
 
+const hasSecret = ({ req }: Context): boolean =>
+  Object.values(req.query()).some(containsPrivateMaterial);
+
 /** `?amount=` of a link whose payer enters the amount. */
 function proposedAmount(link: LinkRow, amount: string | undefined): string | undefined {
   if (link.amount !== null || amount === undefined) return undefined;
@@ -160,7 +167,7 @@ function sendLinkError(
     ...{ log, path: '/l/{id}', message: 'the page of a link failed' },
     text: textOf?.(reading.words),
     // Its links to other languages would repeat a private key of the query.
-    hasLanguages: isKnown,
+    hasLanguages: isKnown && !hasSecret(context),
     link: isForm && isKnown ? { url, text: reading.words.errors.back } : undefined,
   });
 }

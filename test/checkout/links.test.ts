@@ -311,6 +311,25 @@ describe('limits and origin', () => {
     expect((await link.see()).status).toBe(429);
   });
 
+  test('the page that asks to wait is shown in a frame, and in the language of the store', async () => {
+    const link = await openLink(fixed);
+    await link.submit();
+    const [order] = await link.orders();
+    const embedOrigins = 'https://shop.example';
+    await link.app.withStore(({ catalog, database }) =>
+      database.write((tx) => void catalog.changeStore(tx, 1, { embedOrigins, language: 'de' })),
+    );
+    for (let count = 0; count < 60; count += 1) await link.see();
+    const ofOrder = await visitorOf(link.app).get(`/o/${order?.id}`);
+    const ofLink = [await link.see(), await link.send('key=k')];
+    for (const seen of ofLink) expect(textOf(seen)).toContain('Bitte warten');
+    for (const seen of [ofOrder, ...ofLink]) {
+      expect(seen.status).toBe(429);
+      const policy = seen.headers.get('Content-Security-Policy');
+      expect(policy).toContain(`frame-ancestors ${embedOrigins}`);
+    }
+  });
+
   test('only our own page orders', async () => {
     const link = await openLink(fixed);
     for (const headers of [
