@@ -233,6 +233,41 @@ describe.skipIf(chromiumPath === undefined)('the sandbox in a browser', () => {
     await page.context().close();
   });
 
+  test('two customers pay a link that was made in the dashboard, each to an own address', async () => {
+    const own = await openSandbox();
+    const { links, apiOrigin, chain } = own.sandbox;
+    const { page } = await openPage(browser);
+    await page.goto(links.dashboard);
+    await page.goto(`${apiOrigin}/dashboard/links/new`);
+    await page.getByLabel('Title').fill('Poster');
+    await page.locator('[name=amount]').fill('12.50');
+    await page.locator('[name=currency]').selectOption('EUR');
+    await page.locator('form button[type=submit]').last().click();
+    const url = (await page.locator('a[href*="/l/lnk_"]').first().getAttribute('href')) ?? '';
+    const scan = await openScanner(browser);
+    const paid: string[] = [];
+    for (const javaScriptEnabled of [true, false]) {
+      const customer = await openPage(browser, { javaScriptEnabled, viewport: phone });
+      await customer.page.goto(url);
+      await customer.page.getByRole('button', { name: 'Pay with Bitcoin' }).click();
+      await customer.page.locator('#pay svg').first().waitFor();
+      const code = await scan(customer.page.locator('#pay svg').first());
+      const { address, amountSat = 0 } = readPaymentUri(code ?? '');
+      chain.pay([{ address, valueSat: amountSat }]);
+      await own.mine(2);
+      await own.settle();
+      await customer.page.reload();
+      await customer.page.locator('#status .pill.good').first().waitFor();
+      expect(customer.faults).toEqual([]);
+      paid.push(address);
+      await customer.page.context().close();
+    }
+    expect(new Set(paid).size).toBe(2);
+    await page.goto(`${apiOrigin}/dashboard/orders`);
+    expect(await page.locator('.pill.good').count()).toBe(2);
+    await page.context().close();
+  });
+
   const phone = { width: 360, height: 640 };
   const desk = { width: 1280, height: 800 };
 
