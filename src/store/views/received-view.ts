@@ -2,7 +2,7 @@
 // payments only, by the time that each was first seen.
 
 import { eq, type SQL, sql } from 'drizzle-orm';
-import { minorDivisor } from '../../domain/currency.ts';
+import { minorDivisor, minorWorthOf } from '../../domain/currency.ts';
 import type { Orm } from '../db/orm.ts';
 import { payments } from '../db/schema.ts';
 
@@ -59,9 +59,12 @@ export function createReceivedView(orm: Orm): ReceivedView {
       const columns = Object.fromEntries(
         currencies.flatMap((currency, place) => [
           [`minor${place}`, ofCurrency(currency, minorOf(currency))],
+          [`large${place}`, ofCurrency(currency, isLarge(currency))],
           [`sat${place}`, ofCurrency(currency, sql`${payments.valueSat}`)],
         ]),
       );
+      const inSpan = sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
+        and +${payments.state} in ('confirmed', 'settled')`;
       const row = orm
         .select({
           count: sql<number>`count(*)`,
@@ -69,14 +72,13 @@ export function createReceivedView(orm: Orm): ReceivedView {
           ...columns,
         })
         .from(payments)
-        .where(
-          sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
-            and +${payments.state} in ('confirmed', 'settled')`,
-        )
+        .where(inSpan)
         .get() as Readonly<Record<string, number>>;
       const worths = currencies.map((currency, place) => ({
         currency,
-        minor: Number(row[`minor${place}`]),
+        minor:
+          Number(row[`minor${place}`]) +
+          (row[`large${place}`] ? Number(largeMinor(orm, inSpan, currency)) : 0),
         valueSat: Number(row[`sat${place}`]),
       }));
       return {
@@ -109,9 +111,27 @@ const ofCurrency = (currency: string, value: SQL): SQL<number> =>
   sql<number>`coalesce(sum(${value}) filter (where ${payments.currency} = ${currency}
     and ${payments.priceCents} is not null), 0)`;
 
-/** The worth of one payment, rounded as `worthOf` rounds. */
-function minorOf(currency: string): SQL {
-  const divisor = sql.raw(String(minorDivisor(currency)));
-  return sql`cast((${payments.valueSat} * ${payments.priceCents} + ${divisor} / 2) / ${divisor}
-    as integer)`;
+/** The worth of one payment, rounded as `worthOf` rounds; null for a large one. */
+const minorOf = (currency: string): SQL =>
+  sql`case when not ${isLarge(currency)} then ${product(currency)} / ${divisorOf(currency)} end`;
+
+/** SQLite makes a float of a result beyond 64 bits, which would round the worth wrongly. */
+const isLarge = (currency: string): SQL => sql`(typeof(${product(currency)}) = 'real')`;
+
+const product = (currency: string): SQL =>
+  sql`(${payments.valueSat} * ${payments.priceCents} + ${divisorOf(currency)} / 2)`;
+
+const divisorOf = (currency: string): SQL => sql.raw(String(minorDivisor(currency)));
+
+/** The worth of the large payments, which are few: 100 BTC in yen. */
+function largeMinor(orm: Orm, inSpan: SQL, currency: string): bigint {
+  const large = orm
+    .select({ valueSat: payments.valueSat, priceCents: payments.priceCents })
+    .from(payments)
+    .where(sql`${inSpan} and ${payments.currency} = ${currency} and ${isLarge(currency)}`)
+    .all();
+  return large.reduce(
+    (sum, { valueSat, priceCents }) => sum + minorWorthOf(valueSat, priceCents ?? 0, currency),
+    0n,
+  );
 }

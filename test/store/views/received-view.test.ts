@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import { worthOf } from '../../../src/domain/currency.ts';
+import { minorWorthOf, worthOf } from '../../../src/domain/currency.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openTestStore, type TestStore } from '../../support/store.ts';
@@ -79,4 +79,25 @@ test('an amount of all bitcoins has a worth', async () => {
   const { receivedView } = await paid(huge, huge);
   const [worth] = receivedView.received({ ...span, currencies: ['EUR'] }).worths;
   expect(worth?.minor).toBe(2 * 210_000_000_000_000);
+});
+
+test('the worth is exact where satoshis times the price leave the integers of SQLite', async () => {
+  // One unit of the product below a half, so that a rounded product is a yen too much.
+  const rows = [
+    [10_000_000_003, 8_333_333_333],
+    [99_999_999_999, 5_000_000_001],
+    [12_345_678_901, 8_409_468_899],
+    [2_100_000_000_000_000, 1_500_000_001],
+    // Within 64 bits, and the last without the half that is added.
+    [7, 1_500_000_001],
+    [9_223_372_036, 1_000_000_000],
+  ].map(([valueSat = 0, priceCents = 0]) => ({ valueSat, priceCents, currency: 'JPY' }));
+  const { receivedView } = await paid(...rows, { ...rows[0], currency: 'EUR' });
+  const { worths } = receivedView.received({ ...span, currencies: ['EUR', 'JPY'] });
+  const exact = (currency: string, of: typeof rows) =>
+    of.reduce((sum, row) => sum + minorWorthOf(row.valueSat, row.priceCents, currency), 0n);
+  expect(worths.map(({ minor }) => BigInt(minor))).toEqual([
+    exact('EUR', rows.slice(0, 1)),
+    exact('JPY', rows),
+  ]);
 });
