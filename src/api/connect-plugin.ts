@@ -14,6 +14,7 @@ import {
 import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Key } from '../store/records/api-keys.ts';
+import type { AuditAction } from '../store/records/audit.ts';
 import type { StoreChange, StoreRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, twinOf } from '../store/records/store-setup.ts';
 import { clientAddressOf } from '../web/request-origin.ts';
@@ -38,7 +39,7 @@ type Writer = { readonly key: Key; readonly context: Context };
 
 /** One change of one store, with its entry for the audit log. */
 interface Change {
-  readonly action: string;
+  readonly action: AuditAction;
   readonly detail: Readonly<Record<string, unknown>>;
   readonly apply: (tx: Tx) => StoreRow;
 }

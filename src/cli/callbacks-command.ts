@@ -125,7 +125,7 @@ function resendFailedCommand(): Command {
         const since = given.newerThan === undefined ? 0 : now - given.newerThan;
         const { store, doubtful = false } = given;
         const resend = doubtful ? outbox.resendDoubtful : outbox.resendFailed;
-        const action = `callback.resend-${doubtful ? 'doubtful' : 'failed'}`;
+        const action = `callback.resend-${doubtful ? 'doubtful' : 'failed'}` as const;
         const resent = await database.write((tx) => {
           const count = resend(tx, now, store, since);
           recordChange({ audit }, tx, action, { count }, store);

@@ -73,8 +73,7 @@ test('the audit log goes page by page, to its first entry', async () => {
   await app.withStore(({ database, audit: log }) =>
     database.write((tx) => {
       for (let number = 1; number <= 120; number += 1) {
-        const entry = { keyId: null, storeId: null, action: `test.${number}.`, detail: {} };
-        log.note(tx, app.world.now(), entry);
+        log.noteChange(tx, app.world.now(), '::1', 'link.add', { link: `test.${number}.` });
       }
     }),
   );
@@ -83,7 +82,7 @@ test('the audit log goes page by page, to its first entry', async () => {
   let path: string | undefined = audit;
   while (path !== undefined) {
     const { text } = await visitor.get(path);
-    seen.push(...[...text.matchAll(/test\.\d+\./g)].map(([action]) => action));
+    seen.push(...[...text.matchAll(/link (test\.\d+\.) was/g)].map(([, link = '']) => link));
     path = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
   }
   const expected = Array.from({ length: 120 }, (_, place) => `test.${120 - place}.`);
@@ -127,4 +126,43 @@ test('the audit log has new keys, shown secrets, and changes of the password', a
     'store.restore',
   ];
   expect(noted.map(({ action }) => action).reverse()).toEqual(actions);
+});
+
+test('the audit log says what was done in sentences, by whom and in which store', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  await visitor.submit('/dashboard/stores', 'reveal-key');
+  await app.withStore(({ database, audit: log, catalog }) =>
+    database.write((tx) => {
+      const now = app.world.now();
+      catalog.changeStore(tx, 1, { name: 'Tea & more' });
+      const detail = { http_callback: 'https://shop.example/', paymentWindow: 5 };
+      log.note(tx, now, {
+        ...{ keyId: 1, storeId: 1, action: 'store.change' },
+        detail: { ...detail, client: '192.0.2.1' },
+      });
+      log.noteChange(tx, now, 'command', 'callback.resend-failed', { count: 1 }, 1);
+      log.noteChange(tx, now, 'command', 'order.forget', { orders: 3 });
+      // An older version wrote no details; a newer one knows other actions.
+      log.noteChange(tx, now, 'command', 'plugin.allow');
+      const unknown = { keyId: null, storeId: null, action: 'toString', detail: {} };
+      log.note(tx, now, unknown as unknown as Parameters<typeof log.note>[2]);
+    }),
+  );
+  const { text } = await visitor.get(audit);
+  const [, ...rows] = rowsOf(text).map(([, what = '', who, store]) => [
+    ...[what.slice(0, what.indexOf('<')), who, store],
+  ]);
+  expect(rows).toEqual([
+    ['toString.', 'dashboard', ''],
+    ['A plugin with the API key ? may change stores.', 'command', ''],
+    ['The texts of 3 orders were erased.', 'command', ''],
+    ['1 failed delivery was sent again.', 'command', 'Tea &amp; more'],
+    [
+      'Settings of the store were saved: Callback URL, payment window.',
+      ...['API key 1 at 192.0.2.1', 'Tea &amp; more'],
+    ],
+    ['The merchant API key was shown.', 'dashboard at 127.0.0.1', ''],
+  ]);
+  expect(text).toContain('<code>key.reveal</code>');
 });

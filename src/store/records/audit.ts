@@ -8,11 +8,62 @@ import type { Tx } from '../db/writer.ts';
 
 export type AuditRow = typeof audit.$inferSelect;
 
+/** What can be done. The dashboard has a sentence for each (audit-sentences.ts). */
+export type AuditAction =
+  | 'admin.link'
+  | 'alarm.dismiss'
+  | 'backup.download'
+  | 'branch.follow'
+  | 'callback.resend'
+  | 'callback.resend-doubtful'
+  | 'callback.resend-failed'
+  | 'event.resend'
+  | 'event.resend-failed'
+  | 'key.add'
+  | 'key.reveal'
+  | 'key.revoke'
+  | 'key.rotate'
+  | 'link.add'
+  | 'link.change'
+  | 'notify.mail'
+  | 'notify.mail-off'
+  | 'notify.recipients'
+  | 'notify.reveal-secret'
+  | 'order.accept'
+  | 'order.cancel'
+  | 'order.forget'
+  | 'order.refund'
+  | 'order.refund-discard'
+  | 'order.refund-sent'
+  | 'passkey.add'
+  | 'passkey.remove'
+  | 'passkey.rename'
+  | 'password.set'
+  | 'plugin.allow'
+  | 'plugin.shut'
+  | 'recovery-code.use'
+  | 'recovery-codes.new'
+  | 'secret.reveal'
+  | 'secret.rotate'
+  | 'server.accept'
+  | 'server.forget'
+  | 'server.lift_ban'
+  | 'session.end'
+  | 'session.end-others'
+  | 'store.add'
+  | 'store.attach'
+  | 'store.change'
+  | 'store.detach'
+  | 'store.remove'
+  | 'store.restore'
+  | 'totp.off'
+  | 'totp.on'
+  | 'wallet.recheck-used';
+
 export interface AuditEntry {
   /** Null for the dashboard, and for a command, whose `client` is `command`. */
   readonly keyId: number | null;
-  /** What was done, such as `store.change`. */
-  readonly action: string;
+  readonly action: AuditAction;
   readonly storeId: number | null;
   /** The values that were set, and from where (`client`). */
   readonly detail: Readonly<Record<string, unknown>>;
@@ -20,7 +71,7 @@ export interface AuditEntry {
 
 /** What an operator changed: the action, the values that were set, the store. Never a secret. */
 export type OperatorChange = readonly [
-  action: string,
+  action: AuditAction,
   detail?: AuditEntry['detail'],
   storeId?: number | null,
 ];
