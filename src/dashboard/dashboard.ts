@@ -20,6 +20,12 @@ import { enterPage } from './pages/enter-page.tsx';
 import { eventPage, eventsPage } from './pages/events-page.tsx';
 import { linkPage, printedLinkPage } from './pages/link-page.tsx';
 import { linksPage, newLinkPage } from './pages/links-page.tsx';
+import {
+  addressesExportPage,
+  callbacksExportPage,
+  eventsExportPage,
+  ordersExportPage,
+} from './pages/list-exports.ts';
 import { notificationsPage } from './pages/notifications-page.tsx';
 import { orderPage } from './pages/one-order-page.tsx';
 import { acceptOrderPage, cancelOrderPage } from './pages/order-decision-pages.tsx';
@@ -66,6 +72,7 @@ export const pages: readonly Page[] = [
   signOutPage,
   enterPage,
   ordersPage,
+  ordersExportPage,
   newOrderPage,
   orderPage,
   acceptOrderPage,
@@ -75,10 +82,13 @@ export const pages: readonly Page[] = [
   paymentsExportPage,
   paymentPage,
   callbacksPage,
+  callbacksExportPage,
   callbackPage,
   eventsPage,
+  eventsExportPage,
   eventPage,
   addressesPage,
+  addressesExportPage,
   addressPage,
   linksPage,
   newLinkPage,

@@ -12,7 +12,7 @@ export const csvRow = (cells: readonly CsvCell[]): string => `${cells.map(csvCel
 const formulaStart = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
 
 function csvCell(value: CsvCell): string {
-  const text = value === null ? '' : String(value);
-  const escaped = text.replace(formulaStart, "$1'");
+  if (value === null || typeof value === 'number') return String(value ?? '');
+  const escaped = value.replace(formulaStart, "$1'");
   return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
 }

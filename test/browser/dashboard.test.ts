@@ -33,8 +33,8 @@ const paths = [
   ...pages.map(({ path }) => path.replace(':id', '1').replace(/\/$/, '')),
   ...['/enter?token=overdue', '/nowhere'],
 ]
-  // The export is a file.
-  .filter((path) => path !== '/payments/export')
+  // Exports are files.
+  .filter((path) => !path.endsWith('/export'))
   .map((path) => home + path);
 /** Pages without a session. */
 const openPaths = ['/docs', '/docs/quickstart'];

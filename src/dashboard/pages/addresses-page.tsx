@@ -10,9 +10,11 @@ import {
 import { Pill, Short, Time } from '../../web/values.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
+import type { ListPlace } from './csv-file.ts';
 import {
   Count,
   Empty,
+  ExportLink,
   FilterForm,
   FilterSelect,
   Pager,
@@ -34,7 +36,8 @@ export const addressesPage: Page = {
 };
 
 function addressesMarkup(request: PageRequest) {
-  const { rows, goesOnAt } = addressPageOf(request);
+  const beforeId = queryNumber(request, 'before');
+  const { rows, goesOnAt } = addressSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Addresses">
       <WalletGaps request={request} />
@@ -69,24 +72,28 @@ function addressesMarkup(request: PageRequest) {
           <Count request={request} rows={rows} noun="address" plural="addresses" />
         ) : null}
         <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+        {rows.length === 0 && goesOnAt === undefined ? null : (
+          <ExportLink request={request} path={here} />
+        )}
       </div>
     </Layout>
   );
 }
 
-function addressPageOf(request: PageRequest): AddressPage {
+/** Reads the addresses of the page's query, page by page. @throws PaygateError invalid */
+export function addressSearch(request: PageRequest): (place: ListPlace) => AddressPage {
   const state = queryChoice(request, 'state', ['paid', 'unpaid']);
   const filter = {
     storeId: queryStore(request),
     ...(state !== undefined && { paid: state === 'paid' }),
-    beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
   };
   const search = searchOf(request);
   const isNone = search === undefined || search.txid !== undefined;
-  return isNone
-    ? { rows: [], goesOnAt: undefined }
-    : request.parts.store.addressView.list({ ...filter, ...search });
+  const { addressView } = request.parts.store;
+  return (place) =>
+    isNone
+      ? { rows: [], goesOnAt: undefined }
+      : addressView.list({ ...filter, ...search, ...place });
 }
 
 const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) => (

@@ -3,18 +3,20 @@
 import { deliveryWords, formatStatus } from '../../domain/state-words.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
-import type { CallbackFilter, CallbackRow } from '../../store/views/callback-view.ts';
+import type { CallbackRow } from '../../store/views/callback-view.ts';
 import { Amount, Pill, Short, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { Form, Select } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
+import type { ListPlace } from './csv-file.ts';
 import { deliveryState, responseText } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
   Count,
   Empty,
+  ExportLink,
   FilterForm,
   FilterSelect,
   Pager,
@@ -43,8 +45,8 @@ export const callbacksPage: Page = {
 };
 
 function callbacksMarkup(request: PageRequest) {
-  const filter = filterOf(request);
-  const rows = request.parts.store.outbox.list(filter);
+  const beforeId = queryNumber(request, 'before');
+  const rows = callbackSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
@@ -70,6 +72,7 @@ function callbacksMarkup(request: PageRequest) {
       <div class="under">
         <Count request={request} rows={rows} noun="callback" />
         <Pager request={request} rows={rows} />
+        {rows.length === 0 ? null : <ExportLink request={request} path={here} />}
       </div>
       <ResendAll request={request} />
     </Layout>
@@ -79,14 +82,15 @@ function callbacksMarkup(request: PageRequest) {
 const filterText = (state: (typeof filters)[number]): string =>
   state === 'flagged' ? 'Delivered, doubtful response' : deliveryWords[state].text;
 
-function filterOf(request: PageRequest): CallbackFilter {
+/** Reads the callbacks of the page's query, page by page. @throws PaygateError invalid */
+export function callbackSearch(request: PageRequest): (place: ListPlace) => CallbackRow[] {
   const state = queryChoice(request, 'state', filters);
-  return {
+  const filter = {
     storeId: queryNumber(request, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
-    beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
   };
+  const { outbox } = request.parts.store;
+  return (place) => outbox.list({ ...filter, ...place });
 }
 
 interface CallbackTableProps {

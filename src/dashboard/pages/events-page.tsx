@@ -3,19 +3,21 @@
 import { redactUrl } from '../../domain/callback.ts';
 import { deliveryWords } from '../../domain/state-words.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
-import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
+import type { ListedEvent } from '../../store/views/event-view.ts';
 import { Pill, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
+import type { ListPlace } from './csv-file.ts';
 import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
 import { deliveryState, responseText } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
   Count,
   Empty,
+  ExportLink,
   FilterForm,
   FilterSelect,
   Pager,
@@ -43,17 +45,17 @@ export const eventPage: Page = {
   actions: { resend },
 };
 
-function filterOf(request: PageRequest): EventFilter {
-  return {
-    storeId: queryNumber(request, 'store'),
-    state: queryChoice(request, 'state', states),
-    beforeId: queryNumber(request, 'before'),
-    limit: rowsPerQuery,
-  };
+/** Reads the events of the page's query, page by page. @throws PaygateError invalid */
+export function eventSearch(request: PageRequest): (place: ListPlace) => ListedEvent[] {
+  const storeId = queryNumber(request, 'store');
+  const state = queryChoice(request, 'state', states);
+  const { webhooks } = request.parts.store;
+  return (place) => webhooks.list({ storeId, state, ...place });
 }
 
 function eventsMarkup(request: PageRequest) {
-  const rows = request.parts.store.webhooks.list(filterOf(request));
+  const beforeId = queryNumber(request, 'before');
+  const rows = eventSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Webhook events">
       <DoneNote request={request} />
@@ -77,6 +79,7 @@ function eventsMarkup(request: PageRequest) {
       <div class="under">
         <Count request={request} rows={rows} noun="event" />
         <Pager request={request} rows={rows} />
+        {rows.length === 0 ? null : <ExportLink request={request} path={here} />}
       </div>
       <ResendFailed request={request} />
     </Layout>

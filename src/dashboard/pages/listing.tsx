@@ -187,6 +187,19 @@ export function Pager({ request, rows, goesOnAt }: PagerProps) {
   );
 }
 
+interface ExportLinkProps {
+  readonly request: PageRequest;
+  /** The path of the list. */
+  readonly path: string;
+}
+
+/** The file of all rows that the filters leave. */
+export const ExportLink = ({ request, path }: ExportLinkProps) => (
+  <a href={withQuery(request, { before: undefined }, `${path}/export`)} download>
+    Export CSV
+  </a>
+);
+
 /** The page's URL with a changed query and without `done`; undefined removes a parameter. */
 export function withQuery(
   { url }: Pick<PageRequest, 'url'>,

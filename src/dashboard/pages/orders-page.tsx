@@ -9,9 +9,11 @@ import { newestFirst, type OrderQuery, type OrderRow } from '../../store/views/o
 import { Money, Pill, Time } from '../../web/values.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
+import type { ListPlace } from './csv-file.ts';
 import {
   Count,
   Empty,
+  ExportLink,
   FilterForm,
   FilterSelect,
   Pager,
@@ -32,11 +34,12 @@ const maxLinks = 100;
 export const ordersPage: Page = { path: '/orders', show: (request) => ordersMarkup(request) };
 
 function ordersMarkup(request: PageRequest) {
-  const rows = ordersIn(request);
+  const beforeId = queryNumber(request, 'before');
+  const rows = orderSearch(request)({ beforeId, limit: rowsPerCount(request) });
   const { linkView } = request.parts.store;
   const links = linkView.list({ limit: maxLinks });
   return (
-    <Layout request={request} title="Orders" live={queryText(request, 'before') === undefined}>
+    <Layout request={request} title="Orders" live={beforeId === undefined}>
       <DoneNote request={request} />
       <p>
         <a class="button" href={`${ordersPath}/new`}>
@@ -76,31 +79,27 @@ function ordersMarkup(request: PageRequest) {
       <div class="under">
         <Count request={request} rows={rows} noun="order" />
         <Pager request={request} rows={rows} />
+        {rows.length === 0 ? null : <ExportLink request={request} path={ordersPath} />}
       </div>
     </Layout>
   );
 }
 
-/** The orders of the page's query. @throws PaygateError invalid */
-function ordersIn(request: PageRequest): OrderRow[] {
-  const query = {
-    storeId: queryNumber(request, 'store'),
-    status: queryChoice(request, 'state', statuses),
-    linkId: queryNumber(request, 'link'),
-    beforeId: queryNumber(request, 'before'),
-    limit: rowsPerCount(request),
-  };
+/** Reads the orders of the page's query, page by page. @throws PaygateError invalid */
+export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRow[] {
+  const storeId = queryNumber(request, 'store');
+  const status = queryChoice(request, 'state', statuses);
+  const linkId = queryNumber(request, 'link');
   const text = queryText(request, 'q');
-  if (text === undefined) return listed(request, query);
-  const named = orderNamed(request, text);
-  if (named === undefined) return listed(request, { ...query, reference: text });
-  const { storeId, status, linkId, beforeId } = query;
+  const named = text === undefined ? undefined : orderNamed(request, text);
+  if (named === undefined) {
+    return (place) => listed(request, { storeId, status, linkId, reference: text, ...place });
+  }
   const fits =
     (storeId === undefined || named.storeId === storeId) &&
     (status === undefined || named.status === status) &&
-    (linkId === undefined || named.linkId === linkId) &&
-    (beforeId === undefined || named.id < beforeId);
-  return fits ? [named] : [];
+    (linkId === undefined || named.linkId === linkId);
+  return ({ beforeId }) => (fits && (beforeId === undefined || named.id < beforeId) ? [named] : []);
 }
 
 /** The order with this id, or of this address. */

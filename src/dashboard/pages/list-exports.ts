@@ -1,0 +1,131 @@
+// Orders, deliveries and addresses as CSV, with the filters of their lists. The columns have the
+// names and values of the JSON; times are in UTC.
+
+import type { AddressEntry } from '../../store/views/address-view.ts';
+import type { CallbackRow } from '../../store/views/callback-view.ts';
+import type { ListedEvent } from '../../store/views/event-view.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { addressSearch } from './addresses-page.tsx';
+import { callbackSearch } from './callbacks-page.tsx';
+import { type CsvList, csvFile } from './csv-file.ts';
+import { eventSearch } from './events-page.tsx';
+import { orderSearch } from './orders-page.tsx';
+
+const utc = (epochMs: number | null): string | null =>
+  epochMs === null ? null : `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+
+const utcOfSeconds = (at: number | null): string | null => utc(at === null ? null : at * 1000);
+
+export const ordersExportPage: Page = {
+  path: '/orders/export',
+  show: (request) => csvFile(ordersFile(request)),
+};
+
+/** @throws PaygateError invalid */
+function ordersFile(request: PageRequest) {
+  const { orderView } = request.parts.store;
+  const search = orderSearch(request);
+  const read = (place: Parameters<typeof search>[0]) => ({
+    rows: search(place).map((row) => ({ id: row.id, order: orderView.json(row, request.now) })),
+  });
+  type Row = ReturnType<typeof read>['rows'][number];
+  const columns: CsvList<Row>['columns'] = {
+    id: ({ order }) => order.id,
+    store_id: ({ order }) => order.store_id,
+    link_id: ({ order }) => order.link_id,
+    status: ({ order }) => order.status,
+    late: ({ order }) => String(order.late),
+    amount: ({ order }) => order.amount,
+    currency: ({ order }) => order.currency,
+    amount_sat: ({ order }) => order.amount_sat,
+    received_sat: ({ order }) => order.received_sat,
+    confirmed_sat: ({ order }) => order.confirmed_sat,
+    missing_sat: ({ order }) => order.missing_sat,
+    excess_sat: ({ order }) => order.excess_sat,
+    address: ({ order }) => order.address,
+    page_url: ({ order }) => order.page_url,
+    reference: ({ order }) => order.reference,
+    description: ({ order }) => order.description,
+    created_at: ({ order }) => utcOfSeconds(order.created_at),
+    expires_at: ({ order }) => utcOfSeconds(order.expires_at),
+    paid_at: ({ order }) => utcOfSeconds(order.paid_at),
+    canceled_at: ({ order }) => utcOfSeconds(order.canceled_at),
+    accepted_at: ({ order }) => utcOfSeconds(order.accepted_at),
+  };
+  return { name: 'orders.csv', columns, read };
+}
+
+export const callbacksExportPage: Page = {
+  path: '/callbacks/export',
+  show: (request) => {
+    const search = callbackSearch(request);
+    return csvFile({
+      name: 'callbacks.csv',
+      columns: callbackColumns,
+      read: (place) => ({ rows: search(place) }),
+    });
+  },
+};
+
+const callbackColumns: CsvList<CallbackRow>['columns'] = {
+  id: (row) => row.id,
+  event_id: (row) => row.eventId,
+  store_id: (row) => row.storeId,
+  addr: (row) => row.address,
+  txid: (row) => row.txid,
+  value: (row) => row.valueSat,
+  status: (row) => row.status,
+  state: (row) => row.state,
+  attempts: (row) => row.attemptCount,
+  created_at: (row) => utc(row.createdAt),
+  next_attempt_at: (row) => utc(row.state === 'owed' ? row.nextAttemptAt : null),
+  confirm_at: (row) => utc(row.confirmAt),
+  settled_at: (row) => utc(row.settledAt),
+  last_outcome: (row) => row.outcome,
+  last_reason: (row) => row.reason,
+  last_doubt: (row) => row.doubt,
+};
+
+export const eventsExportPage: Page = {
+  path: '/events/export',
+  show: (request) => {
+    const search = eventSearch(request);
+    return csvFile({
+      name: 'events.csv',
+      columns: eventColumns,
+      read: (place) => ({ rows: search(place) }),
+    });
+  },
+};
+
+const eventColumns: CsvList<ListedEvent>['columns'] = {
+  id: (row) => row.publicId,
+  type: (row) => row.type,
+  store_id: (row) => row.storeId,
+  state: (row) => row.state,
+  attempts: (row) => row.attemptCount,
+  created_at: (row) => utc(row.createdAt),
+  next_attempt_at: (row) => utc(row.state === 'owed' ? row.nextAttemptAt : null),
+  settled_at: (row) => utc(row.settledAt),
+  last_outcome: (row) => row.outcome,
+  last_reason: (row) => row.reason,
+};
+
+export const addressesExportPage: Page = {
+  path: '/addresses/export',
+  show: (request) => {
+    const { orderView } = request.parts.store;
+    const columns: CsvList<AddressEntry>['columns'] = {
+      id: (row) => row.id,
+      address: (row) => row.address,
+      store_id: (row) => row.storeId,
+      wallet_id: (row) => row.walletId,
+      index: (row) => row.derivationIndex,
+      order_id: (row) =>
+        row.orderId === null ? null : (orderView.byAddressId(row.id)?.publicId ?? null),
+      paid: (row) => String(row.isPaid),
+      issued_at: (row) => utc(row.issuedAt),
+    };
+    return csvFile({ name: 'addresses.csv', columns, read: addressSearch(request) });
+  },
+};
