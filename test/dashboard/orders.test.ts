@@ -83,6 +83,13 @@ describe('the list', () => {
   });
 });
 
+test('the first page links to the newest orders, and to all of them', async () => {
+  const { visitor, id } = await open();
+  const { text } = await visitor.get('/dashboard');
+  expect(text).toContain(`<a href="${list}">All orders →</a>`);
+  expect(text).toContain(`<a class="whole" href="${list}/${id}">`);
+});
+
 describe('the page of an order', () => {
   test('has a code to scan while it is open, its facts, and what is copied', async () => {
     const { visitor, id, address } = await open({ description: '2 posters\nA2' });

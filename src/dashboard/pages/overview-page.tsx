@@ -15,6 +15,7 @@ import { Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
 import { type DaySum, ReceivedChart } from '../received-chart.tsx';
 import { OpenCards, ReceivedCards } from '../summary-cards.tsx';
+import { orderPath, ordersPath } from './order-parts.ts';
 import { PaymentTable } from './payments-page.tsx';
 import { isSetupUnfinished, SetupProgress } from './welcome-page.tsx';
 
@@ -89,7 +90,9 @@ const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
   const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
   return (
     <>
-      <SectionHead title="Latest orders" />
+      <SectionHead title="Latest orders">
+        <a href={ordersPath}>All orders →</a>
+      </SectionHead>
       <Table
         label="Latest orders"
         heads={[{ number: 'Amount' }, 'State', 'Created', 'Reference', 'Store']}
@@ -106,7 +109,7 @@ const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
 const OrderLine = ({ row, storeName }: { row: OrderRow; storeName: string }) => (
   <tr>
     <td class="number">
-      <a class="whole" href={`/o/${row.publicId}`}>
+      <a class="whole" href={orderPath(row.publicId)}>
         <Amount sat={row.amountSat} />
       </a>
     </td>
