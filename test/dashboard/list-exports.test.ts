@@ -128,6 +128,55 @@ test('callbacks and events have the values of their JSON, and the filters of the
   }
 });
 
+test('callbacks are found by address, transaction and number', async () => {
+  const { app, visitor, rowsOf, txid, address, plainAddress, plainTxid } = await openDelivered();
+  const { callbacks } = await listedIn(app);
+  const idsOf = (chosen: (row: (typeof callbacks)[number]) => boolean) =>
+    callbacks.filter(chosen).map(({ id }) => String(id));
+  const found = async (query: string): Promise<string[]> => {
+    const { text } = await visitor.get(`${home}/callbacks?${query}`);
+    const shown = [...text.matchAll(/href="\/dashboard\/callbacks\/(\d+)"/g)].map(([, id]) => id);
+    const ids = (await rowsOf(`/callbacks/export?${query}`)).map((row) => row.id ?? '');
+    expect([query, shown]).toEqual([query, ids]);
+    return ids;
+  };
+  const ofPlain = idsOf(({ addr }) => addr === plainAddress);
+  expect(ofPlain).toHaveLength(1);
+  expect(await found(`q=${plainAddress}`)).toEqual(ofPlain);
+  expect(await found(`q=${plainTxid.toUpperCase()}&state=delivered&store=1`)).toEqual(ofPlain);
+  expect(await found(`q=${ofPlain[0]}`)).toEqual(ofPlain);
+  expect(await found(`q=${address}`)).toEqual(idsOf(({ addr }) => addr === address));
+  expect(await found(`q=${txid}`)).toEqual(idsOf((row) => row.txid === txid));
+  expect(await found(`q=${plainTxid}&state=owed`)).toEqual([]);
+  for (const none of ['0'.repeat(64), 'nothing', '999'])
+    expect(await found(`q=${none}`)).toEqual([]);
+});
+
+test('events are found by order, reference, address, transaction and event', async () => {
+  const { app, visitor, rowsOf, id, txid, address, plainAddress } = await openDelivered();
+  const all = (await listedIn(app)).events.map((event) => event.id);
+  const ofOrder = await app.withStore(async ({ orderView, webhooks }) =>
+    webhooks
+      .list({ limit: 100, orderId: orderView.byPublicId(id)?.id })
+      .map(({ publicId }) => publicId),
+  );
+  expect(ofOrder.length).toBeGreaterThan(0);
+  expect(all.length).toBeGreaterThan(ofOrder.length);
+  const found = async (query: string): Promise<string[]> =>
+    (await rowsOf(`/events/export?${query}`)).map((row) => row.id ?? '');
+  for (const text of [id, '1007', address, txid, txid.toUpperCase()]) {
+    expect([text, await found(`q=${text}`)]).toEqual([text, ofOrder]);
+    expect(await found(`q=${text}&store=2`)).toEqual([]);
+    const list = await visitor.get(`${home}/events?q=${text}`);
+    expect(list.text.match(/href="\/dashboard\/events\/\d+"/g)).toHaveLength(ofOrder.length);
+    expect(list.text).toContain(`type="search" name="q" value="${text}"`);
+  }
+  for (const event of all) expect(await found(`q=${event}`)).toEqual([event]);
+  for (const none of [plainAddress, '0'.repeat(64), 'nothing', 'evt_nothing']) {
+    expect([none, await found(`q=${none}`)]).toEqual([none, []]);
+  }
+});
+
 test('addresses name their order, and are paid or unpaid', async () => {
   const { app, id, address, pay, rowsOf } = await open();
   await pay(25_000);
@@ -144,18 +193,19 @@ test('addresses name their order, and are paid or unpaid', async () => {
   expect(await found('q=nothing')).toEqual([]);
 });
 
+/** The steps of SQLite's plans for the pages of a file. */
+async function planOf(app: TestApp, visitor: Visitor, path: string): Promise<string[]> {
+  const statements = await statementsOf(() => visitor.get(home + path));
+  const reads = statements.filter((text) => /^\s*select.*limit/is.test(text));
+  return plansOf(app.path, reads).flat();
+}
+
 test('no file reads a whole table for a page', async () => {
   const { app, visitor } = await openDelivered();
   await app.order({ ...priced, reference: '1008' });
-  const scansOf = async (path: string): Promise<string[]> => {
-    const statements = await statementsOf(() => visitor.get(home + path));
-    const reads = statements.filter((text) => /^\s*select.*limit/is.test(text));
-    return plansOf(app.path, reads)
-      .flat()
-      .filter((step) =>
-        /^SCAN (orders|payments|events|quotes|addresses|callbacks)(?! USING INDEX)/.test(step),
-      );
-  };
+  const whole = /^SCAN (orders|payments|events|quotes|addresses|callbacks)(?! USING INDEX)/;
+  const scansOf = async (path: string): Promise<string[]> =>
+    (await planOf(app, visitor, path)).filter((step) => whole.test(step));
   // The newest of all are the last rows of the table.
   expect(await scansOf('/orders/export')).toEqual(['SCAN orders']);
   expect(await scansOf('/events/export')).toEqual(['SCAN events']);
@@ -165,5 +215,27 @@ test('no file reads a whole table for a page', async () => {
     ...['/callbacks/export?store=1', '/callbacks/export?state=owed'],
   ]) {
     expect([path, await scansOf(path)]).toEqual([path, []]);
+  }
+});
+
+test('a search reads the deliveries of what it names only, whatever else is filtered', async () => {
+  const { app, visitor, id, txid, address } = await openDelivered();
+  const stepsOf = async (table: string, query: string): Promise<string[]> =>
+    (await planOf(app, visitor, `/${table}/export?${query}`)).flatMap(
+      (step) => new RegExp(`^S\\w+ ${table}\\b.*`).exec(step)?.[0] ?? [],
+    );
+  for (const more of ['', '&store=1', '&state=owed', '&state=exhausted', '&state=delivered']) {
+    for (const text of [address, txid]) {
+      const [step, ...others] = await stepsOf('callbacks', `q=${text}${more}`);
+      expect([more, text, step]).toEqual([more, text, expect.stringMatching(/\(payment_id=\?\)$/)]);
+      expect(others).toEqual([]);
+    }
+    for (const text of ['1007', txid]) {
+      const [step, ...others] = await stepsOf('events', `q=${text}${more}`);
+      expect([more, text, step]).toEqual([more, text, expect.stringMatching(/\(order_id=\?\)$/)]);
+      expect(others).toEqual([]);
+    }
+    const [step] = await stepsOf('events', `q=${id}${more}`);
+    expect([more, step]).toEqual([more, expect.stringMatching(/order_id=\?/)]);
   }
 });

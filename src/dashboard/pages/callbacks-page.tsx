@@ -29,6 +29,7 @@ import {
   storeOption,
   withQuery,
 } from './listing.tsx';
+import { searchOf } from './payments-page.tsx';
 
 const here = `${base}/callbacks`;
 
@@ -52,6 +53,10 @@ function callbacksMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
       <FilterForm path={here}>
+        <label>
+          Address, transaction or number
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+        </label>
         <FilterSelect
           request={request}
           name="state"
@@ -90,7 +95,9 @@ export function callbackSearch(request: PageRequest): (place: ListPlace) => Call
     ...(state === 'flagged' ? { doubted: true } : { state }),
   };
   const { outbox } = request.parts.store;
-  return (place) => outbox.list({ ...filter, ...place });
+  const text = queryText(request, 'q') ?? '';
+  const search = /^\d{1,15}$/.test(text) ? { id: Number(text) } : searchOf(request);
+  return (place) => (search === undefined ? [] : outbox.list({ ...filter, ...search, ...place }));
 }
 
 interface CallbackTableProps {

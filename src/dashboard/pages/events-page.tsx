@@ -1,9 +1,10 @@
 // Webhook events of every store, newest first, and one event with its body and attempts.
 
 import { redactUrl } from '../../domain/callback.ts';
+import { isId } from '../../domain/order-id.ts';
 import { deliveryWords } from '../../domain/state-words.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
-import type { ListedEvent } from '../../store/views/event-view.ts';
+import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
 import { Pill, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
@@ -23,11 +24,14 @@ import {
   Pager,
   queryChoice,
   queryNumber,
+  queryText,
   rowsOfPage,
   rowsPerQuery,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
+import { orderNamed } from './orders-page.tsx';
+import { searchOf } from './payments-page.tsx';
 
 const here = `${base}/events`;
 
@@ -50,7 +54,19 @@ export function eventSearch(request: PageRequest): (place: ListPlace) => ListedE
   const storeId = queryNumber(request, 'store');
   const state = queryChoice(request, 'state', states);
   const { webhooks } = request.parts.store;
-  return (place) => webhooks.list({ storeId, state, ...place });
+  const search = namedIn(request);
+  return (place) => webhooks.list({ storeId, state, ...search, ...place });
+}
+
+/** What the search of the page names: an event, or the orders whose events are shown. */
+function namedIn(request: PageRequest): Partial<EventFilter> {
+  const text = queryText(request, 'q');
+  if (text === undefined) return {};
+  if (isId('evt', text)) return { publicId: text };
+  const txid = searchOf(request)?.txid;
+  if (txid !== undefined) return { txid };
+  const order = orderNamed(request, text);
+  return order === undefined ? { reference: text } : { orderId: order.id };
 }
 
 function eventsMarkup(request: PageRequest) {
@@ -61,6 +77,10 @@ function eventsMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
       <FilterForm path={here}>
+        <label>
+          Order, reference, address, transaction or event
+          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+        </label>
         <FilterSelect
           request={request}
           name="state"

@@ -103,7 +103,7 @@ export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRo
 }
 
 /** The order with this id, or of this address. */
-function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
+export function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
   const { orderView, addresses, network } = parts.store;
   if (isId('ord', text)) return orderView.byPublicId(text);
   try {

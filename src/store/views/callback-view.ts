@@ -1,6 +1,7 @@
 // What people see of callbacks: a list, and one callback with every attempt.
 
 import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
@@ -8,6 +9,11 @@ import { addresses, attempts, type CallbackState, callbacks, payments } from '..
 import { isDoubtful, isExhausted, isOwed } from '../records/callback-conditions.ts';
 
 export interface CallbackFilter {
+  readonly id?: number | undefined;
+  /** Only of payments to this address. */
+  readonly scripthash?: Scripthash | undefined;
+  /** Only of payments by this transaction. */
+  readonly txid?: Txid | undefined;
   readonly storeId?: number | undefined;
   readonly state?: CallbackState | undefined;
   /** Only delivered ones whose last answer of 200 is doubtful. */
@@ -54,14 +60,13 @@ export function createCallbackView(orm: Orm): CallbackView {
   };
 }
 
-function list(
-  orm: Orm,
-  { id, storeId, state, doubted, beforeId, since, until, limit }: CallbackFilter & { id?: number },
-) {
-  // Open ones are few and have indexes of their own, that of exhausted ones by id; a plus keeps
-  // SQLite from the larger ones.
-  const hold = sql.raw(state === 'owed' ? '+' : '');
-  const holdStore = sql.raw(state === 'owed' || state === 'exhausted' ? '+' : '');
+function list(orm: Orm, filter: CallbackFilter) {
+  const { id, scripthash, txid, storeId, state, doubted, beforeId, since, until, limit } = filter;
+  // Open ones are few and have indexes of their own, that of exhausted ones by id. A payment has
+  // few, too. A plus keeps SQLite from the larger indexes.
+  const isOfPayments = scripthash !== undefined || txid !== undefined;
+  const hold = sql.raw(isOfPayments || state === 'owed' ? '+' : '');
+  const holdStore = sql.raw(isOfPayments || state === 'owed' || state === 'exhausted' ? '+' : '');
   const ofLastAttempt = <T>(column: string): SQL<T | null> =>
     sql`(select a.${sql.raw(column)} from attempts a where a.callback_id = callbacks.id
       order by a.id desc limit 1)`;
@@ -81,6 +86,8 @@ function list(
     .where(
       and(
         id === undefined ? undefined : eq(callbacks.id, id),
+        scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
+        txid === undefined ? undefined : eq(payments.txid, txid),
         state === undefined ? undefined : stateIs(state),
         doubted ? isDoubtful : undefined,
         storeId === undefined ? undefined : sql`${holdStore}${callbacks.storeId} = ${storeId}`,

@@ -1,17 +1,24 @@
 // What people see of events and their delivery: a list, and one event with every attempt.
 
-import { and, asc, desc, eq, getTableColumns, gt, gte, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, gte, lt, type SQL, sql } from 'drizzle-orm';
+import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { type EventState, type EventType, events, webhookAttempts } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import type { EventRow } from '../records/event-records.ts';
 
 export interface EventFilter {
+  /** `evt_…` */
+  readonly publicId?: string | undefined;
   readonly storeId?: number | undefined;
   readonly state?: EventState | undefined;
   readonly type?: EventType | undefined;
   /** Only events of this order. */
   readonly orderId?: number | undefined;
+  /** Only events of orders with this reference. */
+  readonly reference?: string | undefined;
+  /** Only events of orders that this transaction paid. */
+  readonly txid?: Txid | undefined;
   /** Only older ones than this row: the next page. */
   readonly beforeId?: number | undefined;
   /** Created at this time or later, epoch milliseconds. */
@@ -77,11 +84,11 @@ export const createEventView = (orm: Orm): EventView => ({
       .all(),
 });
 
-function list(
-  orm: Orm,
-  { storeId, state, type, orderId, beforeId, since, until, limit }: EventFilter,
-  which?: SQL,
-) {
+function list(orm: Orm, filter: EventFilter, which?: SQL) {
+  const { publicId, storeId, state, type, orderId, beforeId, since, until, limit } = filter;
+  const ofOrders = ordersOf(filter);
+  // A plus keeps SQLite from all other indexes than that of the orders.
+  const hold = sql.raw(ofOrders === undefined ? '' : '+');
   const ofLastAttempt = (column: string): SQL<string | null> =>
     sql`(select a.${sql.raw(column)} from webhook_attempts a where a.event_id = events.id
       order by a.id desc limit 1)`;
@@ -95,18 +102,31 @@ function list(
     .where(
       and(
         which,
+        ofOrders && sql`${events.orderId} in (${ofOrders})`,
+        publicId === undefined ? undefined : eq(events.publicId, publicId),
         state === undefined ? undefined : stateIs(state),
-        storeId === undefined ? undefined : eq(events.storeId, storeId),
+        storeId === undefined ? undefined : sql`${hold}${events.storeId} = ${storeId}`,
         type === undefined ? undefined : eq(events.type, type),
         orderId === undefined ? undefined : eq(events.orderId, orderId),
-        beforeId === undefined ? undefined : lt(events.id, beforeId),
+        beforeId === undefined ? undefined : sql`${hold}${events.id} < ${beforeId}`,
         since === undefined ? undefined : gte(events.createdAt, since),
         until === undefined ? undefined : lt(events.createdAt, until),
       ),
     )
-    .orderBy(desc(events.id))
+    .orderBy(sql`${hold}${events.id} desc`)
     .limit(limit)
     .all();
+}
+
+/** Selects the orders of a reference or a transaction by an index. */
+function ordersOf({ reference, txid }: EventFilter): SQL | undefined {
+  if (txid !== undefined) {
+    return sql`select o.id from payments p join orders o on o.address_id = p.address_id
+      where p.txid = ${txid}`;
+  }
+  return reference === undefined
+    ? undefined
+    : sql`select o.id from orders o where o.reference = ${reference}`;
 }
 
 /** Pending and failed ones have partial indexes, which SQLite uses for a literal only. */
