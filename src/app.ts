@@ -29,6 +29,7 @@ import { createHealth, type HealthReport, hostWarnings } from './status/health.t
 import { createReadiness, type Readiness } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
 import type { CopyCheck } from './store/backup/daily-check.ts';
+import { createRequestedBackups, type RequestedBackups } from './store/backup/requested-backup.ts';
 import { inspectFile, lockForServer } from './store/db/file-guards.ts';
 import { createIssuingGuard, type IssuingGuard } from './store/db/issuing-guard.ts';
 import { startMaintenance } from './store/db/maintenance.ts';
@@ -183,7 +184,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const path = buildPaymentPath(opened);
   const { watcher, dispatchers, notifier, receiptPricer } = path;
   const status = buildStatus(opened, path);
-  const { guard, snapshots, findingHistory } = status;
+  const { guard, snapshots, requestedBackups, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
   const maintenance = startMaintenance({ world, database, guard, snapshots, events, orderView });
   const cancels = [
@@ -202,7 +203,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
       await watcher.stop();
     };
     // At the same time: a client and a shop that hang must not delay the stop one after the other.
-    const others = [dispatchers, notifier, snapshots].map((each) => each.stop());
+    const others = [dispatchers, notifier, snapshots, requestedBackups].map((each) => each.stop());
     await Promise.all([quiet(), ...others, receiptPricer?.stop()]);
     await maintenance.last();
     await opened.close();
@@ -288,6 +289,7 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
 interface Status {
   readonly guard: IssuingGuard;
   readonly snapshots: Snapshots;
+  readonly requestedBackups: RequestedBackups;
   readonly untrustedProxies: UntrustedProxies;
   readonly findingHistory: FindingHistory;
   readonly health: () => HealthReport;
@@ -304,6 +306,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     check: options.checkCopy,
     onDamaged: (warning) => world.log.error(warning),
   });
+  const requestedBackups = createRequestedBackups(store.database, minFreeBytes);
   const common = { ...clocksOf(world), ...apiSettings(config) };
   const untrustedProxies = createUntrustedProxies({ ...common, log: world.log });
   const sources: FindingSource[] = [
@@ -326,14 +329,14 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   });
   const health = createHealth(parts);
   const ready = createReadiness({ store, channels, watcher, ...guard });
-  return { guard, snapshots, untrustedProxies, findingHistory, health, ready };
+  return { guard, snapshots, requestedBackups, untrustedProxies, findingHistory, health, ready };
 }
 
 /** What answers requests: the API with its documentation, the dashboard, pages for customers. */
 function buildPages(
   opened: OpenedApp,
   { watcher, sender, notifier, clockFault }: PaymentPath,
-  { guard, untrustedProxies, findingHistory, health, ready }: Status,
+  { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, store, network, prices } = opened;
   const callbackSender = () => ({
@@ -354,13 +357,13 @@ function buildPages(
     },
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   };
+  const proxies = config.trustedProxy;
   const dashboard = createDashboard({
-    ...{ ...common, world, feed, findingHistory, sender, notifier, clockFault, callbackSender },
+    ...{ ...common, world, feed, findingHistory, requestedBackups, sender, notifier },
+    ...{ clockFault, callbackSender, proxies },
     takePayment: createPaymentTaker(issuing),
-    proxies: config.trustedProxy,
     extraPages: options.extraPages ?? [],
   });
-  const proxies = config.trustedProxy;
   const checkout = createCheckout({ ...common, ...issuing, world, proxies });
   const fetch = createHttpApp({
     ...{ ...common, ...issuing, ...clocksOf(world), ...apiSettings(config), network, feed, ready },

@@ -2,18 +2,11 @@
 
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { timeName } from '../domain/format.ts';
 import { allPages, makeBackupFolder, refuseExisting } from '../store/backup/backup.ts';
 import { checkFile } from '../store/backup/integrity-check.ts';
 import { describe } from './check-command.ts';
-import {
-  type FileOptions,
-  fileCommand,
-  fileName,
-  print,
-  timeName,
-  withStore,
-  world,
-} from './command.ts';
+import { type FileOptions, fileCommand, fileName, print, withStore, world } from './command.ts';
 
 export function backupCommand(): Command {
   return fileCommand('backup', 'write a complete copy of the database, also while serve runs')

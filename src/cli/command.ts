@@ -210,7 +210,3 @@ export function table(cells: readonly (readonly string[])[]): string {
  */
 export const page = (cells: readonly (readonly string[])[], next: string | undefined): string =>
   table(cells) + (next === undefined ? '' : `\n\nThere are more: ${next} shows the next page.`);
-
-/** `2026-11-21T162600Z`: sorts by time, and every file system accepts it. */
-export const timeName = (epochMs: number): string =>
-  new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');

@@ -2,6 +2,7 @@
 // declares what no program can see: a moved folder, or a machine set back to a snapshot.
 
 import type { Command } from 'commander';
+import { timeName } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../store/backup/restore.ts';
 import { describe } from './check-command.ts';
@@ -12,7 +13,6 @@ import {
   fileName,
   networkNamed,
   print,
-  timeName,
   withStore,
   world,
 } from './command.ts';

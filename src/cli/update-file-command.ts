@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { timeName } from '../domain/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../store/backup/backup.ts';
 import { refuseForeign } from '../store/backup/integrity-check.ts';
@@ -12,7 +13,7 @@ import { restoreFile } from '../store/backup/restore.ts';
 import { refuseLostLog } from '../store/db/file-guards.ts';
 import { refuseTwoNames, truePath } from '../store/db/file-path.ts';
 import { migrationsIn } from '../store/db/migrate.ts';
-import { databasePath, type FileOptions, fileCommand, print, timeName, world } from './command.ts';
+import { databasePath, type FileOptions, fileCommand, print, world } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { ownArguments } from './own-program.ts';
 import { firstLine, run } from './update-binary.ts';

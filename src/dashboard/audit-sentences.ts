@@ -40,6 +40,7 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'admin.link': 'A sign-in link was made',
   'alarm.dismiss': 'An alarm was marked as done',
   'backup.download': ({ file }) => `The backup ${text(file)} was downloaded`,
+  'backup.make': ({ file }) => `The backup ${text(file)} was made`,
   'branch.follow': ({ server }) => `The chain of the server ${text(server)} is followed`,
   'callback.resend': ({ ids }) => `${listed(ids, 'delivery was', 'deliveries were')} sent again`,
   'callback.resend-doubtful': ({ count }) =>

@@ -144,6 +144,7 @@ const doneTexts: ReadonlyMap<string, string> = new Map(
     added: 'Store added. Send a test to see whether your shop accepts it.',
     'added-beside': `Store added. ${severalStoresAdvice} Send a test to see whether your shop accepts it.`,
     saved: 'Saved.',
+    'backup-made': 'The backup is made. It is selected below.',
     revoked: 'The key is revoked.',
     'link-added': 'Link added.',
     'order-accepted': 'The order is accepted.',

@@ -11,6 +11,7 @@ import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
+import type { RequestedBackups } from '../store/backup/requested-backup.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Session } from '../store/records/admin.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
@@ -36,6 +37,7 @@ export interface DashboardOptions {
   readonly checkIssuing: () => void;
   /** Makes an order by the rules of the API. @throws PaygateError */
   readonly takePayment: (taken: TakenPayment) => Promise<OrderRow>;
+  readonly requestedBackups: Pick<RequestedBackups, 'make'>;
   readonly notifier: Pick<Notifier, 'test'>;
   readonly proxies: Proxies;
   readonly publicUrl: string | undefined;

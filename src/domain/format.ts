@@ -16,6 +16,10 @@ export const formatTime = (epochMs: number): string =>
 export const formatMinute = (epochMs: number): string =>
   `${new Date(epochMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
+/** `2026-11-21T162600Z`: sorts by time, and every file system accepts it. */
+export const timeName = (epochMs: number): string =>
+  new Date(epochMs).toISOString().slice(0, 19).replaceAll(':', '').concat('Z');
+
 /** Amounts from here on are shown in bitcoins, smaller ones in satoshis. */
 const minShownInBitcoin = 100_000;
 

@@ -1,5 +1,5 @@
-// The backups beside the database, and their download. A backup contains every secret of the
-// database, so a download requires the password.
+// The backups beside the database, a button that makes one, and their download. A backup contains
+// every secret of the database, so a download requires the password.
 
 import { Readable } from 'node:stream';
 import { listBackups, readBackup } from '../../store/backup/backup.ts';
@@ -7,13 +7,16 @@ import { Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
 import { chosenBefore, Form, Select } from '../form-parts.tsx';
-import { Layout } from '../layout.tsx';
-import { type ActionResult, field, type Page, type PageRequest } from '../page.ts';
+import { DoneNote, Layout } from '../layout.tsx';
+import { type ActionResult, base, field, type Page, type PageRequest } from '../page.ts';
+import { queryText } from './listing.tsx';
+
+const here = `${base}/settings/backups`;
 
 export const backupsPage: Page = {
   path: '/settings/backups',
   show: (request) => backupsMarkup(request),
-  actions: { download },
+  actions: { make, download },
 };
 
 function backupsMarkup(request: PageRequest) {
@@ -21,6 +24,7 @@ function backupsMarkup(request: PageRequest) {
   const [newest] = files;
   return (
     <Layout request={request} title="Backups">
+      <DoneNote request={request} />
       {newest === undefined ? (
         <p class="alarm">There is no backup yet. paygate makes one soon after something changes.</p>
       ) : (
@@ -34,19 +38,27 @@ function backupsMarkup(request: PageRequest) {
               name="file"
               label="Backup"
               options={files.map(({ name, bytes }) => [name, `${name}, ${sizeOf(bytes)}`] as const)}
-              chosen={chosenBefore(request, 'download', 'file')}
+              chosen={chosenBefore(request, 'download', 'file') ?? queryText(request, 'file')}
             />
           </Form>
         </>
       )}
+      <Form request={{ ...request, url: here }} action="make" button="Back up now" />
       <p>
-        <code>paygate backup</code> makes one at once, <code>paygate restore</code> restores one.
+        <code>paygate restore</code> restores one.
       </p>
     </Layout>
   );
 }
 
 const sizeOf = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
+
+async function make(request: PageRequest): Promise<ActionResult> {
+  const { store, requestedBackups } = request.parts;
+  const file = await requestedBackups.make(request.now);
+  await store.database.write((tx) => recordChange(request, tx, 'backup.make', { file }));
+  return { to: `${here}?done=backup-made&file=${file}` };
+}
 
 async function download(request: PageRequest): Promise<ActionResult> {
   const name = field(request, 'file');

@@ -5,10 +5,11 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { freeBytesAt, syncPath } from '../../world/disk.ts';
+import { syncPath } from '../../world/disk.ts';
 import type { Database } from '../db/database.ts';
-import { allPages, latestName, makeBackupFolder, type Pace } from './backup.ts';
+import { allPages, latestName, makeBackupFolder, type Pace, pagesAtOnce } from './backup.ts';
 import { DailyCheck, type DailyCheckOptions, Unchecked, uncheckedName } from './daily-check.ts';
+import { requireRoom } from './requested-backup.ts';
 
 export interface Snapshots {
   /** Takes one when anything changed since the last. @param now epoch ms, names the day */
@@ -33,8 +34,6 @@ const endlessMs = 3_600_000;
 const daysKept = 7;
 const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
 const unfinished = /^\.+latest(-damaged)?\.db-/;
-/** A millisecond's work or two: then others get their turn. What is written meanwhile is in it. */
-const pagesAtOnce = 250;
 
 export function createSnapshots(database: Database, options: SnapshotOptions): Snapshots {
   // While the working folder is there, of which it may be a part.
@@ -59,10 +58,7 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
     if (changes === seen && existsSync(join(folder, latestName))) return;
     // A file that is not in its place issues no addresses, and this may be all that stays of it.
     const isOurs = database.place() === 'ours';
-    const floor = isOurs ? options.floorBytes : 0;
-    if (freeBytesAt(folder) < database.bytes() + database.walBytes() + floor) {
-      throw new PaygateError('unavailable', 'there is no room for one on the disk');
-    }
+    requireRoom(database, folder, isOurs ? options.floorBytes : 0);
     // A killed process leaves such files.
     for (const name of readdirSync(folder)) {
       if (unfinished.test(name)) rmSync(join(folder, name));

@@ -24,6 +24,9 @@ import { userVersion } from '../db/migrate.ts';
 /** How many pages are copied until the next turn of the event loop; throws to give up. */
 export type Pace = () => number;
 
+/** A millisecond's work or two: then others get their turn. What is written meanwhile is in it. */
+export const pagesAtOnce = 250;
+
 /** In one step, so that no other process's commit begins it anew; it holds the event loop. */
 export const allPages: Pace = () => 0x7fffffff;
 

@@ -73,7 +73,8 @@ export class DiskRefusal {
   }
 }
 
-const reasonFor = (code: string): string =>
+/** @param code of the system or of SQLite */
+export const reasonFor = (code: string): string =>
   code in reasons ? `${reasons[code]} (${code})` : `its disk refuses writes (${code})`;
 
 /** A commit that may not be on the disk, and cannot be taken back. */

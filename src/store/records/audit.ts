@@ -13,6 +13,7 @@ export type AuditAction =
   | 'admin.link'
   | 'alarm.dismiss'
   | 'backup.download'
+  | 'backup.make'
   | 'branch.follow'
   | 'callback.resend'
   | 'callback.resend-doubtful'
