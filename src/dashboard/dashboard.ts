@@ -128,6 +128,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const { world } = options;
   const parts = {
     ...options,
+    startedAt: world.now(),
     passwords: createPasswords((length) => world.randomBytes(length)),
     dailySums: createDailySums(options.store, world),
     passkeyChallenges: createPasskeyChallenges(world),

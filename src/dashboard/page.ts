@@ -64,6 +64,8 @@ export interface DashboardParts extends DashboardOptions {
   readonly passkeyChallenges: PasskeyChallenges;
   readonly limits: Limits<'password' | 'code' | 'passkey'>;
   readonly dailySums: DailySums;
+  /** When this process began to serve, epoch milliseconds. */
+  readonly startedAt: number;
 }
 
 export interface PageRequest {

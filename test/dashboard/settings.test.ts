@@ -1,5 +1,6 @@
 // Settings: the last responses of price sources, and the audit log, page by page.
 
+import { dirname } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { totpCode, totpStep } from '../../src/domain/totp.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
@@ -165,4 +166,16 @@ test('the audit log says what was done in sentences, by whom and in which store'
     ['The merchant API key was shown.', 'dashboard at 127.0.0.1', ''],
   ]);
   expect(text).toContain('<code>key.reveal</code>');
+});
+
+test('About has what a bug report needs, and never where the database lies', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const since = new Date(app.world.now()).toISOString();
+  const { text } = await visitor.get('/dashboard/settings');
+  const { version, network, database } = app.running.health();
+  for (const each of [version, network, database, since]) expect(text).toContain(each);
+  for (const to of ['/docs', '/docs/quickstart']) expect(text).toContain(`href="${to}"`);
+  expect(text).toContain('paygate licenses');
+  expect(text).not.toContain(dirname(app.path));
 });

@@ -1,6 +1,8 @@
-// The index of the settings, and the version.
+// The index of the settings, and what a bug report needs. It never shows where the database lies.
 
 import { version } from '../../lib/version.ts';
+import { fingerprintOf } from '../../status/health.ts';
+import { Time } from '../../web/values.tsx';
 import { Layout } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 
@@ -8,7 +10,7 @@ import { base, type Page, type PageRequest } from '../page.ts';
 const sections = [
   ['account', 'Account', 'password, passkeys, authenticator app, sessions'],
   ['rates', 'Rates', 'the last price of each source'],
-  ['backups', 'Backups', 'copies of the database to download'],
+  ['backups', 'Backups', 'copies of the database: make one, download one'],
   ['notifications', 'Notifications', 'mails and webhook requests about orders and alarms'],
   ['audit', 'Audit log', 'every change, by whom, and when'],
 ] as const;
@@ -31,14 +33,35 @@ const settingsMarkup = (request: PageRequest) => (
         </li>
       ))}
     </ul>
-    <section aria-labelledby="about">
-      <h2 id="about">About</h2>
-      <p>
-        paygate {version} on {request.parts.store.network}.
-      </p>
-    </section>
+    <About request={request} />
     <p>
       <a href={`${base}/sign-out`}>Sign out</a>
     </p>
   </Layout>
+);
+
+const About = ({ request: { parts } }: { readonly request: PageRequest }) => (
+  <section aria-labelledby="about">
+    <h2 id="about">About</h2>
+    <dl class="facts">
+      <dt>Version</dt>
+      <dd>paygate {version}</dd>
+      <dt>Network</dt>
+      <dd>{parts.store.network}</dd>
+      <dt>Database</dt>
+      <dd>
+        <code>{fingerprintOf(parts.store)}</code>
+      </dd>
+      <dt>Running since</dt>
+      <dd>
+        <Time at={parts.startedAt} />
+      </dd>
+    </dl>
+    <p>
+      <a href="/docs">API docs</a>, <a href="/docs/quickstart">quickstart</a>
+    </p>
+    <p>
+      MIT license. <code>paygate licenses</code> lists the parts of the executable with theirs.
+    </p>
+  </section>
 );
