@@ -51,7 +51,10 @@ test('a button makes a backup without the password, which is then listed and sel
   const visitor = await signedIn(app);
   app.world.jumpWallClock(6 * 60_000);
   expect((await visitor.get(path)).text).toContain('There is no backup yet');
-  const seen = await Promise.all([visitor.submit(path, 'make'), visitor.submit(path, 'make')]);
+  const seen = await Promise.all([
+    visitor.submit(path, 'back-up'),
+    visitor.submit(path, 'back-up'),
+  ]);
   const name = `${new Date(app.world.now()).toISOString().slice(0, 19).replaceAll(':', '')}Z.db`;
   for (const { status, to } of seen) {
     expect([status, to]).toEqual([303, `${path}?done=backup-made&file=${name}`]);
@@ -70,7 +73,7 @@ test('a backup that cannot be made is a sentence without a path, and no audit en
   const visitor = await signedIn(app);
   const folder = backupFolder(app.path);
   symlinkSync('missing', folder);
-  const seen = await visitor.submit(path, 'make');
+  const seen = await visitor.submit(path, 'back-up');
   expect([seen.status, seen.text]).toEqual([
     503,
     expect.stringMatching(/No backup was made: its disk refuses writes \(E[A-Z]+\)\./),

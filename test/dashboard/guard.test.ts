@@ -48,6 +48,8 @@ function hashingWorld() {
  * Actions that revoke a right, send pending callbacks, or only read: they need no recent password.
  */
 const harmless = new Set([
+  // The backup stays on the machine.
+  'back-up',
   ...['sign-out', 'end-session', 'end-others', 'revoke-key', 'shut-plugin', 'dismiss-restored'],
   ...['resend', 'resend-failed', 'resend-doubtful', 'send-test'],
   ...['send-event', 'look', 'look-known', 'ask', 'ask-passkey', 'take'],

@@ -16,7 +16,7 @@ const here = `${base}/settings/backups`;
 export const backupsPage: Page = {
   path: '/settings/backups',
   show: (request) => backupsMarkup(request),
-  actions: { make, download },
+  actions: { 'back-up': backUp, download },
 };
 
 function backupsMarkup(request: PageRequest) {
@@ -43,7 +43,7 @@ function backupsMarkup(request: PageRequest) {
           </Form>
         </>
       )}
-      <Form request={{ ...request, url: here }} action="make" button="Back up now" />
+      <Form request={{ ...request, url: here }} action="back-up" button="Back up now" />
       <p>
         <code>paygate restore</code> restores one.
       </p>
@@ -53,7 +53,7 @@ function backupsMarkup(request: PageRequest) {
 
 const sizeOf = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
-async function make(request: PageRequest): Promise<ActionResult> {
+async function backUp(request: PageRequest): Promise<ActionResult> {
   const { store, requestedBackups } = request.parts;
   const file = await requestedBackups.make(request.now);
   await store.database.write((tx) => recordChange(request, tx, 'backup.make', { file }));
