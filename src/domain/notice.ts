@@ -102,8 +102,9 @@ function orderTexts({ type, was, order }: OrderChange): OrderTexts | undefined {
   if (type === 'order.reversed') return reversed(was);
   const isOver = order.status === 'expired' || order.status === 'canceled';
   const hasNews = type === 'order.expired' || type === 'order.updated';
+  if (!isOver || !hasNews || order.received_sat === 0) return undefined;
   // Money that comes after the end of an order changes only its payments.
-  return isOver && hasNews && order.received_sat > 0 ? short(order) : undefined;
+  return type === 'order.updated' ? changedLater(order) : short;
 }
 
 const paid: OrderTexts = {
@@ -119,11 +120,21 @@ const paidLate: OrderTexts = {
   advice: 'See whether you still have what was ordered before you send it.',
 };
 
-const short = ({ status }: OrderJson): OrderTexts => ({
+const acceptOrReturn = 'Accept what came as enough, or send it back to the customer.';
+
+const short: OrderTexts = {
   type: 'order.short',
   word: 'Too little',
-  fact: `the order is ${status}, and has received less than its price.`,
-  advice: 'Accept what came as enough, or send it back to the customer.',
+  fact: 'the order is expired, and the money that counts is less than its price.',
+  advice: acceptOrReturn,
+};
+
+/** It may be the whole price, which counts nothing any more. */
+const changedLater = ({ status }: OrderJson): OrderTexts => ({
+  type: 'order.short',
+  word: 'After its end',
+  fact: `the order is ${status}, and its payments changed after that.`,
+  advice: acceptOrReturn,
 });
 
 const reversed = (was: OrderStatus): OrderTexts => ({

@@ -153,6 +153,32 @@ test('an order that expires with money, one that is paid late, and one that is r
   expect(subjectsAt(mail)).toContain('Reversed: 0.00025000 BTC, order late (Shop)');
 });
 
+test('money for an order that has ended is told as what it is', async () => {
+  const mail = await openMail();
+  const app = await openShop({ port: mail.port, store: owner });
+  const sat = { price: { kind: 'sat', amountSat: 25_000 }, rateCents: null } as const;
+  const asking = { ...sat, reference: 'asks', latePolicy: 'ask' } as const;
+  const asks = await makeOrder(app, await app.newAddress(), asking);
+  const canceled = await makeOrder(app, await app.newAddress(), { ...sat, reference: 'canceled' });
+  await app.withStore(({ database, orders, orderView }) =>
+    database.write((tx) => {
+      const row = orderView.byPublicId(canceled.publicId);
+      if (row !== undefined) orders.cancel(tx, app.world.now(), row.id);
+    }),
+  );
+  await pass(app, 65);
+  for (const { address } of [asks, canceled]) app.pay(address, 25_000);
+  await app.settle();
+  expect(subjectsAt(mail).sort()).toEqual([
+    'After its end: 0.00025000 BTC, order asks (Shop)',
+    'After its end: 0.00025000 BTC, order canceled (Shop)',
+  ]);
+  const texts = mail.mails.map((each) => partsOf(each)[0]).join();
+  expect(texts).toContain('the order is expired, and its payments changed after that.');
+  expect(texts).toContain('the order is canceled, and its payments changed after that.');
+  expect(texts).not.toContain('less than its price');
+});
+
 test('a webhook receives the same as signed JSON, and one recipient of two targets one mail', async () => {
   const mail = await openMail();
   const hook = await openHook();
