@@ -46,6 +46,16 @@ export function refundableOf(
 }
 
 /**
+ * Whether the money of a prepared refund is still there to be refunded. A reorganisation may have
+ * taken it back, or the order was accepted since.
+ * @param left without this refund
+ */
+export const isStillCovered = (
+  left: Refundable | undefined,
+  { amountSat, feeSat }: RefundAmount,
+): boolean => left !== undefined && amountSat + feeSat <= left.allSat;
+
+/**
  * @param rateCents the price of one bitcoin now; null for a choice that needs none
  * @throws PaygateError invalid if nothing is left that can be sent
  */

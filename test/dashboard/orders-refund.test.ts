@@ -152,4 +152,27 @@ describe('a refund', () => {
     expect((await prepare(visitor, page)).status).toBe(403);
     expect((await app.withStore(async ({ refunds }) => refunds.of(1))).length).toBe(0);
   });
+
+  test('that is prepared says so when its money is no longer confirmed', async () => {
+    const { app, visitor, page } = await open(30_000);
+    expect((await prepare(visitor, page)).status).toBe(303);
+    expect((await visitor.get(page)).text).not.toContain('Do not send it');
+    app.chain.reorganise(2, { blocks: 3, transactions: 'drop' });
+    await app.settle();
+    await app.outlastAbsence();
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Do not send it');
+    expect(text).not.toContain('QR code to send');
+    // It may be sent already.
+    expect((await visitor.submit(page, 'done', { txid })).status).toBe(303);
+  });
+
+  test('is named before the order is accepted', async () => {
+    const { app, visitor, order, page, id } = await open(20_000);
+    await app.post(`/orders/${id}/cancel`);
+    await prepare(visitor, page, { choice: 'all' });
+    expect((await visitor.get(`${order}/accept`)).text).toContain('A refund of 20,000 sat');
+    await app.post(`/orders/${id}/accept`);
+    expect((await visitor.get(page)).text).toContain('Do not send it');
+  });
 });

@@ -35,6 +35,7 @@ export const acceptOrderPage: Page = {
             consequences={[
               `What was received, ${received}, is enough for this order.`,
               'The order is paid when these payments are confirmed.',
+              ...refundsOf(request, record.row.id),
               'This cannot be taken back.',
             ]}
             cancel={orderPath(publicId)}
@@ -47,6 +48,15 @@ export const acceptOrderPage: Page = {
   },
   actions: { accept: (request) => decide(request, 'accept') },
 };
+
+/** What the customer received back, or will, is not taken into account. */
+const refundsOf = ({ parts }: PageRequest, orderId: number): string[] =>
+  parts.store.refunds
+    .of(orderId)
+    .map(
+      ({ amountSat, doneAt }) =>
+        `A refund of ${formatSat(amountSat)} was ${doneAt === null ? 'prepared' : 'sent'}; it counts as received all the same.`,
+    );
 
 export const cancelOrderPage: Page = {
   path: '/orders/:id/cancel',

@@ -7,6 +7,7 @@ import { formatSat } from '../../domain/format.ts';
 import type { Standing } from '../../domain/order.ts';
 import { paymentUri } from '../../domain/payment-uri.ts';
 import {
+  isStillCovered,
   type Refundable,
   type RefundChoice,
   refundAmountOf,
@@ -54,7 +55,12 @@ export const refundPage: Page = {
       <Layout request={request} title={`Refund of the order of ${priceOrSat(row)}`}>
         <DoneNote request={request} />
         {pending !== undefined ? (
-          <Pending request={request} row={row} refund={pending} />
+          <Pending
+            request={request}
+            row={row}
+            refund={pending}
+            isCovered={isStillCovered(leftBefore(request, row, props.standing), pending)}
+          />
         ) : refundable === undefined ? (
           <p class="empty">
             Nothing can be refunded: a refund needs an excess, or an order that has ended with
@@ -77,6 +83,17 @@ const leftOf = (
   { id }: OrderRow,
   standing: Standing,
 ): Refundable | undefined => refundableOf(standing, parts.store.refunds.of(id));
+
+/** What was left before the one that is prepared. */
+const leftBefore = (
+  { parts }: PageRequest,
+  { id }: Pick<OrderRow, 'id'>,
+  standing: Standing,
+): Refundable | undefined =>
+  refundableOf(
+    standing,
+    parts.store.refunds.of(id).filter(({ doneAt }) => doneAt !== null),
+  );
 
 /** Whether the page of an order leads to its refund. */
 export const hasRefund = ({ request, record, standing }: OrderProps): boolean =>
@@ -135,38 +152,50 @@ interface PendingProps {
   readonly request: PageRequest;
   readonly row: OrderRow;
   readonly refund: RefundRow;
+  readonly isCovered: boolean;
 }
 
-const Pending = ({ request, row, refund }: PendingProps) => {
+const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
+  <>
+    {isCovered ? (
+      <ToSend row={row} refund={refund} />
+    ) : (
+      <p class="problem" role="alert">
+        Do not send it: the order changed since. <Amount sat={refund.amountSat} /> are no longer
+        confirmed, or were accepted as payment. If you sent it already, note its transaction below.
+      </p>
+    )}
+    <h2>When it is sent</h2>
+    <Form request={request} action="done" button="It is sent" needsPassword>
+      <Field
+        request={request}
+        name="txid"
+        label={labels.txid}
+        attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
+      />
+    </Form>
+    <h2>If you do not send it</h2>
+    <Form request={request} action="discard" button="Discard it" needsPassword />
+  </>
+);
+
+const ToSend = ({ row, refund }: Pick<PendingProps, 'row' | 'refund'>) => {
   const { address, amountSat } = refund;
   const message = `Refund ${row.reference ?? row.publicId}`;
   const uri = paymentUri(address, { amountSat, message });
   return (
-    <>
-      <section class="pay" aria-label="To send">
-        <QrCode text={uri} label={`QR code to send ${formatSat(amountSat)}`} />
-        <p>
-          Send <Amount sat={amountSat} /> from your own wallet to{' '}
-          <Copyable id="refund-address" name="the address">
-            {address}
-          </Copyable>
-        </p>
-        <p>
-          <a href={uri}>Open in a wallet</a>
-        </p>
-      </section>
-      <h2>When it is sent</h2>
-      <Form request={request} action="done" button="It is sent" needsPassword>
-        <Field
-          request={request}
-          name="txid"
-          label={labels.txid}
-          attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
-        />
-      </Form>
-      <h2>If you do not send it</h2>
-      <Form request={request} action="discard" button="Discard it" needsPassword />
-    </>
+    <section class="pay" aria-label="To send">
+      <QrCode text={uri} label={`QR code to send ${formatSat(amountSat)}`} />
+      <p>
+        Send <Amount sat={amountSat} /> from your own wallet to{' '}
+        <Copyable id="refund-address" name="the address">
+          {address}
+        </Copyable>
+      </p>
+      <p>
+        <a href={uri}>Open in a wallet</a>
+      </p>
+    </section>
   );
 };
 
@@ -184,8 +213,7 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
   await store.database.write((tx) => {
     // Another page may have refunded since.
     const { record, standing } = readOrder(request);
-    const isDone = ({ doneAt }: RefundRow): boolean => doneAt !== null;
-    const left = refundableOf(standing, store.refunds.of(id).filter(isDone));
+    const left = leftBefore(request, record.row, standing);
     if (left === undefined) throw new PaygateError('conflict', 'nothing is left to refund');
     const amount = amountAtFee(() =>
       refundAmountOf(left, choice, record.facts.price, rateCents, feeSat),
