@@ -1,6 +1,6 @@
 // Rows of CSV (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe,
-// because people and plugins type names. It also gets one after `;`, tab and `|`: a spreadsheet
-// that splits cells there ignores quotes in the middle of a cell.
+// because people and plugins type names. It also gets one after `;`, tab, `|` and the end of a row.
+// A spreadsheet that splits there ignores quotes in the middle of a cell.
 
 /** Without it, Excel reads the file in the machine's code page; programs skip it as utf-8-sig. */
 export const byteOrderMark = '\ufeff';
@@ -9,10 +9,10 @@ export type CsvCell = string | number | null;
 
 export const csvRow = (cells: readonly CsvCell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
-const formulaStart = /(^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])/gu;
+const formulaStart = /(?:^|[;\t|])(?=["'\s]*[=+\-@\t\r＝＋－＠])|\n(?=["'\s]*[=+\-@＝＋－＠])/gu;
 
 function csvCell(value: CsvCell): string {
   if (value === null || typeof value === 'number') return String(value ?? '');
-  const escaped = value.replace(formulaStart, "$1'");
+  const escaped = value.replace(formulaStart, "$&'");
   return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
 }
