@@ -1,7 +1,7 @@
 // Notifications: the commit of a cause writes a row for each recipient. notify/ sends them. A mail
 // address that the operator and a store both name receives one mail.
 
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import {
   deliveryNotice,
   type FailedDelivery,
@@ -161,17 +161,18 @@ function prepare(orm: Orm) {
       .from(notifications)
       .where(isDue)
       .prepare(),
+    // A plus keeps SQLite from an index that has what was sent: it reads what is due alone.
     next: orm
       .select()
       .from(notifications)
       .where(
         and(
           isDue,
-          eq(notifications.channel, placeholder('channel')),
+          sql`+${notifications.channel} = ${placeholder('channel')}`,
           sql`${ownerOf} = ${placeholder('owner')}`,
         ),
       )
-      .orderBy(asc(notifications.id))
+      .orderBy(sql`+${notifications.id}`)
       .limit(1)
       .prepare(),
     ...prepareChanges(orm),
@@ -226,7 +227,7 @@ const prepareChanges = (orm: Orm) => ({
   giveUp: orm
     .update(notifications)
     .set({ state: 'failed', settledAt: placeholder('now') })
-    .where(sql`${isOwed} and ${notifications.createdAt} < ${placeholder('before')}`)
+    .where(sql`${isOwed} and +${notifications.createdAt} < ${placeholder('before')}`)
     .prepare(),
   forget: orm
     .delete(notifications)

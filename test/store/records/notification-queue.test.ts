@@ -4,10 +4,14 @@
 import { afterEach, expect, test } from 'vitest';
 import { type NotifyTarget, noTarget } from '../../../src/domain/notification-settings.ts';
 import { dayMs, hourMs } from '../../../src/lib/time-units.ts';
-import type { NotificationLane } from '../../../src/store/records/notification-queue.ts';
+import {
+  createNotifications,
+  type NotificationLane,
+} from '../../../src/store/records/notification-queue.ts';
 import { putMailServer, putNotifyTarget } from '../../../src/store/records/notify-targets.ts';
 import { cleanUp } from '../../support/files.ts';
 import { mailSettings } from '../../support/mail-server.ts';
+import { plansOf, statementsOf } from '../../support/plans.ts';
 import { now, openTestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
@@ -101,4 +105,16 @@ test('a due time of a clock that was ahead is corrected', async () => {
   expect(queue.lanesDue(now)).toEqual([]);
   await write((tx) => queue.tidy(tx, now));
   expect(queue.lanesDue(now)).toEqual([mails]);
+});
+
+test('the queue does not cost more with the notifications that were sent', async () => {
+  const { database, catalog } = await openTestStore();
+  const statements = await statementsOf(() => createNotifications(database.orm, catalog));
+  const ofOwed = statements.filter((text) => /^(select|update).*"state" = 'owed'/s.test(text));
+  expect(ofOwed).toHaveLength(5);
+  for (const steps of plansOf(database.path, ofOwed)) {
+    expect(steps.join('; ')).toMatch(
+      /^(SEARCH|SCAN) notifications USING .*INDEX notifications_due/,
+    );
+  }
 });
