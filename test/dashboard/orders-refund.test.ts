@@ -175,4 +175,22 @@ describe('a refund', () => {
     await app.post(`/orders/${id}/accept`);
     expect((await visitor.get(page)).text).toContain('Do not send it');
   });
+
+  test('is not noted as sent by a page of another one', async () => {
+    const { app, visitor, page } = await open(30_000);
+    await prepare(visitor, page);
+    const shown = (await visitor.get(page)).text;
+    const [, before = ''] = /name="before" value="([^"]+)"/.exec(shown) ?? [];
+    await visitor.submit(page, 'discard');
+    await prepare(visitor, page, { fee: '100' });
+    await visitor.get('/dashboard/stores');
+    const send = (fields: object) =>
+      visitor.post(page, String(new URLSearchParams({ token: visitor.formToken, ...fields })));
+    const sent = await send({ do: 'done', txid, before });
+    expect([sent.status, sent.text.includes('Another refund')]).toEqual([409, true]);
+    expect((await send({ do: 'discard', before })).status).toBe(409);
+    const [refund] = await app.withStore(async ({ refunds }) => refunds.of(1));
+    expect([refund?.amountSat, refund?.txid]).toEqual([4_900, null]);
+    expect((await visitor.submit(page, 'done', { txid })).status).toBe(303);
+  });
 });

@@ -21,7 +21,15 @@ import { QrCode } from '../../web/qr-code.tsx';
 import { Amount, Copyable } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { requireRecentPassword } from '../dashboard-session.ts';
-import { atField, fieldError, oneOf, readFields, wholeNumberFrom } from '../form-fields.ts';
+import {
+  atField,
+  fieldError,
+  isOutdated,
+  oneOf,
+  readFields,
+  versionOf,
+  wholeNumberFrom,
+} from '../form-fields.ts';
 import { chosenBefore, FaultNote, Field, Form, Select } from '../form-parts.tsx';
 import { DoneNote, Layout } from '../layout.tsx';
 import type { ActionResult, Page, PageRequest } from '../page.ts';
@@ -167,6 +175,7 @@ const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
     )}
     <h2>When it is sent</h2>
     <Form request={request} action="done" button="It is sent" needsPassword>
+      <Version refund={refund} />
       <Field
         request={request}
         name="txid"
@@ -175,9 +184,25 @@ const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
       />
     </Form>
     <h2>If you do not send it</h2>
-    <Form request={request} action="discard" button="Discard it" needsPassword />
+    <Form request={request} action="discard" button="Discard it" needsPassword>
+      <Version refund={refund} />
+    </Form>
   </>
 );
+
+const Version = ({ refund }: Pick<PendingProps, 'refund'>) => (
+  <input type="hidden" name="before" value={versionOf(refund)} />
+);
+
+/** @throws PaygateError conflict if the page showed another refund */
+function checkShown(request: PageRequest, orderId: number): void {
+  const pending = request.parts.store.refunds.pendingOf(orderId);
+  if (pending === undefined || !isOutdated(request, pending)) return;
+  throw new PaygateError(
+    'conflict',
+    'Another refund of this order is prepared now: compare its amount and its address.',
+  );
+}
 
 const ToSend = ({ row, refund }: Pick<PendingProps, 'row' | 'refund'>) => {
   const { address, amountSat } = refund;
@@ -274,6 +299,7 @@ async function done(request: PageRequest): Promise<ActionResult> {
     }),
   );
   await database.write((tx) => {
+    checkShown(request, id);
     const { amountSat } = refunds.finish(tx, request.now, id, txid);
     const detail = { order: publicId, txid, amount_sat: amountSat };
     recordChange(request, tx, 'order.refund-sent', detail, storeId);
@@ -286,6 +312,7 @@ async function discard(request: PageRequest): Promise<ActionResult> {
   const { id, publicId, storeId } = orderIn(request);
   await requireRecentPassword(request);
   await database.write((tx) => {
+    checkShown(request, id);
     const { address, amountSat } = refunds.discard(tx, id);
     const detail = { order: publicId, address, amount_sat: amountSat };
     recordChange(request, tx, 'order.refund-discard', detail, storeId);
