@@ -97,14 +97,18 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   return app.fetch;
 }
 
+/** Stands for a requested host that a shell would read as more than a name. */
+const noBase = 'https://paygate.invalid';
+
 /**
  * The URL by which the reader of a page reaches us: the requested host, unless the operator has set
- * another. It prefers HTTPS, because readers send a key there.
+ * another. It prefers HTTPS, because readers send a key there. Readers copy it into a shell.
  */
 function baseOf({ publicUrl, proxies }: HttpAppOptions, context: Context): string {
   const { host, origin } = new URL(context.req.url);
   const httpsHost = httpsHostOf(context, proxies, host);
-  return publicUrl ?? (httpsHost === undefined ? origin : `https://${httpsHost}`);
+  const asked = httpsHost === undefined ? origin : `https://${httpsHost}`;
+  return publicUrl ?? (/^https?:\/\/[\w.:[\]-]+$/.test(asked) ? asked : noBase);
 }
 
 /** Refuses a user in the URL (RFC 9110 section 4.2.4): the body of such a request is unreadable. */

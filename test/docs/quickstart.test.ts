@@ -74,6 +74,14 @@ test('names the public URL of the operator, and escapes the Host header', async 
   }
 });
 
+test('has no host name in its curl requests that a shell would run', async () => {
+  const app = await openApp();
+  for (const host of ['a$(id).example', 'a`id`.example', 'a;id;.example', 'a&id&.example']) {
+    const { status, text } = await pageOf(app, { Host: host });
+    expect([host, status === 400 || !plain(text).includes(host)]).toEqual([host, true]);
+  }
+});
+
 test('uses HTTPS URLs behind a listed proxy with HTTPS', async () => {
   const said = {
     'X-Forwarded-For': '192.0.2.7',
