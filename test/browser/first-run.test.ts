@@ -110,8 +110,8 @@ describe.skipIf(chromiumPath === undefined)('the first run', () => {
     const url = page.getByLabel('Callback URL', { exact: false }).first();
     await person.paste(url, `${shop.origin}/paid?secret=tulip`);
     await person.click(button('Add the store'));
-    await page.locator('[name="callback-url"][aria-invalid="true"]').waitFor();
-    expect(await page.evaluate('document.activeElement.name')).toBe('callback-url');
+    // The first refused field has the focus, once the page is rendered.
+    await page.locator('[name="callback-url"][aria-invalid="true"]:focus').waitFor();
     await examine();
     await person.click(page.getByLabel('may lead to a private'));
     await person.click(button('Add the store'));

@@ -75,7 +75,9 @@ describe.each(Object.entries(faults))('%s', (_, fault) => {
     expect(status).toBe(503);
     expect(body.message).toContain(`the last attempt failed: ${app.labels[0]}: the server`);
     expect(body.message).toContain(getHistory);
-    expect(app.running.health().warnings.join('\n')).toMatch(/wait for a scan.*get_history/);
+    expect(app.running.health().warnings.join('\n')).toMatch(
+      /a scan of the chain comes first.*get_history/,
+    );
     end();
     await pass(app, 70_000);
     expect((await newAddress(app)).status).toBe(200);
