@@ -102,10 +102,8 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   }
 
   test.each([
-    ['light', 1280],
     ['light', 360],
     ['dark', 1280],
-    ['dark', 360],
   ] as const)(
     'every page, %s and %i px wide: no finding of axe-core, no overflow, no layout shift',
     async (colorScheme, width) => {
