@@ -109,7 +109,7 @@ test('each wrong argument is named in one line', async ({ stage }) => {
 
   const unknown = await serve(stage, '--colour', 'red');
   expect(unknown).toMatchObject({ code: 2, stdout: '' });
-  expect(unknown.stderr).toMatch(/^error: unknown option '--colour'\n/);
+  expect(unknown.stderr).toMatch(/^paygate: unknown option '--colour'\n/);
 });
 
 test('SIGTERM ends it in time, also while a shop hangs and a client stalls', async ({ stage }) => {
