@@ -97,7 +97,7 @@ it('names the noexec folders if no folder may execute', () => {
     .join('\n');
   const { status, stderr } = prove(mounts, asNobody(root));
   expect(status).not.toBe(0);
-  expect(stderr).toContain('paygate: SQLite cannot be loaded, no folder lets it run (/dev/shm: ');
+  expect(stderr).toContain('"message":"SQLite cannot be loaded, no folder lets it run (/dev/shm: ');
   expect(stderr).toMatch(
     /\/tmp: [^;]+; \/data[^;]+; \/data[^;]+\); mount one of them without noexec/,
   );
