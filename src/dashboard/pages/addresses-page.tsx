@@ -21,9 +21,9 @@ import {
   queryChoice,
   queryNumber,
   queryStore,
-  queryText,
   rowsOfPage,
   rowsPerQuery,
+  SearchField,
   StoreFilter,
 } from './listing.tsx';
 import { searchOf } from './payments-page.tsx';
@@ -42,10 +42,7 @@ function addressesMarkup(request: PageRequest) {
     <Layout request={request} title="Addresses">
       <WalletGaps request={request} />
       <FilterForm path={here}>
-        <label>
-          Address
-          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-        </label>
+        <SearchField request={request} label="Address" />
         <FilterSelect
           request={request}
           name="state"

@@ -14,17 +14,16 @@ import type { ListPlace } from './csv-file.ts';
 import { deliveryState, responseText } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
-  Count,
   Empty,
-  ExportLink,
   FilterForm,
   FilterSelect,
-  Pager,
+  ListFoot,
   queryChoice,
   queryNumber,
   queryText,
   rowsOfPage,
   rowsPerQuery,
+  SearchField,
   StoreFilter,
   storeOption,
   withQuery,
@@ -53,10 +52,7 @@ function callbacksMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
       <FilterForm path={here}>
-        <label>
-          Address, transaction or number
-          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-        </label>
+        <SearchField request={request} label="Address, transaction or number" />
         <FilterSelect
           request={request}
           name="state"
@@ -74,11 +70,7 @@ function callbacksMarkup(request: PageRequest) {
           <CallbackTable request={request} rows={rowsOfPage(rows)} />
         </Form>
       )}
-      <div class="under">
-        <Count request={request} rows={rows} noun="callback" />
-        <Pager request={request} rows={rows} />
-        {rows.length === 0 ? null : <ExportLink request={request} path={here} />}
-      </div>
+      <ListFoot request={request} rows={rows} noun="callback" path={here} />
       <ResendAll request={request} />
     </Layout>
   );

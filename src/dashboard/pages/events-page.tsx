@@ -16,17 +16,16 @@ import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
 import { deliveryState, responseText } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import {
-  Count,
   Empty,
-  ExportLink,
   FilterForm,
   FilterSelect,
-  Pager,
+  ListFoot,
   queryChoice,
   queryNumber,
   queryText,
   rowsOfPage,
   rowsPerQuery,
+  SearchField,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
@@ -77,10 +76,7 @@ function eventsMarkup(request: PageRequest) {
       <DoneNote request={request} />
       <DeliveryTabs request={request} />
       <FilterForm path={here}>
-        <label>
-          Order, reference, address, transaction or event
-          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-        </label>
+        <SearchField request={request} label="Order, reference, address, transaction or event" />
         <FilterSelect
           request={request}
           name="state"
@@ -96,11 +92,7 @@ function eventsMarkup(request: PageRequest) {
       ) : (
         <EventTable rows={rowsOfPage(rows)} />
       )}
-      <div class="under">
-        <Count request={request} rows={rows} noun="event" />
-        <Pager request={request} rows={rows} />
-        {rows.length === 0 ? null : <ExportLink request={request} path={here} />}
-      </div>
+      <ListFoot request={request} rows={rows} noun="event" path={here} />
       <ResendFailed request={request} />
     </Layout>
   );

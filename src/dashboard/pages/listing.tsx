@@ -69,6 +69,19 @@ export const FilterForm = ({ path, children }: FilterFormProps) => (
   </form>
 );
 
+interface SearchFieldProps {
+  readonly request: PageRequest;
+  /** What can be searched for. */
+  readonly label: string;
+}
+
+export const SearchField = ({ request, label }: SearchFieldProps) => (
+  <label>
+    {label}
+    <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
+  </label>
+);
+
 interface FilterSelectProps {
   readonly request: PageRequest;
   readonly name: string;
@@ -198,6 +211,21 @@ export const ExportLink = ({ request, path }: ExportLinkProps) => (
   <a href={withQuery(request, { before: undefined }, `${path}/export`)} download>
     Export CSV
   </a>
+);
+
+interface ListFootProps extends CountProps {
+  readonly rows: PagerProps['rows'];
+  /** The path of the list. */
+  readonly path: string;
+}
+
+/** What stands below a list: how many rows match, other pages, and the file of all. */
+export const ListFoot = ({ path, ...props }: ListFootProps) => (
+  <div class="under">
+    <Count {...props} />
+    <Pager request={props.request} rows={props.rows} />
+    {props.rows.length === 0 ? null : <ExportLink request={props.request} path={path} />}
+  </div>
 );
 
 /** The page's URL with a changed query and without `done`; undefined removes a parameter. */

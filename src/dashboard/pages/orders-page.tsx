@@ -11,17 +11,16 @@ import { DoneNote, Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
 import type { ListPlace } from './csv-file.ts';
 import {
-  Count,
   Empty,
-  ExportLink,
   FilterForm,
   FilterSelect,
-  Pager,
+  ListFoot,
   queryChoice,
   queryNumber,
   queryText,
   rowsOfPage,
   rowsPerCount,
+  SearchField,
   StoreFilter,
 } from './listing.tsx';
 import { orderPath, ordersPath, priceText } from './order-parts.ts';
@@ -47,10 +46,7 @@ function ordersMarkup(request: PageRequest) {
         </a>
       </p>
       <FilterForm path={ordersPath}>
-        <label>
-          Reference, order or address
-          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-        </label>
+        <SearchField request={request} label="Reference, order or address" />
         <FilterSelect
           request={request}
           name="state"
@@ -76,11 +72,7 @@ function ordersMarkup(request: PageRequest) {
       ) : (
         <OrderTable request={request} rows={rowsOfPage(rows)} />
       )}
-      <div class="under">
-        <Count request={request} rows={rows} noun="order" />
-        <Pager request={request} rows={rows} />
-        {rows.length === 0 ? null : <ExportLink request={request} path={ordersPath} />}
-      </div>
+      <ListFoot request={request} rows={rows} noun="order" path={ordersPath} />
     </Layout>
   );
 }

@@ -34,6 +34,7 @@ import {
   queryText,
   rowsOfPage,
   rowsPerCount,
+  SearchField,
   StoreFilter,
   withQuery,
 } from './listing.tsx';
@@ -74,10 +75,7 @@ function paymentsMarkup(request: PageRequest) {
   return (
     <Layout request={request} title="Payments" live={isLive}>
       <FilterForm path={here}>
-        <label>
-          Address or transaction
-          <input type="search" name="q" value={queryText(request, 'q')} spellcheck={false} />
-        </label>
+        <SearchField request={request} label="Address or transaction" />
         <FilterSelect request={request} name="state" label="State" options={filterOptions} />
         <StoreFilter request={request} offersNone />
         <label>
