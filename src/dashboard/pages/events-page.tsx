@@ -9,12 +9,13 @@ import { Pill, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
 import { Form } from '../form-parts.tsx';
-import { DoneNote, Layout, Table } from '../layout.tsx';
+import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
 import type { ListPlace } from './csv-file.ts';
 import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
-import { deliveryState, responseText } from './delivery-state.ts';
+import { deliveryState } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
+import { EventTable } from './event-table.tsx';
 import {
   Empty,
   FilterForm,
@@ -90,39 +91,13 @@ function eventsMarkup(request: PageRequest) {
           <a href={`${base}/stores`}>Send a test event</a> from the page of a store with a webhook.
         </Empty>
       ) : (
-        <EventTable rows={rowsOfPage(rows)} />
+        <EventTable label="Webhook events" head="Type" rows={rowsOfPage(rows)} />
       )}
       <ListFoot request={request} rows={rows} noun="event" path={here} />
       <ResendFailed request={request} />
     </Layout>
   );
 }
-
-const EventTable = ({ rows }: { readonly rows: readonly ListedEvent[] }) => (
-  <Table
-    label="Webhook events"
-    heads={['Type', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
-    isList
-  >
-    {rows.map((row) => (
-      <tr>
-        <td>
-          <a class="whole" href={`${here}/${row.id}`}>
-            {row.type}
-          </a>
-        </td>
-        <td>
-          <Pill {...deliveryState(row)} />
-        </td>
-        <td>
-          <Time at={row.createdAt} />
-        </td>
-        <td>{responseText(row)}</td>
-        <td class="number">{row.attemptCount}</td>
-      </tr>
-    ))}
-  </Table>
-);
 
 /** A button for each store whose webhook receives events. */
 const ResendFailed = ({ request }: { readonly request: PageRequest }) => (

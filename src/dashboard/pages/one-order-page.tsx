@@ -8,7 +8,7 @@ import { QrCode } from '../../web/qr-code.tsx';
 import { Amount, Copyable, Pill, Short, Time } from '../../web/values.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
-import { deliveryState, responseText } from './delivery-state.ts';
+import { EventTable } from './event-table.tsx';
 import { isAcceptable, isCancelable } from './order-decision-pages.tsx';
 import {
   maxRows,
@@ -248,29 +248,7 @@ const Events = ({ request, record }: OrderProps) => {
       {rows.length === 0 ? (
         <p class="empty">No events yet.</p>
       ) : (
-        <Table
-          label="Deliveries"
-          heads={['Event', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
-          isList
-        >
-          {rows.map((row) => (
-            <tr>
-              <td>
-                <a class="whole" href={`${base}/events/${row.id}`}>
-                  {row.type}
-                </a>
-              </td>
-              <td>
-                <Pill {...deliveryState(row)} />
-              </td>
-              <td>
-                <Time at={row.createdAt} />
-              </td>
-              <td>{responseText(row)}</td>
-              <td class="number">{row.attemptCount}</td>
-            </tr>
-          ))}
-        </Table>
+        <EventTable label="Deliveries" head="Event" rows={rows} />
       )}
     </>
   );
