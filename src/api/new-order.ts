@@ -4,7 +4,7 @@
 
 import { idBytes, idOf } from '../domain/order-id.ts';
 import { type OrderBody, parseOrderInput } from '../domain/order-input.ts';
-import { amountSatAt, checkOrderSat, type FiatPrice, type SatPrice } from '../domain/quote.ts';
+import { checkOrderSat, satoshisOf } from '../domain/quote.ts';
 import { throwInvalid } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
@@ -64,9 +64,6 @@ function orderAt({ store }: NewOrderOptions, addressId: number): OrderRow {
   if (row === undefined) throw new Error(`address ${addressId} has no order`);
   return row;
 }
-
-const satoshisOf = (price: FiatPrice | SatPrice, rateCents: number | null): number =>
-  price.kind === 'sat' ? price.amountSat : Number(amountSatAt(price, rateCents as number));
 
 /**
  * The price of one bitcoin now, in hundredths of the currency.

@@ -7,7 +7,7 @@ import { base64url } from '@scure/base';
 import { LinkRefusal } from '../domain/link-refusal.ts';
 import { idBytes, idOf } from '../domain/order-id.ts';
 import type { PayerInput } from '../domain/payer-input.ts';
-import { amountSatAt, checkOrderSat, minOrderSat } from '../domain/quote.ts';
+import { checkOrderSat, minOrderSat, satoshisOf } from '../domain/quote.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
@@ -61,9 +61,7 @@ export async function orderByLink(
   if (before !== undefined) return before;
   store.links.checkOpen(id, walletGap);
   const rateCents = currency === null ? null : await rateFor(options, currency);
-  const amountSat =
-    price.kind === 'sat' ? price.amountSat : Number(amountSatAt(price, rateCents as number));
-  checkAmount(amountSat);
+  checkAmount(satoshisOf(price, rateCents));
   checkIssuing();
   const publicId = idOf('ord', world.randomBytes(idBytes));
   const ordered = { publicId, price, note, rateCents, language };

@@ -4,7 +4,7 @@
 
 import { throwInvalid } from '../lib/errors.ts';
 import type { Standing } from './order.ts';
-import { amountSatAt, type FiatPrice, minOrderSat, type SatPrice } from './quote.ts';
+import { type FiatPrice, minOrderSat, type SatPrice, satoshisOf } from './quote.ts';
 
 /** `price`: the price of the order at the rate of today, at most all. */
 export const refundChoices = ['excess', 'all', 'price'] as const;
@@ -66,16 +66,11 @@ export function refundAmountOf(
   rateCents: number | null,
   feeSat: number,
 ): RefundAmount {
-  const chosen = choice === 'excess' ? excessSat : choice === 'all' ? allSat : priceAt();
+  const chosen =
+    choice === 'excess' ? excessSat : choice === 'all' ? allSat : satoshisOf(price, rateCents);
   const amountSat = Math.min(chosen, allSat) - feeSat;
   if (amountSat >= minOrderSat) return { amountSat, feeSat };
   throwInvalid(
     `after the fee, the refund has ${Math.max(0, amountSat)} sat; it needs at least ${minOrderSat} sat`,
   );
-
-  function priceAt(): number {
-    if (price.kind === 'sat') return price.amountSat;
-    if (rateCents === null) throw new Error('a price in a currency needs a rate');
-    return Number(amountSatAt(price, rateCents));
-  }
 }
