@@ -184,10 +184,15 @@ function prepareRecorded(orm: Orm) {
   };
 }
 
+const byTxid = eq(transactions.txid, placeholder('txid'));
+
+/** The raw transaction: absent once a payment is final, and long after it was dropped. */
+export const prepareRaw = (orm: Orm) =>
+  orm.select({ raw: transactions.raw }).from(transactions).where(byTxid).prepare();
+
 function prepareTransactions(orm: Orm) {
-  const byTxid = eq(transactions.txid, placeholder('txid'));
   return {
-    rawOf: orm.select({ raw: transactions.raw }).from(transactions).where(byTxid).prepare(),
+    rawOf: prepareRaw(orm),
     keepRaw: orm
       .insert(transactions)
       .values({

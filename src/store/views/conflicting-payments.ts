@@ -10,7 +10,8 @@ import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { payments, transactions } from '../db/schema.ts';
+import { payments } from '../db/schema.ts';
+import { prepareRaw } from '../records/payment-records.ts';
 
 /** A payment with what decides which of two that spend the same output counts. */
 interface Spending {
@@ -117,12 +118,7 @@ function prepare(orm: Orm) {
   const isPresent = and(isOther, ne(payments.state, 'dropped').inlineParams());
   const limit = sql.placeholder('limit');
   return {
-    /** Absent once a payment is final, and long after it was dropped. */
-    rawOf: orm
-      .select({ raw: transactions.raw })
-      .from(transactions)
-      .where(eq(transactions.txid, placeholder('txid')))
-      .prepare(),
+    rawOf: prepareRaw(orm),
     firstSeen: orm
       .select({ at: payments.firstSeenAt })
       .from(payments)
