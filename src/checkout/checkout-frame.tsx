@@ -1,18 +1,19 @@
 // The frame of every page for customers: one inline style, one script, nothing from other hosts,
 // and the choice of the language.
 
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { PaygateError } from '../lib/errors.ts';
 import { Wordmark } from '../web/brand.tsx';
+import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
 import { Sentence } from './page-parts.tsx';
-import type { Reading } from './reading.ts';
+import { type Reading, readingOf } from './reading.ts';
 import { slot } from './words/language-formats.ts';
 import { allTranslations } from './words/languages.ts';
 import type { Message } from './words/words.ts';
@@ -21,6 +22,30 @@ export const checkoutStyle = inlineStyle(`${textStyle}${rules}`);
 
 /** Without a script, a page that waits for money is loaded again this often. */
 export const refreshSeconds = 20;
+
+/** Until the store of a page is known, no site may frame it. */
+export const unframedHeaders: MiddlewareHandler = (context, next) => {
+  setCheckoutHeaders(context, checkoutStyle.hash(), []);
+  return next();
+};
+
+interface PageOwner {
+  readonly language: string | null;
+  /** Sites that may frame the page, with spaces between them. */
+  readonly embedOrigins: string;
+}
+
+/** Gives a page, also of an error that follows, the frames of its store and its language. */
+export function beginPage(
+  context: Context,
+  owner: PageOwner | undefined,
+  order?: Pick<PageOwner, 'language'>,
+): Reading {
+  setCheckoutHeaders(context, checkoutStyle.hash(), (owner?.embedOrigins ?? '').split(' '));
+  const reading = readingOf(context, order, owner);
+  context.set('reading', reading);
+  return reading;
+}
 
 interface FrameProps {
   readonly reading: Reading;

@@ -8,14 +8,13 @@ import { isId } from '../domain/order-id.ts';
 import type { Rate } from '../domain/rate-limit.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
-import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
 import type { World } from '../world/world.ts';
-import { checkoutStyle, sendErrorPage } from './checkout-frame.tsx';
+import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
 import { tillScript } from './payer-page.tsx';
@@ -71,19 +70,11 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   function requested(context: Context): RequestedPage {
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
-    const asked = row && askedFor(context, row);
+    // Before any refusal, whose page has the language and the frames of the order as well.
+    const reading = row && beginPage(context, store.catalog.store(row.storeId), row);
     takeRequest('page', context);
-    if (asked === undefined) throw new PaygateError('not_found', 'Unknown order');
-    return asked;
-  }
-
-  /** Every page of an order, also of an error, has its language and the frames of its store. */
-  function askedFor(context: Context, row: OrderRow): RequestedPage {
-    const owner = store.catalog.store(row.storeId);
-    setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
-    const reading = readingOf(context, row, owner);
-    context.set('reading', reading);
-    return { row, reading };
+    if (row && reading) return { row, reading };
+    throw new PaygateError('not_found', 'Unknown order');
   }
 
   const shown = (row: OrderRow) => shownOrder(orderView, orderView.record(row), world.now());
@@ -100,10 +91,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
 
   const orders = new Hono();
   orders.route('/', serveAssets([pageScript, tillScript]));
-  orders.use((context, next) => {
-    setCheckoutHeaders(context, checkoutStyle.hash(), []);
-    return next();
-  });
+  orders.use(unframedHeaders);
   orders.get('/:id', (context) => {
     const { row, reading } = requested(context);
     return context.html(<CustomerPage shown={shown(row)} reading={reading} />);

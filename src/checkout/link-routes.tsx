@@ -10,10 +10,9 @@ import { isId } from '../domain/order-id.ts';
 import { parseEnteredAmount, parsePayerInput } from '../domain/payer-input.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { LinkRow } from '../store/views/link-view.ts';
-import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
 import type { World } from '../world/world.ts';
-import { checkoutStyle, sendErrorPage } from './checkout-frame.tsx';
+import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { type LinkOrderOptions, orderByLink } from './link-order.ts';
 import { amountRefusal, fieldErrors, typedAgain } from './payer-errors.ts';
 import type { FieldTexts, ShownLink } from './payer-form.tsx';
@@ -54,10 +53,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   /** Every page of a link, also of an error, has the frames and the language of its store. */
   function askedFor(context: Context, link: LinkRow): RequestedLink {
     const owner = store.catalog.store(link.storeId);
-    setCheckoutHeaders(context, checkoutStyle.hash(), owner.embedOrigins.split(' '));
-    const reading = readingOf(context, undefined, owner);
-    context.set('reading', reading);
-    return { link, storeName: owner.name, reading };
+    return { link, storeName: owner.name, reading: beginPage(context, owner) };
   }
 
   function page(
@@ -72,10 +68,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   }
 
   const app = new Hono();
-  app.use((context, next) => {
-    setCheckoutHeaders(context, checkoutStyle.hash(), []);
-    return next();
-  });
+  app.use(unframedHeaders);
   app.get('/:id', (context) => {
     const asked = requested(context);
     store.links.checkOpen(asked.link.id, walletGap);

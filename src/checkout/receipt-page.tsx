@@ -18,7 +18,13 @@ import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { httpStatusOf } from '../web/error-body.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { CheckoutFrame, checkoutStyle, refreshSeconds, sendMessage } from './checkout-frame.tsx';
+import {
+  beginPage,
+  CheckoutFrame,
+  checkoutStyle,
+  refreshSeconds,
+  sendMessage,
+} from './checkout-frame.tsx';
 import { BothUnits, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
@@ -33,9 +39,7 @@ export function receiptPage(
   try {
     const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
     const shown = shownReceipt(store, receipt, context.req.query('order'));
-    const origins = shown.owner?.embedOrigins ?? '';
-    setCheckoutHeaders(context, checkoutStyle.hash(), origins.split(' '));
-    const reading = readingOf(context, shown.order, shown.owner);
+    const reading = beginPage(context, shown.owner, shown.order);
     return context.html(<ReceiptPage shown={shown} reading={reading} />);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;

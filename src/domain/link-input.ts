@@ -158,7 +158,7 @@ function amountsOf(body: LinkBody, reader: Reader): LinkAmounts {
 const noAmounts = { amount: null, minAmount: null, maxAmount: null, suggested: [] };
 
 const hasValue = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined;
+  Array.isArray(value) ? value.length > 0 : isGiven(value);
 
 type AmountNames = typeof fiatNames | typeof satNames;
 
