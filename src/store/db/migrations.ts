@@ -439,4 +439,8 @@ CREATE INDEX \`notifications_age\` ON \`notifications\` (\`created_at\`);`,
 --> statement-breakpoint
 CREATE INDEX \`refunds_order\` ON \`refunds\` (\`order_id\`);`,
   },
+  {
+    name: '0007_price_sources',
+    sql: `ALTER TABLE \`payments\` ADD \`price_sources\` text;`,
+  },
 ];

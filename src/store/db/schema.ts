@@ -217,6 +217,8 @@ export const payments = sqliteTable(
     currency: text('currency'),
     /** Price of one bitcoin then, in hundredths of the currency; null while unknown. */
     priceCents: integer('price_cents'),
+    /** Hosts of the sources behind this price, with spaces between; null for older payments. */
+    priceSources: text('price_sources'),
     firstSeenAt: integer('first_seen_at').notNull(),
     /**
      * When watching was interrupted, if the first scan after the interruption found it; else null.

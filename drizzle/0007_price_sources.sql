@@ -1,0 +1,1 @@
+ALTER TABLE `payments` ADD `price_sources` text;
