@@ -28,6 +28,8 @@ export interface ValuedPayment {
 /** Times are epoch milliseconds. */
 export interface AccountRow extends ValuedPayment {
   readonly firstSeenAt: number;
+  /** Hosts of the sources of that price, with spaces between; null if not stored. */
+  readonly priceSources: string | null;
   readonly storeName: string | null;
   readonly address: string;
   readonly txid: string;

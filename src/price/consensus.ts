@@ -11,6 +11,8 @@ export interface SourceQuote {
 export interface Consensus {
   /** Undefined if too few sources agree. */
   readonly price: number | undefined;
+  /** Labels of the sources behind the price, in the order of the alphabet. */
+  readonly counted: readonly string[];
   /** Labels of sources that are too far from the median. */
   readonly excluded: readonly string[];
   /** Only two sources are near the median. */
@@ -28,11 +30,12 @@ export function agree(quotes: readonly SourceQuote[], quorum: number): Consensus
   const middle = median(distinct);
   const near = distinct.filter(({ price }) => isNear(price, middle));
   const isPair = near.length === 2;
-  const counted = isPair && !isClosePair(near) ? [] : near;
-  const labels = new Set(counted.map(({ label }) => label));
+  const agreed = isPair && !isClosePair(near) ? [] : near;
+  const labels = new Set(agreed.map(({ label }) => label));
   const named = new Set(quotes.map(({ label }) => label));
-  const price = counted.length < Math.max(1, quorum) ? undefined : cents(median(counted));
-  return { price, excluded: [...named].filter((label) => !labels.has(label)), isPair };
+  const price = agreed.length < Math.max(1, quorum) ? undefined : cents(median(agreed));
+  const excluded = [...named].filter((label) => !labels.has(label));
+  return { price, counted: price === undefined ? [] : [...labels].sort(), excluded, isPair };
 }
 
 function isClosePair(quotes: readonly SourceQuote[]): boolean {

@@ -72,11 +72,17 @@ interface SourceAnswer {
   readonly fault?: string;
 }
 
-interface CachedPrice {
-  /** The request time of the oldest answer behind this price. */
-  readonly at: number;
+/** The price of one bitcoin, to the cent. */
+export interface SourcedPrice {
   /** Null if too few sources have the currency. */
   readonly price: number | null;
+  /** Hosts of the sources behind the price, in the order of the alphabet. */
+  readonly sources: readonly string[];
+}
+
+interface CachedPrice extends SourcedPrice {
+  /** The request time of the oldest answer behind this price. */
+  readonly at: number;
 }
 
 export interface PriceChoice {
@@ -128,17 +134,22 @@ export class Prices {
    * @throws PaygateError unavailable without a fresh price
    */
   async price(text: string, maxMs = maxAgeMs): Promise<number | null> {
+    return (await this.sourcedPrice(text, maxMs)).price;
+  }
+
+  /** As `price`, with the sources behind it. @throws PaygateError unavailable */
+  async sourcedPrice(text: string, maxMs = maxAgeMs): Promise<SourcedPrice> {
     const currency = text.toUpperCase();
-    if (currency === 'BTC') return 1;
-    if (!isCurrency(currency)) return null;
+    if (currency === 'BTC') return { price: 1, sources: [] };
+    if (!isCurrency(currency)) return { price: null, sources: [] };
     const cached = this.#prices.get(currency);
-    if (cached !== undefined && this.#age() - cached.at < freshMs) return cached.price;
+    if (cached !== undefined && this.#age() - cached.at < freshMs) return cached;
     const found = await this.#find(currency, this.#sources, true);
     if (found !== undefined) {
       this.#prices.set(currency, found);
-      return found.price;
+      return found;
     }
-    if (cached !== undefined && this.#age() - cached.at < maxMs) return cached.price;
+    if (cached !== undefined && this.#age() - cached.at < maxMs) return cached;
     throw unavailable();
   }
 
@@ -212,7 +223,7 @@ export class Prices {
       else if (price !== undefined) quotes.push({ label: source.label, price });
     }
     const hasFailed = faults.size > 0;
-    const { price, excluded, isPair } = agree(quotes, this.#quorum);
+    const { price, counted, excluded, isPair } = agree(quotes, this.#quorum);
     const why =
       isPair && price === undefined
         ? 'no two answers agree within 1 %'
@@ -225,8 +236,9 @@ export class Prices {
       }
     }
     const at = Math.min(...answers.map((answer) => answer.at));
-    if (price !== undefined) return { at, price };
-    return hasFailed || countSources(quotes) >= this.#quorum ? undefined : { at, price: null };
+    if (price !== undefined) return { at, price, sources: counted };
+    if (hasFailed || countSources(quotes) >= this.#quorum) return undefined;
+    return { at, price: null, sources: [] };
   }
 
   #remember(

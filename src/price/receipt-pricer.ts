@@ -7,22 +7,27 @@ import { priceCentsOf } from '../domain/money.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Database } from '../store/db/database.ts';
-import { type ReceiptPrices, receiptPriceMs } from '../store/records/receipt-prices.ts';
+import {
+  type ReceiptPrice,
+  type ReceiptPrices,
+  receiptPriceMs,
+} from '../store/records/receipt-prices.ts';
 import type { StoreEvents } from '../store/store-events.ts';
 import type { Cancel, World } from '../world/world.ts';
-import type { Prices } from './prices.ts';
+import type { Prices, SourcedPrice } from './prices.ts';
 
 export interface ReceiptPricerParts {
   readonly world: Pick<World, 'now' | 'schedule' | 'log'>;
   readonly database: Pick<Database, 'write'>;
   readonly receiptPrices: ReceiptPrices;
-  readonly prices: Pick<Prices, 'price'>;
+  readonly prices: Pick<Prices, 'sourcedPrice'>;
   readonly events: StoreEvents;
 }
 
 /** prices.ts limits requests to failed sources to one a minute. */
 const everyQuarterMinute = '*/15 * * * * *';
 const maxRowsPerWrite = 500;
+const noPrice: SourcedPrice = { price: null, sources: [] };
 
 export class ReceiptPricer {
   readonly #parts: ReceiptPricerParts;
@@ -79,13 +84,12 @@ export class ReceiptPricer {
   async #priceAll(currency: string): Promise<void> {
     const { prices } = this.#parts;
     // prices.ts logs why a source is excluded.
-    const price = await prices.price(currency).catch(() => null);
-    if (price !== null) await this.#write(currency, priceCentsOf(price));
+    const { price, sources } = await prices.sourcedPrice(currency).catch(() => noPrice);
+    if (price !== null) await this.#write({ currency, priceCents: priceCentsOf(price), sources });
   }
 
-  async #write(currency: string, priceCents: number): Promise<void> {
+  async #write(price: ReceiptPrice): Promise<void> {
     const { database, receiptPrices, events } = this.#parts;
-    const price = { currency, priceCents };
     for (let count = maxRowsPerWrite; count === maxRowsPerWrite && !this.#stopped; ) {
       count = await database.write((tx) =>
         receiptPrices.put(tx, this.#parts.world.now(), this.#seenAfter(), price, maxRowsPerWrite),

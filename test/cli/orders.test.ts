@@ -229,7 +229,7 @@ describe('payments', () => {
     const first = await pay(shop, ordered, 10_000);
     const plain = { id: '', issued: await shop.issue() };
     const second = await pay(shop, plain, 7_000);
-    const price = { currency: 'EUR', priceCents: 5_100_000 };
+    const price = { currency: 'EUR', priceCents: 5_100_000, sources: ['a.example'] };
     await shop.write((tx) => shop.receiptPrices.put(tx, Date.now(), now - hour, price, 9));
     const listed = await ask(shop, 'payments', 'list');
     expect(listed).toMatchObject([

@@ -77,6 +77,9 @@ test('P-172 a payment is shown with its value when first seen, in the list, on i
   expect(table[0]).toMatch(/,replaced_by,currency,worth_when_seen,price_when_seen$/);
   expect(table[1]).toMatch(/,123456,.*,EUR,61\.73,50000\.00$/);
   expect(table[2]).toMatch(/,20000,.*,EUR,10\.00,50000\.00$/);
+  const hosts = sources.map(({ origin }) => new URL(origin).host).sort();
+  const accounts = (await visitor.get(`${home}/payments/export?format=paygate`)).text;
+  expect(accounts.split(`,50000.00,10.00,${hosts.join(' ')},20000,`)).toHaveLength(2);
   // The stored value stays when the store's currency changes.
   await app.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency: 'JPY' })),

@@ -21,6 +21,7 @@ const paid: AccountRow = {
   valueSat: 25_000,
   currency: 'EUR',
   priceCents: 4_980_000,
+  priceSources: 'a.example b.example',
   storeName: 'Shop',
   address: 'bcrt1qaddress',
   txid,
@@ -36,7 +37,8 @@ const paid: AccountRow = {
   },
   refundedSat: 0,
 };
-const plain: AccountRow = { ...paid, order: null, currency: null, priceCents: null };
+const unpriced = { priceCents: null, priceSources: null };
+const plain: AccountRow = { ...paid, ...unpriced, order: null, currency: null };
 
 async function fileOf(
   name: AccountFormatName,
@@ -61,17 +63,17 @@ test('the own file has every payment with its status, and empty cells for what i
   ]);
   expect(head).toBe(
     '\ufefftime_utc,order,reference,status,currency,price,locked_rate,value_at_locked_rate,' +
-      'price_at_receipt,value_at_receipt,sat,btc,txid,address,block_height,confirmed_utc,late,' +
-      'refunded_sat',
+      'price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,block_height,' +
+      'confirmed_utc,late,refunded_sat',
   );
   const time = '2026-11-21T16:26:00Z';
   const sums = `25000,0.00025000,${txid},bcrt1qaddress`;
-  const worths = 'EUR,12.50,50000.00,12.50,49800.00,12.45';
+  const worths = 'EUR,12.50,50000.00,12.50,49800.00,12.45,a.example b.example';
   expect(lines).toEqual([
     `${time},${orderId},1007,confirmed,${worths},${sums},800000,2026-11-21T16:40:01Z,false,0`,
-    `${time},,,unconfirmed,,,,,,,${sums},,,,0`,
+    `${time},,,unconfirmed,,,,,,,,${sums},,,,0`,
     `${time},${orderId},1007,confirming,${worths},${sums},800000,,false,7`,
-    `${time},,,dropped,,,,,,,${sums},,,,0`,
+    `${time},,,dropped,,,,,,,,${sums},,,,0`,
   ]);
 });
 
@@ -80,10 +82,10 @@ test('an order in satoshis has no rate, and a late payment without a price has n
   if (order === null) throw new Error('no order');
   const lines = await fileOf('paygate', [
     { ...paid, order: { ...order, currency: null, amountMinor: null, rateCents: null } },
-    { ...paid, priceCents: null, order: { ...order, rateCents: null, isLate: true } },
+    { ...paid, ...unpriced, order: { ...order, rateCents: null, isLate: true } },
   ]);
   expect(lines[1]).toContain(',confirmed,EUR,,,,49800.00,12.45,');
-  expect(lines[2]).toContain(',confirmed,EUR,12.50,,,,,25000,');
+  expect(lines[2]).toContain(',confirmed,EUR,12.50,,,,,,25000,');
   expect(lines[2]).toMatch(/,true,0$/);
 });
 

@@ -19,32 +19,56 @@ describe('several sources', () => {
 
   test('a source more than 5 % off the median is excluded', () => {
     expect(of(100, 100, 105)).toMatchObject({ price: 100, excluded: [] });
-    expect(of(100, 100, 105.01)).toMatchObject({ price: 100, excluded: ['c'] });
+    expect(of(100, 100, 105.01)).toMatchObject({
+      price: 100,
+      counted: ['a', 'b'],
+      excluded: ['c'],
+    });
     expect(of(94.99, 100, 100)).toMatchObject({ price: 100, excluded: ['a'] });
     expect(of(100, 101, 102, 103, 1e12)).toMatchObject({ price: 101.5, excluded: ['e'] });
   });
 
   test('two that disagree give no price, and neither does one alone', () => {
-    expect(of(100, 200)).toEqual({ price: undefined, excluded: ['a', 'b'], isPair: false });
+    expect(of(100, 200)).toMatchObject({
+      price: undefined,
+      counted: [],
+      excluded: ['a', 'b'],
+      isPair: false,
+    });
     expect(of(100).price).toBeUndefined();
     expect(of().price).toBeUndefined();
   });
 
   test('two sources must agree within 1 %: neither can be outvoted', () => {
-    expect(of(100, 101)).toEqual({ price: 100.5, excluded: [], isPair: true });
+    expect(of(100, 101)).toMatchObject({
+      price: 100.5,
+      counted: ['a', 'b'],
+      excluded: [],
+      isPair: true,
+    });
     expect(of(101, 100).price).toBe(100.5);
     expect(of(67_866.85, 68_545.51).price).toBe(68_206.18);
     for (const lie of [101.01, 104, 105, 110.52, 98.9, 95, 90.5]) {
       expect(of(100, lie).price).toBeUndefined();
     }
-    expect(of(100, 101.01)).toEqual({ price: undefined, excluded: ['a', 'b'], isPair: true });
+    expect(of(100, 101.01)).toMatchObject({
+      price: undefined,
+      counted: [],
+      excluded: ['a', 'b'],
+      isPair: true,
+    });
     // Also where the others are left out.
-    expect(of(100, 104, 200)).toEqual({
+    expect(of(100, 104, 200)).toMatchObject({
       price: undefined,
       excluded: ['a', 'b', 'c'],
       isPair: true,
     });
-    expect(of(100, 100.5, 200)).toEqual({ price: 100.25, excluded: ['c'], isPair: true });
+    expect(of(100, 100.5, 200)).toMatchObject({
+      price: 100.25,
+      counted: ['a', 'b'],
+      excluded: ['c'],
+      isPair: true,
+    });
     expect(of(100, 104, 200, 200).price).toBeUndefined();
   });
 

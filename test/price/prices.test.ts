@@ -268,6 +268,15 @@ describe('P-44 no fresh price', () => {
     expect(await alone.price('USD')).toBe(67866.85);
   });
 
+  test('a price names the sources behind it, and its cached copy the same', async () => {
+    const { prices, sources } = await setUp(honest, honest, honest, json({ USD: 1 }));
+    const hosts = sources.slice(0, 3).map(({ origin }) => new URL(origin).host);
+    const expected = { price: 67866.85, sources: hosts.sort() };
+    expect(await prices.sourcedPrice('USD')).toMatchObject(expected);
+    expect(await prices.sourcedPrice('USD')).toMatchObject(expected);
+    expect(await prices.sourcedPrice('CHF')).toMatchObject({ price: null, sources: [] });
+  });
+
   test('when two disagree', async () => {
     const { prices, said } = await setUp(json({ USD: 1 }), json({ USD: 2 }));
     await expect(prices.price('USD')).rejects.toMatchObject(unavailable);

@@ -188,7 +188,13 @@ export async function openOrder(
     },
     price: (priceCents) =>
       write((tx) => {
-        receiptPrices.put(tx, now, startAt, { currency: 'EUR', priceCents }, 100);
+        receiptPrices.put(
+          tx,
+          now,
+          startAt,
+          { currency: 'EUR', priceCents, sources: ['a.example', 'b.example'] },
+          100,
+        );
       }),
     requote: (rateCents) => write((tx) => orders.quote(tx, now, id, rateCents)),
     cancel: () => write((tx) => orders.cancel(tx, now, id)),

@@ -21,6 +21,8 @@ export interface ReceiptPrice {
   readonly currency: string;
   /** Price of one bitcoin, in hundredths of the currency. */
   readonly priceCents: number;
+  /** Hosts of the sources behind it. */
+  readonly sources: readonly string[];
 }
 
 /** How long after it was first seen a payment may be given a price. */
@@ -39,12 +41,12 @@ export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>):
         .where(isWaiting(seenAfter))
         .all()
         .flatMap(({ currency }) => currency ?? []),
-    put(tx, now, seenAfter, { currency, priceCents }, limit) {
+    put(tx, now, seenAfter, { currency, priceCents, sources }, limit) {
       const found = sql`(select id from payments
         where ${isWaiting(seenAfter)} and currency = ${currency} limit ${limit})`;
       const priced = orm
         .update(payments)
-        .set({ priceCents })
+        .set({ priceCents, priceSources: sources.join(' ') })
         .where(sql`${payments.id} in ${found}`)
         .returning({ addressId: payments.addressId })
         .all();

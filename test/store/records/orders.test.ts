@@ -177,7 +177,7 @@ describe('the money of an order', () => {
     shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
     await shop.write((tx) => shop.ledger.apply(tx, seenAt, shop.observation(issued)));
     expect(json(seenAt)).toMatchObject({ status: 'open', late: true, received_sat: 25_000 });
-    const price = { currency: 'EUR', priceCents: 5_100_000 };
+    const price = { currency: 'EUR', priceCents: 5_100_000, sources: ['a.example'] };
     await shop.write((tx) => shop.receiptPrices.put(tx, seenAt, now, price, 10));
     expect(json(seenAt)).toMatchObject({ status: 'processing', late: true });
     expect(json(seenAt).payments).toMatchObject([{ rate: '50000.00', late: true }]);

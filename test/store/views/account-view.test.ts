@@ -33,7 +33,7 @@ test('a payment has the rate, the lateness and the block of its order', async ()
   expect(seen).toMatchObject({
     state: 'unconfirmed',
     ...{ height: null, minedAt: null, valueSat: 10_000, storeName: 'Shop', refundedSat: 0 },
-    ...{ currency: 'EUR', priceCents: 4_900_000 },
+    ...{ currency: 'EUR', priceCents: 4_900_000, priceSources: 'a.example b.example' },
     order: { reference: '1007', currency: 'EUR', amountMinor: 1_250, rateCents: 5_000_000 },
   });
   await scene.mine(2);
