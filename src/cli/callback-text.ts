@@ -1,11 +1,12 @@
 // Callbacks and their attempts as JSON and as text for a terminal. URLs are redacted unless the
 // caller asks for their secrets.
 
-import type { Attempt } from '../delivery/sender.ts';
+import type { SentTest } from '../delivery/test-callback.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
-import { formatDoubt, refusedText, verdictTexts } from '../domain/callback-answer.ts';
-import { formatTime } from '../domain/format.ts';
+import { formatDoubt } from '../domain/callback-answer.ts';
+import { formatSat, formatTime } from '../domain/format.ts';
 import { deliveryWords, formatStatus } from '../domain/state-words.ts';
+import { testEffect } from '../domain/test-answer.ts';
 import type { AttemptRecord } from '../store/records/attempts.ts';
 import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
 import { page, seconds, table } from './command.ts';
@@ -50,21 +51,23 @@ export const describeOutcome = (made: AttemptView) => ({
   body: made.body,
 });
 
-export function requestUrl(callbackUrl: string, query: string, secrets: boolean): string {
+export function requestUrl(callbackUrl: string, query: string, secrets = false): string {
   if (callbackUrl === '' || !secrets) return redactedTarget(callbackUrl, query);
   const { origin, path } = callbackTarget(callbackUrl, query);
   return `${origin}${path}`;
 }
 
-export const describeTest = (attempt: Attempt, url: string) => ({
+export const describeTest = ({ row, facts, attempt, result }: SentTest, url: string) => ({
+  store_id: row.id,
+  addr: facts.address,
+  value: facts.valueSat,
+  status: facts.status,
+  txid: facts.txid,
   url,
   headers: attempt.request?.headers ?? null,
   ...describeOutcome(attempt),
-  verdict: attempt.verdict ?? notDelivered,
+  ...result,
 });
-
-/** The verdict for an attempt that failed; the others are codes of domain/callback-answer.ts. */
-const notDelivered = 'not-delivered';
 
 /** @param hasMore whether older callbacks match the filter too */
 export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
@@ -130,20 +133,28 @@ export function renderOutcome(made: AttemptView): string {
   return table(lines);
 }
 
-export function renderTest(attempt: Attempt, url: string): string {
+export function renderTest(sent: SentTest, url: string): string {
+  const { attempt, result } = sent;
   const headers = Object.entries(attempt.request?.headers ?? {}).map(([name, value]) => [
     '',
     name,
     value,
   ]);
-  const verdict = attempt.verdict ? verdictTexts[attempt.verdict] : refusedText(attempt);
   return [
+    ...(sent.hasOrder ? [paymentText(sent), ''] : []),
     `GET ${url}`,
     ...(headers.length > 0 ? [table(headers)] : []),
     renderOutcome(attempt),
-    ...(verdict === undefined ? [] : [table([['', 'verdict', verdict]])]),
+    ...(result.meaning === null ? [] : [table([['', 'verdict', result.meaning]])]),
   ].join('\n');
 }
+
+const paymentText = ({ row, facts }: SentTest): string =>
+  [
+    `Test payment of ${formatSat(facts.valueSat)} to ${facts.address}, an address of store ` +
+      `${row.id}, with status ${formatStatus(facts.status)}.`,
+    `${testEffect} paygate records no payment.`,
+  ].join('\n');
 
 /** What happens next: a running server sends these callbacks within a second. */
 export function resendText(count: number, doubtful = false): string {

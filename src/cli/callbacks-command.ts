@@ -2,15 +2,15 @@
 // them, and test callbacks.
 
 import { Command, Option } from 'commander';
-import { networks } from '../bitcoin/network.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
-import { testCallback } from '../delivery/test-callback.ts';
-import { hasReachedReceiver } from '../domain/callback-answer.ts';
+import { type SentTest, sendTestCallback, type TestParts } from '../delivery/test-callback.ts';
+import { sendTestPayment } from '../delivery/test-payment.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
-import { PaygateError } from '../lib/errors.ts';
+import { throwInvalid } from '../lib/errors.ts';
 import type { CallbackState } from '../store/db/schema.ts';
-import { noteTested, testedAt } from '../store/records/settings.ts';
+import type { Store } from '../store/open-store.ts';
+import { commandClient } from '../store/records/audit.ts';
 import type { SocksProxy } from '../world/world.ts';
 import * as text from './callback-text.ts';
 import { cliSender } from './cli-sender.ts';
@@ -86,7 +86,7 @@ function showCommand(): Command {
         const row = outbox.callback(id);
         const attempts = outbox.attempts(id);
         const { callbackUrl } = catalog.store(row.storeId);
-        const url = text.requestUrl(callbackUrl, row.query, given.secrets ?? false);
+        const url = text.requestUrl(callbackUrl, row.query, given.secrets);
         print(given, { ...text.describe(row), url, log: attempts.map(text.describeAttempt) }, () =>
           text.renderCallback(row, url, attempts),
         );
@@ -137,49 +137,65 @@ function resendFailedCommand(): Command {
 }
 
 interface TestOptions extends SecretsOption {
-  readonly store: number;
-  readonly status: string;
-  readonly value: number;
+  readonly store?: number;
+  readonly addr?: string;
+  readonly status: '-1' | '0' | '1' | '2';
+  readonly value?: number;
   readonly rbf?: boolean;
   readonly proxy?: SocksProxy;
 }
 
+/** The amount of a test callback without an order. */
+const testValueSat = 10_000;
+
 function testCommand(): Command {
   return fileCommand('test', 'send a test callback without a payment, and show the exchange')
-    .requiredOption('--store <id>', 'the store whose callback URL is called', rowId)
+    .addOption(
+      new Option('--store <id>', 'the store whose Callback URL is called')
+        .argParser(rowId)
+        .conflicts('addr'),
+    )
+    .option(
+      '--addr <address>',
+      'test payment to this unpaid address: at status 2 the shop treats its order as paid',
+    )
     .addOption(
       new Option('--status <status>', 'status in the callback')
         .choices(['-1', '0', '1', '2'])
         .default('0'),
     )
-    .option('--value <sat>', 'amount in the callback', wholeNumber(1, maxMoneySat), 10_000)
+    .option(
+      '--value <sat>',
+      `amount in the callback (default: that of the open order of --addr; without --addr, ${testValueSat})`,
+      wholeNumber(1, maxMoneySat),
+    )
     .option('--proxy <url>', 'SOCKS5 proxy of serve, needed for a .onion address', parseProxy)
     .option('--rbf', 'mark the transaction as replaceable (only with status 0)')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
-      withStore(given, async ({ catalog, network, database }) => {
+      withStore(given, async (store) => {
         if (given.rbf && given.status !== '0') {
-          throw new PaygateError(
-            'invalid',
-            '--rbf needs --status 0: no other callback has that parameter',
-          );
+          throwInvalid('--rbf needs --status 0: no other callback has that parameter');
         }
-        const row = catalog.store(given.store);
-        const order = testCallback(row, world.now(), {
-          network: networks[network],
-          status: Number(given.status) as CallbackStatus,
-          valueSat: given.value,
-          rbf: given.rbf ?? false,
-          randomBytes: world.randomBytes,
-        });
-        const attempt = await cliSender(given.proxy).send(order, new AbortController().signal);
-        const url = text.requestUrl(row.callbackUrl, order.query, given.secrets ?? false);
-        print(given, text.describeTest(attempt, url), () => text.renderTest(attempt, url));
-        if (attempt.outcome !== 'delivered') process.exitCode = 1;
-        else if (hasReachedReceiver(attempt.verdict) && testedAt(catalog) === undefined) {
-          // The dashboard asks for a test callback until one has reached a shop.
-          await database.write((tx) => noteTested(tx, catalog, world.now()));
-        }
+        const sent = await sendTest({ store, sender: cliSender(given.proxy), world }, given);
+        const url = text.requestUrl(sent.row.callbackUrl, sent.callback.query, given.secrets);
+        print(given, text.describeTest(sent, url), () => text.renderTest(sent, url));
+        if (!sent.result.accepts) process.exitCode = 1;
       }),
     );
 }
+
+function sendTest(
+  parts: TestParts & { readonly store: Store },
+  { store: storeId, addr: address, status, value: valueSat, rbf }: TestOptions,
+): Promise<SentTest> {
+  const number = Number(status) as CallbackStatus;
+  if (address !== undefined) {
+    if (number === -1) throwInvalid('--addr needs --status 0, 1 or 2');
+    return sendTestPayment(parts, commandClient, { address, status: number, valueSat, rbf });
+  }
+  const row = parts.store.catalog.store(storeId ?? throwInvalid(noTargetText));
+  return sendTestCallback(parts, row, { status: number, valueSat: valueSat ?? testValueSat, rbf });
+}
+
+const noTargetText = 'name what to test: --store ID, or --addr ADDRESS of an order';

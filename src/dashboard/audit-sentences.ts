@@ -47,6 +47,8 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
     `${counted(count, 'doubtful delivery was', 'doubtful deliveries were')} sent again`,
   'callback.resend-failed': ({ count }) =>
     `${counted(count, 'failed delivery was', 'failed deliveries were')} sent again`,
+  'callback.test': ({ value, addr, status }) =>
+    `A test payment of ${text(value)} sat to ${text(addr)} was sent with status ${text(status)}`,
   'event.resend': ({ ids }) => `${listed(ids, 'event was', 'events were')} sent again`,
   'event.resend-failed': ({ count }) =>
     `${counted(count, 'failed event was', 'failed events were')} sent again`,

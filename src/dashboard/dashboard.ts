@@ -52,6 +52,7 @@ import { replaceSecretPage } from './pages/store-secret-page.tsx';
 import { storeSettingsPages } from './pages/store-settings-pages.tsx';
 import { newWalletPage, storeWalletPage } from './pages/store-wallet-page.tsx';
 import { replaceKeyPage, storesPage } from './pages/stores-page.tsx';
+import { testPaymentPage } from './pages/test-payment-page.tsx';
 import { welcomePage } from './pages/welcome-page.tsx';
 import { createPasskeyChallenges } from './passkey-challenge.ts';
 import { createPasswords } from './password.ts';
@@ -90,6 +91,7 @@ export const pages: readonly Page[] = [
   addressesPage,
   addressesExportPage,
   addressPage,
+  testPaymentPage,
   linksPage,
   newLinkPage,
   linkPage,

@@ -30,36 +30,6 @@ const pageDoubt = 'a web page';
 export const formatDoubt = (doubt: string): string =>
   doubt === emptyDoubt || doubt.startsWith(pageDoubt) ? `is ${doubt}` : `says "${doubt}"`;
 
-/** Whether a test callback reached the plugin. Many receivers answer with an empty body. */
-export const hasReachedReceiver = (verdict: AnswerVerdict | null | undefined): boolean =>
-  verdict === 'accepted' || verdict === 'unknown-order' || verdict === 'empty';
-
-/** What the verdict on a test callback means to a merchant. */
-export const verdictTexts: Readonly<Record<AnswerVerdict, string>> = {
-  accepted: 'the shop accepted it',
-  empty: 'empty: did the URL lose its secret? (a receiver of your own may answer nothing)',
-  'web-page': "the shop's page answered, not the plugin: permalinks? is the plugin on?",
-  'wrong-secret': 'wrong secret: compare the one in the Callback URL with the one of the plugin',
-  'unknown-order':
-    'the secret and URL are right; the plugin knows no such order (that is expected of a test)',
-  refused: 'the shop refused it: see its answer',
-};
-
-interface HttpAnswer {
-  readonly httpStatus: number | null;
-  readonly body: string | null;
-}
-
-/**
- * What an answer other than 200 means to a merchant; undefined if its status says enough. WordPress
- * answers 400 and `-1` if no plugin handles the request (WooCommerce,
- * `WC_API::handle_api_requests`).
- */
-export const refusedText = ({ httpStatus, body }: HttpAnswer): string | undefined =>
-  httpStatus === 400 && body?.trim() === '-1'
-    ? 'WordPress answered, and no plugin handled it: is the plugin on?'
-    : undefined;
-
 /** What to do about a doubt, as the start of a sentence. */
 export function doubtAdvice(doubt: string): string {
   if (doubt.startsWith(pageDoubt)) {

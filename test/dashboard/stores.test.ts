@@ -451,6 +451,10 @@ describe('a store', () => {
   ])('P-66 a test callback explains the response: %j is %s', async (body, verdict, words) => {
     const app = await openApp();
     const visitor = await signedIn(app);
+    const callbackUrl = `${app.receiver.origin}/wc-api/WC_Gateway`;
+    await app.withStore(({ catalog, database }) =>
+      database.write((tx) => catalog.changeStore(tx, 1, { callbackUrl })),
+    );
     app.receiver.script({ status: 200, body });
     const { text } = await visitor.submit(`${stores}/1/callbacks`, 'send-test');
     expect(text).toContain(`data-verdict="${verdict}"`);

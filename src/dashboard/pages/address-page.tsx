@@ -7,6 +7,7 @@ import { Copyable, Time } from '../../web/values.tsx';
 import { Layout } from '../layout.tsx';
 import { base, idIn, type Page, type PageRequest } from '../page.ts';
 import { PaymentTable } from './payments-page.tsx';
+import { TestPaymentLink } from './test-payment-page.tsx';
 
 /** How many payments the page shows; the list of payments has all. */
 const maxPayments = 50;
@@ -55,7 +56,12 @@ function addressMarkup(request: PageRequest) {
       </dl>
       <h2>Payments</h2>
       {payments.length === 0 ? (
-        <p class="empty">No payments to this address yet.</p>
+        <>
+          <p class="empty">No payments to this address yet.</p>
+          <p>
+            <TestPaymentLink request={request} id={row.id} />
+          </p>
+        </>
       ) : (
         <PaymentTable request={request} rows={payments} />
       )}

@@ -22,6 +22,7 @@ import { OrderRefunds } from './order-refunds.tsx';
 import { OrderTimeline } from './order-timeline.tsx';
 import { paymentState } from './payments-page.tsx';
 import { hasRefund } from './refund-page.tsx';
+import { TestPaymentLink } from './test-payment-page.tsx';
 
 export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
 
@@ -92,12 +93,15 @@ const PayBox = ({ order }: OrderProps) => {
 };
 
 const Actions = (props: OrderProps) => {
-  const { order, standing } = props;
+  const { request, record, order, standing } = props;
   return (
     <nav class="row actions" aria-label="Actions">
       {isAcceptable(standing) ? <a href={orderPath(order.id, '/accept')}>Accept…</a> : null}
       {isCancelable(standing) ? <a href={orderPath(order.id, '/cancel')}>Cancel…</a> : null}
       {hasRefund(props) ? <a href={orderPath(order.id, '/refund')}>Prepare a refund…</a> : null}
+      {order.status === 'open' ? (
+        <TestPaymentLink request={request} id={record.row.addressId} />
+      ) : null}
       <a href={order.page_url}>The customer’s page</a>
     </nav>
   );

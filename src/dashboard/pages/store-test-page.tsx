@@ -1,18 +1,10 @@
 // A test callback or test event, sent during the request, and its whole exchange.
 
-import { networks } from '../../bitcoin/network.ts';
-import type { Attempt, OutgoingCallback } from '../../delivery/sender.ts';
-import { testCallback } from '../../delivery/test-callback.ts';
+import type { Attempt } from '../../delivery/sender.ts';
+import { type SentTest, sendTestCallback } from '../../delivery/test-callback.ts';
 import { testEvent } from '../../delivery/test-event.ts';
 import { callbackTarget } from '../../domain/callback.ts';
-import {
-  type AnswerVerdict,
-  formatDoubt,
-  hasReachedReceiver,
-  refusedText,
-  verdictTexts,
-} from '../../domain/callback-answer.ts';
-import type { StoreRow } from '../../store/records/catalog.ts';
+import { formatDoubt } from '../../domain/callback-answer.ts';
 import { noteTested, testedAt } from '../../store/records/settings.ts';
 import { Form } from '../form-parts.tsx';
 import { Layout } from '../layout.tsx';
@@ -28,21 +20,26 @@ export const TestCallback = ({ request, row }: StoreProps) => (
       Sends the callback of an example payment of 0.00010000 BTC to <code>{row.callbackUrl}</code>
     </p>
     <Form request={request} action="send-test" button="Send test callback" />
+    <p>
+      To try a whole order without bitcoin, open{' '}
+      <a href={`${base}/addresses?state=unpaid&store=${row.id}`}>its address</a> and send a test
+      payment.
+    </p>
   </section>
 );
 
 export async function sendTest(request: PageRequest): Promise<ActionResult> {
-  const { store, world, sender } = request.parts;
-  const row = storeOf(request);
-  const order = testCallback(row, request.now, {
-    network: networks[store.network],
-    status: 0,
-    valueSat: testValueSat,
-    randomBytes: (length) => world.randomBytes(length),
-  });
-  const attempt = await sender.send(order, new AbortController().signal);
-  if (hasReachedReceiver(attempt.verdict)) await noteFirstTest(request);
-  return { show: exchangeMarkup(request, row, order, attempt) };
+  const test = { status: 0, valueSat: testValueSat } as const;
+  const sent = await sendTestCallback(request.parts, storeOf(request), test);
+  return {
+    show: (
+      <Layout request={request} title={`Test callback to ${sent.row.name}`}>
+        <TestExchange sent={sent} />
+        <Form request={request} action="send-test" button="Send again" />
+        <WaysBack row={sent.row} section="/callbacks" />
+      </Layout>
+    ),
+  };
 }
 
 /** Completes the step of the setup. */
@@ -51,27 +48,29 @@ async function noteFirstTest({ parts: { store }, now }: PageRequest): Promise<vo
   await store.database.write((tx) => noteTested(tx, store.catalog, now));
 }
 
-const WaysBack = ({ row, section }: { readonly row: StoreRow; readonly section: string }) => (
+const WaysBack = ({
+  row,
+  section,
+}: {
+  readonly row: StoreProps['row'];
+  readonly section: string;
+}) => (
   <p>
     <a href={storePath(row.id, section)}>Back to the store</a>, or{' '}
     <a href={`${base}/welcome`}>continue the setup</a>
   </p>
 );
 
-const exchangeMarkup = (
-  request: PageRequest,
-  row: StoreRow,
-  order: OutgoingCallback,
-  attempt: Attempt,
-) => (
-  <Layout request={request} title={`Test callback to ${row.name}`}>
-    <Result attempt={attempt} received="Your shop answered 200: the callback is delivered." />
-    {attempt.verdict === null ? null : <Verdict verdict={attempt.verdict} doubt={attempt.doubt} />}
-    <Exchange text={requestText(order, attempt)} attempt={attempt} />
-    <Form request={request} action="send-test" button="Send again" />
-    <WaysBack row={row} section="/callbacks" />
-  </Layout>
+/** The request and the response of a test callback, and what the response means. */
+export const TestExchange = ({ sent }: { readonly sent: SentTest }) => (
+  <>
+    <Result attempt={sent.attempt} received={receivedText} />
+    <Verdict {...sent} />
+    <Exchange text={requestText(sent)} attempt={sent.attempt} />
+  </>
 );
+
+const receivedText = 'Your shop answered 200: the callback is delivered.';
 
 export const TestEvent = ({ request, row }: StoreProps) => (
   <section aria-labelledby="test-event">
@@ -116,7 +115,7 @@ const Result = ({ attempt, received }: ResultProps) =>
     <p class="note">{received}</p>
   ) : (
     <p class="problem" role="alert">
-      {[attempt.reason, refusedText(attempt)].filter(Boolean).join('. ')}
+      {attempt.reason}
     </p>
   );
 
@@ -152,19 +151,15 @@ const Exchange = ({ text, attempt }: ExchangeProps) => (
 const headerLines = ({ request }: Attempt): string[] =>
   Object.entries(request?.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
 
-interface VerdictProps {
-  readonly verdict: AnswerVerdict;
-  readonly doubt: string | null;
-}
+const Verdict = ({ result, attempt: { doubt } }: SentTest) =>
+  result.meaning === null ? null : (
+    <p class={result.accepts ? 'note' : 'alarm'}>
+      {doubt === null ? '' : `The response ${formatDoubt(doubt)}. `}
+      <strong data-verdict={result.verdict}>{result.meaning}</strong>
+    </p>
+  );
 
-const Verdict = ({ verdict, doubt }: VerdictProps) => (
-  <p class={hasReachedReceiver(verdict) ? 'note' : 'alarm'}>
-    {doubt === null ? '' : `The response ${formatDoubt(doubt)}. `}
-    <strong data-verdict={verdict}>{verdictTexts[verdict]}</strong>
-  </p>
-);
-
-function requestText({ callbackUrl, query }: OutgoingCallback, attempt: Attempt): string {
-  const { origin, path } = callbackTarget(callbackUrl, query);
+function requestText({ callback, attempt }: SentTest): string {
+  const { origin, path } = callbackTarget(callback.callbackUrl, callback.query);
   return [`GET ${origin}${path}`, ...headerLines(attempt)].join('\n');
 }

@@ -41,7 +41,7 @@ export type Play = (order: ShopOrder, fields: Fields) => void;
 
 export const webhookPath = '/webhook';
 export const callbackPath = '/callback';
-/** Transaction id of a test callback, whose address belongs to no order. */
+/** Transaction id of test callbacks and test payments. */
 const testTxid = 'WarningThisIsAGeneratedTestPaymentAndNotARealBitcoinTransaction';
 const orderIdBytes = 8;
 /** The rate is promised for as long. */

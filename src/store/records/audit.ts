@@ -18,6 +18,7 @@ export type AuditAction =
   | 'callback.resend'
   | 'callback.resend-doubtful'
   | 'callback.resend-failed'
+  | 'callback.test'
   | 'event.resend'
   | 'event.resend-failed'
   | 'key.add'

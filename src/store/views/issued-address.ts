@@ -7,7 +7,10 @@ import type { Store } from '../open-store.ts';
 import type { AddressPlace } from '../records/address-row.ts';
 
 /** @throws PaygateError not_found for an address that was not issued */
-export function issuedAddress({ addresses, network }: Store, text: string): AddressPlace {
+export function issuedAddress(
+  { addresses, network }: Pick<Store, 'addresses' | 'network'>,
+  text: string,
+): AddressPlace {
   const script = addressToScript(text, networks[network]);
   const row = addresses.byScripthash(scripthash(script));
   if (row?.origin === 'issued' || row?.origin === 'skipped') return row;
