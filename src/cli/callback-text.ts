@@ -3,7 +3,7 @@
 
 import type { SentTest } from '../delivery/test-callback.ts';
 import { callbackTarget, redactedTarget } from '../domain/callback.ts';
-import { formatDoubt } from '../domain/callback-answer.ts';
+import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
 import { formatSat, formatTime } from '../domain/format.ts';
 import { deliveryWords, formatStatus } from '../domain/state-words.ts';
 import { testEffect } from '../domain/test-answer.ts';
@@ -110,6 +110,7 @@ export function renderCallback(
     ...(row.confirmAt === null ? [] : [['sent again', formatTime(row.confirmAt)]]),
     ...(row.settledAt === null ? [] : [['settled', formatTime(row.settledAt)]]),
     ['attempts', attemptCountText(row.attemptCount, attempts.length)],
+    ...(row.doubt === null ? [] : [['advice', doubtAdvice(row.doubt)]]),
   ]);
   const log = attempts.map(
     (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,

@@ -125,6 +125,7 @@ describe('callbacks show', () => {
     expect(stdout).not.toContain('s3cr3t');
     expect(stdout).toContain('12 ms (connect 1.5, response 10)');
     expect(stdout).toContain('delivered, but the answer says "error"');
+    expect(stdout).toMatch(/advice +see why the shop refuses/);
     expect((await run(owed, 'callbacks show 1 --secrets')).stdout).toContain('secret=s3cr3t&');
     expect(await run(owed, 'callbacks show 2')).toMatchObject({
       ...{ code: 1, stderr: 'paygate: there is no callback 2\n' },

@@ -449,6 +449,8 @@ describe('callbacks', () => {
     const { text } = await visitor.get(`${home}/callbacks?state=flagged`);
     expect(links(text, 'callbacks')).toHaveLength(1);
     expect(text).toContain('delivered, but the response says');
+    const one = (await visitor.get(`${home}/callbacks/1`)).text;
+    expect(one).toContain('See that this is the Callback URL of the shop that has these orders.');
   });
 });
 

@@ -1,10 +1,11 @@
 // The attempts of a callback or an event, newest first, and their sum in one row.
 
-import { formatDoubt } from '../../domain/callback-answer.ts';
+import { doubtAdvice, formatDoubt } from '../../domain/callback-answer.ts';
 import { formatCount } from '../../domain/format.ts';
 import type { AttemptRow } from '../../store/views/callback-view.ts';
 import type { WebhookAttemptRow } from '../../store/views/event-view.ts';
 import { Time } from '../../web/values.tsx';
+import { inWordsOfPages } from '../page-words.ts';
 import { responseText } from './delivery-state.ts';
 
 interface DeliveryLineProps {
@@ -20,12 +21,13 @@ interface DeliveryLineProps {
 
 /** How far the delivery is. */
 export const DeliveryLine = ({ row, isSent, confirmAt }: DeliveryLineProps) => {
-  const { attemptCount, nextAttemptAt } = row;
+  const { attemptCount, nextAttemptAt, doubt } = row;
   const last = responseText(row);
   return (
     <p>
       {formatCount(attemptCount, 'attempt')}
       {last === '' ? '' : `, last response: ${last}`}.
+      {typeof doubt === 'string' ? ` ${inWordsOfPages(doubtAdvice(doubt))}` : ''}
       {isSent ? (
         <>
           {' '}
