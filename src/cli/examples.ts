@@ -67,7 +67,7 @@ export const exampleLines: readonly string[] = [
   'restore backups/latest.db',
   'restore --moved',
   'install --domain pay.example.com --acme-email you@example.com --dry-run',
-  'update ./paygate-linux-x64',
+  'update ./paygate-0.2.0-linux-x64.tar.gz',
   'licenses --json',
   'completion bash',
 ];

@@ -1,5 +1,6 @@
 // Replaces the executable: a new one is copied beside it, checked there, and put in place by a
-// rename. The former one stays beside it as `.previous`. Nothing here knows a database.
+// rename. An archive is unpacked there after the check. The former executable stays beside it as
+// `.previous`. Nothing here knows a database.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,66 +14,100 @@ import {
   openSync,
   readFileSync,
   readSync,
+  renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { isSea } from 'node:sea';
 import { promisify } from 'node:util';
-import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
 import { replaceFile, syncPath } from '../world/disk.ts';
 import type { Owner } from './file-owner.ts';
+import { isGzip, unpackExecutable } from './release-archive.ts';
+import { releaseKey } from './release-key.ts';
+import { maxSignatureBytes, signedVersion } from './release-signature.ts';
 
 export const run = promisify(execFile);
 
 /** For a program that prints something and ends. */
 const runTimeoutMs = 60_000;
 const sumsFileName = 'SHA256SUMS';
+const maxSumsBytes = 64 * 1024;
+const unsignedText =
+  'download it too; for an executable that you built yourself, give its checksum with --sha256';
+
+/** What the new file must be. */
+export interface ExpectedFile {
+  /** SHA-256 in hexadecimal. */
+  readonly sum: string;
+  /** The version that the signature states; undefined for a checksum that the operator gave. */
+  readonly version?: string;
+}
 
 /**
- * The expected SHA-256: the one given, or the one in SHA256SUMS beside the file.
+ * The checksum that was given, or the one in SHA256SUMS beside the file, which must be signed.
  * @throws PaygateError
  */
-export function expectedSum(file: string, given: string | undefined): string {
+export function expectedFile(file: string, given: string | undefined): ExpectedFile {
   if (given !== undefined) {
-    if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase();
-    throw new PaygateError(
-      'invalid',
-      '--sha256 has no 64 hexadecimal digits; copy it from SHA256SUMS',
-    );
+    if (/^[0-9a-f]{64}$/i.test(given)) return { sum: given.toLowerCase() };
+    throwInvalid('--sha256 has no 64 hexadecimal digits; copy it from SHA256SUMS');
   }
-  if (!existsSync(file)) throw new PaygateError('invalid', `${file} does not exist`);
-  const sums = join(dirname(file), sumsFileName);
-  if (!existsSync(sums)) {
-    throw new PaygateError('invalid', `${sums} does not exist; give the checksum with --sha256`);
-  }
-  const found = [...readFileSync(sums, 'utf8').matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].filter(
+  if (!existsSync(file)) throwInvalid(`${file} does not exist`);
+  const path = join(dirname(file), sumsFileName);
+  const sums = readSmall(path, maxSumsBytes, 'give the checksum with --sha256');
+  const version = versionSigned(`${path}.minisig`, sums);
+  const found = [...sums.toString().matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].filter(
     ([, , name]) => name === basename(file),
   );
   const [, sum] = found[0] ?? [];
   if (sum === undefined || found.length > 1) {
-    throw new PaygateError(
-      'invalid',
-      `${sums} does not list ${basename(file)} exactly once; give the checksum with --sha256`,
+    throwInvalid(
+      `${path} does not list ${basename(file)} exactly once; give the checksum with --sha256`,
     );
   }
-  return sum;
+  return { sum, version };
+}
+
+/** @throws PaygateError which names the file */
+function versionSigned(path: string, sums: Buffer): string {
+  const signature = readSmall(path, maxSignatureBytes, unsignedText).toString('latin1');
+  try {
+    return signedVersion(sums, signature, releaseKey);
+  } catch (error) {
+    if (error instanceof PaygateError) throwInvalid(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+function readSmall(path: string, maxBytes: number, advice: string): Buffer {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throwInvalid(`${path} does not exist; ${advice}`);
+  if (!stat.isFile() || stat.size > maxBytes) throwInvalid(`${path} is not of a release`);
+  return readFileSync(path);
 }
 
 /**
- * Copies `file` beside the executable and checks the copy.
- * @returns its path
+ * Copies `file` beside the executable, checks the copy, and unpacks it if it is an archive.
+ * @returns the path of the new executable
  * @throws PaygateError
  */
-export async function copyChecked(file: string, binary: string, sum: string): Promise<string> {
+export async function copyChecked(
+  file: string,
+  binary: string,
+  { sum }: ExpectedFile,
+): Promise<string> {
   const fresh = join(dirname(binary), `.${basename(binary)}-new`);
+  const copy = `${fresh}.tar.gz`;
   try {
-    copyFileSync(file, fresh);
-    const found = await hashOf(fresh);
+    copyFileSync(file, copy);
+    const found = await hashOf(copy);
     if (found !== sum) {
-      throw new PaygateError(
-        'invalid',
-        `${file}: the checksum is ${found}, not ${sum}; download it again`,
-      );
+      throwInvalid(`${file}: the checksum is ${found}, not ${sum}; download it again`);
     }
+    if (isGzip(firstBytes(copy))) await unpackExecutable(copy, fresh);
+    else renameSync(copy, fresh);
     chmodSync(fresh, 0o755);
     syncPath(fresh);
     return fresh;
@@ -80,6 +115,8 @@ export async function copyChecked(file: string, binary: string, sum: string): Pr
     rmSync(fresh, { force: true });
     if (error instanceof PaygateError) throw error;
     throw new PaygateError('unavailable', `${fresh}: cannot be written (${reasonOf(error)})`);
+  } finally {
+    rmSync(copy, { force: true });
   }
 }
 
@@ -95,8 +132,7 @@ export async function versionOf(binary: string): Promise<string> {
     throw new PaygateError('unavailable', `it does not run on this machine: ${firstLine(error)}`);
   });
   const [version] = /^\d+\.\d+\.\d+\S*$/m.exec(result.stdout) ?? [];
-  if (version === undefined) throw new PaygateError('invalid', 'it is not paygate');
-  return version;
+  return version ?? throwInvalid('it is not paygate');
 }
 
 /**
@@ -126,14 +162,19 @@ export function assertReadsDatabase(
 const elf = Buffer.from('\x7fELF', 'latin1');
 const elfHeaderBytes = 20;
 
-/** @throws PaygateError if the new file is no program, or one for another processor */
+/**
+ * Compares with this program, because the replaced file may be damaged; with that file if paygate
+ * runs from its sources.
+ * @throws PaygateError if the new file is no program, or one for another processor
+ */
 export function assertSamePlatform(fresh: string, binary: string): void {
-  const [before, after] = [firstBytes(binary), firstBytes(fresh)];
+  const own = isSea() ? process.execPath : binary;
+  const [before, after] = [firstBytes(own), firstBytes(fresh)];
   if (!before.subarray(0, 4).equals(elf)) return;
   // Class and byte order, then the processor (e_machine).
   const kind = (bytes: Buffer) => [bytes.subarray(0, 6), bytes.subarray(18, 20)];
   if (Buffer.concat(kind(before)).equals(Buffer.concat(kind(after)))) return;
-  throw new PaygateError('invalid', 'it is not a program for this machine');
+  throwInvalid('it is not a program for this machine');
 }
 
 function firstBytes(path: string): Buffer {
@@ -147,6 +188,12 @@ function firstBytes(path: string): Buffer {
   }
 }
 
+/** @throws PaygateError unless the executable has the version that the signature states */
+export function assertVersion(version: string, { version: signed = version }: ExpectedFile): void {
+  if (version === signed) return;
+  throwInvalid(`it is ${version}, but the signature is for ${signed}`);
+}
+
 /**
  * @throws PaygateError if the new version is older, by the precedence of https://semver.org, §11
  */
@@ -155,10 +202,7 @@ export function assertNotOlder(before: string, after: string): void {
   const [nextCore, nextCandidate] = versionParts(after);
   const order = compareNumbers(nextCore, core) || compareCandidates(nextCandidate, candidate);
   if (order >= 0) return;
-  throw new PaygateError(
-    'invalid',
-    `it is ${after}, which is older than ${before}; add --downgrade if you want that`,
-  );
+  throwInvalid(`it is ${after}, which is older than ${before}; add --downgrade if you want that`);
 }
 
 const compareNumbers = new Intl.Collator('en', { numeric: true }).compare;

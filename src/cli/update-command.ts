@@ -1,6 +1,6 @@
-// `paygate update FILE`: replaces the executable. The new one is checked by its checksum and on a
-// snapshot of the database first. A systemd service is restarted; if it does not answer with the
-// new version, the old executable returns.
+// `paygate update FILE`: replaces the executable. The new one is checked by the signature of its
+// checksum and on a snapshot of the database first. A systemd service is restarted; if it does not
+// answer with the new version, the old executable returns.
 
 import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,8 +19,10 @@ import {
   assertNotOlder,
   assertReadsDatabase,
   assertSamePlatform,
+  assertVersion,
   copyChecked,
-  expectedSum,
+  type ExpectedFile,
+  expectedFile,
   previousOf,
   replaceBinary,
   restorePrevious,
@@ -44,8 +46,8 @@ interface UpdateOptions extends FileOptions {
 
 export function updateCommand(): Command {
   return fileCommand('update', 'replace this version by a new one, and go back if that fails')
-    .argument('<file>', 'the new executable')
-    .option('--sha256 <hex>', 'its checksum (default: from SHA256SUMS beside it)')
+    .argument('<file>', 'archive of a release, or an executable')
+    .option('--sha256 <hex>', 'its checksum (default: from SHA256SUMS beside it, which is signed)')
     .option('--binary <file>', 'executable to replace (default: this one)')
     .option('--unit <name>', 'systemd service that runs it', 'paygate.service')
     .option(
@@ -65,10 +67,10 @@ async function update(file: string, flags: UpdateOptions): Promise<void> {
   const env = await environmentOf(flags.unit);
   const db = flags.db ?? readConfig({}, env).db;
   const given = { ...flags, db, binary: flags.binary ?? ownBinary(), env };
-  const sum = expectedSum(file, given.sha256);
+  const expected = expectedFile(file, given.sha256);
   const lock = lockForUpdate(given.binary);
   try {
-    await replace(file, sum, given);
+    await replace(file, expected, given);
   } finally {
     lock.release();
   }
@@ -81,9 +83,13 @@ interface ResolvedOptions extends UpdateOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-async function replace(file: string, sum: string, given: ResolvedOptions): Promise<void> {
+async function replace(
+  file: string,
+  expected: ExpectedFile,
+  given: ResolvedOptions,
+): Promise<void> {
   const { binary, db } = given;
-  const fresh = await copyChecked(file, binary, sum);
+  const fresh = await copyChecked(file, binary, expected);
   let before: string;
   let after: string;
   let snapshot: string;
@@ -92,6 +98,7 @@ async function replace(file: string, sum: string, given: ResolvedOptions): Promi
     before = await versionOf(binary).catch(() => unknown);
     assertSamePlatform(fresh, binary);
     after = await versionOf(fresh);
+    assertVersion(after, expected);
     if (before !== unknown && given.downgrade !== true) assertNotOlder(before, after);
     snapshot = await snapshotBefore(before, db);
     assertReadsDatabase(fresh, snapshot, ownerOf(db));

@@ -16,14 +16,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { lockForServer } from '../../src/store/db/file-guards.ts';
 import { modules } from '../support/bundle.ts';
-import { runCli } from '../support/cli.ts';
+import { program as mainProgram, runCli } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { bundleWithKey, makeSigningKey, type SigningKey } from '../support/minisign.ts';
 import { openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -33,7 +34,7 @@ type Kind = 'well' | 'dead' | 'blind' | 'spoils' | 'keeps' | 'clings';
 interface Machine {
   readonly binary: string;
   readonly db: string;
-  /** A new executable of a version, with SHA256SUMS beside it. */
+  /** A new executable of a version, with SHA256SUMS and its signature beside it. */
   bring(version: string, kind?: Kind): string;
   update(file: string, ...more: string[]): ReturnType<typeof runCli>;
   /** The same, without --db and --listen. */
@@ -43,6 +44,21 @@ interface Machine {
   answering(): Promise<string | undefined>;
   installed(): string | undefined;
 }
+
+const releaser = makeSigningKey();
+/** Signs the checksums of a file, and of others that `more` lists. */
+function sign(
+  file: string,
+  { version, key = releaser, more = '' }: { version: string; key?: SigningKey; more?: string },
+): void {
+  const sums = join(dirname(file), 'SHA256SUMS');
+  writeFileSync(sums, `${sha256(file)}  ${basename(file)}\n${more}`);
+  writeFileSync(`${sums}.minisig`, key.signature(readFileSync(sums), `paygate ${version}`));
+}
+
+/** `paygate` with the release key of these tests. */
+const run = (args: readonly string[], env: Record<string, string>) =>
+  runCli(args, env, '', bundleWithKey(mainProgram, releaser));
 
 const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
@@ -138,11 +154,11 @@ if (verb === 'restart') {
     bring(version, kind = 'well') {
       const file = join(fresh, 'paygate-linux-x64');
       standIn(file, version, kind);
-      writeFileSync(join(fresh, 'SHA256SUMS'), `${sha256(file)}  paygate-linux-x64\n`);
+      sign(file, { version });
       return file;
     },
     update: (file, ...more) =>
-      runCli(
+      run(
         [
           ...['update', file, '--binary', binary, '--db', db, '--wait', '8s'],
           ...['--listen', listen, ...more],
@@ -150,7 +166,7 @@ if (verb === 'restart') {
         env,
       ),
     updateAsSet: (file, ...more) =>
-      runCli(['update', file, '--binary', binary, '--wait', '8s', ...more], env),
+      run(['update', file, '--binary', binary, '--wait', '8s', ...more], env),
     restart: () => promisify(execFile)(join(tools, 'systemctl'), ['restart', 'paygate.service']),
     answering: () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
@@ -326,7 +342,9 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   expect(wrong.stderr).toContain(`the checksum is ${sha256(file)}, not 000`);
   writeFileSync(file, `${readFileSync(file, 'utf8')}\n// changed on the way`);
   expect((await update(file)).stderr).toContain('the checksum is');
-  writeFileSync(join(dirname(file), 'SHA256SUMS'), 'nothing of use\n');
+  const sums = join(dirname(file), 'SHA256SUMS');
+  writeFileSync(sums, 'nothing of use\n');
+  writeFileSync(`${sums}.minisig`, releaser.signature(readFileSync(sums), 'paygate 0.2.0'));
   expect((await update(file)).stderr).toContain('does not list paygate-linux-x64 exactly once');
   program(file, 'console.log("hello")');
   const stranger = await update(file, '--sha256', sha256(file));
@@ -334,6 +352,54 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   expect(installed()).toBe('0.1.0');
   const left = readdirSync(dirname(binary)).sort();
   expect(left).toEqual(['download', 'paygate', 'tools']);
+});
+
+it('changes nothing without a signature by the release key', async () => {
+  const { bring, update, binary, installed } = await machine();
+  const file = bring('0.2.0');
+  const sums = join(dirname(file), 'SHA256SUMS');
+  const refused = async (text: string) => {
+    const { code, stderr } = await update(file);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+    expect(installed()).toBe('0.1.0');
+    expect(readdirSync(dirname(binary)).sort()).toEqual(['download', 'paygate', 'tools']);
+  };
+  sign(file, { version: '0.2.0', key: makeSigningKey() });
+  await refused('SHA256SUMS.minisig: key ');
+  sign(file, { version: '0.2.0', more: `${'0'.repeat(64)}  ${basename(file)}\n` });
+  await refused('does not list paygate-linux-x64 exactly once');
+  sign(file, { version: '0.3.0' });
+  await refused('it is 0.2.0, but the signature is for 0.3.0; nothing was changed');
+  sign(file, { version: '0.2.0' });
+  writeFileSync(sums, `${readFileSync(sums, 'utf8')}\n`);
+  await refused('SHA256SUMS.minisig: it does not match SHA256SUMS; download both again');
+  rmSync(`${sums}.minisig`);
+  mkdirSync(`${sums}.minisig`);
+  await refused('SHA256SUMS.minisig is not of a release');
+  rmSync(`${sums}.minisig`, { recursive: true });
+  await refused('SHA256SUMS.minisig does not exist; download it too');
+  rmSync(sums);
+  await refused('SHA256SUMS does not exist; give the checksum with --sha256');
+});
+
+it('installs from the archive of a release', async () => {
+  const { bring, update, binary, installed } = await machine({ systemd: false });
+  const folder = dirname(bring('0.2.0'));
+  const [name, archive] = ['paygate-0.2.0-linux-x64', join(folder, 'paygate-0.2.0.tar.gz')];
+  mkdirSync(join(folder, name));
+  copyFileSync(join(folder, 'paygate-linux-x64'), join(folder, name, 'paygate'));
+  writeFileSync(join(folder, name, 'README.md'), 'Read me.\n');
+  execFileSync('tar', ['--format=ustar', '-czf', archive, '-C', folder, name]);
+  sign(archive, { version: '0.2.0' });
+  expect(await update(archive)).toMatchObject({ code: 0, stderr: '' });
+  expect(installed()).toBe('0.2.0');
+  expect(statSync(binary).mode & 0o777).toBe(0o755);
+  symlinkSync('paygate', join(folder, name, 'link'));
+  execFileSync('tar', ['--format=ustar', '-czf', archive, '-C', folder, name]);
+  sign(archive, { version: '0.2.0' });
+  const { code, stderr } = await update(archive);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/the archive has a link or device/)]);
+  expect(readdirSync(dirname(binary)).filter((each) => each.startsWith('.'))).toEqual([]);
 });
 
 it('reports a missing executable without asking for its checksum', async () => {

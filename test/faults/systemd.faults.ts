@@ -96,20 +96,22 @@ describe.skipIf(isSkipped)('on a machine with systemd', () => {
   });
   afterAll(() => expect(new Set(addresses).size).toBe(addresses.length));
 
-  /** Puts an executable and its checksum into a folder of the machine. @returns its path there */
+  /** Puts an executable into a folder of the machine. @returns its path there */
   function provide(folder: string, make: (outfile: string) => void): string {
     const at = join(machine.root, 'opt', folder);
     const program = join(at, 'paygate');
     mkdirSync(at);
     make(program);
     chmodSync(program, 0o755);
-    const hash = createHash('sha256').update(readFileSync(program)).digest('hex');
-    writeFileSync(join(at, 'SHA256SUMS'), `${hash}  paygate\n`);
     return `/opt/${folder}/paygate`;
   }
   /** The command takes the database and the address from the service. */
-  const update = (file: string, ...more: string[]) =>
-    machine.run('paygate', 'update', file, ...more);
+  const update = (file: string, ...more: string[]) => {
+    const hash = createHash('sha256')
+      .update(readFileSync(join(machine.root, file)))
+      .digest('hex');
+    return machine.run('paygate', 'update', file, '--sha256', hash, ...more);
+  };
   const shown = (property: string) =>
     machine.run('systemctl', 'show', '--property', property, '--value', 'paygate').stdout.trim();
   /** Uses a new connection, because a reused one ends with the process. */

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { bundleEnv, bundleOf } from './bundle.ts';
 
-const program = join(import.meta.dirname, '../../src/main.ts');
+export const program = join(import.meta.dirname, '../../src/main.ts');
 
 export interface Outcome {
   readonly code: number | null;
@@ -12,14 +12,14 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. @param input what is typed */
+/** Runs a command to its end. @param input what is typed @param bundle of another `src/main.ts` */
 export const runCli = (
   args: readonly string[],
   env: Record<string, string> = {},
   input = '',
+  bundle = bundleOf(program),
 ): Promise<Outcome> =>
   new Promise<Outcome>((resolve) => {
-    const bundle = bundleOf(program);
     const child = spawn(process.execPath, [bundle, ...args], {
       env: { PATH: process.env.PATH, ...bundleEnv(bundle), TZ: 'UTC', ...env },
     });
