@@ -1,31 +1,40 @@
-// `npm run release`: dist/release with the executables for x64 and arm64, their hashes and what they are
-// made of (CycloneDX). Each is started before it counts, the other processor's by qemu with pages of 4 and
-// of 16 KiB. Debian: binutils-x86-64-linux-gnu, binutils-aarch64-linux-gnu, qemu-user-static,
-// libstdc++6-arm64-cross.
+// `npm run release`: dist/release with the archives for x64 and arm64, what they are made of
+// (CycloneDX), notes, checksums and their signature: docs/releases.md. Each executable is started before
+// it counts, the other processor's by qemu with pages of 4 and of 16 KiB. Debian: minisign,
+// binutils-x86-64-linux-gnu, binutils-aarch64-linux-gnu, qemu-user-static, libstdc++6-arm64-cross.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { billOfMaterials } from './executable/bill.mjs';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { makeExecutable } from './executable/make.mjs';
 import { nodeFor } from './executable/node.mjs';
+import { makeArchive } from './release/archive.mjs';
+import { releaseNotes } from './release/notes.mjs';
+import { sign, signingKey } from './release/sign.mjs';
 
 const run = promisify(execFile);
 const folder = 'dist/release';
+const { values } = parseArgs({ options: { snapshot: { type: 'boolean', default: false } } });
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** @param {'x64' | 'arm64'} arch */
-async function release(arch) {
-  const name = `paygate-linux-${arch}`;
-  const outfile = join(folder, name);
+/**
+ * @param {'x64' | 'arm64'} arch
+ * @param {string} parts a folder for what is only on the way
+ * @returns {Promise<string>} the executable
+ */
+async function release(arch, parts) {
+  const name = `paygate-${version}-linux-${arch}`;
+  const outfile = join(parts, name);
   const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
   if (!stripped) throw new Error(`binutils for ${arch} are not installed`);
   for (const emulator of emulatorsFor(arch)) await prove(name, [...emulator, outfile]);
-  const hash = createHash('sha256').update(readFileSync(outfile)).digest('hex');
-  return `${hash}  ${name}\n`;
+  await makeArchive(outfile, folder, name);
+  return outfile;
 }
 
 /**
@@ -43,13 +52,38 @@ async function prove(name, command) {
   }
 }
 
+/** Whatever else belongs to a release: its checksum follows. @param {string} native executable */
+async function writeOtherFiles(native) {
+  const { stdout } = await run(native, ['licenses', '--json']);
+  writeFileSync(join(folder, 'paygate.cdx.json'), await billOfMaterials(JSON.parse(stdout)));
+  writeFileSync(join(folder, 'RELEASE-NOTES.md'), notes);
+}
+
+function writeSums() {
+  const sums = readdirSync(folder)
+    .sort()
+    .map((name) => {
+      const hash = createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex');
+      return `${hash}  ${name}\n`;
+    })
+    .join('');
+  writeFileSync(join(folder, 'SHA256SUMS'), sums);
+  console.log(sums.trimEnd());
+}
+
+const notes = releaseNotes(readFileSync('CHANGELOG.md', 'utf8'), version, values);
+// Two builds of one version must never both be signed, so a snapshot is not.
+const key = values.snapshot ? undefined : signingKey();
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const sums = [await release('x64'), await release('arm64')];
-const { stdout } = await run(join(folder, `paygate-linux-${process.arch}`), ['licenses', '--json']);
-const bill = await billOfMaterials(JSON.parse(stdout));
-writeFileSync(join(folder, 'paygate.cdx.json'), bill);
-const billHash = createHash('sha256').update(bill).digest('hex');
-sums.push(`${billHash}  paygate.cdx.json\n`);
-writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
-console.log(sums.join('').trimEnd());
+const parts = mkdtempSync('dist/.release-');
+try {
+  const [x64, arm64] = [await release('x64', parts), await release('arm64', parts)];
+  await writeOtherFiles(process.arch === 'x64' ? x64 : arm64);
+} finally {
+  rmSync(parts, { recursive: true });
+}
+writeSums();
+sign(folder, version, key);

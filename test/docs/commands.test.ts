@@ -91,7 +91,7 @@ describe('the documentation names commands', () => {
   it.each(mentions)('$page: $text', ({ text }) => {
     const { command, rest } = find(text.trim().split(/\s+/));
     for (const word of rest) {
-      const [flag] = /^--?[a-z][a-z-]*/.exec(word) ?? [];
+      const [flag] = /^--?[a-z][a-z\d-]*/.exec(word) ?? [];
       if (flag === undefined || flag === '--help') continue;
       const flags = command?.options.flatMap(({ long, short }) => [long, short]);
       expect(flags).toContain(flag);

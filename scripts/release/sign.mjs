@@ -1,0 +1,56 @@
+// Signs SHA256SUMS of a release with minisign. The private key is a file that PAYGATE_RELEASE_KEY
+// names; nothing else reads it. A machine that has only this file, the sources and minisign can sign:
+// `node scripts/release/sign.mjs`, after `npm run release` ran on another machine.
+
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { releaseKey } from '../../src/cli/release-key.ts';
+
+const notSigned = 'NOT-SIGNED.txt';
+
+/** @returns {string | undefined} the file of the private key @throws {Error} if it is of no use */
+export function signingKey() {
+  const key = process.env.PAYGATE_RELEASE_KEY;
+  if (key === undefined) return undefined;
+  accessSync(key, constants.R_OK);
+  execFileSync('minisign', ['-v'], { stdio: 'ignore' });
+  return key;
+}
+
+/**
+ * Writes SHA256SUMS.minisig, or without a key a file and a line which say that there is none.
+ * minisign asks for the password of the key, if it has one.
+ * @param {string} folder of the release
+ * @param {string} version
+ * @param {string | undefined} key the file of the private key
+ * @param {string} publicKey
+ * @throws {Error} if the public key in the sources does not verify the signature
+ */
+export function sign(folder, version, key, publicKey = releaseKey) {
+  const note = join(folder, notSigned);
+  if (key === undefined) {
+    const text = 'THIS RELEASE IS NOT SIGNED: `paygate update` REFUSES IT';
+    writeFileSync(note, `${text}\n`);
+    console.log(text);
+    return;
+  }
+  const sums = join(folder, 'SHA256SUMS');
+  const comments = ['-t', `paygate ${version}`, '-c', `signature of paygate ${version}`];
+  execFileSync('minisign', ['-S', '-s', key, '-m', sums, ...comments], { stdio: 'inherit' });
+  try {
+    execFileSync('minisign', ['-V', '-q', '-H', '-P', publicKey, '-m', sums], { stdio: 'inherit' });
+  } catch {
+    rmSync(`${sums}.minisig`);
+    throw new Error(`${key} is not the private half of src/cli/release-key.ts: put your key there`);
+  }
+  rmSync(note, { force: true });
+  console.log(`${sums}.minisig: paygate ${version}`);
+}
+
+if (resolve(process.argv[1] ?? '') === import.meta.filename) {
+  const key = signingKey();
+  if (key === undefined) throw new Error('PAYGATE_RELEASE_KEY names no file');
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  sign('dist/release', version, key);
+}

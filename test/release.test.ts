@@ -1,0 +1,212 @@
+// What `npm run release` makes around the executables: the archive, the notes, the signature. And
+// the workflow that runs it. The executables themselves are in test/faults.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, test } from 'vitest';
+import { parse } from 'yaml';
+import { makeArchive } from '../scripts/release/archive.mjs';
+import { releaseNotes } from '../scripts/release/notes.mjs';
+import { sign } from '../scripts/release/sign.mjs';
+import { unpackExecutable } from '../src/cli/release-archive.ts';
+import { releaseKey } from '../src/cli/release-key.ts';
+import { signedVersion } from '../src/cli/release-signature.ts';
+import { version } from '../src/lib/version.ts';
+import { cleanUp, noise, tempFolder } from './support/files.ts';
+import { noMinisign } from './support/minisign.ts';
+
+afterEach(cleanUp);
+
+describe('the archive', () => {
+  const name = 'paygate-0.2.0-linux-x64';
+
+  it('has one folder with the executable and its pages, of root and of no time', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'program'), noise(5_000));
+    const archive = await makeArchive(join(folder, 'program'), folder, name);
+    const listed = execFileSync('tar', ['-tvzf', archive, '--full-time'], {
+      encoding: 'utf8',
+      env: { ...process.env, TZ: 'UTC' },
+    });
+    const entry = (mode: string, file: string) =>
+      expect.stringMatching(`^${mode} 0/0 +\\d+ 2020-01-01 00:00:00 ${name}/${file}$`);
+    expect(listed.trimEnd().split('\n')).toEqual([
+      entry('drwxr-xr-x', ''),
+      entry('-rw-r--r--', 'CHANGELOG.md'),
+      entry('-rw-r--r--', 'LICENSE'),
+      entry('-rw-r--r--', 'README.md'),
+      entry('-rwxr-xr-x', 'paygate'),
+    ]);
+    await unpackExecutable(archive, join(folder, 'unpacked'));
+    expect(readFileSync(join(folder, 'unpacked')).equals(Buffer.from(noise(5_000)))).toBe(true);
+  });
+
+  it('is the same bytes at another time, with other rights', async () => {
+    const folder = tempFolder();
+    const program = join(folder, 'program');
+    writeFileSync(program, noise(5_000), { mode: 0o600 });
+    const first = readFileSync(await makeArchive(program, folder, name));
+    utimesSync(program, 1, 1);
+    const before = process.umask(0o077);
+    try {
+      const second = readFileSync(await makeArchive(program, folder, name));
+      expect(second.equals(first)).toBe(true);
+    } finally {
+      process.umask(before);
+    }
+  });
+});
+
+describe('the notes', () => {
+  const changelog = `# Changelog
+
+## 0.3.0 (unreleased)
+
+Soon.
+
+## 0.2.0 (2026-12-01)
+
+- New.
+
+### Files
+
+- Old.
+
+## 0.1.0 (2026-11-21)
+
+The first version.
+`;
+
+  it('are the section of the version', () => {
+    expect(releaseNotes(changelog, '0.2.0', { snapshot: false })).toBe(
+      '# paygate 0.2.0\n\n- New.\n\n### Files\n\n- Old.\n',
+    );
+    expect(releaseNotes(changelog, '0.1.0', { snapshot: false })).toContain('The first version.');
+  });
+
+  it.each(['0.3.0', '0.4.0', '0.2', '0.2.0 (2026-12-01)'])(
+    'are refused for %s, which has no section with a date',
+    (missing) => {
+      const text = `CHANGELOG.md needs exactly one section for ${missing} with its date`;
+      expect(() => releaseNotes(changelog, missing, { snapshot: false })).toThrow(text);
+    },
+  );
+
+  it('are refused for a version with two sections', () => {
+    const twice = changelog.replaceAll('0.1.0', '0.2.0');
+    expect(() => releaseNotes(twice, '0.2.0', { snapshot: false })).toThrow(/exactly one/);
+  });
+
+  it('call a snapshot one, with or without a section', () => {
+    expect(releaseNotes(changelog, '0.3.0', { snapshot: true })).toBe(
+      '# paygate 0.3.0, A SNAPSHOT, NOT A RELEASE\n\nSoon.\n',
+    );
+    expect(releaseNotes(changelog, '0.4.0', { snapshot: true })).toMatch(/no section/);
+  });
+
+  it('exist for this version, at least as a snapshot', () => {
+    const own = readFileSync('CHANGELOG.md', 'utf8');
+    expect(releaseNotes(own, version, { snapshot: true })).not.toMatch(/no section/);
+  });
+});
+
+describe.skipIf(noMinisign(2))('the signature', () => {
+  function keyAndSums() {
+    const folder = tempFolder();
+    const key = join(folder, 'release.key');
+    execFileSync('minisign', ['-G', '-W', '-p', join(folder, 'release.pub'), '-s', key]);
+    const [, publicKey = ''] = readFileSync(join(folder, 'release.pub'), 'utf8').split('\n');
+    const release = join(folder, 'release');
+    mkdirSync(release);
+    writeFileSync(join(release, 'SHA256SUMS'), `${'a'.repeat(64)}  paygate\n`);
+    return { key, publicKey, release, signature: join(release, 'SHA256SUMS.minisig') };
+  }
+
+  it('is by the key of the sources and names the version', () => {
+    const { key, publicKey, release, signature } = keyAndSums();
+    const note = join(release, 'NOT-SIGNED.txt');
+    sign(release, '0.2.0', undefined);
+    expect(readFileSync(note, 'utf8')).toMatch(/^THIS RELEASE IS NOT SIGNED/);
+    sign(release, '0.2.0', key, publicKey);
+    expect(() => readFileSync(note)).toThrow(/ENOENT/);
+    const sums = readFileSync(join(release, 'SHA256SUMS'));
+    expect(signedVersion(sums, readFileSync(signature, 'latin1'), publicKey)).toBe('0.2.0');
+  });
+
+  it('by another key is not left behind', () => {
+    const { key, release, signature } = keyAndSums();
+    expect(() => sign(release, '0.2.0', key)).toThrow(/not the private half of .*release-key.ts/);
+    expect(() => readFileSync(signature)).toThrow(/ENOENT/);
+    rmSync(release, { recursive: true });
+  });
+});
+
+describe('the workflow', () => {
+  interface Step {
+    readonly uses?: string;
+    readonly run?: string;
+    readonly env?: Record<string, string>;
+  }
+  interface Job {
+    readonly needs?: string;
+    readonly environment?: string;
+    readonly permissions: Record<string, string>;
+    readonly steps: readonly Step[];
+  }
+  const text = readFileSync('.github/workflows/release.yml', 'utf8');
+  const {
+    on,
+    permissions,
+    jobs,
+  }: { on: unknown; permissions: unknown; jobs: Record<string, Job> } = parse(text);
+  const stepsOf = (name: string) => jobs[name]?.steps ?? [];
+  const commandsOf = (name: string) =>
+    stepsOf(name)
+      .map(({ run = '' }) => run)
+      .join('\n');
+
+  it('runs the gate, makes the release of a tag, then signs and publishes it', () => {
+    expect(on).toEqual({ push: { tags: ['v*'] } });
+    expect(Object.entries(jobs).map(([name, { needs }]) => [name, needs])).toEqual([
+      ['gate', undefined],
+      ['build', 'gate'],
+      ['sign', 'build'],
+    ]);
+    expect(commandsOf('gate')).toContain('.ci/run');
+    expect(commandsOf('build')).toMatch(/npm ci\nnpm run release\n/);
+    expect(commandsOf('sign')).toContain('node scripts/release/sign.mjs');
+    for (const [, script] of text.matchAll(/\bnode (scripts\/\S+)/g)) {
+      expect(existsSync(script ?? '')).toBe(true);
+    }
+  });
+
+  it('pins every action by its commit', () => {
+    const uses = Object.values(jobs).flatMap(({ steps }) =>
+      steps.flatMap((step) => step.uses ?? []),
+    );
+    expect(uses.length).toBeGreaterThan(5);
+    for (const each of uses) expect(each).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40}$/);
+  });
+
+  it('gives secrets and rights to write only to the job that runs no package of npm', () => {
+    expect(permissions).toEqual({});
+    for (const name of ['gate', 'build']) {
+      expect(jobs[name]?.permissions).toEqual({ contents: 'read' });
+      expect(JSON.stringify(jobs[name])).not.toMatch(/secrets\.|github\.token/);
+    }
+    expect(jobs.sign).toMatchObject({ environment: 'release', permissions: { contents: 'write' } });
+    expect(commandsOf('sign')).not.toMatch(/\bnp[mx]\b/);
+  });
+
+  it('passes nothing of an event into a shell', () => {
+    for (const name of Object.keys(jobs)) expect(commandsOf(name)).not.toContain('${{');
+  });
+});
+
+test('README and docs/releases.md name the release key', () => {
+  for (const page of ['README.md', 'docs/releases.md']) {
+    const named = readFileSync(page, 'utf8').match(/\bRW[\w+/]{54}/g) ?? [];
+    expect([page, ...new Set(named)]).toEqual([page, releaseKey]);
+  }
+});
