@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
-import { ask, visit } from '../support/sandbox.ts';
+import { ask, buy, visit } from '../support/sandbox.ts';
 import { visitorOf } from '../support/visitor.ts';
 
 afterEach(cleanUp);
@@ -60,23 +60,7 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   const linkOf = (name: string): string => new RegExp(`${name} +(\\S+)\n`).exec(printed)?.[1] ?? '';
   const [, db = ''] = /PAYGATE_DB=(\S+) /.exec(printed) ?? [];
 
-  const shop = visit(new URL(linkOf('Shop')).origin);
-  const order = await shop.order();
-  const changes = await shop.changes();
-  await shop.pay(order);
-  const states = ['open'];
-  let blocks = 0;
-  while (states.at(-1) !== 'paid') {
-    await changes.next();
-    const { status = '', received } = await shop.shown(order);
-    if (status !== states.at(-1)) states.push(status);
-    // The next block comes once the shop has the callback of the one before.
-    if (status === 'processing' && received.includes(`callback ${blocks}`)) {
-      blocks += 1;
-      await shop.mine();
-    }
-  }
-  changes.close();
+  const { order, states } = await buy(visit(new URL(linkOf('Shop')).origin));
   expect(states).toEqual(['open', 'processing', 'paid']);
   for (const [name, page] of [
     ['Dashboard', '/dashboard'],

@@ -1,13 +1,29 @@
 // The single executable: the same sources give the same bytes. It runs as an unprivileged user in a
-// root folder with only the C and C++ libraries. Needs root, for chroot and mount.
+// root folder with only the C and C++ libraries. A release of it is downloaded, verified, run and
+// updated in a root without Node. Needs root, for chroot and mount.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chownSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { billOfMaterials } from '../../scripts/executable/bill.mjs';
+import { makeArchive } from '../../scripts/release/archive.mjs';
+import { releaseKey } from '../../src/cli/release-key.ts';
+import { version } from '../../src/lib/version.ts';
+import { makeSigningKey, noMinisign } from '../support/minisign.ts';
+import { buy, visit } from '../support/sandbox.ts';
 
 const nobody = 65_534;
 const folder = mkdtempSync(join(tmpdir(), 'paygate-executable-'));
@@ -27,18 +43,23 @@ const hashOf = (path: string): string =>
 /** A root folder with the program, its linked libraries, and a data folder. */
 function minimalRoot(name: string): string {
   const root = join(folder, name);
-  const linked = execFileSync('ldd', [program], { encoding: 'utf8' });
-  const libraries = linked.match(/\/[^ ]+(?= \()/g) ?? [];
-  expect(libraries.length).toBeGreaterThan(3);
-  for (const library of libraries) {
-    mkdirSync(dirname(root + library), { recursive: true });
-    copyFileSync(library, root + library);
-  }
+  copyLibraries(program, root);
   copyFileSync(program, join(root, 'paygate'));
   for (const each of ['data', 'proc', 'tmp', 'dev/shm'])
     mkdirSync(join(root, each), { recursive: true });
   chownSync(join(root, 'data'), nobody, nobody);
   return root;
+}
+
+/** Copies the libraries that a program is linked with. */
+function copyLibraries(of: string, root: string): void {
+  const linked = execFileSync('ldd', [of], { encoding: 'utf8' });
+  const libraries = linked.match(/\/[^ ]+(?= \()/g) ?? [];
+  expect(libraries.length).toBeGreaterThan(1);
+  for (const library of libraries) {
+    mkdirSync(dirname(root + library), { recursive: true });
+    copyFileSync(library, root + library);
+  }
 }
 
 const asNobody = (root: string): string[] => [
@@ -140,4 +161,122 @@ it('has a bill of materials of exactly these packages, each with its hash', asyn
   }
   expect(bill.dependencies).toHaveLength(bill.components.length + 1);
   expect(await billOfMaterials(licenses)).toBe(text);
+});
+
+describe('a release, on a machine without Node', () => {
+  const key = makeSigningKey();
+  const name = `paygate-${version}-linux-${process.arch}`;
+  const hasMinisign = noMinisign(0) === undefined;
+  const download = 'download/';
+  let root = '';
+
+  /** A root with the tools of a small Debian that README uses, and the files of a release. */
+  beforeAll(async () => {
+    root = minimalRoot('release');
+    rmSync(join(root, 'paygate'));
+    mkdirSync(join(root, 'bin'));
+    const tools = ['sh', 'curl', 'tar', 'gzip', 'sha256sum', ...(hasMinisign ? ['minisign'] : [])];
+    for (const tool of tools) {
+      const path = execFileSync('which', [tool], { encoding: 'utf8' }).trim();
+      copyFileSync(realpathSync(path), join(root, 'bin', tool));
+      copyLibraries(path, root);
+    }
+    for (const each of ['download', 'data', 'tmp']) {
+      mkdirSync(join(root, each), { recursive: true });
+      chownSync(join(root, each), nobody, nobody);
+    }
+    await makeArchive(program, join(root, download), name);
+    signFile(`${name}.tar.gz`);
+  });
+
+  /** Writes and signs the checksum of one file of the downloads. */
+  function signFile(file: string): void {
+    const sums = `${hashOf(join(root, download, file))}  ${file}\n`;
+    writeFileSync(join(root, download, 'SHA256SUMS'), sums);
+    const signature = key.signature(Buffer.from(sums), `paygate ${version}`);
+    writeFileSync(join(root, download, 'SHA256SUMS.minisig'), signature);
+  }
+
+  const inRoot = (user: number, ...command: readonly string[]) =>
+    spawnSync('chroot', [`--userspec=${user}:${user}`, root, ...command], {
+      encoding: 'utf8',
+      env: { PATH: '/bin:/usr/sbin', HOME: '/data' },
+    });
+
+  it('is downloaded, verified, unpacked and looked at as README describes', () => {
+    const [, start = ''] = /\n## Start\n(.*?)\n## /s.exec(readFileSync('README.md', 'utf8')) ?? [];
+    const blocks = [...start.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
+    const [fetched = '', verified = '', looked = ''] = blocks;
+    const steps = `${fetched}${verified}${looked}`
+      .replace('version=0.1.0 arch=x64', `version=${version} arch=${process.arch}`)
+      .replace('https://REPOSITORY/releases/download/v$version', `file:///${download}`)
+      .replace(releaseKey, key.publicKey)
+      .replace('./paygate serve\n', '');
+    const possible = hasMinisign ? steps : steps.replaceAll(/^minisign .*$/gm, '');
+    expect(inRoot(nobody, 'sh', '-c', 'command -v node').status).not.toBe(0);
+    const done = inRoot(nobody, 'sh', '-ec', `cd /data\n${possible}`);
+    expect(done).toMatchObject({ status: 0 });
+    expect(done.stdout).toContain(`${name}.tar.gz: OK\n`);
+    expect(done.stdout).toContain('# /etc/systemd/system/paygate.service (0644)\n');
+    if (hasMinisign) expect(done.stdout).toContain(`Trusted comment: paygate ${version}\n`);
+  });
+
+  it('runs the sandbox from the unpacked folder, and takes a payment there', async () => {
+    const options = ['--listen', '127.0.0.1:0', '--shop', '127.0.0.1:0', '--db', '/data/shop.db'];
+    const command = [...asNobody(root).slice(0, -1), `/data/${name}/paygate`, 'sandbox'];
+    const child = spawn(command[0] ?? '', [...command.slice(1), ...options], {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'exit');
+    try {
+      let printed = '';
+      for await (const chunk of child.stdout
+        .setEncoding('utf8')
+        .iterator({ destroyOnReturn: false })) {
+        printed += chunk;
+        if (/KEY=\S+\n/.test(printed)) break;
+      }
+      const [, shop = ''] = /Shop +(\S+)\n/.exec(printed) ?? [];
+      const { states } = await buy(visit(new URL(shop).origin));
+      expect(states).toEqual(['open', 'processing', 'paid']);
+    } finally {
+      child.kill('SIGTERM');
+    }
+    expect((await ended)[0]).toBe(0);
+  });
+
+  it('is put in place by update if the key signed it, and nothing else is', () => {
+    const installed = join(root, 'usr/local/bin/paygate');
+    const built = readFileSync(program);
+    const keyed = Buffer.from(built);
+    const at = keyed.indexOf(releaseKey);
+    keyed.write(key.publicKey, at, 'latin1');
+    expect([at > 0, keyed.indexOf(releaseKey)]).toEqual([true, -1]);
+    mkdirSync(dirname(installed), { recursive: true });
+    writeFileSync(installed, keyed, { mode: 0o755 });
+    const update = (file: string) =>
+      inRoot(0, '/usr/local/bin/paygate', 'update', `/${download}${file}`, '--db', '/data/shop.db');
+    const refused = (file: string, text: string) => {
+      expect(update(file)).toMatchObject({ status: 2, stderr: expect.stringContaining(text) });
+      expect(readFileSync(installed).equals(keyed)).toBe(true);
+    };
+    const provide = (file: string, content: string | Uint8Array) => {
+      writeFileSync(join(root, download, file), content);
+      signFile(file);
+    };
+    provide('script', '#!/bin/sh\necho 9.9.9\n');
+    refused('script', 'it is not a program for this machine; nothing was changed');
+    const other = Buffer.from(built.subarray(0, 4096));
+    other.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18);
+    provide('other', other);
+    refused('other', 'it is not a program for this machine; nothing was changed');
+    signFile(`${name}.tar.gz`);
+    expect(update(`${name}.tar.gz`)).toMatchObject({ status: 0, stderr: '' });
+    expect(hashOf(installed)).toBe(hashOf(program));
+    expect(readFileSync(`${installed}.previous`).equals(keyed)).toBe(true);
+    // The one in place has the key of the sources, which did not sign this.
+    const stranger = update(`${name}.tar.gz`);
+    expect(stranger.stderr).toMatch(/SHA256SUMS\.minisig: key [0-9A-F]{16} made it, not paygate's/);
+  });
 });

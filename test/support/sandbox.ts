@@ -110,6 +110,27 @@ export function visit(origin: string): Visitor {
   };
 }
 
+/** Orders, pays, and mines until the order is paid. @returns the statuses that its page showed */
+export async function buy(shop: Visitor): Promise<{ order: Placed; states: readonly string[] }> {
+  const order = await shop.order();
+  const changes = await shop.changes();
+  await shop.pay(order);
+  const states = ['open'];
+  let blocks = 0;
+  while (states.at(-1) !== 'paid') {
+    await changes.next();
+    const { status = '', received } = await shop.shown(order);
+    if (status !== states.at(-1)) states.push(status);
+    // The next block comes once the shop has the callback of the one before.
+    if (status === 'processing' && received.includes(`callback ${blocks}`)) {
+      blocks += 1;
+      await shop.mine();
+    }
+  }
+  changes.close();
+  return { order, states };
+}
+
 const openChanges = (url: string) =>
   new Promise<Changes>((resolve, reject) => {
     const sent = request(url, { agent: false }, (response) => {
