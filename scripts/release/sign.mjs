@@ -1,6 +1,7 @@
 // Signs SHA256SUMS of a release with minisign. The private key is a file that PAYGATE_RELEASE_KEY
-// names; nothing else reads it. A machine that has only this file, the sources and minisign can sign:
-// `node scripts/release/sign.mjs`, after `npm run release` ran on another machine.
+// names; nothing else reads it. A machine that has only the sources, Node and minisign can sign what
+// another one made: `node scripts/release/sign.mjs [PUBLIC_KEY]`. Another public key than that of the
+// sources is the previous one, while the key is replaced.
 
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ export function signingKey() {
  * @param {string} version
  * @param {string | undefined} key the file of the private key
  * @param {string} publicKey
- * @throws {Error} if the public key in the sources does not verify the signature
+ * @throws {Error} if the public key does not verify the signature
  */
 export function sign(folder, version, key, publicKey = releaseKey) {
   const note = join(folder, notSigned);
@@ -42,7 +43,7 @@ export function sign(folder, version, key, publicKey = releaseKey) {
     execFileSync('minisign', ['-V', '-q', '-H', '-P', publicKey, '-m', sums], { stdio: 'inherit' });
   } catch {
     rmSync(`${sums}.minisig`);
-    throw new Error(`${key} is not the private half of src/cli/release-key.ts: put your key there`);
+    throw new Error(`${key} is not the private half of ${publicKey} (src/cli/release-key.ts)`);
   }
   rmSync(note, { force: true });
   console.log(`${sums}.minisig: paygate ${version}`);
@@ -52,5 +53,5 @@ if (resolve(process.argv[1] ?? '') === import.meta.filename) {
   const key = signingKey();
   if (key === undefined) throw new Error('PAYGATE_RELEASE_KEY names no file');
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-  sign('dist/release', version, key);
+  sign('dist/release', version, key, process.argv[2]);
 }
