@@ -26,6 +26,9 @@ const machineName =
 /** The same in code, where a plain `url` may be for programs or for people. */
 const peopleVariable =
   /\b_{0,2}(?:href|src|homepage\w*|author\w*|website|(?:plugin|author|theme|module)[\s_]?ur[li]|support_?ur[li]|docs?_?ur[li]|documentation\w*)["']?\s*[=:>]+\s*$/i;
+/** Names that describe the plugin or its author, before a value. */
+const aboutName =
+  /\b_{0,2}(?:homepage\w*|author\w*|web_?site\w*|(?:plugin|author|theme|module)[\s_]?ur[li])["']?\s*[=:>]+\s*["'`]?$/i;
 const settings =
   /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|[^/]+\.(?:env|ini|conf|cfg|properties|ya?ml|neon|toml|sh|bash)|(?:[^/]+\.)?Dockerfile|Makefile)$/i;
 const policy = /\b(?:connect|default|frame|child|script|img)-src\b[^;<>\n]*$/i;
@@ -55,6 +58,10 @@ export function isForPeople(before: string, name: string): boolean {
     ? peopleKey.test(before)
     : /["']link["']\s*(?:=>|:)\s*$/i.test(before);
 }
+
+/** Whether the value behind this text describes the plugin or its author. */
+export const isAboutPlugin = (before: string, name: string): boolean =>
+  manifest.test(name) || aboutName.test(before);
 
 /** The last name before a value. */
 const keyOf = (line: string): string => /([\w.-]+)["']?\s*(?:=>|[=:])\s*$/.exec(line)?.[1] ?? '';

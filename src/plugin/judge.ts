@@ -2,7 +2,7 @@
 // mention is the API, the live socket, the receipt link, another page, another host, or a computed
 // host.
 
-import { isConstant, isForPeople } from './bare-host.ts';
+import { isAboutPlugin, isConstant, isForPeople } from './bare-host.ts';
 import { type Edit, type FlatText, hole } from './flat-text.ts';
 import {
   type Mention,
@@ -11,7 +11,9 @@ import {
   mention,
   type PluginFile,
   reasons,
+  slash,
 } from './mention.ts';
+import { isCredit, merchantPage, storesPathLike } from './merchant-link.ts';
 import {
   isReceiptPath,
   looseQuery,
@@ -22,7 +24,6 @@ import {
 
 /** The service that these plugins call; not domains that only begin or end with its name. */
 const domain = String.raw`blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])`;
-const slash = String.raw`(?:\\?\/|\\(?:u00|x)2f)`;
 /** The host and what may follow it in a URL, up to the end of the string or tag. */
 const mentions = new RegExp(
   String.raw`(?<![a-z0-9-])${domain}(?::\d{1,5})?(?<path>(?:${slash}|[?#])[\w\-.~%!$&*+,;=:@/?#\\[\]{}${hole}]*)?`,
@@ -186,9 +187,34 @@ class MentionJudge {
     }
     const isOwn = /^(?:www\.|\*\.)?$/i.test(sub) || sub.includes(hole);
     if (!isOwn) return { why: reasons.host, look: isValue };
+    const page = isValue ? undefined : this.merchantPage();
+    if (page !== undefined) return this.merchantLink(page);
     if (!isValue) return { why: isBare ? reasons.prose : reasons.page };
     if (isBare && this.wantsBareHost()) return { why: reasons.port, look: true };
     return this.changed(path, isReceipt);
+  }
+
+  /** The page for merchants that it leads to, unless the text is about the plugin or the service. */
+  private merchantPage(): string | undefined {
+    const { flat, file, parts } = this;
+    const page = merchantPage(parts.path);
+    if (page === undefined) return undefined;
+    const start = flat.sourceAt(Math.max(flat.from, parts.start));
+    const end = flat.sourceBehind(Math.min(parts.end, flat.to) - 1);
+    const before = file.text.slice(Math.max(0, start - maxLead), start);
+    const isAbout =
+      file.isComment(start) ||
+      isAboutPlugin(before, file.name) ||
+      isCredit(page, file.text.slice(end, end + maxLead));
+    return isAbout ? undefined : page;
+  }
+
+  private merchantLink(page: string): MentionVerdict {
+    const { flat, parts } = this;
+    const path = flat.edit(parts.hostEnd, parts.hostEnd + page.length, storesPathLike(page));
+    const host = this.changed('', false);
+    const isPossible = path !== undefined && 'edits' in host;
+    return isPossible ? { edits: [...host.edits, ...path] } : { why: reasons.page };
   }
 
   /** Whether the plugin wants a host without a port, but paygate's host has one. */

@@ -61,6 +61,9 @@ export const reasons = {
   keyLength: 'the plugin takes API keys of 43 characters only: paygate key show --short prints one',
 };
 
+/** A slash of a URL, as it is or escaped. */
+export const slash = String.raw`(?:\\?\/|\\(?:u00|x)2f)`;
+
 /** A host has at most 253 characters. This limit bounds the cost of a hostile file. */
 export const maxLead = 300;
 

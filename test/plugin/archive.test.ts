@@ -25,7 +25,7 @@ describe('an honest archive', () => {
     { name: 'shop/run.php', content: call, mode: 0o100755 },
     { name: 'shop/logo.png', content: Buffer.from([0x89, 0x50, 0xff, 0, 1]), stored: true },
     { name: 'shop/übersetzung.po', content: '"https://www.blockonomics.co/api"' },
-    { name: 'shop/a.js', content: '/* é */ x("www.blockonomics.co/merchants")', mode: 0o100600 },
+    { name: 'shop/a.js', content: '/* é */ x("www.blockonomics.co/pricing")', mode: 0o100600 },
     { name: 'shop/empty.php', content: '' },
   ];
 
@@ -60,7 +60,7 @@ describe('an honest archive', () => {
         {
           file: 'shop/a.js',
           line: 1,
-          text: 'www.blockonomics.co/merchants',
+          text: 'www.blockonomics.co/pricing',
           why: expect.stringContaining('for people'),
           look: false,
         },

@@ -125,6 +125,45 @@ const changes: [name: string, before: string, after: string][] = [
     "header('Content-Security-Policy: connect-src https://*.blockonomics.co');",
     "header('Content-Security-Policy: connect-src https://pay.example.com');",
   ],
+  // the wizard and other links for merchants
+  ...(
+    [
+      ['a.php', '<a href="https://www.blockonomics.co/register" target="_blank">Sign up</a>'],
+      ['a.php', '<a href="https://www.blockonomics.co/register#/">Sign up</a>'],
+      ['a.php', '<a href="https://www.blockonomics.co/dashboard#/wallet">Wallet</a>'],
+      ['a.php', "__('a <a href=\"https://blockonomics.co/dashboard#/store\">store</a>', 'x')"],
+      ['a.php', '<a href="https://www.blockonomics.co/merchants#/page6">Merchants</a>'],
+      ['a.tpl', '<a\nhref="https://www.blockonomics.co/merchants" a>Blockonomics\nMerchants</a>'],
+      ['a.php', `'<a href="https://www.blockonomics.co/merchants#/api">API Key</a>'`],
+      ['a.php', "$a = 'https://www.blockonomics.co/#/merchants';"],
+      ['system.xml', '<![CDATA[(<a href="https://www.blockonomics.co/blockonomics#/settings">]]>'],
+      ['a.php', "'[Dashboard](https://www.blockonomics.co/dashboard#/store).'"],
+      ['a.go', 'Link: "https://www.blockonomics.co/dashboard#/store",'],
+      ['a.html', 'Sign up at https://www.blockonomics.co/register.'],
+    ] as const
+  ).map(([name, before]): [string, string, string] => [
+    name,
+    before,
+    before.replace(
+      /https:\/\/(?:www\.)?blockonomics\.co\/(?:#\/)?\w+(?:#\/\w*)?/,
+      'https://pay.example.com/dashboard/stores',
+    ),
+  ]),
+  [
+    'a.php',
+    `echo '<a href="https://' . $domain . 'blockonomics.co/merchants">Get started</a>';`,
+    `echo '<a href="https://' . 'pay.example.com/dashboard/stores">Get started</a>';`,
+  ],
+  [
+    'a.js',
+    'x = "<a href=\\"https:\\/\\/www.blockonomics.co\\/merchants#\\/\\">"',
+    'x = "<a href=\\"https:\\/\\/pay.example.com\\/dashboard\\/stores\\">"',
+  ],
+  [
+    'a.js',
+    "open('https://www.blockonomics.co/dashboard#/store/' + id)",
+    "open('https://pay.example.com/dashboard/stores')",
+  ],
 ];
 
 describe('a URL that a shop requests is rewritten', () => {
@@ -177,7 +216,7 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.php', ' * @author Admin <admin@blockonomics.co>', /e-mail/, false],
   ['a.php', '<a href="https://www.blockonomics.co" target="_blank">', /in text/, false],
   ['a.html', 'See https://www.blockonomics.co for more', /in text/, false],
-  ['a.php', '<a href="https://www.blockonomics.co/merchants#/page6">', /for people/, false],
+  ['a.php', '<a href="https://www.blockonomics.co/merchants-guide">', /for people/, false],
   ['a.php', '"https://www.blockonomics.co/views/api.html"', /for people/, false],
   ['a.php', '"https://www.blockonomics.co/apidocs"', /for people/, false],
   ['a.php', "USDT: ['https://www.blockonomics.co/js/web3-payment.js']", /page or file/, false],
@@ -188,7 +227,7 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.php', "preg_match('~//www[.]blockonomics[.]co/api~', $u);", /pattern/, true],
   ['a.py', '__author__ = "https://www.blockonomics.co"', /mentioned in text/, false],
   ['a.php', "const BASE = 'https://staging.blockonomics.co';", /another host/, true],
-  ['a.php', "'https://'.$domain.'blockonomics.co/merchants'", /for people/, false],
+  ['a.php', "'https://'.$domain.'blockonomics.co/pricing'", /for people/, false],
   ['a.php', "$a = f() . '.blockonomics.co/api/new_address'", /computed while/, true],
   ['package.json', '{"homepage": "https://www.blockonomics.co"}', /in text/, false],
   ['composer.json', '{"url": "https://www.blockonomics.co"}', /in text/, false],
@@ -212,6 +251,21 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.conf', '# proxy_pass https://www.blockonomics.co;', /in text/, false],
   ['a.yaml', 'homepage: https://www.blockonomics.co', /in text/, false],
   ['a.js', 'if (newApiKey.length != 43) {', /43 characters/, true],
+  // pages for merchants, where the text is about the plugin or the service
+  ['a.php', ' * Plugin URI: https://www.blockonomics.co/merchants', /for people/, false],
+  ['a.php', '<?php // see https://www.blockonomics.co/dashboard#/store', /for people/, false],
+  ['a.php', "$this->author_uri = 'https://www.blockonomics.co/merchants';", /for people/, false],
+  ['composer.json', '{"homepage": "https://www.blockonomics.co/merchants"}', /for people/, false],
+  ['install.json', '{"link": "https://www.blockonomics.co/merchants"}', /for people/, false],
+  [
+    'a.js',
+    `'by <a href="https://www.blockonomics.co/merchants" target="_blank">Blockonomics</a>'`,
+    /for people/,
+    false,
+  ],
+  ['a.php', '<a href="https://bch.blockonomics.co/merchants">', /another coin/, false],
+  ['a.php', '<a href="https://help.blockonomics.co/register">', /another host/, false],
+  ['a.php', "$d . 'blockonomics.co/merchants'", /for people/, false],
 ];
 
 describe('links for people stay, and are reported', () => {
