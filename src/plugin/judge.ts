@@ -194,7 +194,7 @@ class MentionJudge {
     return this.changed(path, isReceipt);
   }
 
-  /** The page for merchants that it leads to, unless the text is about the plugin or the service. */
+  /** The merchants' page that it leads to, unless it describes the plugin or the service. */
   private merchantPage(): string | undefined {
     const { flat, file, parts } = this;
     const page = merchantPage(parts.path);
