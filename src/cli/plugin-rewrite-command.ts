@@ -6,7 +6,8 @@ import { Command } from 'commander';
 import { plainText } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { limits } from '../plugin/archive.ts';
-import { type PluginReport, rewritePlugin } from '../plugin/plugin.ts';
+import { expectedEnding, nextSteps, pageOf, titleOf } from '../plugin/next-steps.ts';
+import { type PluginReport, type RewrittenPlugin, rewritePlugin } from '../plugin/plugin.ts';
 import { parseTarget } from '../plugin/rewrite.ts';
 import { print } from './command.ts';
 
@@ -17,9 +18,11 @@ interface RewriteOptions {
 }
 
 const about = `
-It changes the hosts of the API and of the live socket, and links to receipts, in code, templates and settings.
-It prints each line that it changed, and what it left: links for people, documents, other coins.
+It changes the hosts of the API and of the live socket, links to receipts, and links of the plugin's
+wizard, which then open the Stores page. It sets the header that keeps WordPress from updating the plugin.
+It prints each change, and what it left: links for people, documents, other coins.
 LOOK AT THIS comes first: places that the plugin needs and that it could not rewrite. Change them by hand.
+The next steps for this plugin come last.
 
 Exit codes: 0 success; 3 the archive was written, but LOOK AT THIS has entries; 2 nothing was written:
 nothing to change, an unsafe archive, or invalid usage.`;
@@ -40,13 +43,26 @@ export function rewriteCommand(): Command {
 
 async function rewrite(file: string, given: RewriteOptions): Promise<void> {
   const target = parseTarget(given.url);
-  const { archive, report } = await rewritePlugin(await readInput(file), target);
-  await writeOutput(given.output, archive);
+  const { output } = given;
+  const rewritten = await rewritePlugin(await readInput(file), target);
+  const { archive, plugin, report } = rewritten;
+  requireEnding(output, expectedEnding(plugin));
+  await writeOutput(output, archive);
   const look = report.left.filter((each) => each.look).length;
-  print(given, { file, output: given.output, url: target.origin, look, ...report }, () =>
-    describe(given.output, report),
+  const next = nextSteps(plugin, output);
+  print(given, { file, output, url: target.origin, ...plugin, look, next, ...report }, () =>
+    [...describe(output, report), describeNext(rewritten, next)].join('\n\n'),
   );
   if (look > 0) process.exitCode = exitUnfinished;
+}
+
+/** @throws PaygateError invalid if the shop's installer would refuse the name */
+function requireEnding(output: string, ending: string | undefined): void {
+  if (ending === undefined || output.endsWith(ending)) return;
+  throw new PaygateError(
+    'invalid',
+    `${output}: the installer of this shop accepts only names that end in ${ending}`,
+  );
 }
 
 async function readInput(file: string): Promise<Buffer> {
@@ -92,7 +108,7 @@ function fileError(file: string, error: unknown): unknown {
   return new PaygateError('invalid', `${file}: ${why}`);
 }
 
-function describe(output: string, { changed, left, untouched }: PluginReport): string {
+function describe(output: string, { changed, left, untouched }: PluginReport): string[] {
   const place = ({ file, line }: { file: string; line?: number }) =>
     `  ${file}${line === undefined ? '' : `:${line}`}  `;
   const section = (title: string, lines: readonly string[]) =>
@@ -109,7 +125,9 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
     ),
     ...section(
       'Changed',
-      changed.map((each) => `${place(each)}${shown(each.before)} → ${shown(each.after)}`),
+      changed.map(
+        (each) => `${place(each)}${shown(each.before) || '(added)'} → ${shown(each.after)}`,
+      ),
     ),
     ...section('Left as it is', leftLines(false)),
     ...section(
@@ -117,7 +135,16 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
       untouched.map((file) => `  ${file}`),
     ),
     `${changed.length} places changed, written to ${output}.`,
-  ].join('\n\n');
+  ];
+}
+
+/** Numbered sentences, with their commands on lines of their own. */
+function describeNext({ plugin }: RewrittenPlugin, next: readonly string[]): string {
+  let number = 0;
+  const lines = next.map((step) =>
+    /^(?:paygate|php) /.test(step) ? `       ${step}` : `  ${++number}. ${step}`,
+  );
+  return `Next, ${titleOf(plugin)}:\n${lines.join('\n')}\n\nEach step is explained in ${pageOf(plugin)}.`;
 }
 
 /** A plugin's text is untrusted: a terminal could act on it. */

@@ -3,10 +3,12 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
+import { type RecognisedPlugin, recognise } from './families.ts';
 import { isDocument, isPacked } from './file-kinds.ts';
 import type { PluginTarget } from './mention.ts';
 import { isNamedInside, unpackedLimit } from './packed-files.ts';
 import { type LeftMention, type MentionChange, receiptPartsOf, rewriteText } from './rewrite.ts';
+import { switchUpdatesOff } from './update-switch.ts';
 
 export interface PluginReport {
   readonly changed: readonly (MentionChange & { readonly file: string })[];
@@ -17,6 +19,12 @@ export interface PluginReport {
   })[];
   /** Documents and translations that name the service. */
   readonly untouched: readonly string[];
+}
+
+export interface RewrittenPlugin {
+  readonly archive: Buffer;
+  readonly plugin: RecognisedPlugin;
+  readonly report: PluginReport;
 }
 
 const domain = /blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])/i;
@@ -33,7 +41,7 @@ const reasons = {
 export async function rewritePlugin(
   archive: Buffer,
   target: PluginTarget,
-): Promise<{ readonly archive: Buffer; readonly report: PluginReport }> {
+): Promise<RewrittenPlugin> {
   const entries = await readArchive(archive);
   const changed: PluginReport['changed'][number][] = [];
   const left: PluginReport['left'][number][] = [];
@@ -55,12 +63,35 @@ export async function rewritePlugin(
       if (domain.test(textOf(entry))) untouched.push(file);
     } else left.push(...(await packedMentions(entry, budget)));
   }
+  const plugin = recognise(entries.filter(isRead).map(headOf));
+  const isOfService = changed.length > 0 || left.some(({ look }) => look);
+  const written =
+    isOfService || plugin.family !== null ? withoutUpdates(rewritten, changed) : rewritten;
   const report = { changed, left, untouched };
   refuseEmpty(report);
-  return { archive: await writeArchive(rewritten), report };
+  return { archive: await writeArchive(written), plugin, report };
+}
+
+/** The plugin's main files with the switch that keeps WordPress from updating them. */
+function withoutUpdates(
+  entries: readonly ArchiveEntry[],
+  changed: PluginReport['changed'][number][],
+): ArchiveEntry[] {
+  return entries.map((entry) => {
+    const result = isRead(entry) ? switchUpdatesOff(textOf(entry), entry.name) : undefined;
+    if (result?.change === undefined) return entry;
+    changed.push({ file: entry.name, ...result.change });
+    return { ...entry, content: Buffer.from(result.text, 'latin1') };
+  });
 }
 
 const textOf = ({ content }: ArchiveEntry): string => content.toString('latin1');
+/** As much of a file as can state its version. */
+const headBytes = 65_536;
+const headOf = ({ name, content }: ArchiveEntry) => ({
+  name,
+  head: content.toString('latin1', 0, headBytes),
+});
 const isRead = ({ name, content }: ArchiveEntry): boolean =>
   !isDocument(name) && !isPacked(name) && !content.includes(0);
 

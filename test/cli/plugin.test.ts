@@ -53,6 +53,20 @@ function run(members: readonly Member[], ...args: string[]) {
   return { ...paygate('plugin', ...args, input, ...url, '-o', output), input, output };
 }
 
+/** What the end of the output says for files that fit no family. */
+const nextOf = (output: string) => `
+Next, for a plugin of no known family:
+  1. Install ${output} in your shop, and copy the Callback URL that the plugin shows.
+  2. Add a store with exactly this Callback URL. The command prints the number of the store:
+       paygate store add --name "My shop" --xpub - --callback-url 'CALLBACK_URL'
+  3. Make an API key for this store only, and enter it in the plugin:
+       paygate key add --store ID --scope payments
+  4. Save, and press the plugin's test button while paygate runs.
+  5. Pay a small order yourself.
+
+Each step is explained in docs/plugins.md.
+`;
+
 test('lists first what needs a review, then what it changed and what it left', async () => {
   const { status, stdout, stderr, output } = run(plugin);
   expect({ status, stderr }).toEqual({ status: 3, stderr: '' });
@@ -72,7 +86,7 @@ Documents and translations that name the service, left as they are:
   pay/readme.txt
 
 3 places changed, written to ${output}.
-`);
+${nextOf(output)}`);
   const written = await readArchive(readFileSync(output));
   expect(written.map(({ name }) => name)).toEqual(plugin.map(({ name }) => name));
   expect(String(written[1]?.content)).toContain("BASE_URL = 'https://pay.example.com'");
@@ -86,6 +100,104 @@ test('as JSON, by its full name', () => {
   expect(answer.changed).toHaveLength(3);
   expect(answer.left.map(({ look }: { look: boolean }) => look)).toEqual([false, false, true]);
   expect(answer.untouched).toEqual(['pay/readme.txt']);
+});
+
+/** A plugin of WooCommerce with everything that is to change in one. */
+const shop: Member[] = [
+  {
+    name: 'woo/blockonomics-woocommerce.php',
+    content: `<?php\r
+/**\r
+ * Plugin Name: Pay\r
+ * Plugin URI: https://www.blockonomics.co/merchants\r
+ * Version: 3.9.1\r
+ */\r
+$link = $base . '/#/search?q=' . $txid . '&addr=' . $address;\r
+`,
+  },
+  { name: 'woo/php/Blockonomics.php', content: "<?php $base = 'https://www.blockonomics.co';" },
+  {
+    name: 'woo/php/admin-page.php',
+    content: `<a href="https://www.blockonomics.co/register" target="_blank">Sign up</a>`,
+  },
+  {
+    name: 'woo/js/checkout.js',
+    content: `const url =
+  'wss://' +
+  (code == 'btc'
+    ? 'www'
+    : code) +
+  '.blockonomics.co/payment/' +
+  address;`,
+  },
+];
+
+test('finishes the job for a plugin of WooCommerce, and leaves nothing to look at', async () => {
+  const { status, stdout, output } = run(shop, '--json');
+  expect(status).toBe(0);
+  const { family, version, look, next, changed } = JSON.parse(stdout);
+  expect({ family, version, look }).toEqual({ family: 'woocommerce', version: '3.9.1', look: 0 });
+  expect(next.filter((step: string) => step.startsWith('paygate'))).toEqual([
+    `paygate store add --name "My shop" --xpub - --callback-url 'CALLBACK_URL'`,
+    'paygate store set ID --no-rbf-parameter',
+    'paygate key add --store ID --scope payments',
+  ]);
+  expect(changed.at(-1)).toEqual({
+    ...{ file: 'woo/blockonomics-woocommerce.php', line: 3 },
+    ...{ before: '', after: 'Update URI: false' },
+  });
+  const written = await readArchive(readFileSync(output));
+  expect(written.map(({ content }) => String(content))).toEqual([
+    `<?php\r
+/**\r
+ * Plugin Name: Pay\r
+ * Update URI: false\r
+ * Plugin URI: https://www.blockonomics.co/merchants\r
+ * Version: 3.9.1\r
+ */\r
+$link = $base . '/api/tx?txid=' . $txid . '&addr=' . $address;\r
+`,
+    "<?php $base = 'https://pay.example.com';",
+    `<a href="https://pay.example.com/dashboard/stores" target="_blank">Sign up</a>`,
+    `const url =
+  'wss://' +
+  'pay.example.com/payment/' +
+  address;`,
+  ]);
+});
+
+test('names the steps for a plugin of WooCommerce in the order of its screens', () => {
+  const { stdout, output } = run(shop);
+  expect(stdout).toMatch(/^Changed:\n/);
+  expect(stdout).toContain('blockonomics-woocommerce.php:3  (added) → Update URI: false\n');
+  const [, steps = ''] = stdout.split('\nNext, for WooCommerce (plugin 3.9.1):\n');
+  const order = [
+    ...['WordPress 6.2', output, 'copy the Callback URL', 'paygate store add'],
+    ...['--no-rbf-parameter', 'paygate key add', 'Test Setup', 'docs/shops/woocommerce.md'],
+  ].map((text) => steps.indexOf(text));
+  expect(order).toEqual(order.toSorted((one, other) => one - other));
+  expect(order[0]).toBeGreaterThan(-1);
+});
+
+test('a plugin that was rewritten before this switch existed gets it now', async () => {
+  const content = '<?php\n/**\n * Plugin Name: Pay\n */\n';
+  const { status, output } = run([{ name: 'woo/blockonomics-woocommerce.php', content }]);
+  expect(status).toBe(0);
+  const [main] = await readArchive(readFileSync(output));
+  expect(String(main?.content)).toContain(' * Update URI: false\n');
+});
+
+test('OpenCart takes only names that end in .ocmod.zip', () => {
+  const library = "<?php $url = 'https://www.blockonomics.co/api/price';";
+  const { status, stderr, output } = run([
+    { name: 'upload/catalog/controller/extension/payment/blockonomics.php', content: '<?php' },
+    { name: 'upload/system/library/blockonomics.php', content: library },
+  ]);
+  expect(status).toBe(2);
+  expect(stderr).toBe(
+    `paygate: ${output}: the installer of this shop accepts only names that end in .ocmod.zip\n`,
+  );
+  expect(existsSync(output)).toBe(false);
 });
 
 test('exits with 0 if nothing needs a review', () => {
@@ -135,7 +247,7 @@ Left as it is:
   pay/pay.js.map  blockonomics.co  (a source map, which only a debugger reads)
 
 0 places changed, written to ${output}.
-`);
+${nextOf(output)}`);
   expect(existsSync(output)).toBe(true);
 });
 
@@ -156,7 +268,7 @@ test('refuses in one line, and writes nothing', () => {
   const evil = run([...plugin, { name: '../../evil.php' }]);
   const stderr = 'paygate: this archive is refused: "../../evil.php" leads out of its folder\n';
   expect(evil).toMatchObject({ status: 2, stdout: '', stderr });
-  const other = run([{ name: 'a.php', content: '<?php' }]);
+  const other = run([{ name: 'a.php', content: '<?php /* Plugin Name: Other */' }]);
   expect(other).toMatchObject({ status: 2, stdout: '' });
   expect(other.stderr).toMatch(/^paygate: nothing in this archive .+\n$/);
   for (const { output } of [evil, other]) expect(existsSync(output)).toBe(false);

@@ -1,0 +1,140 @@
+// What a merchant does after the rewritten archive is written: steps for each family, in the order
+// of its screens, with exact commands. Pure.
+
+import { type FamilyName, familyTitles, type RecognisedPlugin } from './families.ts';
+
+/** `ID` stands for the number of the store, which `store add` prints. */
+const addStore = `paygate store add --name "My shop" --xpub - --callback-url 'CALLBACK_URL'`;
+const addKey = 'paygate key add --store ID --scope payments';
+const ignoreReplaceable = 'paygate store set ID --no-rbf-parameter';
+
+const store = [
+  'Add a store with exactly this Callback URL. The command prints the number of the store:',
+  addStore,
+];
+const key = ['Make an API key for this store only, and enter it in the plugin:', addKey];
+const replaceable = [
+  'Let replaceable payments count before they are in a block, because most wallets send such payments:',
+  ignoreReplaceable,
+];
+const small = 'Pay a small order yourself.';
+const testSetup = (result: string): string =>
+  `Save, and press Test Setup while paygate runs: ${result}.`;
+const upload = (output: string): string =>
+  `WordPress → Plugins → Add New → Upload Plugin: install ${output}, and activate it.`;
+
+type Steps = (output: string, version: string | null) => readonly string[];
+
+const steps: Readonly<Record<FamilyName, Steps>> = {
+  woocommerce: (output, version) => [
+    ...(version?.startsWith('3.9.')
+      ? ['This version needs WordPress 6.2 or later, whatever its header states.']
+      : []),
+    `${upload(output)} Leave its wizard.`,
+    'WooCommerce → Settings → Payments → Blockonomics (before 3.7.4: Settings → Blockonomics): copy the Callback URL from the bottom of the page.',
+    ...store,
+    'Unless Network Confirmations of the plugin is 0, let replaceable payments count before they are in a block. With 0, the shop would ship for them:',
+    ignoreReplaceable,
+    ...key,
+    testSetup('it shows "BTC ✅"'),
+    small,
+  ],
+  givewp: (output) => [
+    upload(output),
+    'Donations → Settings → Payment Gateways → Blockonomics: copy the Callback URL.',
+    ...store,
+    ...replaceable,
+    ...key,
+    'Save. This plugin has no test button: donate a small amount yourself.',
+  ],
+  edd: (output) => [
+    upload(output),
+    'Downloads → Settings → Payment Gateways → Blockonomics: copy the Callback URL. Never press the icon beside it, which makes another URL.',
+    ...store,
+    ...key,
+    'Leave Network Confirmations at 2 or 1: with 0, the shop delivers for replaceable payments.',
+    testSetup('it shows "Congrats ! Setup is all done"'),
+    small,
+  ],
+  whmcs: (output) => [
+    `Unpack ${output}, and upload its folder modules into the folder of WHMCS.`,
+    'Setup → Payments → Payment Gateways: activate Blockonomics. Copy the Callback URL from Advanced Settings.',
+    ...store,
+    ...key,
+    testSetup('it shows one green row for BTC'),
+    small,
+  ],
+  prestashop: (output) => [
+    `Modules → Module Manager → Upload a module: install ${output}. Open Configure, and copy the Callback URL.`,
+    ...store,
+    'In a multistore, each shop has its own Callback URL: add a store for each.',
+    ...key,
+    testSetup('it shows no error for Bitcoin'),
+    'Never press Upgrade for this module: it would install the old host.',
+    small,
+  ],
+  opencart: (output) => [
+    `Extensions → Installer: upload ${output}.`,
+    'Extensions → Extensions → Payments → Blockonomics: install it, open it, and copy the Callback URL.',
+    ...store,
+    'Ignore small payments, because each payment to the address of a paid order changes its state. Choose a minimum in satoshis below your cheapest order:',
+    'paygate store set ID --minimum 10000',
+    ...key,
+    testSetup('it shows no error'),
+    small,
+  ],
+  magento: (output) => [
+    `Unpack ${output} to app/code/Blockonomics/Merchant, and enable the module in the folder of Magento:`,
+    'php bin/magento module:enable Blockonomics_Merchant --clear-static-content',
+    'php bin/magento setup:upgrade',
+    'Stores → Configuration → Sales → Payment Methods → Bitcoin - Blockonomics: copy the Callback URL.',
+    ...store,
+    ...key,
+    'Save. This plugin has no test button: pay a small order yourself.',
+  ],
+  fossbilling: (output) => [
+    `Unpack ${output} into a new folder library/Payment/Adapter/Blockonomics of FOSSBilling.`,
+    'System → Payment gateways → New payment gateway: install Blockonomics, open it, and copy the Callback URL.',
+    ...store,
+    ...key,
+    testSetup('it shows BTC as working'),
+    'Never update it from the extension directory: that would install the old host.',
+    small,
+  ],
+  medusa: () => [
+    'Medusa needs no rewritten package: the option baseUrl of its provider names this paygate.',
+    'Choose a secret that begins with MEDUSA_. The Callback URL is https://SHOP/hooks/blockonomics/blockonomics_PROVIDER_ID?secret=SECRET.',
+    ...store,
+    ...key,
+    'Restart Medusa. It has no test button: pay a small order yourself.',
+  ],
+};
+
+/** The steps for a plugin that fits no family. */
+const anyPlugin = (output: string): readonly string[] => [
+  `Install ${output} in your shop, and copy the Callback URL that the plugin shows.`,
+  ...store,
+  ...key,
+  "Save, and press the plugin's test button while paygate runs.",
+  small,
+];
+
+/**
+ * The next steps, each a sentence or a command. A sentence that ends with a colon introduces the
+ * commands behind it.
+ */
+export function nextSteps({ family, version }: RecognisedPlugin, output: string): string[] {
+  return [...(family === null ? anyPlugin(output) : steps[family](output, version))];
+}
+
+/** What is expected of the output's name, or undefined if it may have any name. */
+export const expectedEnding = ({ family }: RecognisedPlugin): string | undefined =>
+  family === 'opencart' ? '.ocmod.zip' : undefined;
+
+export const pageOf = ({ family }: RecognisedPlugin): string =>
+  family === null ? 'docs/plugins.md' : `docs/shops/${family}.md`;
+
+export const titleOf = ({ family, version }: RecognisedPlugin): string =>
+  family === null
+    ? 'for a plugin of no known family'
+    : `for ${familyTitles[family]}${version === null ? '' : ` (plugin ${version})`}`;
