@@ -240,6 +240,7 @@ describe('language', () => {
     'docs/releases.md',
     'docs/security.md',
     'docs/settings.md',
+    'docs/shops',
     'docs/webhooks.md',
     'src',
     'test/api',

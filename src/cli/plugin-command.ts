@@ -5,8 +5,8 @@ import { pluginAllowCommand } from './plugin-allow-command.ts';
 import { rewriteCommand } from './plugin-rewrite-command.ts';
 
 const about = `
-docs/plugins.md has a section for each of WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP,
-Medusa and FOSSBilling.`;
+docs/shops has a page for each of WooCommerce, WHMCS, PrestaShop, OpenCart, Magento 2, GiveWP, Easy
+Digital Downloads, Medusa and FOSSBilling; docs/plugins.md explains what they have in common.`;
 
 /** `rewrite` need not be named: `paygate plugin FILE.zip --url …`. */
 export function pluginCommand(): Command {

@@ -1,5 +1,5 @@
 // Each command that the documentation or an example of the help names exists, with each option
-// beside it. Each shop plugin has its section.
+// beside it.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -29,6 +29,8 @@ import { serveCommand } from '../../src/cli/serve-command.ts';
 import { serversCommand } from '../../src/cli/servers-command.ts';
 import { storeCommand } from '../../src/cli/store-command.ts';
 import { updateCommand } from '../../src/cli/update-command.ts';
+import { type FamilyName, familyTitles } from '../../src/plugin/families.ts';
+import { nextSteps } from '../../src/plugin/next-steps.ts';
 
 const commands: readonly Command[] = [
   serveCommand(),
@@ -56,8 +58,11 @@ const commands: readonly Command[] = [
   backupCommand(),
   adminCommand(),
 ];
-const documents = readdirSync('docs').filter((name) => name.endsWith('.md'));
-const pages = ['README.md', ...documents.map((name) => `docs/${name}`)];
+const pagesIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+const pages = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/shops')];
 const namesOf = (command: Command): string[] => [command.name(), ...command.aliases()];
 const names = commands.flatMap(namesOf).join('|');
 /** The command up to the end of its code, with continued lines and without a comment. */
@@ -79,16 +84,21 @@ function find(words: readonly string[]): { command: Command | undefined; rest: r
   return { command, rest };
 }
 
-const mentions = pages.flatMap((page) =>
-  [...readFileSync(page, 'utf8').matchAll(mentioned)].map(([, text = '']) => ({ page, text })),
+const mentionsIn = (page: string, text: string) =>
+  [...text.matchAll(mentioned)].map(([, command = '']) => ({ page, text: command }));
+const mentions = pages.flatMap((page) => mentionsIn(page, readFileSync(page, 'utf8')));
+/** Steps that `paygate plugin` prints. */
+const steps = [...(Object.keys(familyTitles) as FamilyName[]), null].flatMap((family) =>
+  mentionsIn(`${family}`, nextSteps({ family, version: null }, 'out.zip').join('\n')),
 );
 
 describe('the documentation names commands', () => {
   it('at least as many as expected', () => {
     expect(mentions.length).toBeGreaterThan(30);
+    expect(steps.length).toBeGreaterThan(20);
   });
 
-  it.each(mentions)('$page: $text', ({ text }) => {
+  it.each([...mentions, ...steps])('$page: $text', ({ text }) => {
     const { command, rest } = find(text.trim().split(/\s+/));
     for (const word of rest) {
       const [flag] = /^--?[a-z][a-z\d-]*/.exec(word) ?? [];
@@ -110,21 +120,5 @@ describe('the help has examples', () => {
 
   it.each(commands)('of each command: $name', (command) => {
     expect(exampleLines.some((line) => line.split(' ')[0] === command.name())).toBe(true);
-  });
-});
-
-describe('docs/plugins.md', () => {
-  const text = readFileSync('docs/plugins.md', 'utf8');
-  const shops = [
-    ...['WooCommerce', 'WHMCS', 'PrestaShop', 'OpenCart'],
-    ...['Magento 2', 'GiveWP', 'Medusa', 'FOSSBilling'],
-  ];
-
-  it.each(shops)('explains for %s the installation, and the result of its test', (shop) => {
-    const [, section = ''] = text.split(`\n## ${shop}\n`);
-    const [own = ''] = section.split('\n## ');
-    expect(own).toMatch(/install|rewritten/i);
-    expect(own.split('\n- ').length).toBeGreaterThan(3);
-    expect(text).toMatch(new RegExp(`^\\| ${shop} +\\| [^|]+\\| [^|]+\\|$`, 'm'));
   });
 });
