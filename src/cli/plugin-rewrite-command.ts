@@ -3,7 +3,7 @@
 
 import { open, readFile, rm, stat } from 'node:fs/promises';
 import { Command } from 'commander';
-import { plainText } from '../domain/format.ts';
+import { formatCount, plainText } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { limits } from '../plugin/archive.ts';
 import { expectedEnding, nextSteps, pageOf, titleOf } from '../plugin/next-steps.ts';
@@ -49,7 +49,7 @@ async function rewrite(file: string, given: RewriteOptions): Promise<void> {
   requireEnding(output, expectedEnding(plugin));
   await writeOutput(output, archive);
   const look = report.left.filter((each) => each.look).length;
-  const next = nextSteps(plugin, output);
+  const next = nextSteps(plugin, output, look);
   print(given, { file, output, url: target.origin, ...plugin, look, next, ...report }, () =>
     [...describe(output, report), describeNext(rewritten, next)].join('\n\n'),
   );
@@ -134,7 +134,7 @@ function describe(output: string, { changed, left, untouched }: PluginReport): s
       'Documents and translations that name the service, left as they are',
       untouched.map((file) => `  ${file}`),
     ),
-    `${changed.length} places changed, written to ${output}.`,
+    `${formatCount(changed.length, 'place')} changed, written to ${output}.`,
   ];
 }
 

@@ -9,7 +9,7 @@ const addKey = 'paygate key add --store ID --scope payments';
 const ignoreReplaceable = 'paygate store set ID --no-rbf-parameter';
 
 const store = [
-  'Add a store with exactly this Callback URL. The command prints the number of the store:',
+  'Add a store with exactly this Callback URL. Paste the extended public key of your wallet, and press Ctrl-D; the command prints the number of the store, ID:',
   addStore,
 ];
 const key = ['Make an API key for this store only, and enter it in the plugin:', addKey];
@@ -119,12 +119,21 @@ const anyPlugin = (output: string): readonly string[] => [
   small,
 ];
 
+const unfinished =
+  'Change the places under LOOK AT THIS by hand, and pack the archive again under the same name.';
+
 /**
  * The next steps, each a sentence or a command. A sentence that ends with a colon introduces the
  * commands behind it.
+ * @param look the number of places that need a change by hand
  */
-export function nextSteps({ family, version }: RecognisedPlugin, output: string): string[] {
-  return [...(family === null ? anyPlugin(output) : steps[family](output, version))];
+export function nextSteps(
+  { family, version }: RecognisedPlugin,
+  output: string,
+  look = 0,
+): string[] {
+  const all = family === null ? anyPlugin(output) : steps[family](output, version);
+  return look > 0 ? [unfinished, ...all] : [...all];
 }
 
 /** What is expected of the output's name, or undefined if it may have any name. */

@@ -56,13 +56,14 @@ function run(members: readonly Member[], ...args: string[]) {
 /** What the end of the output says for files that fit no family. */
 const nextOf = (output: string) => `
 Next, for a plugin of no known family:
-  1. Install ${output} in your shop, and copy the Callback URL that the plugin shows.
-  2. Add a store with exactly this Callback URL. The command prints the number of the store:
+  1. Change the places under LOOK AT THIS by hand, and pack the archive again under the same name.
+  2. Install ${output} in your shop, and copy the Callback URL that the plugin shows.
+  3. Add a store with exactly this Callback URL. Paste the extended public key of your wallet, and press Ctrl-D; the command prints the number of the store, ID:
        paygate store add --name "My shop" --xpub - --callback-url 'CALLBACK_URL'
-  3. Make an API key for this store only, and enter it in the plugin:
+  4. Make an API key for this store only, and enter it in the plugin:
        paygate key add --store ID --scope payments
-  4. Save, and press the plugin's test button while paygate runs.
-  5. Pay a small order yourself.
+  5. Save, and press the plugin's test button while paygate runs.
+  6. Pay a small order yourself.
 
 Each step is explained in docs/plugins.md.
 `;
