@@ -17,7 +17,11 @@ const replaceable = [
   'Let replaceable payments count before they are in a block, because most wallets send such payments:',
   ignoreReplaceable,
 ];
-const small = 'Pay a small order yourself.';
+const test = [
+  'Test without bitcoin: place an order, send a test payment to its address, and cancel the order in the shop afterwards. SAT is its amount in satoshis:',
+  'paygate callbacks test --addr ADDRESS --value SAT --status 2',
+];
+const small = [...test, 'Pay a small order yourself.'];
 const testSetup = (result: string): string =>
   `Save, and press Test Setup while paygate runs: ${result}.`;
 const upload = (output: string): string =>
@@ -37,7 +41,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ignoreReplaceable,
     ...key,
     testSetup('it shows "BTC ✅"'),
-    small,
+    ...small,
   ],
   givewp: (output) => [
     upload(output),
@@ -45,7 +49,9 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ...store,
     ...replaceable,
     ...key,
-    'Save. This plugin has no test button: donate a small amount yourself.',
+    'Save. This plugin has no test button.',
+    ...test,
+    'Donate a small amount yourself.',
   ],
   edd: (output) => [
     upload(output),
@@ -54,7 +60,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ...key,
     'Leave Network Confirmations at 2 or 1: with 0, the shop delivers for replaceable payments.',
     testSetup('it shows "Congrats ! Setup is all done"'),
-    small,
+    ...small,
   ],
   whmcs: (output) => [
     `Unpack ${output}, and upload its folder modules into the folder of WHMCS.`,
@@ -62,7 +68,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ...store,
     ...key,
     testSetup('it shows one green row for BTC'),
-    small,
+    ...small,
   ],
   prestashop: (output) => [
     `Modules → Module Manager → Upload a module: install ${output}. Open Configure, and copy the Callback URL.`,
@@ -71,7 +77,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ...key,
     testSetup('it shows no error for Bitcoin'),
     'Never press Upgrade for this module: it would install the old host.',
-    small,
+    ...small,
   ],
   opencart: (output) => [
     `Extensions → Installer: upload ${output}.`,
@@ -81,7 +87,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     'paygate store set ID --minimum 10000',
     ...key,
     testSetup('it shows no error'),
-    small,
+    ...small,
   ],
   magento: (output) => [
     `Unpack ${output} to app/code/Blockonomics/Merchant, and enable the module in the folder of Magento:`,
@@ -90,7 +96,8 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     'Stores → Configuration → Sales → Payment Methods → Bitcoin - Blockonomics: copy the Callback URL.',
     ...store,
     ...key,
-    'Save. This plugin has no test button: pay a small order yourself.',
+    'Save. This plugin has no test button.',
+    ...small,
   ],
   fossbilling: (output) => [
     `Unpack ${output} into a new folder library/Payment/Adapter/Blockonomics of FOSSBilling.`,
@@ -99,14 +106,15 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     ...key,
     testSetup('it shows BTC as working'),
     'Never update it from the extension directory: that would install the old host.',
-    small,
+    ...small,
   ],
   medusa: () => [
     'Medusa needs no rewritten package: the option baseUrl of its provider names this paygate.',
     'Choose a secret that begins with MEDUSA_. The Callback URL is https://SHOP/hooks/blockonomics/blockonomics_PROVIDER_ID?secret=SECRET.',
     ...store,
     ...key,
-    'Restart Medusa. It has no test button: pay a small order yourself.',
+    'Restart Medusa. It has no test button.',
+    ...small,
   ],
 };
 
@@ -116,7 +124,7 @@ const anyPlugin = (output: string): readonly string[] => [
   ...store,
   ...key,
   "Save, and press the plugin's test button while paygate runs.",
-  small,
+  ...small,
 ];
 
 const unfinished =

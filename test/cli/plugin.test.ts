@@ -63,7 +63,9 @@ Next, for a plugin of no known family:
   4. Make an API key for this store only, and enter it in the plugin:
        paygate key add --store ID --scope payments
   5. Save, and press the plugin's test button while paygate runs.
-  6. Pay a small order yourself.
+  6. Test without bitcoin: place an order, send a test payment to its address, and cancel the order in the shop afterwards. SAT is its amount in satoshis:
+       paygate callbacks test --addr ADDRESS --value SAT --status 2
+  7. Pay a small order yourself.
 
 Each step is explained in docs/plugins.md.
 `;
@@ -142,6 +144,7 @@ test('finishes the job for a plugin of WooCommerce, and leaves nothing to look a
     `paygate store add --name "My shop" --xpub - --callback-url 'CALLBACK_URL'`,
     'paygate store set ID --no-rbf-parameter',
     'paygate key add --store ID --scope payments',
+    'paygate callbacks test --addr ADDRESS --value SAT --status 2',
   ]);
   expect(changed.at(-1)).toEqual({
     ...{ file: 'woo/blockonomics-woocommerce.php', line: 3 },

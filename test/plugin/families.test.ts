@@ -113,10 +113,11 @@ describe('the next steps', () => {
   const stepsOf = (family: FamilyName | null) => nextSteps({ family, version: '3.9.1' }, 'out.zip');
 
   test.each([...families, null])(
-    'of %s add the store, then its settings, then the key',
+    'of %s add the store, its settings and the key, then test it',
     (family) => {
       const commands = stepsOf(family).filter((step) => step.startsWith('paygate '));
       const [store = '', ...others] = commands;
+      expect(others.pop()).toBe('paygate callbacks test --addr ADDRESS --value SAT --status 2');
       expect(store).toMatch(/^paygate store add .*--xpub - --callback-url 'CALLBACK_URL'$/);
       expect(others.at(-1)).toBe('paygate key add --store ID --scope payments');
       expect(others.slice(0, -1).every((each) => each.startsWith('paygate store set ID '))).toBe(
