@@ -3,51 +3,14 @@
 // address.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { eventually, prepareServe, type ServeProcess, type ServeSetup, serve } from './serving.ts';
+import { at, diskFolder, end, expectOnce, isCopy, issue, prepareServe, serve } from './serving.ts';
 import { cannotRun } from './thorough.ts';
 
 afterEach(cleanUp);
-
-/** Not on a tmpfs: these tests depend on the inodes and times of a disk. */
-function diskFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'paygate-folder-'));
-  whenOver(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-const isCopy = async (paygate: ServeProcess): Promise<boolean> =>
-  (await paygate.health()).warnings.join().includes('is a copy');
-
-async function issue(paygate: ServeProcess, count: number): Promise<string[]> {
-  const issued: string[] = [];
-  await eventually(`${count} addresses`, async () => {
-    const { address } = (await paygate.newAddress()) ?? {};
-    if (address !== undefined) issued.push(address);
-    return issued.length === count;
-  });
-  return issued;
-}
-
-const at = (setup: ServeSetup, path: string): ServeSetup => ({
-  ...setup,
-  path,
-  args: setup.args.map((arg) => (arg === setup.path ? path : arg)),
-});
-
-async function end(paygate: ServeProcess, signal: NodeJS.Signals): Promise<void> {
-  paygate.kill(signal);
-  await paygate.ended;
-}
-
-function expectOnce(...addresses: string[][]): void {
-  const all = addresses.flat();
-  expect(all.filter((address, place) => all.indexOf(address) !== place)).toEqual([]);
-}
 
 const shell = (command: string, ...args: string[]): void =>
   void execFileSync('sh', ['-ec', command, 'sh', ...args]);

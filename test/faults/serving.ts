@@ -2,8 +2,11 @@
 // faults of a process or a disk. Other tests run in one process whose clock they control.
 
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
@@ -125,4 +128,40 @@ export async function eventually(
     if (performance.now() > until) throw new Error(`timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** Not on a tmpfs: these tests depend on the inodes and times of a disk. */
+export function diskFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'paygate-folder-'));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const at = (setup: ServeSetup, path: string): ServeSetup => ({
+  ...setup,
+  path,
+  args: setup.args.map((arg) => (arg === setup.path ? path : arg)),
+});
+
+export async function issue(paygate: ServeProcess, count: number): Promise<string[]> {
+  const issued: string[] = [];
+  await eventually(`${count} addresses`, async () => {
+    const { address } = (await paygate.newAddress()) ?? {};
+    if (address !== undefined) issued.push(address);
+    return issued.length === count;
+  });
+  return issued;
+}
+
+export const isCopy = async (paygate: ServeProcess): Promise<boolean> =>
+  (await paygate.health()).warnings.join().includes('is a copy');
+
+export async function end(paygate: ServeProcess, signal: NodeJS.Signals): Promise<void> {
+  paygate.kill(signal);
+  await paygate.ended;
+}
+
+export function expectOnce(...addresses: string[][]): void {
+  const all = addresses.flat();
+  expect(all.filter((address, place) => all.indexOf(address) !== place)).toEqual([]);
 }
