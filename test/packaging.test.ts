@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { systemdUnit } from '../src/cli/systemd-unit.ts';
 import { optionNames, options, readConfig } from '../src/config.ts';
 import { publicEndpointOf } from '../src/domain/public-endpoint.ts';
 import { version } from '../src/lib/version.ts';
@@ -109,4 +110,29 @@ test("Umbrel's proxy leads to the container, of this version", () => {
   expect(proxy.environment.APP_HOST).toBe(`${manifest.id}_web_1`);
   expect([manifest.version, web.image]).toEqual([version, `paygate:${version}`]);
   expect(existsSync('packaging/umbrel/paygate/data/.gitkeep')).toBe(true);
+});
+
+describe('packaging/litestream', () => {
+  const config = parse(read('packaging/litestream/litestream.yml'));
+  const unit = read('packaging/litestream/paygate-litestream.service');
+  const page = read('docs/second-machine.md');
+  const replicaPath = new URL(config.dbs[0].replica.url).pathname;
+
+  test('replicates the database of the service, as its user', () => {
+    expect(config.dbs).toHaveLength(1);
+    expect(dirname(config.dbs[0].path)).toBe(/^WorkingDirectory=(.*)$/m.exec(systemdUnit)?.[1]);
+    for (const name of ['User', 'Group', 'WorkingDirectory', 'UMask']) {
+      const line = new RegExp(`^${name}=.+$`, 'm');
+      expect(unit.match(line)?.[0]).toBe(systemdUnit.match(line)?.[0]);
+    }
+  });
+
+  test('agrees with the page about paths', () => {
+    for (const path of ['/etc/litestream.yml', '/usr/local/bin/litestream', config.dbs[0].path]) {
+      expect(unit).toContain(path);
+      expect(page).toContain(path);
+    }
+    expect(page).toContain(config.dbs[0].replica['key-path']);
+    expect(page).toContain(`file:///srv/paygate-replica${replicaPath}`);
+  });
 });

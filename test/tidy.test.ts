@@ -238,6 +238,7 @@ describe('language', () => {
     'docs/promises.md',
     'docs/receivers.md',
     'docs/releases.md',
+    'docs/second-machine.md',
     'docs/security.md',
     'docs/settings.md',
     'docs/shops',
