@@ -2,7 +2,7 @@
 // those that are confirmed.
 
 import { minorWorthOf } from './currency.ts';
-import type { PaymentState } from './payment.ts';
+import { isFinalState, type PaymentState } from './payment.ts';
 
 export interface AccountOrder {
   readonly publicId: string;
@@ -42,8 +42,7 @@ export interface AccountRow extends ValuedPayment {
 }
 
 /** It is final, so it counts in sums and in the files of accounting programs. */
-export const isBooked = ({ state }: Pick<ValuedPayment, 'state'>): boolean =>
-  state === 'confirmed' || state === 'settled';
+export const isBooked = ({ state }: Pick<ValuedPayment, 'state'>): boolean => isFinalState(state);
 
 export interface AccountSums {
   readonly count: number;

@@ -8,7 +8,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { excessSatOf } from './excess.ts';
 import { ceilDivide, satCentsOf } from './money.ts';
 import { eventIdFor } from './order-id.ts';
-import type { PaymentState } from './payment.ts';
+import { isFinalState, type PaymentState } from './payment.ts';
 import {
   type FiatPrice,
   isInForce,
@@ -179,7 +179,7 @@ const isCovered = ({ amount, toleranceBasisPoints }: Bar, covered: bigint): bool
   covered * BigInt(basisPoints) >= amount * BigInt(basisPoints - toleranceBasisPoints);
 
 const isGone = ({ state }: OrderPayment): boolean => state === 'dropped';
-const isFinal = ({ state }: OrderPayment): boolean => state === 'confirmed' || state === 'settled';
+const isFinal = ({ state }: OrderPayment): boolean => isFinalState(state);
 
 function countPayments<P extends OrderPayment>(
   order: OrderFacts,

@@ -8,6 +8,10 @@ import { maxReorganisationBlocks } from './chain.ts';
 /** `settled` is deeper than any reorganisation that is followed. */
 export type PaymentState = 'unconfirmed' | 'confirming' | 'confirmed' | 'settled' | 'dropped';
 
+/** It counts as paid: the store's confirmations were reached. */
+export const isFinalState = (state: PaymentState): boolean =>
+  state === 'confirmed' || state === 'settled';
+
 /** The status in a callback: 0 unconfirmed, 1 in a block, 2 final, -1 reversed. */
 export type CallbackStatus = -1 | 0 | 1 | 2;
 
@@ -120,7 +124,7 @@ function decideProven(
   rules: PaymentRules,
 ): PaymentDecision | undefined {
   const isSameBlock = current?.block?.hash === block.hash;
-  const wasFinal = current?.state === 'confirmed' || current?.state === 'settled';
+  const wasFinal = current !== undefined && isFinalState(current.state);
   const required = Math.max(rules.requiredConfirmations, rules.isCoinbase ? coinbaseMaturity : 1);
   // A hold stops payments from becoming final. Final ones stay final if they are as deep in another
   // block.
