@@ -211,7 +211,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
 
   async function start(): Promise<App> {
     const port = await listeners.open(fetch);
-    const metricsPort = await openMetrics(opened, path, status.ready);
+    const metricsPort = await openMetrics(opened, path, status);
     // Servers take a while to answer: they are dialled before the rest is done.
     watcher.start();
     await dispatchers.start();
@@ -384,13 +384,13 @@ function buildPages(
 
 /** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */
 async function openMetrics(
-  { config, listeners, store }: OpenedApp,
+  { config, listeners, store, prices }: OpenedApp,
   { watcher, dispatchers: { channels } }: PaymentPath,
-  ready: () => Readiness,
+  { ready, findingHistory }: Status,
 ): Promise<number | undefined> {
   if (config.metricsListen === undefined) return undefined;
   const { createMetrics } = await import('./status/metrics.ts');
-  const metrics = createMetrics({ store, watcher, channels, ready });
+  const metrics = createMetrics({ store, watcher, channels, ready, findingHistory, prices });
   return listeners.openExtra(createMetricsEndpoint(metrics), config.metricsListen);
 }
 

@@ -38,3 +38,5 @@ const severities: Readonly<Record<FindingCode, Severity>> = {
 };
 
 export const severityOf = (code: FindingCode): Severity => severities[code];
+
+export const findingCodes = Object.keys(severities) as readonly FindingCode[];

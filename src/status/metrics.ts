@@ -5,12 +5,16 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
-import type { PaymentState } from '../domain/payment.ts';
+import type { OrderEventType } from '../domain/order.ts';
+import { isFinalState, type PaymentState } from '../domain/payment.ts';
 import { version } from '../lib/version.ts';
+import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AttemptReport } from '../store/records/attempts.ts';
-import type { PaymentMove } from '../store/store-events.ts';
+import type { ChangedPaymentFacts, PaymentMove } from '../store/store-events.ts';
 import type { Watcher } from '../watcher/watcher.ts';
+import type { FindingHistory } from './finding-history.ts';
+import { findingCodes, severityOf } from './finding-severity.ts';
 import type { Readiness } from './readiness.ts';
 
 export interface Metrics {
@@ -24,9 +28,12 @@ export interface MetricsParts {
   readonly watcher: Pick<Watcher, 'status'>;
   readonly channels: readonly ChannelStatus[];
   readonly ready: () => Readiness;
+  readonly findingHistory: Pick<FindingHistory, 'findings'>;
+  /** Undefined if prices are off. */
+  readonly prices: Pick<Prices, 'status'> | undefined;
 }
 
-/** A scrape counts callbacks up to this number, because counting all would block other requests. */
+/** A scrape counts rows up to this number, because counting all would block other requests. */
 const maxCounted = 100_000;
 const attemptSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** From a second to the end of the schedule, three days. */
@@ -37,7 +44,13 @@ export function createMetrics(parts: MetricsParts): Metrics {
   collectDefaultMetrics({ register: registry });
   const { events } = parts.store;
   const countMove = watchPayments(registry, parts);
-  events.on('paymentChanged', (_paymentId, move) => countMove(move));
+  const countMoney = watchMoney(registry);
+  events.on('paymentChanged', (_paymentId, move, facts) => {
+    countMove(move);
+    if (facts !== undefined) countMoney(move, facts);
+  });
+  const countOrderEvent = watchOrders(registry, parts);
+  events.on('orderChanged', (_orderId, facts) => facts && countOrderEvent(facts.type));
   for (const channel of parts.channels) {
     watchQueue(registry, channel);
     const countAttempt = watchAttempts(registry, channel);
@@ -47,6 +60,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   }
   watchServers(registry, parts);
   watchDatabase(registry, parts);
+  watchFindings(registry, parts);
   return {
     contentType: registry.contentType,
     read: () => registry.metrics(),
@@ -96,6 +110,98 @@ function watchPayments(registry: Registry, { store }: MetricsParts): (move: Paym
     if (before !== undefined) add(before, -1);
     add(after, 1);
   };
+}
+
+/** Satoshis of all stores together, so that no label names a shop. */
+function watchMoney(
+  registry: Registry,
+): (move: PaymentMove, facts: Pick<ChangedPaymentFacts, 'valueSat'>) => void {
+  const confirmed = new Counter({
+    name: 'paygate_confirmed_satoshis_total',
+    help: 'Satoshis of payments that became confirmed since the start.',
+    registers: [registry],
+  });
+  const reversed = new Counter({
+    name: 'paygate_reversed_satoshis_total',
+    help: 'Satoshis of payments that were confirmed and no longer are, since the start.',
+    registers: [registry],
+  });
+  return ({ before, after }, { valueSat }) => {
+    const was = before !== undefined && isFinalState(before);
+    const is = isFinalState(after);
+    if (is && !was) confirmed.inc(valueSat);
+    if (was && !is) reversed.inc(valueSat);
+  };
+}
+
+const orderEvents: Readonly<Record<OrderEventType, string>> = {
+  'order.processing': 'processing',
+  'order.paid': 'paid',
+  'order.expired': 'expired',
+  'order.canceled': 'canceled',
+  'order.reversed': 'reversed',
+  'order.updated': 'updated',
+};
+
+function watchOrders(registry: Registry, { store }: MetricsParts): (type: OrderEventType) => void {
+  labelled(
+    registry,
+    {
+      name: 'paygate_orders',
+      help: `Orders that are not over, by status, counted up to ${maxCounted}.`,
+      label: 'status',
+    },
+    () =>
+      (['open', 'processing'] as const).map((status) => [
+        status,
+        store.orderCounts.withStatus(status, maxCounted),
+      ]),
+  );
+  const events = new Counter({
+    name: 'paygate_order_events_total',
+    help: 'Events of orders since the start, by type.',
+    labelNames: ['type'],
+    registers: [registry],
+  });
+  for (const type of Object.values(orderEvents)) events.inc({ type }, 0);
+  gauge(
+    registry,
+    'paygate_addresses',
+    'Addresses that were issued or skipped: the sum of the counters of all wallets.',
+    () => store.catalog.wallets().reduce((sum, { nextIndex }) => sum + nextIndex, 0),
+  );
+  return (type) => events.inc({ type: orderEvents[type] });
+}
+
+/** Each code has a value at all times: a missing one means that paygate does not run. */
+function watchFindings(registry: Registry, { findingHistory, prices }: MetricsParts): void {
+  new Gauge({
+    name: 'paygate_findings',
+    help: 'Present findings of /healthz, by code and severity.',
+    labelNames: ['code', 'severity'],
+    registers: [registry],
+    collect() {
+      for (const code of findingCodes) this.set({ code, severity: severityOf(code) }, 0);
+      for (const { code } of findingHistory.findings()) {
+        this.inc({ code, severity: severityOf(code) });
+      }
+    },
+  });
+  labelled(
+    registry,
+    {
+      name: 'paygate_price_source_up',
+      help: '1 if the latest price of a source counted; absent before its first request.',
+      label: 'source',
+    },
+    () =>
+      (prices?.status() ?? []).flatMap(({ source, prices: found }): [string, number][] => {
+        const newest = Math.max(...found.map(({ at }) => at));
+        const latest = found.filter(({ at }) => at === newest);
+        if (latest.length === 0) return [];
+        return [[source, Number(latest.some(({ fault }) => fault === undefined))]];
+      }),
+  );
 }
 
 function watchQueue(registry: Registry, { noun, queue, dispatcher }: ChannelStatus): void {

@@ -33,6 +33,7 @@ import {
 } from './views/conflicting-payments.ts';
 import { createEventView, type EventView } from './views/event-view.ts';
 import { createLinkView, type LinkView } from './views/link-view.ts';
+import { createOrderCounts, type OrderCounts } from './views/order-counts.ts';
 import { createOrderView, type OrderView } from './views/order-view.ts';
 import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
 import { createPaymentView, type PaymentView } from './views/payment-view.ts';
@@ -68,6 +69,7 @@ export interface Store {
   readonly notifications: Notifications;
   readonly orders: Orders;
   readonly orderView: OrderView;
+  readonly orderCounts: OrderCounts;
   readonly refunds: Refunds;
   readonly links: Links;
   readonly linkView: LinkView;
@@ -141,6 +143,7 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
       notifications,
       orders,
       orderView,
+      orderCounts: createOrderCounts(database.orm),
       refunds: createRefunds(database.orm),
       links: new Links({ ...linkParts, idempotency }),
       linkView,
