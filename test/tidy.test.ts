@@ -270,6 +270,7 @@ describe('language', () => {
     'test/release.test.ts',
     'test/sandbox',
     'test/servers',
+    'test/shops',
     'test/simulation',
     'test/status',
     'test/store',
