@@ -9,6 +9,7 @@ import {
   phpNotice,
   receiptPath,
   setState,
+  socketPath,
   worth,
 } from './family.ts';
 
@@ -19,6 +20,7 @@ const common = {
   wantsNoRbf: false,
   unpaid: -1,
   round: Math.trunc,
+  socket: socketPath,
   receipt: receiptPath,
 } as const;
 
@@ -42,6 +44,7 @@ export const openCart: Family = {
       '<b>Unknown</b>: Creation of dynamic property ControllerExtensionPaymentBlockonomics::$logger is deprecated in <b>/var/www/catalog/controller/extension/payment/blockonomics.php</b> on line <b>24</b>',
   },
   explain: () => 'Could not generate new bitcoin address.',
+  socket: (address, placedAt) => `/payment/${address}?timestamp=${Math.floor(placedAt / 1000)}`,
   page: ([row]) => row ?? 'new address',
   visit: (order) => {
     order.state = 'Pending';

@@ -122,6 +122,8 @@ export interface Family {
   expire?(order: Order, settings: Settings, now: number): 'cancel' | undefined;
   /** The button of the settings page. @returns what it shows */
   testSetup?(admin: Admin): Promise<string>;
+  /** Path of the live socket of the payment page. */
+  socket(address: string, placedAt: number): string;
   /** Path of the customer's link to a transaction, once `paygate plugin` has rewritten the host. */
   receipt(txid: string, address: string): string;
 }
@@ -148,6 +150,8 @@ export const htmlPage = (status: number, title: string): Answer => ({
 /** The notice of PHP as it prints it by itself (`html_errors`). */
 export const phpNotice =
   '<br />\n<b>Deprecated</b>:  Creation of dynamic property Gateway::$icon is deprecated in <b>/var/www/gateway.php</b> on line <b>31</b><br />\n';
+
+export const socketPath = (address: string): string => `/payment/${address}`;
 
 export const receiptPath = (txid: string, address: string): string =>
   `/api/tx?txid=${txid}&addr=${address}`;

@@ -5,7 +5,7 @@ import type { StoreChange } from '../../src/store/records/catalog.ts';
 import { openPriced, type PricedApp } from '../support/priced.ts';
 import { createTestWorld } from '../support/world.ts';
 import { openCart, prestaShop, whmcs } from './carts.ts';
-import type { Family } from './family.ts';
+import type { Family, Order } from './family.ts';
 import { type Page, type Shop, startShop } from './shop.ts';
 import { giveWp, wooCommerce382, wooCommerce391 } from './woocommerce.ts';
 
@@ -153,3 +153,16 @@ async function visitFirst(shop: Shop, mistake: Mistake | undefined) {
 /** The warnings of /healthz. */
 export const alarmsOf = async (app: PricedApp): Promise<string[]> =>
   (await app.ask('/healthz')).body.warnings;
+
+/** A customer visits the payment page and pays its amount, or a multiple. @returns the txid */
+export async function payFor(
+  app: PricedApp,
+  shop: Shop,
+  order: Order,
+  times = 1,
+): Promise<{ readonly address: string; readonly txid: string }> {
+  const page = await shop.visit(order);
+  if (page.kind !== 'pay') throw new Error(`no address: ${JSON.stringify(page)}`);
+  const txid = app.pay(page.address, Math.round(page.amountSat * times));
+  return { address: page.address, txid };
+}

@@ -39,6 +39,8 @@ export interface Shop extends Admin {
   visit(order: Order): Promise<Page>;
   /** The shop's job that cancels unpaid orders. */
   cancelUnpaid(now: number): void;
+  /** A backup of the shop from before all orders is restored: the plugin's table is empty. */
+  loseRows(): void;
   /** From now on callbacks wait between reading and writing. */
   hold(): void;
   /** Lets the waiting callbacks write, and all later ones too. */
@@ -84,6 +86,7 @@ export async function startShop(family: Family, now: () => number): Promise<Shop
     async visit({ id }) {
       return (await fetch(`${server.origin}/pay/${id}`)).json() as Promise<Page>;
     },
+    loseRows: () => books.rows.clear(),
     cancelUnpaid(at) {
       for (const order of books.orders.values()) {
         if (family.expire?.(order, settings, at) !== 'cancel') continue;

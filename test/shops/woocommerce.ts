@@ -7,9 +7,11 @@ import {
   type Family,
   type Handling,
   htmlPage,
+  percentOf,
   phpNotice,
   receiptPath,
   setState,
+  socketPath,
   worth,
 } from './family.ts';
 
@@ -22,6 +24,7 @@ const inWordPress = {
   unpaid: 0,
   post: { type: json },
   round: Math.round,
+  socket: socketPath,
   receipt: receiptPath,
   answers: {
     noSecret: '',
@@ -50,10 +53,11 @@ interface Steps {
   readonly seen: Transitions;
   readonly tooLittle: Transitions;
   readonly enough: Transitions;
+  readonly hasSlack: boolean;
 }
 
 /** Books a callback: the first final payment of an address decides. */
-function book(handling: Handling, { seen, tooLittle, enough }: Steps): undefined {
+function book(handling: Handling, { seen, tooLittle, enough, hasSlack }: Steps): undefined {
   const { row, callback } = handling;
   row.txid = callback.txid;
   if (callback.rbf || row.status === 2) return;
@@ -65,9 +69,9 @@ function book(handling: Handling, { seen, tooLittle, enough }: Steps): undefined
   row.status = 2;
   row.paidSat = callback.value;
   row.paid = worth(handling);
-  if (callback.value < row.expectedSat) tooLittle(handling);
+  const least = row.expectedSat - (hasSlack ? Math.ceil(percentOf(row.expectedSat, handling)) : 0);
+  if (callback.value < least) tooLittle(handling);
   else enough(handling);
-  if (callback.value > row.expectedSat) handling.effect('paid amount more than expected');
 }
 
 /** WooCommerce's own rules for a new state: goods leave the stock once. */
@@ -99,7 +103,11 @@ const wooCommerce = {
 } satisfies Partial<Family>;
 
 const tooLittle: Transitions = ({ effect }) => effect('Additional Payment Required mailed');
-const process: Transitions = (handling) => setOrderState(handling, 'processing');
+const process: Transitions = (handling) => {
+  setOrderState(handling, 'processing');
+  const { row, effect } = handling;
+  if (row.paidSat > row.expectedSat) effect('Paid amount more than expected.');
+};
 
 export const wooCommerce391: Family = {
   ...wooCommerce,
@@ -111,7 +119,7 @@ export const wooCommerce391: Family = {
       seen: (seen) => {
         if (seen.order.state === 'pending') setOrderState(seen, 'on-hold');
       },
-      ...{ tooLittle, enough: process },
+      ...{ tooLittle, enough: process, hasSlack: true },
     }),
   testSetup,
 };
@@ -123,7 +131,8 @@ export const wooCommerce382: Family = {
   settings: { holdStockMinutes: 24 * 60 },
   asks: 'address first',
   priceQuery: '&crypto=BTC',
-  book: (handling) => book(handling, { seen: () => {}, tooLittle, enough: process }),
+  book: (handling) =>
+    book(handling, { seen: () => {}, tooLittle, enough: process, hasSlack: true }),
 };
 
 export const giveWp: Family = {
@@ -147,6 +156,7 @@ export const giveWp: Family = {
       seen: () => {},
       tooLittle: (short) => setState(short, 'failed'),
       enough: (full) => setState(full, 'publish'),
+      hasSlack: false,
     }),
 };
 
