@@ -29,12 +29,23 @@ export async function openShops(
   }));
   const app = await openPriced({ world, ...(first && { store: first }) });
   for (const store of others) await app.addStore(store);
-  for (const [at, shop] of shops.entries()) {
-    if (shop.family.wantsNoRbf) await setStore(app, at + 1, { omitRbf: true });
-    shop.connect({ origin: originOf(app), apiKey: await addKey(app, at + 1) });
-  }
+  await prepareStores(app, shops);
   return { app, shops };
 }
+
+/** Runs what docs/plugins.md asks for: `store set --no-rbf-parameter`, and a key of each store. */
+const prepareStores = (app: PricedApp, shops: readonly Shop[]): Promise<void> =>
+  app.withStore(({ catalog, keys, database }) =>
+    database.write((tx) => {
+      for (const [at, { family, connect }] of shops.entries()) {
+        const storeId = at + 1;
+        if (family.wantsNoRbf) catalog.changeStore(tx, storeId, { omitRbf: true });
+        const secret = app.world.randomBytes(32);
+        const apiKey = keys.add(tx, app.world.now(), { storeId, scope: 'payments', secret });
+        connect({ origin: originOf(app), apiKey });
+      }
+    }),
+  );
 
 /** One shop, whose store has the number 1. */
 export async function openOne(family: Family, urlOf?: (shop: Shop) => string) {
@@ -50,17 +61,6 @@ export const originOf = ({ port }: PricedApp): string => `http://127.0.0.1:${por
 export const setStore = (app: PricedApp, id: number, change: StoreChange): Promise<unknown> =>
   app.withStore(({ catalog, database }) =>
     database.write((tx) => catalog.changeStore(tx, id, change)),
-  );
-
-/** What `paygate key add --store ID --scope payments` does. */
-const addKey = (app: PricedApp, storeId: number): Promise<string> =>
-  app.withStore(({ keys, database }) =>
-    database.write((tx) =>
-      keys.add(tx, app.world.now(), {
-        ...{ storeId, scope: 'payments' },
-        secret: app.world.randomBytes(32),
-      }),
-    ),
   );
 
 export type Mistake =

@@ -33,7 +33,8 @@ export interface Shop extends Admin {
   readonly overlaps: readonly string[];
   /** Addresses of callbacks that have read their row and wait for `release`. */
   readonly working: readonly string[];
-  connect(paygate: { readonly origin: string; readonly apiKey: string }): void;
+  /** Sets the origin of paygate's API and the key that the merchant enters. */
+  connect(paygate: { readonly origin?: string; readonly apiKey?: string }): void;
   placeOrder(total?: number): Order;
   /** What a customer's browser shows at the payment page of an order. */
   visit(order: Order): Promise<Page>;
@@ -78,7 +79,7 @@ export async function startShop(family: Family, now: () => number): Promise<Shop
       return callbackUrlOf(server.origin);
     },
     connect: (to) => {
-      paygate = to;
+      paygate = { ...paygate, ...to };
     },
     ask: (path, post) => askPaygate(paygate, path, post),
     placeOrder: (total = 20) =>
@@ -223,22 +224,18 @@ async function quote(shop: Shop, known: string | undefined): Promise<Quote> {
       ? shop.ask(`/api/new_address?match_callback=${encodeURIComponent(wish)}`, family.post)
       : { status: 200, body: { address: known } };
   const askPrice = () => shop.ask(`/api/price?currency=EUR${family.priceQuery}`);
-  const [address, price] = await inOrder(family.asks, askAddress, askPrice);
-  const refused = [address, price].find(({ status }) => status !== 200);
+  const isPriceFirst = family.asks === 'price first';
+  const ways = isPriceFirst ? [askPrice, askAddress] : [askAddress, askPrice];
+  const replies: ApiReply[] = [];
+  if (family.asks === 'together') replies.push(...(await Promise.all(ways.map((ask) => ask()))));
+  else for (const ask of ways) if (replies.every(isFine)) replies.push(await ask());
+  const refused = replies.find((reply) => !isFine(reply));
   if (refused !== undefined) return { refused };
-  return { address: address.body.address, price: price.body.price };
+  const [address, price] = isPriceFirst ? replies.toReversed() : replies;
+  return { address: address?.body.address, price: price?.body.price };
 }
 
-async function inOrder(
-  order: Family['asks'],
-  first: () => Promise<ApiReply>,
-  second: () => Promise<ApiReply>,
-): Promise<[ApiReply, ApiReply]> {
-  if (order === 'together') return Promise.all([first(), second()]);
-  if (order === 'address first') return [await first(), await second()];
-  const later = await second();
-  return [await first(), later];
-}
+const isFine = ({ status }: ApiReply): boolean => status === 200;
 
 async function askPaygate(
   { origin, apiKey }: { readonly origin: string; readonly apiKey: string },
@@ -250,7 +247,8 @@ async function askPaygate(
     ...(post?.type !== undefined && { 'Content-Type': post.type }),
   };
   const init = post === undefined ? {} : { method: 'POST', body: post.body ?? '' };
-  const response = await fetch(`${origin}${path}`, { ...init, headers });
+  const response = await fetch(`${origin}${path}`, { ...init, headers }).catch(() => undefined);
+  if (response === undefined) return { status: 0, body: undefined };
   const text = await response.text();
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }
