@@ -304,6 +304,10 @@ namespace {
 		}
 	}
 
+	function __return_true() {
+		return true;
+	}
+
 	function register_rest_route( $space, $route, $options ) {
 		$GLOBALS['stub_routes'][ "/$space$route" ] = $options;
 	}
@@ -452,6 +456,8 @@ namespace {
 		}
 
 		public function payment_complete( $transaction = '' ) {
+			// Hooks of other plugins take their time here, on an order that was read before.
+			usleep( (int) getenv( 'STUB_SLOW_US' ) );
 			if ( ! $this->has_status( array( 'on-hold', 'pending', 'failed', 'cancelled' ) ) ) {
 				return true;
 			}
@@ -476,7 +482,6 @@ namespace {
 			if ( $keeps || $is_reduced === $shall_be ) {
 				return;
 			}
-			usleep( (int) getenv( 'STUB_SLOW_US' ) ); // Mails and other plugins take their time.
 			stub_change(
 				'stock.json',
 				function ( $stock ) use ( $shall_be ) {
