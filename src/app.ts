@@ -360,7 +360,7 @@ function buildPages(
   const proxies = config.trustedProxy;
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, requestedBackups, sender, notifier },
-    ...{ clockFault, callbackSender, proxies },
+    ...{ clockFault, callbackSender, proxies, dashboardPlainHttp: config.dashboardPlainHttp },
     takePayment: createPaymentTaker(issuing),
     extraPages: options.extraPages ?? [],
   });

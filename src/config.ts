@@ -71,6 +71,10 @@ export interface Config extends EndpointOptions {
   readonly electrumInFlight?: number | undefined;
   /** Satoshis. Above this amount the depth of a block's merkle tree is proven as well. */
   readonly proveDepthAbove: number;
+  /** Passwords of the dashboard may travel by plain HTTP in the operator's own network. */
+  readonly dashboardPlainHttp?: boolean | undefined;
+  /** Read at the first start only. */
+  readonly adminPasswordFile?: string | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxy: Proxies;
   /** Gap limit of the merchant's own wallet. */
@@ -188,6 +192,16 @@ const definitions: OptionDefinitions = {
     repeatable: true,
     parse: (texts) => texts.map(parseProxyNetwork),
   },
+  dashboardPlainHttp: {
+    value: 'choice',
+    help: 'allow or refuse the dashboard by plain HTTP from private addresses; everyone on that network can read the password',
+    default: 'refuse',
+    choices: ['allow', 'refuse'],
+    parse: single(parseChoice),
+  },
+  adminPasswordFile: fileOption(
+    'file with the first password of the dashboard; not read once a password is set',
+  ),
   walletGap: {
     value: 'n',
     help: "gap limit of the merchant's own wallet; /healthz warns before it is reached",
@@ -254,9 +268,12 @@ export const options = Object.fromEntries(
   optionNames.map((name) => [name, namedOption(name, definitions[name])]),
 ) as Readonly<Record<OptionName, Option>>;
 
+/** A first password without a file. It is no flag, because every user of a machine sees those. */
+export const passwordVariable = 'PAYGATE_ADMIN_PASSWORD';
+
 /** Environment variables named like options that do not exist, probably mistyped. */
 export function unknownVariables(env: Record<string, string | undefined>): string[] {
-  const known = new Set(optionNames.map((name) => options[name].env));
+  const known = new Set([passwordVariable, ...optionNames.map((name) => options[name].env)]);
   return Object.keys(env).filter((name) => name.startsWith('PAYGATE_') && !known.has(name));
 }
 

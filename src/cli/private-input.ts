@@ -2,15 +2,18 @@
 // the wrong place must be neither stored nor printed in an option's error.
 
 import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { passwordVariable } from '../config.ts';
 
-const ownVariable = /^PAYGATE_/;
+/** A password may look like recovery words. */
+const isSearched = (name: string): boolean =>
+  name.startsWith('PAYGATE_') && name !== passwordVariable;
 
 /** @throws PaygateError invalid if an argument or a PAYGATE variable contains private material */
 export function refusePrivateInput(
   args: readonly string[],
   env: Record<string, string | undefined>,
 ): void {
-  const variables = Object.entries(env).filter(([name]) => ownVariable.test(name));
+  const variables = Object.entries(env).filter(([name]) => isSearched(name));
   const texts = [...args, ...unquotedRuns(args), ...variables.map(([, value]) => value ?? '')];
   if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
 }

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { type App, openApp, startApp } from '../app.ts';
 import { type Config, readConfig, unknownVariables } from '../config.ts';
+import { type FirstPassword, setFirstPassword } from '../dashboard/first-password.ts';
 import { signInLinkMinutes } from '../dashboard/sign-in-link.ts';
 import { baseUrlOf } from '../domain/public-endpoint.ts';
 import { releasedAt, version } from '../lib/version.ts';
@@ -13,14 +14,16 @@ import { checkInProcess } from './check-process.ts';
 import { fail } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { commandLine } from './own-program.ts';
+import { firstPassword, takePassword } from './password-setting.ts';
 import { collectAfterStart, exit, exitOnLostWrite, stopOnSignal } from './run-until-stopped.ts';
 import { addServeOptions, type Flags, flagValues } from './serve-options.ts';
 
 export function serveCommand(): Command {
   const command = new Command('serve').description('run the payment gateway');
   return addServeOptions(command).action((flags: Flags) => {
+    const password = takePassword(process.env);
     const config = readConfig(flagValues(flags), process.env);
-    return serve({ ...config, db: becomeOwner(config.db) });
+    return serve({ ...config, db: becomeOwner(config.db) }, password);
   });
 }
 
@@ -70,7 +73,7 @@ export async function createWorld({
   return createNodeWorld({ logLevel, logDestination: prettyLines(standardError()) });
 }
 
-async function serve(config: Config): Promise<void> {
+async function serve(config: Config, password: string | undefined): Promise<void> {
   const world = await createWorld(config);
   for (const name of unknownVariables(process.env)) {
     world.log.warn('no option has this name in the environment', { name });
@@ -81,7 +84,7 @@ async function serve(config: Config): Promise<void> {
     exit(1);
   });
   try {
-    await run(config, world);
+    await run(config, world, () => firstPassword(config, password));
   } catch (error) {
     throw useFailure(config.db, error);
   }
@@ -92,12 +95,22 @@ async function serve(config: Config): Promise<void> {
 const stopIt = (app: App): Promise<void> => app.stop();
 
 /** Runs the app until a signal stops it. */
-async function run(config: Config, world: World): Promise<void> {
+async function run(
+  config: Config,
+  world: World,
+  readPassword: () => FirstPassword | undefined,
+): Promise<void> {
   const opened = await openApp(config, world, {
     onFatal: exitOnLostWrite(world),
     releasedAt,
     checkCopy: checkInProcess(),
   });
+  try {
+    await setFirstPassword(opened.store, world, readPassword);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
   collectAfterStart(world, opened.store.events);
   const starting = startApp(opened);
   // A start that fails has closed everything.

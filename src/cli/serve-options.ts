@@ -9,6 +9,7 @@ export type Flags = { readonly [Name in OptionName]?: string | string[] | undefi
 const groups: Readonly<Record<OptionName, string>> = {
   db: 'Database',
   ...{ listen: 'Address', plainHttp: 'Address', publicUrl: 'Address', trustedProxy: 'Address' },
+  ...{ dashboardPlainHttp: 'Dashboard', adminPasswordFile: 'Dashboard' },
   ...{ tlsCert: 'HTTPS', tlsKey: 'HTTPS', domain: 'HTTPS', listenHttp: 'HTTPS' },
   ...{ acmeEmail: 'HTTPS', acmeDirectory: 'HTTPS', acmeCa: 'HTTPS' },
   ...{ network: 'Chain', checkpoint: 'Chain', electrum: 'Chain', proxy: 'Chain' },

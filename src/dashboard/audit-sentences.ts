@@ -16,6 +16,7 @@ const listed = (ids: unknown, one: string, many: string): string =>
   Array.isArray(ids) ? counted(ids.length, one, many) : `some ${many}`;
 
 const byLink = (by: unknown): string => (by === 'link' ? ' through a sign-in link' : '');
+const atFirstStart = (by: unknown): string => (by === 'first start' ? ' at the first start' : '');
 
 /** Names of settings for people, if the name in the entry is not made of plain words. */
 const settingNames: Readonly<Record<string, string>> = {
@@ -71,7 +72,7 @@ const sentences: Readonly<Record<AuditAction, Sentence>> = {
   'passkey.add': ({ name }) => `The passkey “${text(name)}” was added`,
   'passkey.remove': ({ name, by }) => `The passkey “${text(name)}” was removed${byLink(by)}`,
   'passkey.rename': ({ name }) => `A passkey was renamed “${text(name)}”`,
-  'password.set': ({ by }) => `The password was set${byLink(by)}`,
+  'password.set': ({ by }) => `The password was set${byLink(by)}${atFirstStart(by)}`,
   'plugin.allow': ({ key }) => `A plugin with the API key ${text(key)} may change stores`,
   'plugin.shut': ({ key }) => `A plugin with the API key ${text(key)} may no longer change stores`,
   'recovery-code.use': ({ left }) => `A recovery code was used; ${counted(left, 'is', 'are')} left`,

@@ -1,11 +1,17 @@
 // How a browser reached us, and whether the connection is safe enough for a password (rules §6).
-// Safe are HTTPS, directly or through a trusted proxy, and plain HTTP on loopback. Headers count
-// only if a trusted proxy sent them.
+// Safe are HTTPS, directly or through a trusted proxy, and plain HTTP on loopback. The operator may
+// allow plain HTTP in their own network (decision 052). Headers count only from a trusted proxy.
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { isThisMachine, type Proxies } from '../domain/client-address.ts';
-import { forwardedHeaders, httpsHostOf } from '../web/request-origin.ts';
+import ipaddr from 'ipaddr.js';
+import { isLocalNetwork, isProxy, isThisMachine, type Proxies } from '../domain/client-address.ts';
+import {
+  clientAddressOf,
+  forwardedHeaders,
+  httpsHostOf,
+  socketAddressOf,
+} from '../web/request-origin.ts';
 
 export interface Transport {
   readonly secure: boolean;
@@ -19,6 +25,8 @@ export interface Transport {
 
 export interface TransportOptions {
   readonly proxies: Proxies;
+  /** Plain HTTP is allowed in the operator's own network. */
+  readonly dashboardPlainHttp?: boolean | undefined;
   /** The public origin that the operator configured. */
   readonly publicUrl: string | undefined;
 }
@@ -26,7 +34,6 @@ export interface TransportOptions {
 /** Undefined if others can read the connection. */
 export function transportOf(context: Context, options: TransportOptions): Transport | undefined {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-  const socketAddress = incoming?.socket?.remoteAddress ?? '';
   const header = (name: string): string | undefined => context.req.header(name);
   const host = header('Host') ?? '';
   const secureTransport = (shown: string): Transport => {
@@ -37,18 +44,32 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   };
   const httpsHost = httpsHostOf(context, options.proxies, host);
   if (httpsHost !== undefined) return secureTransport(httpsHost);
-  // An unknown proxy forwarded the request, so the connection to the browser is unknown.
-  if (forwardedHeaders.some((name) => header(name) !== undefined)) return undefined;
-  if (incoming?.socket !== undefined && 'encrypted' in incoming.socket) {
-    return secureTransport(host);
+  const isForwarded = forwardedHeaders.some((name) => header(name) !== undefined);
+  if (isForwarded && !isProxy(socketAddressOf(context), options.proxies)) {
+    // An unknown proxy forwarded the request, so the connection to the browser is unknown.
+    return undefined;
   }
-  if (!isThisMachine(socketAddress)) return undefined;
+  const isEncrypted = incoming?.socket !== undefined && 'encrypted' in incoming.socket;
+  if (isEncrypted) return isForwarded ? undefined : secureTransport(host);
   const { hostname, port } = hostOf(host);
-  // Any other host name may belong to an attacker who points it at loopback (DNS rebinding).
-  if (hostname !== 'localhost' && !isThisMachine(hostname)) return undefined;
+  const isOnLoopback =
+    !isForwarded &&
+    isThisMachine(socketAddressOf(context)) &&
+    // Any other host name may belong to an attacker who points it at loopback (DNS rebinding).
+    (hostname === 'localhost' || isThisMachine(hostname));
+  const isAllowed =
+    options.dashboardPlainHttp === true &&
+    isLocalNetwork(clientAddressOf(context, options.proxies)) &&
+    (isLocalName(hostname) || URL.parse(options.publicUrl ?? '')?.origin === `http://${host}`);
+  if (!isOnLoopback && !isAllowed) return undefined;
   // Cookies are not separated by port: two paygates on one machine must not share one.
   return { secure: false, origins: [`http://${host}`], ...cookieNames(`paygate-${port}`) };
 }
+
+/** Whether it is an IP address, or a name that no public DNS points at this machine. */
+const isLocalName = (hostname: string): boolean =>
+  ipaddr.isValid(hostname) ||
+  /^[a-z0-9-]+$|\.(local|lan|home|internal|home\.arpa|onion)$/.test(hostname);
 
 const cookieNames = (name: string) => ({ cookieName: name, visitorCookieName: `${name}-visitor` });
 

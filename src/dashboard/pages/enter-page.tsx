@@ -9,6 +9,7 @@ import {
   hasAuthenticator,
   setSessionCookie,
 } from '../dashboard-session.ts';
+import { namesOfStores } from '../first-password.ts';
 import { atField, fieldError } from '../form-fields.ts';
 import { FaultNote, Form, faultAttributes, Switch } from '../form-parts.tsx';
 import { NarrowPage, ProblemNote } from '../layout.tsx';
@@ -109,13 +110,12 @@ export function newPasswordIn({ form }: PageRequest): string {
 
 /** The hash of a new password. @throws FieldErrors; PaygateError limited */
 export function hashOf({ parts, transport }: PageRequest, password: string): Promise<string> {
-  const names = parts.store.catalog
-    .stores()
-    .flatMap(({ name, callbackUrl }) => [name, URL.parse(callbackUrl)?.hostname ?? '']);
   const hosts = transport.origins.map((origin) => new URL(origin).hostname);
-  return parts.passwords.hash(password, [...names, ...hosts]).catch((error: unknown) => {
-    throw atField('password-new', '', error);
-  });
+  return parts.passwords
+    .hash(password, [...namesOfStores(parts.store), ...hosts])
+    .catch((error: unknown) => {
+      throw atField('password-new', '', error);
+    });
 }
 
 function removeDevices(tx: Tx, request: PageRequest): void {
