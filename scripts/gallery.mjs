@@ -18,7 +18,6 @@ try {
       `<body style="margin: 0; height: 100vh; display: grid; place-items: center; background: #0172ad">
          <img src="${dataUrl(`docs/img/${name}.png`, 'image/png')}" style="border-radius: 12px">`,
     );
-    await page.locator('img').evaluate((image) => /** @type {HTMLImageElement} */ (image).decode());
     await page.screenshot({ path: `${umbrel}/gallery/${at + 1}.png` });
   }
   // CasaOS and YunoHost show PNG.
