@@ -135,7 +135,7 @@ describe('templates', () => {
       db: '/var/lib/paygate/paygate.db',
       listen: { host: '127.0.0.1', port: 8080 },
       publicUrl: 'https://pay.example.com',
-      adminPasswordFile: '/var/lib/paygate/first-password',
+      adminPasswordFile: '/var/www/paygate/first-password',
     });
     expect(isProxy('127.0.0.1', config.trustedProxy)).toBe(true);
     const nginx = fill(`${root}/conf/nginx.conf`);

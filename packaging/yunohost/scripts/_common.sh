@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154,SC2034
 
 # The snapshot of a backup, in a folder that paygate's user can write.
-snapshot="$data_dir/backups/yunohost.db"
+snapshot="$data_dir/snapshot.db"
 
 add_configuration() {
     electrum="${electrum:-}"
