@@ -49,7 +49,7 @@ test('the settings are ones of paygate, with the port that the interfaces use', 
     PAYGATE_DB: database,
     PAYGATE_LISTEN: `*:${port}`,
     PAYGATE_PLAIN_HTTP: 'allow',
-    PAYGATE_TRUSTED_PROXY: /proxyAddress = '([^']+)'/.exec(container)?.[1] ?? '',
+    PAYGATE_TRUSTED_PROXY: '10.0.3.1',
     PAYGATE_DASHBOARD_PLAIN_HTTP: 'allow',
     PAYGATE_ELECTRUM: 'tcp://10.0.3.1:50001?own',
   };

@@ -7,8 +7,6 @@ export const program = '/usr/local/bin/paygate';
 export const port = 8080;
 export const hostId = 'main';
 export const database = '/data/paygate.db';
-/** StartOS's proxy, as the container sees it. */
-export const proxyAddress = '10.0.3.1';
 const image = { imageId: 'main' } as const;
 
 const mounts = () =>

@@ -1,4 +1,4 @@
-import { container, database, port, program, proxyAddress } from './container';
+import { container, database, port, program } from './container';
 import { electrumUrls } from './electrum';
 import { sdk } from './sdk';
 
@@ -16,7 +16,8 @@ export const main = sdk.setupMain(async ({ effects }) => {
           PAYGATE_DB: database,
           PAYGATE_LISTEN: `*:${port}`,
           PAYGATE_PLAIN_HTTP: 'allow',
-          PAYGATE_TRUSTED_PROXY: proxyAddress,
+          // The proxy of StartOS, as the container sees it.
+          PAYGATE_TRUSTED_PROXY: await sdk.getOsIp(effects),
           // Over Tor there is no HTTPS; the name of the onion service is its proof.
           PAYGATE_DASHBOARD_PLAIN_HTTP: 'allow',
           PAYGATE_ELECTRUM: await electrumUrls(effects),
