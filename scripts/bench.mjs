@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `npm run bench [-- --list] [-- --only ROW]… [-- --json]`: how fast paygate is. Each row has a
-// figure, a floor and, where one exists, a peer that is measured in turns in the same run.
+// `npm run bench [-- --small] [-- --list] [-- --only ROW]… [-- --json]`: how fast paygate is. Each
+// row has a figure, a floor and, where one exists, a peer that is measured in turns in the same run.
 // Progress goes to standard error, the table or the JSON to standard output.
 // The exit code is 1 when a row failed or does not hold its floor. See docs/benchmarks.md.
 
@@ -49,6 +49,20 @@ const benches = {
   'memory-10k': async () => (await import('./bench/executable.mjs')).benchMemory,
 };
 
+/** The rows of `--small`; the last one sums up the others. @type {typeof benches} */
+const smallBenches = {
+  'small-first-answer': async () => (await import('./bench/small/start.mjs')).benchSmallStart,
+  'small-new_address': async () => (await import('./bench/small/issuing.mjs')).benchSmallAddress,
+  'small-orders': async () => (await import('./bench/small/issuing.mjs')).benchSmallOrders,
+  'small-notify': async () => (await import('./bench/small/payment.mjs')).benchSmallNotify,
+  'small-block': async () => (await import('./bench/small/block.mjs')).benchSmallBlock,
+  'small-pages': async () => (await import('./bench/small/look.mjs')).benchSmallPages,
+  'small-reconnect': async () => (await import('./bench/small/beside.mjs')).benchSmallReconnect,
+  'small-backup': async () => (await import('./bench/small/beside.mjs')).benchSmallBackup,
+  'small-wear': async () => (await import('./bench/small/payment.mjs')).benchSmallWear,
+  'small-memory': async () => (await import('./bench/small/look.mjs')).benchSmallMemory,
+};
+
 /** @param {string} message */
 const progress = (message) => process.stderr.write(`bench: ${message}\n`);
 
@@ -58,29 +72,32 @@ function readArguments() {
       list: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
       json: { type: 'boolean', default: false },
+      small: { type: 'boolean', default: false },
     },
   });
-  const names = Object.keys(benches);
+  const rows = values.small ? smallBenches : benches;
+  const names = Object.keys(rows);
   const unknown = values.only.find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw new Error(`no row is named ${unknown}; choose from ${names.join(', ')}`);
   }
-  return { ...values, names: values.only.length === 0 ? names : values.only };
+  return { ...values, rows, names: values.only.length === 0 ? names : values.only };
 }
 
 /**
  * Runs one bench after the other, because two at once would disturb each other.
  * A bench that fails does not stop the rest.
+ * @param {typeof benches} from
  * @param {string[]} names
  * @param {Context} context
  */
-async function runAll(names, context) {
+async function runAll(from, names, context) {
   /** @type {Row[]} */
   const rows = [];
   for (const name of names) {
     progress(`${name}…`);
     try {
-      const bench = await benches[name]?.();
+      const bench = await from[name]?.();
       const row = await bench?.(context);
       if (row === undefined) continue;
       progress(asLine(row));
@@ -100,7 +117,7 @@ async function main() {
   if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
     throw new Error(`this is Node ${process.versions.node}; start it with: npm run bench`);
   }
-  const { list, json, names } = readArguments();
+  const { list, json, rows: from, names } = readArguments();
   if (list) {
     process.stdout.write(`${names.join('\n')}\n`);
     return;
@@ -108,7 +125,7 @@ async function main() {
   const { folder, fileSystem } = chooseFolder(checkout);
   progress('building paygate…');
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: checkout });
-  const rows = await runAll(names, { folder, checkout, progress });
+  const rows = await runAll(from, names, { folder, checkout, progress });
   const machine = {
     cores: availableParallelism(),
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

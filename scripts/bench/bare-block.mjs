@@ -1,11 +1,13 @@
 // The peer of `full-block`, a helper process: subscribes to the scripts, and when their statuses
 // change asks for the history and the merkle branch of each, with paygate's concurrency. It reads
-// the answers and sends a callback for each with undici. It proves, decides and stores nothing.
+// the answers and sends a callback for each with undici. It proves and decides nothing. If it has a
+// file, it commits each payment before its callback and each answer after it, many in one commit.
 // It reports when the last branch was read and when the last callback was answered.
 
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
+import { openBare } from './bare-file.mjs';
 
 const LOOKS = 100;
 const CALLBACKS = 64;
@@ -58,13 +60,43 @@ function inParallel(limit, work) {
   };
 }
 
-/** @param {number} port */
-async function begin(port) {
+/**
+ * @param {string | undefined} path of a file; without it nothing is stored
+ * @returns {(row: string) => Promise<unknown>} resolves when the row is on the disk
+ */
+function openStore(path) {
+  if (path === undefined) return async () => {};
+  const commit = openBare(path);
+  /** @type {string[]} */
+  let rows = [];
+  /** @type {Promise<void> | undefined} */
+  let next;
+  return (row) => {
+    rows.push(row);
+    next ??= new Promise((resolve) =>
+      setImmediate(() => {
+        const group = rows;
+        [rows, next] = [[], undefined];
+        commit(group);
+        resolve();
+      }),
+    );
+    return next;
+  };
+}
+
+/**
+ * @param {number} port
+ * @param {string} [path]
+ */
+async function begin(port, path) {
+  const store = openStore(path);
   socket = connect(port, '127.0.0.1').setNoDelay(true);
   let [proven, sent, provenAt] = [0, 0, 0];
   const send = inParallel(CALLBACKS, async (/** @type {string} */ url) => {
     const { body } = await request(url, { dispatcher: agent });
     await body.dump();
+    await store(url);
     sent += 1;
     if (sent === scripts.length) process.send?.({ provenAt, sentAt: Date.now() });
   });
@@ -73,6 +105,7 @@ async function begin(port) {
     const [{ tx_hash, height }] = await ask('blockchain.scripthash.get_history', [scripthash]);
     await ask('blockchain.transaction.get_merkle', [tx_hash, height]);
     proven += 1;
+    await store(JSON.stringify({ scripthash, tx_hash, height }));
     if (proven === scripts.length) provenAt = Date.now();
     send(`${url}?status=1&addr=${scripthash}&value=10000&txid=${tx_hash}`);
   });
@@ -91,7 +124,8 @@ async function begin(port) {
   process.send?.({ isReady: true });
 }
 
-process.once('message', (/** @type {{ port: number, scripts: typeof scripts }} */ message) => {
+/** @typedef {{ port: number, scripts: typeof scripts, path?: string }} Start */
+process.once('message', (/** @type {Start} */ message) => {
   scripts = message.scripts;
-  begin(message.port);
+  begin(message.port, message.path);
 });

@@ -1,6 +1,7 @@
 // The peer of several rows: a bare Electrum client that writes all its requests at once, counts the
 // answers and neither checks nor stores anything.
 
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { atEnd } from './cleanup.mjs';
@@ -36,4 +37,12 @@ export async function askForEach(port, method, scripthashes, onNotification) {
   });
   if (onNotification === undefined) socket.destroy();
   return performance.now() - startedAt;
+}
+
+/** @param {number} count */
+export function randomScripthashes(count) {
+  const seed = performance.now();
+  return Array.from({ length: count }, (_, index) =>
+    createHash('sha256').update(`${seed} ${index}`).digest('hex'),
+  );
 }

@@ -2,10 +2,9 @@
 // its file.
 // Peer: the same Node with hono and the SQLite driver alone (bare-server.mjs).
 
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { buildExecutable } from './build-executable.mjs';
 import { bundle } from './bundle.mjs';
 import { startChain } from './chain.mjs';
 import { issuedFile } from './database.mjs';
@@ -18,12 +17,11 @@ const MAX_ANSWER_MS = 400;
 const MEMORY_ROUNDS = 3;
 const IDLE_MS = 10_000;
 const MAX_RESIDENT_MIB = 128;
-const run = promisify(execFile);
 
 /** @type {import('../bench.mjs').Bench} */
 export async function benchFirstAnswer(context) {
   const { path } = await issuedFile(context, ADDRESSES);
-  const executable = await build(context);
+  const executable = await buildExecutable(context);
   const bare = await bareServer(context);
   const contenders = {
     ours: () => answeredMs(startServer(executable, serveArguments(path, NO_ELECTRUM))),
@@ -48,7 +46,7 @@ export async function benchFirstAnswer(context) {
 export async function benchMemory(context) {
   const { path } = await issuedFile(context, ADDRESSES);
   const chain = await startChain();
-  const executable = await build(context);
+  const executable = await buildExecutable(context);
   const bare = await bareServer(context);
   const results = await takeTurns(MEMORY_ROUNDS, {
     async ours() {
@@ -86,34 +84,11 @@ async function idleMib(server) {
   return mib;
 }
 
-/** @type {Promise<string> | undefined} */
-let built;
-
-/** @param {import('../bench.mjs').Context} context */
-function build(context) {
-  built ??= make(context);
-  return built;
-}
-
-/**
- * A file that was just written lies in the page cache in large pieces, of which a process maps more
- * than it reads. The executable is dropped from the cache, so that it is read as after a boot.
- * @param {import('../bench.mjs').Context} context
- */
-async function make({ checkout, folder, progress }) {
-  progress('building the executable');
-  const path = join(folder, 'paygate-executable');
-  await run(process.execPath, ['scripts/executable.mjs', '--out', path], { cwd: checkout });
-  await run('sync', [path]);
-  await run('dd', [`if=${path}`, 'iflag=nocache', 'count=0', 'status=none']);
-  return path;
-}
-
 /**
  * @param {import('../bench.mjs').Context} context
  * @returns {Promise<(port: number) => string[]>} its arguments
  */
-async function bareServer(context) {
+export async function bareServer(context) {
   const program = await bundle(context, 'scripts/bench/bare-server.mjs', 'bench-bare.cjs');
   return (port) => [program, join(context.folder, 'bare.db'), String(port)];
 }

@@ -44,7 +44,7 @@ export async function benchFullBlock(context) {
       runs.push(run);
       return run.provenMs;
     },
-    bare: () => confirmBare(scene),
+    bare: async () => (await confirmBare(scene)).provenMs,
   });
   const ratio = pairedRatio(ours, bare);
   const deliveredMs = median(runs.map((run) => run.deliveredMs));
@@ -65,48 +65,56 @@ export async function benchFullBlock(context) {
 }
 
 /** @returns {Promise<Scene>} */
-export async function prepareBlock() {
-  const chain = startHelper('block-server.mjs', [accountKey('regtest'), PAYMENTS]);
+export async function prepareBlock(count = PAYMENTS, stores = STORES) {
+  const chain = startHelper('block-server.mjs', [accountKey('regtest'), count]);
   const { port, payments } = await chain.next();
-  const { callbackUrls } = await startHelper('many-shops.mjs', [STORES]).next();
+  const { callbackUrls } = await startHelper('many-shops.mjs', [stores]).next();
   return { chain, port, payments, callbackUrls };
 }
 
 /**
+ * @typedef {object} Beside
+ * @property {(target: import('./load.mjs').Target) => () => Promise<Load>} [begin]
+ *   begins requests for addresses at the block; returns what ends them
+ * @property {(path: string, electrum: string) => Promise<import('./server.mjs').Server>} [start]
+ *   starts paygate, by default without limits
+ *
  * @param {import('../bench.mjs').Context} context
  * @param {Scene} scene
  * @param {string} name of the file
- * @param {(target: import('./load.mjs').Target) => () => Promise<Load>} [begin]
- *   begins requests for addresses at the block; returns what ends them
+ * @param {Beside} [beside]
  * @returns {Promise<Outcome & { during: Load | undefined }>}
  */
-export async function confirmBlock(context, { chain, port, callbackUrls }, name, begin) {
+export async function confirmBlock(context, scene, name, { begin, start } = {}) {
+  const { chain, port, callbackUrls } = scene;
+  const count = scene.payments.length;
   await chain.ask({ move: 'empty' });
   const [callbackUrl = '', ...others] = callbackUrls;
   const { path, apiKey } = await addStore(context, name, { callbackUrl });
   addStores(path, others);
-  const server = await serve(context, path, `tcp://127.0.0.1:${port}`);
+  const begun = start ?? ((...place) => serve(context, ...place));
+  const server = await begun(path, `tcp://127.0.0.1:${port}`);
   await untilCaughtUp(server);
   const targets = callbackUrls.map((url) => ({
     ...{ origin: server.origin, apiKey, connections: 1 },
     path: `/api/new_address?match_callback=${encodeURIComponent(url)}`,
   }));
   const issue = (/** @type {import('./load.mjs').Target} */ target) =>
-    burst(target, PAYMENTS / STORES, { leadIn: 0 });
+    burst(target, count / callbackUrls.length, { leadIn: 0 });
   await Promise.all(targets.map(issue));
-  await until(async () => (await chain.ask({})).subscribed >= PAYMENTS);
+  await until(async () => (await chain.ask({})).subscribed >= count);
   const file = new SqliteDatabase(path, { readonly: true });
   atEnd(() => file.close());
   const payments = file.prepare('SELECT count(*) FROM payments WHERE state = ?').pluck();
   const due = file.prepare("SELECT count(*) FROM callbacks WHERE state = 'owed'").pluck();
   await chain.ask({ move: 'mempool' });
-  await until(() => payments.get('unconfirmed') === PAYMENTS && due.get() === 0);
+  await until(() => payments.get('unconfirmed') === count && due.get() === 0);
   await sleep(SETTLE_MS);
 
   const before = cpuMs(server);
   const end = targets[0] && begin?.(targets[0]);
   const { at } = await chain.ask({ move: 'block' });
-  await until(() => payments.get('confirming') === PAYMENTS);
+  await until(() => payments.get('confirming') === count);
   const provenMs = Date.now() - at;
   await until(() => due.get() === 0);
   const deliveredMs = Date.now() - at;
@@ -124,20 +132,25 @@ async function until(isSo) {
 
 /**
  * @param {Scene} scene
- * @returns {Promise<number>} milliseconds until the last branch was read
+ * @param {{ add?: (pid: number) => void, env?: Record<string, string>, path?: string }} [place]
+ *   where the peer runs, and the file in which it records payments and callbacks
+ * @returns {Promise<{ provenMs: number, sentMs: number }>} until the last branch was read, and
+ *   until the last callback was answered
  */
-async function confirmBare({ chain, port, payments, callbackUrls }) {
+export async function confirmBare(scene, { add, env, path } = {}) {
+  const { chain, port, payments, callbackUrls } = scene;
   await chain.ask({ move: 'mempool' });
-  const bare = startHelper('bare-block.mjs');
+  const bare = startHelper('bare-block.mjs', [], env);
+  add?.(bare.pid);
   const scripts = payments.map(({ scripthash }, index) => ({
     scripthash,
     url: callbackUrls[index % callbackUrls.length] ?? '',
   }));
-  await bare.ask({ port, scripts });
+  await bare.ask({ port, scripts, path });
   await sleep(SETTLE_MS);
   const done = bare.next();
   const { at } = await chain.ask({ move: 'block' });
-  const { provenAt } = await done;
+  const { provenAt, sentAt } = await done;
   bare.end();
-  return provenAt - at;
+  return { provenMs: provenAt - at, sentMs: sentAt - at };
 }

@@ -7,9 +7,12 @@ import { atEnd } from './cleanup.mjs';
 /**
  * @param {string} name of a file in this folder
  * @param {(string | number)[]} [args]
+ * @param {Record<string, string>} [env] in addition to this process's own
  */
-export function startHelper(name, args = []) {
-  const child = fork(new URL(name, import.meta.url), args.map(String));
+export function startHelper(name, args = [], env = {}) {
+  const child = fork(new URL(name, import.meta.url), args.map(String), {
+    env: { ...process.env, ...env },
+  });
   const end = () => void child.kill('SIGKILL');
   atEnd(end);
 
@@ -29,6 +32,7 @@ export function startHelper(name, args = []) {
     }
   }
   return {
+    pid: child.pid ?? 0,
     end,
     next,
     /**

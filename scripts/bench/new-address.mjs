@@ -76,7 +76,7 @@ export async function benchOrders(context) {
 }
 
 /** @returns {Promise<string>} the value of --price-source */
-async function startPriceSource() {
+export async function startPriceSource() {
   const source = createServer((_request, response) => response.end('{"EUR":50000}'));
   source.listen(0, '127.0.0.1');
   await once(source, 'listening');

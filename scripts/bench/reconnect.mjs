@@ -3,10 +3,9 @@
 // Peer: a bare client that subscribes to as many scripthashes of the same server (a simulated
 // chain).
 
-import { createHash } from 'node:crypto';
 import { startChain } from './chain.mjs';
 import { issuedFile } from './database.mjs';
-import { askForEach } from './electrum-client.mjs';
+import { askForEach, randomScripthashes } from './electrum-client.mjs';
 import { serve, untilCaughtUp } from './server.mjs';
 import { median, pairedRatio, takeTurns } from './stats.mjs';
 
@@ -46,12 +45,4 @@ export async function benchReconnect(context) {
     holds: ratio <= MAX_RATIO,
     details: [],
   };
-}
-
-/** @param {number} count */
-function randomScripthashes(count) {
-  const seed = performance.now();
-  return Array.from({ length: count }, (_, index) =>
-    createHash('sha256').update(`${seed} ${index}`).digest('hex'),
-  );
 }

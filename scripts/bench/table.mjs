@@ -1,7 +1,7 @@
 // The rows that benches return, printed as a table of text or as JSON.
 
 /**
- * @typedef {'/s' | 'ms' | 'MiB' | '×'} Unit
+ * @typedef {'/s' | 'ms' | 'KiB' | 'MiB' | '×'} Unit
  *
  * @typedef {object} Row
  * @property {string} name

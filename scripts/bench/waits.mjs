@@ -28,9 +28,9 @@ export async function benchEventLoop(context) {
   /** @type {number[]} */
   const waitsMs = [];
   for (let round = 0; round < BLOCKS; round += 1) {
-    const ask = (/** @type {import('./load.mjs').Target} */ target) =>
+    const begin = (/** @type {import('./load.mjs').Target} */ target) =>
       beginLoad(target, { pauseMs: PAUSE_MS });
-    const { during } = await confirmBlock(context, scene, `event-loop-${round}`, ask);
+    const { during } = await confirmBlock(context, scene, `event-loop-${round}`, { begin });
     waitsMs.push(...(during?.latenciesMs ?? []));
   }
   const p99 = percentile(waitsMs, 0.99);
