@@ -10,10 +10,11 @@ import { startChain } from '../chain.mjs';
 import { issuedFile, orderedFile, sessionCookie } from '../database.mjs';
 import { startHelper } from '../helper.mjs';
 import { beginLoad } from '../load.mjs';
+import { ORDER } from '../orders.mjs';
 import { NO_ELECTRUM, untilCaughtUp, untilDisconnected } from '../server.mjs';
 import { median, pairedRatio, takeTurns } from '../stats.mjs';
 import { waitsOf } from './issuing.mjs';
-import { MAX_WAIT_MS, ORDER, smallMachine } from './machine.mjs';
+import { MAX_WAIT_MS, smallMachine } from './machine.mjs';
 
 const ADDRESSES = 10_000;
 const ROUNDS = 3;
@@ -110,7 +111,7 @@ export async function benchSmallBackup(context) {
  * @returns {Promise<string>} the name of the copy
  */
 async function backUp(server) {
-  const url = `${server.origin}/dashboard/backups`;
+  const url = `${server.origin}/dashboard/settings/backups`;
   const headers = { cookie: sessionCookie(server), origin: server.origin };
   const page = await (await fetch(url, { headers })).text();
   const [, token = ''] = /name="token" value="([^"]+)"/.exec(page) ?? [];

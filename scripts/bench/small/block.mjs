@@ -5,9 +5,10 @@
 import { join } from 'node:path';
 import { confirmBare, confirmBlock, prepareBlock } from '../full-block.mjs';
 import { beginLoad } from '../load.mjs';
+import { ORDER } from '../orders.mjs';
 import { median, pairedRatio, takeTurns } from '../stats.mjs';
 import { waitsOf } from './issuing.mjs';
-import { MAX_WAIT_MS, ORDER, smallMachine } from './machine.mjs';
+import { MAX_WAIT_MS, smallMachine } from './machine.mjs';
 
 const PAYMENTS = 500;
 const STORES = 1;

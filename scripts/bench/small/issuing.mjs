@@ -4,10 +4,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChain } from '../chain.mjs';
 import { burst } from '../load.mjs';
+import { ORDER } from '../orders.mjs';
 import { untilCaughtUp } from '../server.mjs';
 import { pairedRatio, percentile, takeTurns } from '../stats.mjs';
 import { show } from '../table.mjs';
-import { MAX_WAIT_MS, newShop, ORDER, smallMachine } from './machine.mjs';
+import { MAX_WAIT_MS, newShop, smallMachine } from './machine.mjs';
 
 const ROUNDS = 5;
 const REQUESTS = 60;

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { buildExecutable } from '../build-executable.mjs';
 import { addStore } from '../database.mjs';
 import { bareServer } from '../executable.mjs';
-import { startPriceSource } from '../new-address.mjs';
+import { startPriceSource } from '../orders.mjs';
 import { serveArguments, startServer } from '../server.mjs';
 import { slowDisk } from '../slow-disk.mjs';
 import { makeGroup } from './group.mjs';
@@ -105,9 +105,3 @@ export function newShop(context, callbackUrl) {
   files += 1;
   return addStore(context, `small-${files}`, callbackUrl === undefined ? {} : { callbackUrl });
 }
-
-/** What a shop asks for. */
-export const ORDER = {
-  path: '/api/v3/orders',
-  body: '{"amount":"12.50","currency":"EUR","reference":"1007","metadata":{"cart":"7f"}}',
-};

@@ -9,11 +9,12 @@ import { startChain } from '../chain.mjs';
 import { atEnd } from '../cleanup.mjs';
 import { burst } from '../load.mjs';
 import { measureNotify } from '../notify.mjs';
+import { ORDER } from '../orders.mjs';
 import { untilCaughtUp } from '../server.mjs';
 import { startShop } from '../shop.mjs';
 import { median } from '../stats.mjs';
 import { waitsOf } from './issuing.mjs';
-import { MAX_WAIT_MS, newShop, ORDER, smallMachine } from './machine.mjs';
+import { MAX_WAIT_MS, newShop, smallMachine } from './machine.mjs';
 
 const PAYMENTS = 200;
 const CONNECTIONS = 8;
