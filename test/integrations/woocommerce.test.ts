@@ -323,6 +323,7 @@ it('the archive has the plugin without its tests, in the version of paygate, and
     'paygate-for-woocommerce/includes/class-paygate-order.php',
     'paygate-for-woocommerce/includes/class-wc-gateway-paygate.php',
     'paygate-for-woocommerce/paygate-for-woocommerce.php',
+    'paygate-for-woocommerce/uninstall.php',
   ]);
   expect(woocommerceVersion()).toBe(version);
   const make = [

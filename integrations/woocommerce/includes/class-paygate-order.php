@@ -112,16 +112,21 @@ final class Paygate_Order {
 	 * Applies a state, if it is newer than the known one. The version is saved last: after a crash in
 	 * between, the same state is applied once more, which changes no status and no stock again.
 	 *
+	 * @param bool $is_paying The customer is about to pay again: that an order ended without money is
+	 *                        then no failure, and nobody gets a mail of it.
 	 * @return bool whether the shop made this order at paygate for this order
 	 * @throws Exception if WooCommerce could not save it
 	 */
-	public function receive( array $state ): bool {
+	public function receive( array $state, bool $is_paying = false ): bool {
 		$record = self::records_of( $this->order )[ $state['id'] ] ?? null;
 		if ( null === $record || ! $this->belongs( $state ) ) {
 			return false;
 		}
 		if ( $state['version'] > $record['version'] ) {
-			$this->apply( $state, $record );
+			$has_money = $state['received_sat'] > 0 || $record['received'] > 0 || $record['paid'];
+			if ( $has_money || ! $is_paying ) {
+				$this->apply( $state, $record );
+			}
 			$this->remember( $state );
 		}
 		return true;
@@ -147,14 +152,14 @@ final class Paygate_Order {
 	private function apply( array $state, array $record ): void {
 		$has_more = $state['received_sat'] > $record['received'];
 		if ( $record['paid'] && 'paid' !== $state['status'] ) {
-			$this->hold( $state, __( 'STOP: the blockchain took this payment back. Do not ship; if the goods have left, ask the customer to pay again.', 'paygate-for-woocommerce' ), $has_more, true );
+			$this->stop( $state );
 		} elseif ( 'paid' === $state['status'] ) {
 			$this->apply_paid( $state, $record, $has_more );
 		} elseif ( 'processing' === $state['status'] ) {
 			$advice = $this->fits( $state ) ? __( 'Enough has come, but it is not final: do not ship yet.', 'paygate-for-woocommerce' ) : self::other_total();
 			$this->hold( $state, $advice, $has_more );
 		} elseif ( 'open' === $state['status'] ) {
-			$this->apply_open( $state, $record );
+			$this->apply_open( $state, $record, $has_more );
 		} elseif ( $state['received_sat'] > 0 ) {
 			$this->hold( $state, __( 'The order has ended at paygate with money that is not enough or came too late. Accept it there, or send it back from your wallet.', 'paygate-for-woocommerce' ), $has_more );
 		} elseif ( $state['id'] === $this->newest_id() ) {
@@ -190,8 +195,10 @@ final class Paygate_Order {
 		}
 	}
 
-	private function apply_open( array $state, array $record ): void {
-		if ( $state['received_sat'] > 0 ) {
+	private function apply_open( array $state, array $record, bool $has_more ): void {
+		if ( $has_more && $this->order->has_status( 'cancelled' ) ) {
+			$this->hold( $state, __( 'Money came after this order was cancelled. Send it back from your wallet, or accept it in paygate.', 'paygate-for-woocommerce' ), true );
+		} elseif ( $state['received_sat'] > 0 ) {
 			$this->note( $state, __( 'This is not enough yet.', 'paygate-for-woocommerce' ) );
 		} elseif ( $record['received'] > 0 ) {
 			$this->note( $state, __( 'The payment vanished before it was final: do not ship.', 'paygate-for-woocommerce' ) );
@@ -211,20 +218,22 @@ final class Paygate_Order {
 		return __( 'The payment is for another total than this order has now. Do not ship; compare both.', 'paygate-for-woocommerce' );
 	}
 
-	/**
-	 * Lets a person look: on hold, with a note. A cancelled order comes back for new money only, and a
-	 * paid one only if its payment fell.
-	 */
-	private function hold( array $state, string $advice, bool $has_more, bool $has_fallen = false ): void {
-		$from = array_merge(
-			array( 'pending', 'failed' ),
-			$has_more ? array( 'cancelled' ) : array(),
-			$has_fallen ? wc_get_is_paid_statuses() : array()
-		);
-		if ( $this->order->has_status( $from ) ) {
+	/** Lets a person look: on hold, with a note. A cancelled order comes back for new money only. */
+	private function hold( array $state, string $advice, bool $has_more ): void {
+		if ( $this->order->has_status( $has_more ? array( 'pending', 'failed', 'cancelled' ) : array( 'pending', 'failed' ) ) ) {
 			$this->change( 'on-hold', $this->text( $state, $advice ) );
 		} else {
 			$this->note( $state, $advice );
+		}
+	}
+
+	/** Stops the shipment of an order whose payment fell, whatever status the shop gave it. */
+	private function stop( array $state ): void {
+		$advice = __( 'STOP: the blockchain took this payment back. Do not ship; if the goods have left, ask the customer to pay again.', 'paygate-for-woocommerce' );
+		if ( $this->order->has_status( array( 'on-hold', 'cancelled', 'refunded', 'trash' ) ) ) {
+			$this->note( $state, $advice );
+		} else {
+			$this->change( 'on-hold', $this->text( $state, $advice ) );
 		}
 	}
 

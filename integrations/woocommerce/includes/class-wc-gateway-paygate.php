@@ -231,7 +231,7 @@ class WC_Gateway_Paygate extends WC_Payment_Gateway {
 	 * @throws Exception
 	 */
 	public function payment_url( Paygate_Order $order ): string {
-		$state = $this->refresh( $order );
+		$state = $this->refresh( $order, true );
 		if ( null !== $state && in_array( $state['status'], array( 'processing', 'paid' ), true ) ) {
 			return $order->fits( $state ) ? $this->get_return_url( $order->order ) : '';
 		}
@@ -352,7 +352,7 @@ class WC_Gateway_Paygate extends WC_Payment_Gateway {
 	 *
 	 * @throws Exception
 	 */
-	private function refresh( Paygate_Order $order ): ?array {
+	private function refresh( Paygate_Order $order, bool $is_paying = false ): ?array {
 		$id = $order->newest_id();
 		if ( null === $id ) {
 			return null;
@@ -365,7 +365,7 @@ class WC_Gateway_Paygate extends WC_Payment_Gateway {
 			}
 			throw $error;
 		}
-		$order->receive( $state );
+		$order->receive( $state, $is_paying );
 		return $state;
 	}
 

@@ -356,6 +356,9 @@ final class PluginTest extends TestCase {
 			'paid, other method'               => array( array( 'method' => 'bacs' ), array(), array(), 'on-hold', 'Look at your stock' ),
 			'paid, and by card'                => array( array( 'method' => 'card', 'status' => 'processing' ), array(), array(), 'processing', 'paid twice' ),
 			'paid, moved on by hand before'    => array( array( 'status' => 'completed' ), array(), array(), 'completed', 'The payment is final' ),
+			'part paid, cancelled'             => array( array( 'status' => 'cancelled' ), array(), $part + array( 'status' => 'open' ), 'on-hold', 'after this order was cancelled' ),
+			'taken back, own status'           => array( array( 'status' => 'packed', 'stock_reduced' => true ), $was_paid, array( 'version' => 3 ) + $processing, 'on-hold', 'STOP' ),
+			'taken back, refunded'             => array( array( 'status' => 'refunded' ), $was_paid, array( 'version' => 3 ) + $processing, 'refunded', 'STOP' ),
 			'more after paid'                  => array( array( 'status' => 'processing' ), $was_paid, array( 'received_sat' => 26000, 'excess_sat' => 1000 ), 'processing', '1000 sat are too much' ),
 			'taken back'                       => array( array( 'status' => 'processing', 'stock_reduced' => true ), $was_paid, array( 'version' => 3 ) + $processing, 'on-hold', 'STOP' ),
 			'taken back after it was shipped'  => array( array( 'status' => 'completed', 'stock_reduced' => true ), $was_paid, $none + array( 'status' => 'expired' ), 'on-hold', 'STOP' ),
@@ -482,6 +485,13 @@ final class PluginTest extends TestCase {
 		$this->made( array( 'status' => 'failed' ) );
 		$this->checkout( $this->state( array( 'status' => 'expired', 'version' => 2 ) ), $this->makes( 'ord_B' ) );
 		$this->assertSame( 'pending', $this->stored()['status'] );
+	}
+
+	public function test_a_customer_who_pays_again_gets_no_mail_of_a_failure(): void {
+		$this->made();
+		$this->checkout( $this->state( array( 'status' => 'expired', 'version' => 2 ) ), $this->makes( 'ord_B' ) );
+		$this->states( $this->state( array( 'status' => 'expired', 'version' => 2 ) ) );
+		$this->assertSame( array( 'pending', 'paygate: ord_B, 12.5 EUR' ), array( $this->stored()['status'], $this->notes() ) );
 	}
 
 	public function test_a_customer_who_has_paid_is_not_asked_again(): void {
@@ -693,6 +703,13 @@ final class PluginTest extends TestCase {
 		$main = file_get_contents( dirname( __DIR__ ) . '/paygate-for-woocommerce.php' );
 		$this->assertStringContainsString( ' * Update URI: false', $main );
 		$this->assertStringContainsString( ' * License: GPL-2.0-or-later', $main );
+	}
+
+	public function test_a_deleted_plugin_leaves_no_secret(): void {
+		update_option( 'paygate_last_webhook', 1 );
+		define( 'WP_UNINSTALL_PLUGIN', 'paygate-for-woocommerce' );
+		require dirname( __DIR__ ) . '/uninstall.php';
+		$this->assertSame( array(), stub_read( 'options.json' ) );
 	}
 
 	public function test_the_checkout_block_has_its_script_and_its_texts(): void {

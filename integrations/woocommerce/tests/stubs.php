@@ -179,6 +179,15 @@ namespace {
 		return true;
 	}
 
+	function delete_option( $name ) {
+		stub_change(
+			'options.json',
+			function ( $options ) use ( $name ) {
+				return array_diff_key( (array) $options, array( $name => true ) );
+			}
+		);
+	}
+
 	function clean_post_cache( $id ) {}
 
 	function wp_cache_supports( $feature ) {
@@ -258,13 +267,13 @@ namespace {
 			'follow_location' => $options['redirection'],
 			'ignore_errors'   => true,
 		);
-		$body = @file_get_contents( $url, false, stream_context_create( array( 'http' => $http ) ) );
-		if ( false === $body ) {
+		$stream = @fopen( $url, 'r', false, stream_context_create( array( 'http' => $http ) ) );
+		if ( false === $stream ) {
 			return new WP_Error( 'http_request_failed', 'connection refused' );
 		}
 		return array(
-			'status' => (int) explode( ' ', $http_response_header[0] )[1],
-			'body'   => $body,
+			'status' => (int) explode( ' ', stream_get_meta_data( $stream )['wrapper_data'][0] )[1],
+			'body'   => stream_get_contents( $stream ),
 		);
 	}
 
