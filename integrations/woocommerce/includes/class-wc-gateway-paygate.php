@@ -203,7 +203,12 @@ class WC_Gateway_Paygate extends WC_Payment_Gateway {
 
 	/* Checkout. */
 
-	/** Sends the customer to paygate's page of this order. */
+	/**
+	 * Sends the customer to paygate's page of this order.
+	 *
+	 * @throws Exception with a text for the customer: the checkout, its block and the page for an order
+	 *                   that was not paid show it. The block shows no notice of wc_add_notice().
+	 */
 	public function process_payment( $order_id ) {
 		$url = null;
 		try {
@@ -220,8 +225,7 @@ class WC_Gateway_Paygate extends WC_Payment_Gateway {
 		$text = '' === $url
 			? __( 'A payment for this order has come that does not fit its total. Please contact us before you pay again.', 'paygate-for-woocommerce' )
 			: __( 'Bitcoin payments are not available at the moment. Please try again, or choose another way to pay.', 'paygate-for-woocommerce' );
-		wc_add_notice( esc_html( $text ), 'error' );
-		return array( 'result' => 'failure' );
+		throw new Exception( esc_html( $text ) );
 	}
 
 	/**

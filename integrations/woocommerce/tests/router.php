@@ -22,7 +22,11 @@ if ( isset( $_GET['rest_route'] ) ) {
 	http_response_code( $answer->status );
 	echo json_encode( $answer->data );
 } elseif ( '/checkout' === $path ) {
-	echo json_encode( paygate_for_woocommerce()->process_payment( $order ) );
+	try {
+		echo json_encode( paygate_for_woocommerce()->process_payment( $order ) );
+	} catch ( Exception $error ) {
+		echo json_encode( array( 'result' => 'failure' ) );
+	}
 } elseif ( '/test' === $path ) {
 	echo json_encode( paygate_for_woocommerce()->test_connection() );
 } elseif ( '/cancel' === $path ) {

@@ -331,10 +331,6 @@ namespace {
 		return 'EUR';
 	}
 
-	function wc_add_notice( $text, $kind ) {
-		$GLOBALS['stub_notices'][] = array( $text, $kind );
-	}
-
 	function wc_format_decimal( $number, $decimals ) {
 		return number_format( (float) $number, $decimals, '.', '' );
 	}
