@@ -74,7 +74,6 @@ function writeSums() {
 }
 
 const notes = releaseNotes(readFileSync('CHANGELOG.md', 'utf8'), version, values);
-// Two builds of one version must never both be signed, so a snapshot is not.
 const key = values.snapshot ? undefined : signingKey();
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
