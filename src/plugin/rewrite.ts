@@ -57,6 +57,8 @@ export function parseTarget(text: string): PluginTarget {
 const keyLength = /key\.length\s*[!=]==?\s*43\b/gi;
 /** The host in a regular expression. */
 const hostPattern = /blockonomics(?:\\{1,2}\.|\[\.\])co(?![a-z0-9-])/gi;
+/** The domain of the service's test hosts, which some published sources name. */
+const testHost = /(?<![a-z0-9-])(?:[a-z0-9-]{1,63}\.){0,4}testblockonomics\.com(?![a-z0-9-])/gi;
 /** Mentions outside strings: in text, comments, settings. */
 const written = /(?<![a-z0-9-])blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])|#\\?\/search(?![\w.-])/gi;
 /** How many characters around such a mention are read. */
@@ -86,14 +88,18 @@ export function rewriteText(
   target: PluginTarget,
   receipts: ReceiptParts = receiptPartsOf([text]),
 ): RewriteResult {
-  const found = (pattern: RegExp, why: string) =>
-    Array.from(text.matchAll(pattern), ({ index, 0: { length } }): Mention => {
-      return { at: index, end: index + length, verdict: { why, look: true } };
-    });
-  const mentions = [...found(keyLength, reasons.keyLength), ...found(hostPattern, reasons.pattern)];
   const dialect = dialectOf(name, text);
   const tokens = tokenize(text, 0, text.length, dialect);
   const isComment = isWithin(tokens.comments);
+  const found = (pattern: RegExp, why: string, look = (_at: number) => true) =>
+    Array.from(text.matchAll(pattern), ({ index, 0: { length } }): Mention => {
+      return { at: index, end: index + length, verdict: { why, look: look(index) } };
+    });
+  const mentions = [
+    ...found(keyLength, reasons.keyLength),
+    ...found(hostPattern, reasons.pattern),
+    ...found(testHost, reasons.host, (at) => !isComment(at)),
+  ];
   const replacesFormats = /replace\w*\(\s*(?:\/|["'`])[%{]/i.test(text);
   const file = {
     text,

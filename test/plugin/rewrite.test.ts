@@ -227,6 +227,8 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.php', "preg_match('~//www[.]blockonomics[.]co/api~', $u);", /pattern/, true],
   ['a.py', '__author__ = "https://www.blockonomics.co"', /mentioned in text/, false],
   ['a.php', "const BASE = 'https://staging.blockonomics.co';", /another host/, true],
+  ['a.php', "const BASE = 'https://whmcs.testblockonomics.com/';", /another host/, true],
+  ['a.js', "// const BASE = 'https://whmcs.testblockonomics.com/'", /another host/, false],
   ['a.php', "'https://'.$domain.'blockonomics.co/pricing'", /for people/, false],
   ['a.php', "$a = f() . '.blockonomics.co/api/new_address'", /computed while/, true],
   ['package.json', '{"homepage": "https://www.blockonomics.co"}', /in text/, false],
