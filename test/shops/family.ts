@@ -89,13 +89,13 @@ export interface Family {
   /** Path and query of the Callback URL, without the secret. */
   hook(settings: Settings): string;
   readonly settings: Partial<Settings>;
-  /** Whether docs/plugins.md wants `--no-rbf-parameter`. */
+  /** Whether its store needs `--no-rbf-parameter`. */
   readonly wantsNoRbf: boolean;
   readonly firstState: string;
   /** Status of a row without a payment. */
   readonly unpaid: 0 | -1;
   /** What `match_callback` names. */
-  readonly matches: 'url' | 'secret';
+  readonly matches: 'url' | 'secret' | 'nothing';
   readonly asks: 'together' | 'address first' | 'price first';
   /** How it POSTs for an address. */
   readonly post: PostForm;

@@ -6,6 +6,7 @@ import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { openCart, prestaShop, whmcs } from './carts.ts';
 import type { Family } from './family.ts';
+import { fossBilling, magento, medusa } from './others.ts';
 import { families, type Mistake, type Outcome, type Play, playOrders } from './scenario.ts';
 import { giveWp, wooCommerce382, wooCommerce391 } from './woocommerce.ts';
 
@@ -18,10 +19,14 @@ const forAll: readonly Mistake[] = [
   'the URL is an old one',
 ];
 const plays: readonly Play[] = [
-  ...families.flatMap((family) => [{ family }, ...forAll.map((mistake) => ({ family, mistake }))]),
+  ...[...families, magento, fossBilling, medusa].flatMap((family) => [
+    { family },
+    ...forAll.map((mistake) => ({ family, mistake })),
+  ]),
   { family: wooCommerce391, mistake: 'rbf=1 is sent' },
   { family: giveWp, mistake: 'rbf=1 is sent' },
   { family: openCart, mistake: 'rbf=1 is sent' },
+  { family: medusa, mistake: 'rbf=1 is sent' },
   { family: wooCommerce382, mistake: 'stock is held for an hour' },
 ];
 
@@ -223,6 +228,79 @@ test('PrestaShop with a wrong secret or URL: an alarm names the store', async ()
     checkout: 'pay',
     states: [awaiting, awaiting, awaiting, awaiting],
     reload: 'pay',
+    alarms: [receivedNone],
+  });
+});
+
+test('Magento processes an order at status 2; of a wrong secret it says AUTH ERROR', async () => {
+  expect(await play(magento)).toEqual({
+    checkout: 'pay',
+    states: [...Array(3).fill('pending_bitcoin_confirmation'), 'processing'],
+    reload: 'pay',
+    alarms: [],
+  });
+  expect(await play(magento, 'the secret is an old one')).toEqual({
+    checkout: 1003,
+    alarms: [unknownUrl],
+  });
+  expect(await play(magento, 'the secret changes')).toEqual({
+    checkout: 'pay',
+    states: ['pending', 'pending', 'pending', 'pending'],
+    reload: 'pay',
+    alarms: [answers('AUTH ERROR')],
+  });
+  expect(await play(magento, 'the URL is an old one')).toEqual({
+    checkout: 'pay',
+    states: ['pending', 'pending', 'pending', 'pending'],
+    reload: 'pay',
+    alarms: [receivedNone],
+  });
+});
+
+test('FOSSBilling pays an invoice at status 2; its refusals are in JSON', async () => {
+  expect(await play(fossBilling)).toEqual({
+    checkout: 'pay',
+    states: ['unpaid', 'unpaid', 'unpaid', 'paid'],
+    reload: 'pay',
+    alarms: [],
+  });
+  expect(await play(fossBilling, 'the secret is an old one')).toEqual({
+    checkout: 1003,
+    alarms: [unknownUrl],
+  });
+  expect(await play(fossBilling, 'the URL is an old one')).toEqual({
+    checkout: 1003,
+    alarms: [unknownUrl],
+  });
+  expect(await play(fossBilling, 'the secret changes')).toEqual({
+    checkout: 'pay',
+    states: ['unpaid', 'unpaid', 'unpaid', 'unpaid'],
+    reload: 'pay',
+    alarms: [answers('secret mismatch')],
+  });
+});
+
+test('Medusa places an order at once, and captures it at status 2; with rbf=1 it waits for a block', async () => {
+  expect(await play(medusa)).toEqual({
+    checkout: 'pay',
+    states: ['placed', 'placed', 'placed', 'captured'],
+    reload: 'thanks',
+    alarms: [],
+  });
+  expect(await play(medusa, 'rbf=1 is sent')).toEqual({
+    checkout: 'pay',
+    states: ['cart', 'cart', 'placed', 'captured'],
+    reload: 'pay',
+    alarms: [],
+  });
+});
+
+test('Medusa with a wrong secret is paid and never says so; a wrong URL raises an alarm', async () => {
+  const unheard = { checkout: 'pay', states: ['cart', 'cart', 'cart', 'cart'], reload: 'pay' };
+  expect(await play(medusa, 'the secret is an old one')).toEqual({ ...unheard, alarms: [] });
+  expect(await play(medusa, 'the secret changes')).toEqual({ ...unheard, alarms: [] });
+  expect(await play(medusa, 'the URL is an old one')).toEqual({
+    ...unheard,
     alarms: [receivedNone],
   });
 });

@@ -2,10 +2,13 @@
 // An alarm names the store, and a repaired shop gets its callbacks.
 
 import { afterEach, expect, test } from 'vitest';
+import { judgeAnswer } from '../../src/domain/callback-answer.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { openCart } from './carts.ts';
-import { alarmsOf, openOne, openShops, payFor, setStore } from './scenario.ts';
+import { fossBilling, magento, medusa } from './others.ts';
+import { alarmsOf, families, openOne, openShops, payFor, setStore } from './scenario.ts';
+import { startShop } from './shop.ts';
 import { wooCommerce391 } from './woocommerce.ts';
 
 afterEach(closeApps);
@@ -16,6 +19,36 @@ const minuteMs = 60_000;
 /** The alarm about an answer of a shop. */
 const doubts = (name: string, words: string) =>
   expect.stringContaining(`"${name}": its shop answered 200, but the answer says "${words}"`);
+
+test('what each plugin answers to a test callback, and what paygate makes of it', async () => {
+  const verdicts: Record<string, string[]> = {};
+  for (const family of [...families, magento, fossBilling, medusa]) {
+    const shop = await startShop(family, () => 0);
+    const ask = async (url: string): Promise<string> => {
+      const response = await fetch(`${url}&status=2&addr=bcrt1qunknown&value=1&txid=aa`);
+      const body = new Uint8Array(await response.arrayBuffer());
+      return response.status === 200 ? judgeAnswer(body, () => []).verdict : `${response.status}`;
+    };
+    const { callbackUrl, settings } = shop;
+    const wrong = callbackUrl.replace(settings.secret, 'beef');
+    const none = callbackUrl.replace(settings.secret, '');
+    const answers = [await ask(callbackUrl), await ask(wrong), await ask(none)];
+    settings.plugin = 'off';
+    verdicts[family.name] = [...answers, await ask(callbackUrl)];
+  }
+  // The right secret, a wrong one, none, and the plugin off.
+  expect(verdicts).toEqual({
+    'WooCommerce 3.9.1': ['unknown-order', 'wrong-secret', 'empty', '400'],
+    'WooCommerce 3.8.2': ['unknown-order', 'wrong-secret', 'empty', '400'],
+    'GiveWP 0.1.1': ['unknown-order', 'wrong-secret', 'empty', '404'],
+    'OpenCart 3': ['empty', 'wrong-secret', 'wrong-secret', '404'],
+    WHMCS: ['empty', 'wrong-secret', 'wrong-secret', 'refused'],
+    PrestaShop: ['unknown-order', 'wrong-secret', 'wrong-secret', '404'],
+    'Magento 2': ['accepted', 'wrong-secret', 'wrong-secret', '404'],
+    FOSSBilling: ['unknown-order', 'wrong-secret', 'wrong-secret', '404'],
+    'Medusa 2': ['accepted', 'accepted', 'accepted', '404'],
+  });
+});
 
 test('the home page instead of the hook is doubted, and the callback sent again once it is back', async () => {
   const { app, shop } = await openOne(wooCommerce391);

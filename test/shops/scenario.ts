@@ -33,7 +33,7 @@ export async function openShops(
   return { app, shops };
 }
 
-/** Runs what docs/plugins.md asks for: `store set --no-rbf-parameter`, and a key of each store. */
+/** Does what `store set --no-rbf-parameter` and `key add --store ID --scope payments` do. */
 const prepareStores = (app: PricedApp, shops: readonly Shop[]): Promise<void> =>
   app.withStore(({ catalog, keys, database }) =>
     database.write((tx) => {

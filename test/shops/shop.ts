@@ -218,10 +218,11 @@ type Quote = { readonly address: string; readonly price: number } | { readonly r
 /** Requests a price and, unless there is one, an address, in the order of the family. */
 async function quote(shop: Shop, known: string | undefined): Promise<Quote> {
   const { family, settings } = shop;
-  const wish = family.matches === 'url' ? shop.callbackUrl : settings.secret;
+  const wishes = { url: shop.callbackUrl, secret: settings.secret, nothing: '' };
+  const wish = encodeURIComponent(wishes[family.matches]);
   const askAddress = async (): Promise<ApiReply> =>
     known === undefined
-      ? shop.ask(`/api/new_address?match_callback=${encodeURIComponent(wish)}`, family.post)
+      ? shop.ask(`/api/new_address${wish && `?match_callback=${wish}`}`, family.post)
       : { status: 200, body: { address: known } };
   const askPrice = () => shop.ask(`/api/price?currency=EUR${family.priceQuery}`);
   const isPriceFirst = family.asks === 'price first';
