@@ -4,7 +4,6 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import ipaddr from 'ipaddr.js';
 import { isLocalNetwork, isProxy, isThisMachine, type Proxies } from '../domain/client-address.ts';
 import {
   clientAddressOf,
@@ -66,9 +65,9 @@ export function transportOf(context: Context, options: TransportOptions): Transp
   return { secure: false, origins: [`http://${host}`], ...cookieNames(`paygate-${port}`) };
 }
 
-/** Whether it is an IP address, or a name that no public DNS points at this machine. */
+/** Whether it is a private address, or a name that no public DNS points at this machine. */
 const isLocalName = (hostname: string): boolean =>
-  ipaddr.isValid(hostname) ||
+  isLocalNetwork(hostname) ||
   /^[a-z0-9-]+$|\.(local|lan|home|internal|home\.arpa|onion)$/.test(hostname);
 
 const cookieNames = (name: string) => ({ cookieName: name, visitorCookieName: `${name}-visitor` });

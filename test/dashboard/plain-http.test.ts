@@ -91,6 +91,7 @@ describe('S-60 plain HTTP that the operator allows', () => {
 
   test.each([
     ['a client of the internet', through('192.168.1.5:8187', '203.0.113.5')],
+    ['a public address', through('203.0.113.9:8187', '172.17.0.1')],
     ['a public name, which a stranger may point here', through('evil.example', '192.168.1.20')],
     ['a public name that ends like a local one', through('x.evil-local', '192.168.1.20')],
   ])('refuses %s', async (_what, headers) => {
