@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { minSkip } from '../../../src/domain/allocation.ts';
 import { cleanUp, tempFolder } from '../../support/files.ts';
-import { goOn, run, startCopy, stoppedAfter } from '../../support/running.ts';
+import { run, startCopy, stoppedAfter } from '../../support/running.ts';
 
 afterEach(cleanUp);
 
@@ -28,29 +28,29 @@ function copyOf(folder: string, isIncluded: (name: string) => boolean): string {
   return saved;
 }
 
-/** How a server puts a backup into a data folder. */
-const places: Readonly<Record<string, (saved: string, folder: string) => string>> = {
-  'on a new machine': (saved) => saved,
-  'over the newer files': (saved, folder) => {
-    cpSync(saved, folder, { recursive: true, preserveTimestamps: true });
-    return folder;
-  },
-};
-
-const cases = Object.keys(copies).flatMap((what) =>
-  Object.keys(places).map((where) => [what, where] as const),
-);
-
-it.each(cases)('%s, restored %s', async (what, where) => {
+/** A shop that stopped some addresses after its folder was copied. */
+async function savedShop(isIncluded: ((name: string) => boolean)[]) {
   const path = await stoppedAfter(3);
   const paygate = await run(path);
-  const before = await paygate.issue(2);
-  const saved = copyOf(dirname(path), copies[what] ?? (() => false));
+  await paygate.issue(2);
+  const saved = isIncluded.map((each) => copyOf(dirname(path), each));
   const since = await paygate.issue(minSkip - 10);
   await paygate.stop();
+  return { folder: dirname(path), saved, last: Math.max(...since) };
+}
 
-  const folder = places[where]?.(saved, dirname(path)) ?? '';
+async function expectNoRepeat(folder: string, last: number): Promise<void> {
   const { next = 0 } = await startCopy(join(folder, 'paygate.db'));
-  expect(next).toBeGreaterThan(Math.max(...before, ...since));
-  expect(await goOn(join(folder, 'paygate.db'), 1)).toEqual([next + 1]);
+  expect(next).toBeGreaterThan(last);
+}
+
+it('on a new machine, each of them', async () => {
+  const { saved, last } = await savedShop(Object.values(copies));
+  for (const folder of saved) await expectNoRepeat(folder, last);
+});
+
+it.each(Object.entries(copies))('over the newer files: %s', async (_what, isIncluded) => {
+  const { folder, saved, last } = await savedShop([isIncluded]);
+  cpSync(saved[0] ?? '', folder, { recursive: true, preserveTimestamps: true });
+  await expectNoRepeat(folder, last);
 });
