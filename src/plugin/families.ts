@@ -88,6 +88,15 @@ export function recognise(files: readonly NamedText[]): RecognisedPlugin {
   return { family, version: versionIn(files, families[family].version) };
 }
 
+/** What is missing at the top of an archive for the shop's installer; undefined if nothing is. */
+export const missingAtTop = (
+  { family }: RecognisedPlugin,
+  names: readonly string[],
+): string | undefined =>
+  family === 'opencart' && !names.some((name) => /^(?:upload\/|install\.json$)/.test(name))
+    ? 'upload/'
+    : undefined;
+
 function versionIn(
   files: readonly NamedText[],
   [place, before]: FamilyFiles['version'],

@@ -3,7 +3,7 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
-import { type RecognisedPlugin, recognise } from './families.ts';
+import { missingAtTop, type RecognisedPlugin, recognise } from './families.ts';
 import { isDocument, isPacked } from './file-kinds.ts';
 import type { PluginTarget } from './mention.ts';
 import { isNamedInside, unpackedLimit } from './packed-files.ts';
@@ -34,6 +34,7 @@ const sourceMap = /\.map$/i;
 const reasons = {
   map: 'a source map, which only a debugger reads',
   packed: 'the service is named in a file that is not text: replace it, or ask who made the plugin',
+  top: 'the installer of OpenCart 3 copies only this folder, that of OpenCart 4 needs install.json at the top: take a release, or pack the files in this folder',
   inside: 'an archive in the archive names the service: rewrite that one too, and put it back',
 };
 
@@ -69,6 +70,10 @@ export async function rewritePlugin(
     isOfService || plugin.family !== null ? withoutUpdates(rewritten, changed) : rewritten;
   const report = { changed, left, untouched };
   refuseEmpty(report);
+  const names = entries.map(({ name }) => name);
+  const missing = missingAtTop(plugin, names);
+  if (missing !== undefined)
+    left.push({ file: missing, text: 'missing', why: reasons.top, look: true });
   return { archive: await writeArchive(written), plugin, report };
 }
 

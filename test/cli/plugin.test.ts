@@ -204,6 +204,30 @@ test('OpenCart takes only names that end in .ocmod.zip', () => {
   expect(existsSync(output)).toBe(false);
 });
 
+test('OpenCart needs its files at the top of the archive', () => {
+  const folder = tempFolder();
+  const library = "<?php $url = 'https://www.blockonomics.co/api/price';";
+  const rewritten = (top: string, ...others: Member[]) => {
+    const [input, output] = [
+      join(folder, `${top.length}.zip`),
+      join(folder, `${top.length}.ocmod.zip`),
+    ];
+    const payment = 'catalog/controller/extension/payment/blockonomics.php';
+    const files = [
+      { name: `${top}${payment}`, content: '<?php' },
+      { name: `${top}system/library/blockonomics.php`, content: library },
+    ];
+    writeFileSync(input, zipOf([...files, ...others]));
+    const { status, stdout } = paygate('plugin', input, '--url', 'https://a.example', '-o', output);
+    return { status, stdout };
+  };
+  const source = rewritten('opencart-plugin-3.2.4/');
+  expect(source.status).toBe(3);
+  expect(source.stdout).toMatch(/^LOOK AT THIS \(1\): .*\n {2}upload\/ .*install\.json/);
+  expect(rewritten('upload/').status).toBe(0);
+  expect(rewritten('', { name: 'install.json', content: '{}' }).status).toBe(0);
+});
+
 test('exits with 0 if nothing needs a review', () => {
   const members = plugin.map((member) =>
     member.name === 'pay/checkout.js' ? { ...member, content: '' } : member,
