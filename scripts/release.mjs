@@ -16,6 +16,7 @@ import { nodeFor } from './executable/node.mjs';
 import { makeArchive } from './release/archive.mjs';
 import { releaseNotes } from './release/notes.mjs';
 import { sign, signingKey } from './release/sign.mjs';
+import { writeWoocommerceZip } from './woocommerce-zip.mjs';
 
 const run = promisify(execFile);
 const folder = 'dist/release';
@@ -52,11 +53,12 @@ async function prove(name, command) {
   }
 }
 
-/** Whatever else belongs to a release: its checksum follows. @param {string} native executable */
+/** What else belongs to a release; checksums follow. @param {string} native executable */
 async function writeOtherFiles(native) {
   const { stdout } = await run(native, ['licenses', '--json']);
   writeFileSync(join(folder, 'paygate.cdx.json'), await billOfMaterials(JSON.parse(stdout)));
   writeFileSync(join(folder, 'RELEASE-NOTES.md'), notes);
+  await writeWoocommerceZip(folder);
 }
 
 function writeSums() {
