@@ -23,27 +23,36 @@ export async function openShops(
 ): Promise<Shops> {
   const world = createTestWorld();
   const shops = await Promise.all(chosen.map((family) => startShop(family, world.now)));
-  const [first, ...others] = shops.map((shop, at) => ({
+  const stores = shops.map((shop, at) => ({
     name: shop.family.name,
     callbackUrl: urlOf(shop, at),
+    omitRbf: shop.family.wantsNoRbf,
   }));
-  const app = await openPriced({ world, ...(first && { store: first }) });
-  for (const store of others) await app.addStore(store);
-  await prepareStores(app, shops);
+  const app = await openPriced({ world });
+  const apiKeys = await prepareStores(app, stores);
+  for (const [at, apiKey] of apiKeys.entries())
+    shops[at]?.connect({ origin: originOf(app), apiKey });
   return { app, shops };
 }
 
-/** Does what `store set --no-rbf-parameter` and `key add --store ID --scope payments` do. */
-const prepareStores = (app: PricedApp, shops: readonly Shop[]): Promise<void> =>
+/**
+ * Changes the app's store into the first one, and adds the others.
+ * @returns a key of each, as `key add --store ID --scope payments` makes it
+ */
+const prepareStores = (
+  app: PricedApp,
+  stores: readonly (StoreChange & { readonly name: string; readonly callbackUrl: string })[],
+): Promise<string[]> =>
   app.withStore(({ catalog, keys, database }) =>
     database.write((tx) => {
-      for (const [at, { family, connect }] of shops.entries()) {
-        const storeId = at + 1;
-        if (family.wantsNoRbf) catalog.changeStore(tx, storeId, { omitRbf: true });
+      const now = app.world.now();
+      const { id: _id, createdAt: _createdAt, ...settings } = catalog.store(1);
+      return stores.map((fields, at) => {
+        if (at === 0) catalog.changeStore(tx, 1, fields);
+        else catalog.addStore(tx, now, { ...settings, ...fields });
         const secret = app.world.randomBytes(32);
-        const apiKey = keys.add(tx, app.world.now(), { storeId, scope: 'payments', secret });
-        connect({ origin: originOf(app), apiKey });
-      }
+        return keys.add(tx, now, { storeId: at + 1, scope: 'payments', secret });
+      });
     }),
   );
 
