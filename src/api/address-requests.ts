@@ -84,7 +84,8 @@ export function createAddressIssuer(options: AddressRequestOptions): IssueAddres
 
   return async (request) => {
     options.checkIssuing();
-    batch ??= open();
+    if (batch === undefined) batch = open();
+    else options.store.database.joined();
     const { requests, outcomes } = batch;
     const at = requests.push(request) - 1;
     if (requests.length === maxBatchRequests) batch = undefined;

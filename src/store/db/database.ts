@@ -46,6 +46,8 @@ export interface Database {
    * work can run twice, with the first run undone: it must change nothing but the file.
    */
   write<T>(work: (tx: Tx) => T, priority?: Priority): Promise<T>;
+  /** A further request joins a write that is queued: its group waits for those that follow. */
+  joined(): void;
   /** Whether another process has committed to the file since the last call. */
   changedElsewhere(): boolean;
   /** Why the disk refuses writes; undefined while it takes them. */
@@ -257,6 +259,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     path: options.path,
     orm,
     write: (work, priority) => writer.write(work, priority),
+    joined: () => writer.joined(),
     refused: () => refusal.text(),
     probe: () => writer.probe(() => orm.update(settings).set({ value: settings.value }).run()),
     queued: () => writer.queued(),

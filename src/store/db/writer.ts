@@ -65,8 +65,8 @@ const maxBesideAwaited = 10;
 /** A failed write is expected until so many groups had none. */
 const groupsUntilTrusted = 20;
 /**
- * Turns of the event loop without a further write, after which a group begins: requests join an
- * awaited one meanwhile.
+ * Turns of the event loop without a further write or request, after which a group begins. A turn
+ * accepts one connection, so that a rush on new connections arrives one request a turn.
  */
 const quietTurns = 2;
 
@@ -74,6 +74,8 @@ export class Writer {
   readonly #parts: WriterParts;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #queues: Record<Priority, Job[]> = { awaited: [], bulk: [] };
+  /** Writes, and requests that joined one, since the last group. */
+  #arrived = 0;
   #isScheduled = false;
   #groupsSinceFailure = groupsUntilTrusted;
 
@@ -87,8 +89,14 @@ export class Writer {
     return new Promise<T>((resolve, reject) => {
       const job = { work, resolve: resolve as (result: unknown) => void, reject };
       this.#queues[priority].push(job);
+      this.joined();
       this.#schedule();
     });
+  }
+
+  /** A further request is served by a queued write: others may follow it. */
+  joined(): void {
+    this.#arrived += 1;
   }
 
   queued(): number {
@@ -120,12 +128,14 @@ export class Writer {
   }
 
   #gather(known: number, quiet: number): void {
-    const queued = this.queued();
-    if (queued >= maxGroup || quiet === quietTurns) this.#flush();
-    else setImmediate(() => this.#gather(queued, queued > known ? 0 : quiet + 1));
+    const arrived = this.#arrived;
+    const isFull = this.queued() >= maxGroup || arrived >= maxGroup;
+    if (isFull || quiet === quietTurns) this.#flush();
+    else setImmediate(() => this.#gather(arrived, arrived > known ? 0 : quiet + 1));
   }
 
   #flush(): void {
+    this.#arrived = 0;
     const { awaited, bulk } = this.#queues;
     // A single awaited write may serve a hundred requests (api/address-requests.ts).
     const first = awaited.splice(0, 1);

@@ -131,6 +131,22 @@ describe('writes of one turn', () => {
     expect(seen()).toEqual(['a', 'b', 'c']);
   });
 
+  it('that further requests join wait for those, one a turn, but for no more than 100', async () => {
+    const { database } = open();
+    const requests: number[] = [1];
+    const served = database.write(() => requests.length, 'awaited');
+    const others = async () => {
+      while (requests.length < 300) {
+        await nextTurn();
+        requests.push(1);
+        database.joined();
+      }
+    };
+    const [count] = await Promise.all([served, others()]);
+    expect(count).toBeGreaterThan(90);
+    expect(count).toBeLessThanOrEqual(101);
+  });
+
   it('of later turns have a commit of their own', async () => {
     const { database, path, put } = open();
     const before = commitsIn(path);
