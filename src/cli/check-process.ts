@@ -1,7 +1,8 @@
 // Runs `paygate check --quick` of a copy in a process of its own: checking every page blocks a
-// thread for long.
+// thread for long. The process gets what others leave of the processor.
 
 import { execFile } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import type { CopyCheck } from '../store/backup/daily-check.ts';
 import type { FileReport } from '../store/backup/integrity-check.ts';
 import { ownArguments } from './own-program.ts';
@@ -13,12 +14,23 @@ export const checkInProcess =
     new Promise((resolve, reject) => {
       const command = [...program, 'check', '--quick', '--json', path];
       const settings = { env: withoutOptions(env), signal, killSignal: 'SIGKILL' } as const;
-      execFile(process.execPath, command, settings, (error, stdout, stderr) => {
+      const child = execFile(process.execPath, command, settings, (error, stdout, stderr) => {
         const report = reportIn(stdout);
         if (report !== undefined) resolve(report.damage);
         else reject(new Error(errorIn(stderr) || endOf(error)));
       });
+      yieldProcessor(child.pid);
     });
+
+/** @param pid undefined for a process that could not be started */
+function yieldProcessor(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended already, or the system forbids it: then the check runs as before.
+  }
+}
 
 /** The options of `serve` may be of another database; the file alone decides how it is checked. */
 const withoutOptions = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
