@@ -1,43 +1,27 @@
-// Row `notify`: from the notification of the Electrum server to the callback with status 0 at the
+// From the notification of the Electrum server to the callback with status 0 at the
 // shop. Both are read in this process, for the same payments to a simulated chain, one at a time.
 // Between them lie the history, the transaction, the commit, the claim and the request.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
-import { networks } from '../../src/bitcoin/network.ts';
-import { startChain } from './chain.mjs';
-import { addStore } from './database.mjs';
-import { askForEach } from './electrum-client.mjs';
-import { burst } from './load.mjs';
-import { serve, untilCaughtUp } from './server.mjs';
-import { startShop } from './shop.mjs';
-import { median, percentile } from './stats.mjs';
+import { addressToScript, scripthash } from '../../../src/bitcoin/address.ts';
+import { networks } from '../../../src/bitcoin/network.ts';
+import { startChain } from '../chain.mjs';
+import { addStore } from '../database.mjs';
+import { askForEach } from '../electrum-client.mjs';
+import { burst } from '../load.mjs';
+import { untilCaughtUp } from '../server.mjs';
+import { startShop } from '../shop.mjs';
 
 const PAYMENTS = 60;
 /** Not counted: code that runs for the first time. */
 const WARM_UP = 20;
 const PAUSE_MS = 100;
 const TIMEOUT_MS = 20_000;
-const MAX_MS = 15;
-
-/** @type {import('../bench.mjs').Bench} */
-export async function benchNotify(context) {
-  const ms = await measureNotify(context, 'notify', (...place) => serve(context, ...place));
-  const figure = median(ms);
-  return {
-    name: 'notify',
-    unit: 'ms',
-    figure,
-    floor: `≤ ${MAX_MS} ms`,
-    holds: figure <= MAX_MS,
-    details: [`p99 ${percentile(ms, 0.99).toFixed(1)} ms`],
-  };
-}
 
 /**
- * @param {import('../bench.mjs').Context} context
+ * @param {import('../../bench.mjs').Context} context
  * @param {string} name of the file
- * @param {(path: string, electrum: string) => Promise<import('./server.mjs').Server>} start
+ * @param {(path: string, electrum: string) => Promise<import('../server.mjs').Server>} start
  * @returns {Promise<number[]>} milliseconds of each payment
  */
 export async function measureNotify(context, name, start) {

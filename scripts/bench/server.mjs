@@ -150,18 +150,6 @@ export async function untilCaughtUp({ origin }) {
 }
 
 /**
- * Resolves when a paygate has noticed that its Electrum server is gone.
- * @param {Server} server
- */
-export async function untilDisconnected({ origin }) {
-  for (;;) {
-    const health = /** @type {any} */ (await (await fetch(`${origin}/healthz`)).json());
-    if (!health.electrum.caught_up) return;
-    await sleep(POLL_MS);
-  }
-}
-
-/**
  * The resident memory of a process.
  * @param {Server} server
  * @returns {number} MiB

@@ -22,13 +22,15 @@ export const MAX_WAIT_MS = 1_000;
 /**
  * @typedef {import('../../bench.mjs').Context} Context
  * @typedef {import('../server.mjs').Server} Server
+ * @typedef {Pick<import('../server.mjs').Options, 'readsLog'>} Options
  *
  * @typedef {object} Machine
  * @property {Record<string, string>} env of a process with the slow card
  * @property {import('./group.mjs').Group} group
  * @property {{ residentMib: number, anonymousMib: number }} peaks of all rows until now: resident
  *   memory of a paygate with the pages of its file, and anonymous memory of all processes
- * @property {(path: string, electrum: string) => Promise<Server>} serve starts a paygate with rates
+ * @property {(path: string, electrum: string, options?: Options) => Promise<Server>} serve starts a
+ *   paygate with rates
  * @property {() => Promise<Server>} serveBare starts the peer
  */
 
@@ -67,18 +69,21 @@ async function build(context) {
   /**
    * @param {string} program
    * @param {(port: number) => string[]} argsFor
+   * @param {Options} [options]
    */
-  function start(program, argsFor) {
+  function start(program, argsFor, options) {
     const [shell, before] = group.within([program]);
-    return startServer(shell, (port) => [...before, ...argsFor(port)], { env });
+    return startServer(shell, (port) => [...before, ...argsFor(port)], { env, ...options });
   }
   return {
     env,
     group,
     peaks,
-    async serve(path, electrum) {
+    async serve(path, electrum, options) {
       const flags = ['--price', 'own', '--price-source', await startPriceSource()];
-      const server = await start(executable, serveArguments(path, electrum, 'error', flags));
+      const logLevel = options?.readsLog ? 'info' : 'error';
+      const args = serveArguments(path, electrum, logLevel, flags);
+      const server = await start(executable, args, options);
       served.add(server.pid);
       return server;
     },

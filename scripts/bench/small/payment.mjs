@@ -8,14 +8,16 @@ import SqliteDatabase from 'better-sqlite3';
 import { startChain } from '../chain.mjs';
 import { atEnd } from '../cleanup.mjs';
 import { burst } from '../load.mjs';
-import { measureNotify } from '../notify.mjs';
 import { ORDER } from '../orders.mjs';
 import { untilCaughtUp } from '../server.mjs';
 import { startShop } from '../shop.mjs';
 import { median } from '../stats.mjs';
 import { waitsOf } from './issuing.mjs';
 import { MAX_WAIT_MS, newShop, smallMachine } from './machine.mjs';
+import { measureNotify } from './notify.mjs';
 
+/** Of bare-server.mjs. */
+const COMMITS = 50;
 const PAYMENTS = 200;
 const CONNECTIONS = 8;
 const PAUSE_MS = 150;
@@ -40,7 +42,8 @@ export async function benchSmallNotify(context) {
 
 /** @type {import('../../bench.mjs').Bench} */
 export async function benchSmallWear(context) {
-  const { serve } = await smallMachine(context);
+  const { serve, serveBare } = await smallMachine(context);
+  const bare = await bareKib(await serveBare());
   const chain = await startChain();
   const { path, apiKey } = await newShop(context, await startShop(() => {}));
   const server = await serve(path, chain.electrum);
@@ -73,8 +76,20 @@ export async function benchSmallWear(context) {
     ratio: written / rows,
     floor: `≤ ${MAX_RATIO} × the rows`,
     holds: written <= MAX_RATIO * rows,
-    details: [],
+    details: [`a bare commit of one row of 400 bytes: ${bare.toFixed(1)} KiB`],
   };
+}
+
+/**
+ * @param {import('../server.mjs').Server} server
+ * @returns {Promise<number>} what a bare commit writes
+ */
+async function bareKib(server) {
+  const before = writtenBy(server);
+  await (await fetch(`${server.origin}/commits`)).text();
+  const written = writtenBy(server) - before;
+  await server.end();
+  return written / COMMITS / KIBIBYTE;
 }
 
 /**
