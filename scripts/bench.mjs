@@ -32,7 +32,6 @@ const MIN_NODE = 24;
  */
 const benches = {
   'orders-64': async () => (await import('./bench/orders.mjs')).benchOrders,
-  callbacks: async () => (await import('./bench/callbacks.mjs')).benchCallbacks,
   'full-block': async () => (await import('./bench/full-block.mjs')).benchFullBlock,
   'checkpoint-1M': async () => (await import('./bench/checkpoint.mjs')).benchCheckpoint,
   'pages-1M': async () => (await import('./bench/pages.mjs')).benchPages,

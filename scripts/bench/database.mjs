@@ -116,20 +116,6 @@ export const orderIdOf = (addressId) =>
   `ord_${`${addressId}`.padStart(22, '0').replaceAll('0', 'z')}`;
 
 /**
- * Makes every callback of a file due, the same number of each store. Their status is 0, because a
- * callback about a block waits until that block is on the best chain.
- * @param {string} path
- */
-export function makeDue(path) {
-  const sqlite = new SqliteDatabase(path);
-  sqlite.exec(
-    `UPDATE callbacks SET state = 'owed', status = 0, attempt_count = 0, step = 0,
-       next_attempt_at = 0, store_id = 1 + id % (SELECT count(*) FROM stores), settled_at = NULL`,
-  );
-  sqlite.close();
-}
-
-/**
  * @param {Context} context
  * @param {string} name
  * @param {number} count
