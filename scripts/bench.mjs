@@ -114,6 +114,7 @@ async function main() {
     process.stdout.write(`${names.join('\n')}\n`);
     return;
   }
+  if (from === smallBenches) (await import('./bench/small/group.mjs')).requireGroup();
   const { folder, fileSystem } = chooseFolder(checkout);
   progress('building paygate…');
   await promisify(execFile)(process.execPath, ['build.mjs'], { cwd: checkout });

@@ -53,13 +53,19 @@ const second = {
   kills: 'memory.events',
 };
 
+/** @throws {Error} which says why this machine has no group, before anything is built */
+export function requireGroup() {
+  makeGroup({ core: 1, bytes: 2 ** 20 }, 'probe').remove();
+}
+
 /**
  * @param {Limits} limits
+ * @param {string} [purpose] ends its name
  * @returns {Group}
  * @throws {Error} which says why this machine has no such group
  */
-export function makeGroup(limits) {
-  const name = `paygate-bench-${process.pid}`;
+export function makeGroup(limits, purpose = 'small') {
+  const name = `paygate-bench-${process.pid}-${purpose}`;
   const version = existsSync(join(ROOT, 'cgroup.controllers')) ? second : first;
   const folders = version.parents.map((parent) => join(parent, name));
   const remove = () => {

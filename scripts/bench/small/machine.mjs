@@ -52,8 +52,13 @@ export function smallMachine(context) {
  */
 async function build(context) {
   const group = makeGroup({ core: CORE, bytes: MEMORY_MIB * MEBIBYTE });
-  // Its processes have ended by then.
-  process.once('exit', () => group.remove());
+  process.once('exit', () => {
+    try {
+      group.remove();
+    } catch {
+      // A process in it is still ending. An empty group takes nothing.
+    }
+  });
   const env = slowDisk(context.folder, SYNC_MS, STALL_MS);
   const executable = await buildExecutable(context);
   const bare = await bareServer(context);
