@@ -31,15 +31,44 @@ describe('the archive', () => {
     });
     const entry = (mode: string, file: string) =>
       expect.stringMatching(`^${mode} 0/0 +\\d+ 2020-01-01 00:00:00 ${name}/${file}$`);
-    expect(listed.trimEnd().split('\n')).toEqual([
+    const lines = listed.trimEnd().split('\n');
+    const copied = new RegExp(`${name}/(?:docs|packaging)/.`);
+    expect(lines.filter((line) => !copied.test(line))).toEqual([
       entry('drwxr-xr-x', ''),
       entry('-rw-r--r--', 'CHANGELOG.md'),
       entry('-rw-r--r--', 'LICENSE'),
       entry('-rw-r--r--', 'README.md'),
+      entry('drwxr-xr-x', 'docs/'),
+      entry('drwxr-xr-x', 'packaging/'),
       entry('-rwxr-xr-x', 'paygate'),
     ]);
+    for (const line of lines.filter((each) => copied.test(each))) {
+      expect(line).toEqual(
+        line.startsWith('d') ? entry('drwxr-xr-x', '.+/') : entry('-rw-r--r--', '.+'),
+      );
+    }
     await unpackExecutable(archive, join(folder, 'unpacked'));
     expect(readFileSync(join(folder, 'unpacked')).equals(Buffer.from(noise(5_000)))).toBe(true);
+  });
+
+  it('has the pages that README links, and the files that they tell to install', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'program'), '');
+    const archive = await makeArchive(join(folder, 'program'), folder, name);
+    execFileSync('tar', ['-xzf', archive, '-C', folder]);
+    const links = [...readFileSync('README.md', 'utf8').matchAll(/\((docs\/[^)#]+)/g)];
+    const pages = new Set(links.map(([, page = '']) => page));
+    expect(pages.size).toBeGreaterThan(20);
+    const installed = [
+      'packaging/litestream/litestream.yml',
+      'packaging/litestream/paygate-litestream.service',
+      'packaging/prometheus/paygate.rules.yml',
+      'packaging/grafana/paygate.json',
+    ];
+    const missing = [...pages, 'docs/shops/woocommerce.md', ...installed].filter(
+      (page) => !existsSync(join(folder, name, page)),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('is the same bytes at another time, with other rights', async () => {

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -12,16 +13,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-const pages = ['README.md', 'LICENSE', 'CHANGELOG.md'];
+/** Pages, and the configuration files that they tell an operator to install. */
+const pages = [
+  ...['README.md', 'LICENSE', 'CHANGELOG.md', 'docs'],
+  ...['packaging/litestream', 'packaging/prometheus', 'packaging/grafana'],
+];
 /** 2020-01-01: tar warns when it unpacks files of 1970. */
 const modifiedAt = '@1577836800';
 const form = [
   ...['--format=ustar', '--sort=name', `--mtime=${modifiedAt}`],
-  ...['--owner=0', '--group=0', '--numeric-owner'],
+  ...['--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'],
 ];
 
 /**
@@ -35,11 +40,7 @@ export async function makeArchive(program, folder, name) {
   try {
     const inside = join(parent, name);
     mkdirSync(inside);
-    chmodSync(inside, 0o755);
-    for (const page of pages) {
-      copyFileSync(page, join(inside, basename(page)));
-      chmodSync(join(inside, basename(page)), 0o644);
-    }
+    for (const page of pages) cpSync(page, join(inside, page), { recursive: true });
     copyFileSync(program, join(inside, 'paygate'));
     chmodSync(join(inside, 'paygate'), 0o755);
     const tar = join(parent, 'tar');

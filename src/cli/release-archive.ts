@@ -10,7 +10,7 @@ import { PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
 const blockBytes = 512;
 /** Bytes of the largest archive when it is unpacked; an executable has about 120 MB. */
 const maxUnpackedBytes = 512 * 1024 * 1024;
-const maxEntries = 100;
+const maxEntries = 1000;
 
 /** Whether a file begins like gzip. */
 export const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] === 0x8b;
