@@ -24,6 +24,7 @@ const WARM_UP_RUSHES = 3;
 const ROUNDS = 9;
 /** Longer than paygate waits for quiet. */
 const QUIET_MS = 400;
+const TIMEOUT_MS = 60_000;
 const MIN_RATIO = 0.4;
 
 /** What a shop asks for. */
@@ -92,22 +93,23 @@ async function prepareRush({ path, apiKey }, { origin }) {
   const count = reader.prepare("SELECT count(*) FROM addresses WHERE origin = 'ahead'").pluck();
   const issued = new Set();
 
-  /** Resolves when no more addresses are derived. */
-  async function untilQuiet() {
+  /** Resolves when all of the look-ahead is derived, and the file is quiet. */
+  async function untilAhead() {
+    const deadline = performance.now() + TIMEOUT_MS;
     for (let before = -1; ; ) {
       await sleep(QUIET_MS);
       const ahead = Number(count.get());
-      if (ahead === before) return ahead;
+      if (ahead >= LOOK_AHEAD && ahead === before) return;
+      if (performance.now() > deadline) throw new Error(`${ahead} addresses are ahead`);
       before = ahead;
     }
   }
 
   await burst(target, 2 * LOOK_AHEAD);
-  await untilQuiet();
+  await untilAhead();
   await burst(target, RUSH);
   return async () => {
-    const ahead = await untilQuiet();
-    if (ahead < LOOK_AHEAD) throw new Error(`${ahead} addresses are ahead, not ${LOOK_AHEAD}`);
+    await untilAhead();
     const run = await burst(target, RUSH);
     for (const { address } of run.answers.map((each) => JSON.parse(each))) {
       if (issued.has(address)) throw new Error(`${address} was issued twice`);
