@@ -3,16 +3,17 @@
 // While electrs is not built (or with PAYGATE_E2E_SECOND=electrumx), the second one is another ElectrumX.
 // Builds paygate, starts a regtest network of its own (PAYGATE_E2E_NETWORK names it), runs test/e2e with
 // vitest (arguments go to it: `npm run e2e -- storm`), and takes the network down again, whatever happens.
-// PAYGATE_E2E_PROGRAM is another paygate than the built one, such as a copy of dist/paygate. When a test fails, the
-// logs are kept.
+// PAYGATE_E2E_PROGRAM is another paygate than the built one, such as a copy of dist/paygate. PAYGATE_E2E_ARCH (arm64)
+// is the executable for that processor, if need be under qemu. When a test fails, the logs are kept.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { emulatorsFor } from './executable/emulator.mjs';
 import { hasElectrs } from './regtest/electrs.mjs';
 import { down, names, runDir, up } from './regtest/network.mjs';
 
@@ -22,6 +23,9 @@ const ownNode = join(bin, 'node');
 const node = existsSync(ownNode) ? ownNode : process.execPath;
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const network = process.env.PAYGATE_E2E_NETWORK || `e2e-${process.pid}`;
+const arch = process.env.PAYGATE_E2E_ARCH;
+/** An emulated paygate takes this many times as long to start; the tests wait as much longer. */
+const emulatedSlowness = 6;
 const howToBuild = 'node scripts/regtest.mjs install-electrs';
 
 /** @type {NodeJS.Signals | undefined} */
@@ -100,40 +104,77 @@ function chooseSecond() {
 }
 
 /**
- * @param {string} logs folder for what paygate prints and for vitest's report
+ * What is tested: the built paygate, or the executable for PAYGATE_E2E_ARCH, emulated if need be.
+ * @param {string} logs
+ * @returns {Promise<{ name: string, variables: Record<string, string> }[]>} none where it cannot be made
+ */
+async function makePrograms(logs) {
+  if (!arch) return [{ name: process.env.PAYGATE_E2E_PROGRAM || './paygate', variables: {} }];
+  if (arch !== 'x64' && arch !== 'arm64') {
+    throw new Error(`PAYGATE_E2E_ARCH is x64 or arm64, not "${arch}"`);
+  }
+  const executable = `dist/paygate-${arch}`;
+  if (!(await run(['scripts/executable.mjs', '--arch', arch, '--out', executable]))) return [];
+  return Promise.all(
+    emulatorsFor(arch).map(async (emulator, index) => {
+      const command = [...emulator, executable].join(' ');
+      const script = join(logs, `paygate-${index}`);
+      await writeFile(script, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+      const slowness = emulator.length > 0 ? emulatedSlowness : 1;
+      const variables = { PAYGATE_E2E_PROGRAM: script, PAYGATE_E2E_SLOWNESS: `${slowness}` };
+      return { name: command, variables };
+    }),
+  );
+}
+
+/**
+ * @param {string} logs folder for what paygate prints and for vitest's reports
  * @returns {Promise<boolean>}
  */
 async function test(logs) {
   progress('building paygate…');
   if (!(await run(['build.mjs']))) return false;
+  const programs = await makePrograms(logs);
   await removeAbandoned();
   const kind = chooseSecond();
   progress(`starting the regtest network "${network}"…`);
   await down({ name: network });
   const { addElectrum } = await up({ name: network });
   await addElectrum('second', kind);
-  progress('testing…');
   const options = ['--config', 'test/e2e/vitest.config.ts', ...process.argv.slice(2)];
-  return run([vitest, 'run', ...options], {
-    PAYGATE_E2E_NETWORK: network,
-    PAYGATE_E2E_DIR: logs,
-    PAYGATE_E2E_RESULT: resultFile(logs),
-  });
+  let passed = programs.length > 0;
+  for (const [index, { name, variables }] of programs.entries()) {
+    progress(`testing ${name}…`);
+    const folder = join(logs, `${index}`);
+    await mkdir(folder);
+    const ofRun = {
+      PAYGATE_E2E_NETWORK: network,
+      PAYGATE_E2E_DIR: folder,
+      PAYGATE_E2E_RESULT: resultFile(folder),
+    };
+    passed = (await run([vitest, 'run', ...options], { ...variables, ...ofRun })) && passed;
+  }
+  return passed;
 }
-
-/** @param {string} logs */
-const resultFile = (logs) => join(logs, 'result.json');
 
 /**
  * What vitest has counted; nothing where it did not come to that.
  * @param {string} logs
  * @returns {Promise<{ passed: number, failed: number }>}
  */
-async function readResult(logs) {
-  const text = await readFile(resultFile(logs), 'utf8').catch(() => '{}');
-  const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = JSON.parse(text);
-  return { passed, failed };
+async function readResults(logs) {
+  const sum = { passed: 0, failed: 0 };
+  for (const folder of await readdir(logs)) {
+    const text = await readFile(resultFile(join(logs, folder)), 'utf8').catch(() => '{}');
+    const { numPassedTests: passed = 0, numFailedTests: failed = 0 } = JSON.parse(text);
+    sum.passed += passed;
+    sum.failed += failed;
+  }
+  return sum;
 }
+
+/** @param {string} folder of one run of vitest */
+const resultFile = (folder) => join(folder, 'result.json');
 
 /** @param {string} logs */
 async function keepServerLogs(logs) {
@@ -160,7 +201,7 @@ async function main() {
     progress(`taking the regtest network "${network}" down…`);
     await down({ name: network });
   }
-  const result = await readResult(logs);
+  const result = await readResults(logs);
   if (interruptedBy) progress(`interrupted by ${interruptedBy}`);
   if (passed) await rm(logs, { recursive: true });
   else progress(`the logs of paygate, the node and the Electrum servers are in ${logs}`);

@@ -62,11 +62,13 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
   const attempts = () => payments.map(({ addr }) => shop.attempts(addr).join(' '));
   await expect.poll(attempts).toEqual(['0:200', '0:200', '0:200', '0:200', '0:500']);
 
-  // Killed while a callback waits for its retry.
+  // Killed while a callback waits for its retry. A command of an emulated paygate takes longer than
+  // the callback waits, so the command runs afterwards.
+  await expect.poll(() => server.output()).toContain('"httpStatus":500');
   await expect.poll(() => server.health()).toMatchObject({ callbacks: { owed: 1 } });
+  await server.kill();
   const waiting = (await stage.callbacks()).filter(({ state }) => state === 'owed');
   expect(waiting).toMatchObject([{ addr: hard, status: 0, attempts: 1 }]);
-  await server.kill();
   server = await stage.serve(
     ...['--network', 'regtest'],
     ...['--electrum', `${network.ssl}?pin=${network.certificateSha256}`],

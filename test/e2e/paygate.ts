@@ -6,25 +6,26 @@ import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import type { Clock } from './clock.ts';
+import { waitLimit } from './slowness.ts';
 
 /** PAYGATE_E2E_PROGRAM replaces it, for example with a copy of dist/paygate. */
 const program = process.env.PAYGATE_E2E_PROGRAM || './paygate';
 /** Runs on the clock of a test. The executable cannot, because it ignores NODE_OPTIONS. */
 const bundle = './paygate';
-const startLimitMs = 20_000;
+const startLimitMs = waitLimit(20_000);
 /** Far longer than any command takes; a command that does not end by then is killed. */
-const commandLimitMs = 30_000;
+const commandLimitMs = waitLimit(30_000);
 /** paygate promises to end within this time of a SIGTERM. */
-const stopLimitMs = 10_000;
+const stopLimitMs = waitLimit(10_000);
 
 /** paygate tries to reconnect to an Electrum server at least each minute. */
-export const untilReconnected = { timeout: 75_000 };
+export const untilReconnected = { timeout: waitLimit(75_000) };
 
 /**
  * paygate checks a script whose servers disagree each minute, and when the tip moves. A payment
  * that both omit is gone half a minute later.
  */
-export const untilCheckedAgain = { timeout: 110_000 };
+export const untilCheckedAgain = { timeout: waitLimit(110_000) };
 
 export interface Outcome {
   readonly code: number | null;
