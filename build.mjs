@@ -5,15 +5,17 @@
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { browserScripts, bundling } from './scripts/bundling.mjs';
+import { browserScripts, bundling, rewriteInAscii } from './scripts/bundling.mjs';
 
+const outfile = 'dist/paygate.cjs';
 await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
-  outfile: 'dist/paygate.cjs',
+  outfile,
   sourcemap: true,
   plugins: [browserScripts],
 });
+rewriteInAscii(outfile);
 
 writeFileSync(
   'paygate',

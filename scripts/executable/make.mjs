@@ -16,7 +16,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { bundling } from '../bundling.mjs';
+import { bundling, rewriteInAscii } from '../bundling.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
 
@@ -106,17 +106,9 @@ async function bundle(outfile) {
     outfile,
     metafile: true,
   });
-  const text = readFileSync(outfile, 'utf8');
-  writeFileSync(outfile, text.replaceAll(/[^\0-\x7f]/g, escapeUnit));
+  rewriteInAscii(outfile);
   return Object.keys(metafile.inputs);
 }
-
-/**
- * One letter beyond ASCII makes V8 hold the whole program with two bytes a letter.
- * esbuild escapes it in strings, but not in regular expressions and tagged templates.
- * @param {string} unit of UTF-16
- */
-const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
  * @param {string} program

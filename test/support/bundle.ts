@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { afterAll } from 'vitest';
-import { bundling } from '../../scripts/bundling.mjs';
+import { bundling, rewriteInAscii } from '../../scripts/bundling.mjs';
 
 /** Folder of the modules that a bundle does not include. */
 export const modules = join(import.meta.dirname, '../../node_modules');
@@ -37,6 +37,7 @@ export function bundleOf(program: string): string {
   folders.push(folder);
   const outfile = join(folder, 'program.cjs');
   buildSync({ ...bundling, entryPoints: [program], outfile });
+  rewriteInAscii(outfile);
   bundles.set(program, outfile);
   return outfile;
 }
