@@ -1,57 +1,33 @@
 #!/usr/bin/env node
-// Lists the commands, and runs the one of the command line.
+// Lists the commands, and runs the one of the command line. The module of a command is loaded only
+// for that command, because all modules together take longer to start than most commands to run.
 
-import { addressCommand } from './cli/address-command.ts';
-import { adminCommand } from './cli/admin-command.ts';
-import { auditCommand } from './cli/audit-command.ts';
-import { backupCommand } from './cli/backup-command.ts';
-import { callbacksCommand } from './cli/callbacks-command.ts';
-import { checkCommand } from './cli/check-command.ts';
-import { completionCommand } from './cli/completion-command.ts';
-import { doctorCommand } from './cli/doctor-command.ts';
-import { eventsCommand } from './cli/events-command.ts';
-import { healthCommand } from './cli/health-command.ts';
-import { installCommand } from './cli/install-command.ts';
-import { keyCommand } from './cli/key-command.ts';
-import { licensesCommand } from './cli/licenses-command.ts';
-import { linksCommand } from './cli/links-command.ts';
-import { notifyCommand } from './cli/notify-command.ts';
-import { ordersCommand } from './cli/orders-command.ts';
-import { paymentsCommand } from './cli/payments-command.ts';
-import { pluginCommand } from './cli/plugin-command.ts';
 import { runProgram } from './cli/program.ts';
-import { restoreCommand } from './cli/restore-command.ts';
-import { sandboxCommand } from './cli/sandbox-command.ts';
-import { serveCommand } from './cli/serve-command.ts';
-import { serversCommand } from './cli/servers-command.ts';
-import { storeCommand } from './cli/store-command.ts';
-import { updateCommand } from './cli/update-command.ts';
-import { updateFileCommand } from './cli/update-file-command.ts';
 
-void runProgram([
-  serveCommand(),
-  sandboxCommand(),
-  healthCommand(),
-  storeCommand(),
-  keyCommand(),
-  addressCommand(),
-  ordersCommand(),
-  linksCommand(),
-  paymentsCommand(),
-  callbacksCommand(),
-  eventsCommand(),
-  notifyCommand(),
-  serversCommand(),
-  pluginCommand(),
-  auditCommand(),
-  adminCommand(),
-  backupCommand(),
-  checkCommand(),
-  doctorCommand(),
-  restoreCommand(),
-  installCommand(),
-  updateCommand(),
-  updateFileCommand(),
-  licensesCommand(),
-  completionCommand(),
-]);
+void runProgram({
+  serve: async () => (await import('./cli/serve-command.ts')).serveCommand(),
+  sandbox: async () => (await import('./cli/sandbox-command.ts')).sandboxCommand(),
+  health: async () => (await import('./cli/health-command.ts')).healthCommand(),
+  store: async () => (await import('./cli/store-command.ts')).storeCommand(),
+  key: async () => (await import('./cli/key-command.ts')).keyCommand(),
+  address: async () => (await import('./cli/address-command.ts')).addressCommand(),
+  orders: async () => (await import('./cli/orders-command.ts')).ordersCommand(),
+  links: async () => (await import('./cli/links-command.ts')).linksCommand(),
+  payments: async () => (await import('./cli/payments-command.ts')).paymentsCommand(),
+  callbacks: async () => (await import('./cli/callbacks-command.ts')).callbacksCommand(),
+  events: async () => (await import('./cli/events-command.ts')).eventsCommand(),
+  notify: async () => (await import('./cli/notify-command.ts')).notifyCommand(),
+  servers: async () => (await import('./cli/servers-command.ts')).serversCommand(),
+  plugin: async () => (await import('./cli/plugin-command.ts')).pluginCommand(),
+  audit: async () => (await import('./cli/audit-command.ts')).auditCommand(),
+  admin: async () => (await import('./cli/admin-command.ts')).adminCommand(),
+  backup: async () => (await import('./cli/backup-command.ts')).backupCommand(),
+  check: async () => (await import('./cli/check-command.ts')).checkCommand(),
+  doctor: async () => (await import('./cli/doctor-command.ts')).doctorCommand(),
+  restore: async () => (await import('./cli/restore-command.ts')).restoreCommand(),
+  install: async () => (await import('./cli/install-command.ts')).installCommand(),
+  update: async () => (await import('./cli/update-command.ts')).updateCommand(),
+  'update-file': async () => (await import('./cli/update-file-command.ts')).updateFileCommand(),
+  licenses: async () => (await import('./cli/licenses-command.ts')).licensesCommand(),
+  completion: async () => (await import('./cli/completion-command.ts')).completionCommand(),
+});

@@ -15,8 +15,12 @@ const commandersHelp = new Help();
 const exitCodes = `
 Exit codes: 0 success, 1 failure, 2 invalid usage, 74 the disk lost a write (serve)`;
 
+/** Makes each command, by its name. */
+export type Commands = Readonly<Record<string, () => Promise<Command>>>;
+
 /** Runs the command of the command line. */
-export async function runProgram(commands: readonly Command[]): Promise<void> {
+export async function runProgram(commands: Commands): Promise<void> {
+  const args = process.argv.slice(2);
   const program = new Command('paygate')
     .description(
       'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
@@ -24,7 +28,7 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
     .version(version)
     .addHelpText('after', exitCodes);
   // A command without a description is for paygate itself.
-  for (const command of commands) {
+  for (const command of await commandsFor(commands, args)) {
     program.addCommand(command, { hidden: command.description() === '' });
   }
   addExamples(program);
@@ -32,7 +36,6 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   // Files of paygate (database, mark file, lock) are readable by its own user only.
   process.umask(0o077);
   prepareThreads();
-  const args = process.argv.slice(2);
   const isJson = hasJson(args);
   ignoreClosedOutput(isJson);
   ignoreDebuggerSignal();
@@ -48,6 +51,16 @@ export async function runProgram(commands: readonly Command[]): Promise<void> {
   } catch (error) {
     fail(error, isJson);
   }
+}
+
+/**
+ * The command that the command line begins with. All commands for the program's help, for an error
+ * that suggests names, and for `completion`, which completes them all.
+ */
+function commandsFor(commands: Commands, [name = '']: readonly string[]): Promise<Command[]> {
+  const isAlone = Object.hasOwn(commands, name) && name !== 'completion';
+  const loaders = Object.entries(commands).filter(([each]) => !isAlone || each === name);
+  return Promise.all(loaders.map(([, load]) => load()));
 }
 
 /** Whether errors are JSON: also those of a command line that cannot be parsed. */
