@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander';
 import { timeName } from '../domain/format.ts';
-import { PaygateError } from '../lib/errors.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../store/backup/restore.ts';
 import { describe } from './check-command.ts';
 import {
@@ -20,6 +20,7 @@ import { becomeOwner } from './file-owner.ts';
 
 interface RestoreOptions extends FileOptions {
   readonly moved?: true;
+  readonly withoutMark?: true;
   readonly inPlace?: true;
 }
 
@@ -36,12 +37,14 @@ export function restoreCommand(): Command {
   return fileCommand('restore', "put a backup in the database's place, while serve is stopped")
     .argument('[file]', 'backup to restore', fileName)
     .option('--moved', 'no backup: the stopped database was moved, and issued nothing since')
+    .option('--without-mark', 'with --moved: the mark file was lost, the original stays stopped')
     .option('--in-place', 'no backup: this whole machine was set back to a snapshot of itself')
     .action((file: string | undefined, given: RestoreOptions) => {
       const sources = [file, given.moved, given.inPlace].filter((each) => each !== undefined);
       if (sources.length !== 1) {
         throw new PaygateError('invalid', 'name either a backup, --moved or --in-place');
       }
+      if (given.withoutMark && !given.moved) throwInvalid('--without-mark belongs to --moved');
       return file === undefined ? declare(given) : restore(file, given);
     });
 }
@@ -60,7 +63,7 @@ function restore(file: string, given: RestoreOptions): void {
 const declare = (given: RestoreOptions): Promise<void> =>
   withStore(given, async ({ database, instance, catalog, addresses }) => {
     const declared = { path: database.path, instance, catalog, addresses };
-    if (given.moved) declareMoved(declared);
+    if (given.moved) declareMoved({ ...declared, withoutMark: given.withoutMark });
     else declareSetBack(declared);
     const noted = given.moved ? 'moved' : 'set back';
     print(given, { file: database.path, noted: noted.replace(' ', '_') }, () =>

@@ -154,7 +154,7 @@ export function resume(
 function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): string | undefined {
   if (mark === undefined) return 'there is no mark file beside it';
   if (mark.distrust !== undefined) return mark.distrust;
-  const unknown = counters.find((counter) => isUnknownTo(mark, counter));
+  const unknown = unknownTo(mark, counters);
   if (unknown !== undefined) {
     return `its mark file has no current counter of wallet ${unknown.walletId}`;
   }
@@ -165,13 +165,18 @@ function doubtOf(counters: readonly Counter[], mark: MarkReading | undefined): s
 }
 
 /**
+ * A counter of which the mark file does not say how far it went.
  * A start writes each used wallet into the mark file, and a raise is durable there before its
  * commit. Only a scan raises the counter first, and the mark file when it ends.
  */
-function isUnknownTo({ raises }: MarkReading, { wallet, nextIndex, used, scanned }: Counter) {
-  const raise = raiseOf(wallet, raises);
-  return used && (raise === undefined || (scanned && nextIndex > raise.to));
-}
+export const unknownTo = (
+  { raises }: Pick<MarkReading, 'raises'>,
+  counters: readonly Counter[],
+): Counter | undefined =>
+  counters.find(({ wallet, nextIndex, used, scanned }) => {
+    const raise = raiseOf(wallet, raises);
+    return used && (raise === undefined || (scanned && nextIndex > raise.to));
+  });
 
 function whyOlder(counters: readonly Counter[], mark: MarkReading): string | undefined {
   if (!mark.sameDatabase) return 'its mark file was written for another file';

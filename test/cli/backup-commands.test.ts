@@ -181,6 +181,11 @@ it('restore takes exactly one of a backup, --moved and --in-place', async () => 
   }
 });
 
+it('restore --without-mark belongs to --moved', async () => {
+  const alone = await runCli(['restore', 'copy.db', '--without-mark', '--db', 'none.db']);
+  expect(alone).toMatchObject({ code: 2, stderr: 'paygate: --without-mark belongs to --moved\n' });
+});
+
 it('restore --in-place takes effect at the next start', async () => {
   const app = await openApp({ store: { startIndex: 0 } });
   await untilReady(app);

@@ -10,7 +10,7 @@
 import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { NetworkName } from '../../bitcoin/network.ts';
-import { marksOf, olderThan } from '../../domain/allocation.ts';
+import { marksOf, olderThan, unknownTo } from '../../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { makePrivateFolder, replaceFile, syncPath } from '../../world/disk.ts';
 import { withSqlite } from '../db/driver.ts';
@@ -157,15 +157,30 @@ export interface Declared {
   readonly addresses: Addresses;
 }
 
+export interface Moved extends Declared {
+  /** The operator knows that the mark file is missing. */
+  readonly withoutMark?: boolean | undefined;
+}
+
 /**
  * The operator says that the file was moved while it was stopped, and that nothing was issued
  * since. The mark file becomes that of this file. @throws PaygateError conflict where the mark file
- * is further
+ * is further, or cannot confirm it
  */
-export function declareMoved(moved: Declared): void {
+export function declareMoved(moved: Moved): void {
   withMark(moved, (mark) => {
     const known = mark.reading?.raises ?? [];
-    const older = olderThan(countersOf(moved), known);
+    const counters = countersOf(moved);
+    const unknown = unknownTo({ raises: known }, counters);
+    if (unknown !== undefined && !moved.withoutMark) {
+      throw new PaygateError(
+        'conflict',
+        `${moved.path}: no mark file shows that wallet ${unknown.walletId} issued nothing since: ` +
+          'copy .paygate-mark too, or leave --moved out, and serve skips what may have been issued; ' +
+          'only for a stopped original, add --without-mark',
+      );
+    }
+    const older = olderThan(counters, known);
     if (older !== undefined || mark.reading?.missing !== undefined) {
       const fact =
         older === undefined
@@ -176,7 +191,7 @@ export function declareMoved(moved: Declared): void {
         `${moved.path}: ${fact}: this is an older copy; leave --moved out, and serve skips what was issued since`,
       );
     }
-    mark.begin(marksOf(countersOf(moved), known));
+    mark.begin(marksOf(counters, known));
   });
 }
 

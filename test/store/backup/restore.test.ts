@@ -6,6 +6,7 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  cpSync,
   existsSync,
   linkSync,
   mkdtempSync,
@@ -458,21 +459,23 @@ describe('restoring', () => {
 });
 
 describe('the statement of the operator', () => {
-  /** The folder as another one holds it, with other inodes. */
-  async function moved(): Promise<{ path: string; mark: string }> {
+  /** The database and its mark file in another folder, with other inodes. */
+  async function moved(): Promise<string> {
     const { path } = await backedUp(2);
     const there = join(tempFolder(), 'paygate.db');
     restoreFile(path, there, 'before');
-    return { path: there, mark: markPath(path) };
+    const [mark, markThere] = [path, there].map((each) => dirname(markPath(each)));
+    cpSync(mark ?? '', markThere ?? '', { recursive: true });
+    return there;
   }
 
   it('that the file was moved: nothing is skipped', async () => {
-    const { path } = await moved();
+    const path = await moved();
     await declare(path, declareMoved);
     expect(await goOn(path, 1)).toEqual([5]);
   });
 
-  it('that the file was moved: a missing mark file is created anew, with every wallet', async () => {
+  it('that the file was moved: a missing mark file is created anew, with every wallet, only if that is said', async () => {
     const { path } = await backedUp(0);
     const store = await openTestStore({ path });
     const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
@@ -481,7 +484,12 @@ describe('the statement of the operator', () => {
     await store.database.close();
     const there = join(tempFolder(), 'paygate.db');
     copyFileSync(path, there);
-    await declare(there, declareMoved);
+    await expect(declare(there, declareMoved)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('no mark file shows that wallet 1 issued nothing since'),
+    });
+    expect(existsSync(markPath(there))).toBe(false);
+    await declare(there, (moved) => declareMoved({ ...moved, withoutMark: true }));
     const known = openHighWaterMark(there, 'test').reading?.raises;
     expect(known).toEqual([
       { wallet: markOf(), from: 3, to: 3 },
