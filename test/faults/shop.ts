@@ -8,8 +8,7 @@ import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
 import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
-import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
-import { resumeCounters } from '../../src/store/mark/resume.ts';
+import { CounterMark } from '../../src/store/mark/counter-mark.ts';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import { copyWarning } from '../../src/store/records/settings.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
@@ -68,10 +67,10 @@ function readerOf({ database }: TestStore) {
 
 async function run(): Promise<void> {
   const world = createNodeWorld({ logLevel: 'error' });
-  let mark: HighWaterMark | undefined;
+  const mark = new CounterMark();
   const store: TestStore = await openTestStore({
     path,
-    beforeCommit: (raises) => mark?.raise(raises),
+    beforeCommit: (raises) => mark.raise(raises),
   });
   const reader = readerOf(store);
   // WebSockets and event streams push at this moment.
@@ -79,8 +78,7 @@ async function run(): Promise<void> {
   // SQLite's own checkpoint then runs every few rounds.
   connectionOf(store.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(store, chainOf(110));
-  mark = openHighWaterMark(path, shop.instance);
-  await resumeCounters(shop, mark, world);
+  await mark.begin(shop, world);
   const copied = copyWarning(shop.catalog, world.now());
   if (copied !== undefined) throw new Error(copied.text);
   await shop.follow();
@@ -132,6 +130,7 @@ async function run(): Promise<void> {
   isOver = true;
   await reading;
   await shop.database.close();
+  mark.close();
   print('closed');
   process.exit(0);
 }

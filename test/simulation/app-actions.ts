@@ -38,6 +38,17 @@ const ask: Action = async (run, random) => {
   return `ask: ${shop.name} ${issued.map(({ index }) => index).join(', ')}`;
 };
 
+/** One after another within a second. */
+const rush: Action = async (run, random) => {
+  const shop = random.pick(open(run));
+  const issued: IssuedAddress[] = [];
+  for (let left = random.int(5, 16); left > 0; left -= 1) {
+    issued.push(...take(shop, await request(run, shop)));
+  }
+  run.issued.push(...issued);
+  return `rush: ${shop.name} ${issued.map(({ index }) => index).join(', ')}`;
+};
+
 /** With `reset=1`, which returns the last address again if it has no payment. */
 const askReset: Action = async (run, random) => {
   const shop = random.pick(open(run));
@@ -260,12 +271,13 @@ const addShop: Action = async (run, random) => {
 };
 
 export const appActions = {
-  ...{ ask, askReset, askOnce, merchant, clock, jump, restart, crash },
+  ...{ ask, rush, askReset, askOnce, merchant, clock, jump, restart, crash },
   ...{ setConfirmations, setMinimum, addShop, archive },
 };
 
 export const appWeights: Readonly<Record<keyof typeof appActions, number>> = {
-  ask: 14,
+  ask: 12,
+  rush: 2.5,
   askReset: 2,
   askOnce: 3,
   merchant: 5,

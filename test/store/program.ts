@@ -9,8 +9,7 @@ import { openDatabase } from '../../src/store/db/database.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
 import { lockForServer } from '../../src/store/db/file-guards.ts';
 import { settings } from '../../src/store/db/schema.ts';
-import { type HighWaterMark, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
-import { resumeCounters } from '../../src/store/mark/resume.ts';
+import { CounterMark } from '../../src/store/mark/counter-mark.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { copyWarning } from '../../src/store/records/settings.ts';
 import { nobody } from '../support/files.ts';
@@ -126,7 +125,7 @@ async function issue(): Promise<void> {
   const dieIn = (among: number): void => {
     if (random() < 1 / among) process.kill(process.pid, 'SIGKILL');
   };
-  let mark: HighWaterMark | undefined;
+  const mark = new CounterMark();
   const store = await openStore({
     path,
     create: false,
@@ -134,15 +133,13 @@ async function issue(): Promise<void> {
     newInstance: () => '',
     beforeCommit(raises) {
       dieIn(15);
-      const marked = mark?.raise(raises);
+      mark.raise(raises);
       dieIn(15);
-      return marked;
     },
   });
-  mark = openHighWaterMark(path, store.instance);
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
-  await resumeCounters(store, mark, { now: () => 1, log });
+  await mark.begin(store, { now: () => 1, log });
   print(copyWarning(store.catalog, 1)?.text ?? 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
