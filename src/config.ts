@@ -200,7 +200,7 @@ const definitions: OptionDefinitions = {
     parse: single(parseChoice),
   },
   adminPasswordFile: fileOption(
-    'file with the first password of the dashboard; not read once a password is set',
+    'file with the first password of the dashboard, in place of PAYGATE_ADMIN_PASSWORD; not read once a password is set',
   ),
   walletGap: {
     value: 'n',

@@ -149,7 +149,10 @@ interface TestOptions extends SecretsOption {
 const testValueSat = 10_000;
 
 function testCommand(): Command {
-  return fileCommand('test', 'send a test callback without a payment, and show the exchange')
+  return fileCommand(
+    'test',
+    'send a test callback or a test payment; exits with 1 if the shop would not accept it',
+  )
     .addOption(
       new Option('--store <id>', 'the store whose Callback URL is called')
         .argParser(rowId)

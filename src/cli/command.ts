@@ -48,15 +48,17 @@ export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise
 export async function withNewStore<P, T>(
   given: FileOptions,
   check: (network: NetworkName) => Promise<P>,
-  work: (store: Store, checked: P) => Promise<T>,
+  work: (store: Store, checked: P, isNew: boolean) => Promise<T>,
 ): Promise<T> {
   const config = ownedConfig(given);
   if (inspectFile(config.db) === 'ours') {
-    return withOpenFile(config, false, async (store) => work(store, await check(store.network)));
+    return withOpenFile(config, false, async (store) =>
+      work(store, await check(store.network), false),
+    );
   }
   const network = config.network ?? defaultNetwork;
   const checked = await check(network);
-  return withOpenFile({ ...config, network }, true, (store) => work(store, checked));
+  return withOpenFile({ ...config, network }, true, (store) => work(store, checked, true));
 }
 
 /** Writes a change to the audit log, in the transaction that makes it. Never pass a secret. */

@@ -1,5 +1,6 @@
 // `paygate store add|list|set|show|rotate-secret`: the merchant's stores.
 
+import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
 import { firstAddresses, type WalletKey } from '../bitcoin/keychain.ts';
@@ -92,7 +93,7 @@ function add(given: AddOptions & SettingOptions): Promise<void> {
   return withNewStore(
     given,
     (network) => readWalletKey(given, network),
-    (store, key) => addTo(store, given, key, fields),
+    (store, key, isNew) => addTo(store, given, key, fields, isNew),
   );
 }
 
@@ -101,6 +102,7 @@ async function addTo(
   given: AddOptions,
   key: WalletKey,
   fields: Omit<NewStore, 'walletId'>,
+  isNew: boolean,
 ): Promise<void> {
   const { startIndex } = given;
   const secret = world.randomBytes(32);
@@ -123,10 +125,11 @@ async function addTo(
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
   };
+  const place = isNew ? ` in the new database ${resolve(store.database.path)}` : '';
   print(
     given,
     withNotes(answer, notes),
-    () => `Store ${row.id} "${row.name}" is set up.
+    () => `Store ${row.id} "${row.name}" is set up${place}.
 
 ${compareWith(answer.first_addresses)}
 If they differ, remove the store and choose another --script:

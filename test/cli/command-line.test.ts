@@ -64,9 +64,14 @@ describe('store add', () => {
     await add(path);
     const added = await add(path, { '--network': 'regtest' });
     expect(added).toMatchObject({ code: 0, stderr: '' });
+    // A service reads its own database: a person must see that another one was made.
+    expect(added.stdout).toContain(`Store 1 "Shop" is set up in the new database ${path}.\n`);
     // From here on the file knows its network.
     const other = { '--name': 'Other shop', '--callback-url': 'https://other.example/callback' };
-    expect(await add(path, other)).toMatchObject({ code: 0 });
+    expect(await add(path, other)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Store 2 "Other shop" is set up.\n'),
+    });
     const foreign = await add(path, { '--network': 'mainnet' });
     expect(foreign).toMatchObject({ code: 2, stdout: '' });
     expect(foreign.stderr).toContain('is for regtest, not mainnet');
@@ -194,7 +199,7 @@ describe('help', () => {
     const { stdout } = await runCli(['help', 'serve']);
     const headings = [...stdout.matchAll(/^(\w[\w ]+):$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual([
-      ...['Database', 'Address', 'HTTPS', 'Chain', 'Wallet', 'Limits', 'Prices'],
+      ...['Database', 'Address', 'HTTPS', 'Chain', 'Dashboard', 'Wallet', 'Limits', 'Prices'],
       ...['Log and metrics', 'Options', 'Examples'],
     ]);
     expect((await runCli(['help', 'store', 'show'])).stdout).toMatch(
