@@ -17,6 +17,11 @@ const replaceable = [
   'Let replaceable payments count before they are in a block, because most wallets send such payments:',
   ignoreReplaceable,
 ];
+/** @param name of the setting that is 0 if the shop ships for unconfirmed payments */
+const replaceableUnless = (name: string): readonly string[] => [
+  `Unless ${name} of the plugin is 0, let replaceable payments count before they are in a block. With 0, the shop would ship for them:`,
+  ignoreReplaceable,
+];
 const test = [
   'Test without bitcoin: place an order, send a test payment to its address, and cancel the order in the shop afterwards. SAT is its amount in satoshis:',
   'paygate callbacks test --addr ADDRESS --value SAT --status 2',
@@ -37,8 +42,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     `${upload(output)} Leave its wizard.`,
     'WooCommerce → Settings → Payments → Blockonomics (before 3.7.4: Settings → Blockonomics): copy the Callback URL from the bottom of the page.',
     ...store,
-    'Unless Network Confirmations of the plugin is 0, let replaceable payments count before they are in a block. With 0, the shop would ship for them:',
-    ignoreReplaceable,
+    ...replaceableUnless('Network Confirmations'),
     ...key,
     testSetup('it shows "BTC ✅"'),
     ...small,
@@ -110,8 +114,9 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
   ],
   medusa: () => [
     'Medusa needs no rewritten package: the option baseUrl of its provider names this paygate.',
-    'Choose a secret that begins with MEDUSA_. The Callback URL is https://SHOP/hooks/blockonomics/blockonomics_PROVIDER_ID?secret=SECRET.',
+    'Choose a secret that begins with MEDUSA_, and set the options callbackSecret and matchCallback to it. The Callback URL is https://SHOP/hooks/blockonomics/blockonomics_PROVIDER_ID?secret=SECRET.',
     ...store,
+    ...replaceableUnless('the option confirmations'),
     ...key,
     'Restart Medusa. It has no test button.',
     ...small,

@@ -142,7 +142,7 @@ describe('the next steps', () => {
     const ignoring = families.filter((family) =>
       stepsOf(family).includes('paygate store set ID --no-rbf-parameter'),
     );
-    expect(ignoring).toEqual(['woocommerce', 'givewp']);
+    expect(ignoring).toEqual(['woocommerce', 'givewp', 'medusa']);
   });
 
   test('set a minimum for OpenCart', () => {
