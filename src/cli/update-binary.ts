@@ -56,7 +56,7 @@ export function expectedFile(file: string, given: string | undefined): ExpectedF
   }
   if (!existsSync(file)) throwInvalid(`${file} does not exist`);
   const path = join(dirname(file), sumsFileName);
-  const sums = readSmall(path, maxSumsBytes, 'give the checksum with --sha256');
+  const sums = readSmall(path, maxSumsBytes, unsignedText);
   const version = versionSigned(`${path}.minisig`, sums);
   const found = [...sums.toString().matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].filter(
     ([, , name]) => name === basename(file),
@@ -64,7 +64,7 @@ export function expectedFile(file: string, given: string | undefined): ExpectedF
   const [, sum] = found[0] ?? [];
   if (sum === undefined || found.length > 1) {
     throwInvalid(
-      `${path} does not list ${basename(file)} exactly once; give the checksum with --sha256`,
+      `${path} does not list ${basename(file)} exactly once; keep the name that the file had in its release`,
     );
   }
   return { sum, version };

@@ -379,7 +379,7 @@ it('changes nothing without a signature by the release key', async () => {
   rmSync(`${sums}.minisig`, { recursive: true });
   await refused('SHA256SUMS.minisig does not exist; download it too');
   rmSync(sums);
-  await refused('SHA256SUMS does not exist; give the checksum with --sha256');
+  await refused('SHA256SUMS does not exist; download it too; for an executable');
 });
 
 it('installs from the archive of a release', async () => {
