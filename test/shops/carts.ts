@@ -3,26 +3,16 @@
 
 import {
   type Admin,
+  common,
   type Family,
   htmlPage,
   percentOf,
   phpNotice,
-  receiptPath,
   setState,
-  socketPath,
   worth,
 } from './family.ts';
 
 const form = 'application/x-www-form-urlencoded';
-
-const common = {
-  settings: {},
-  wantsNoRbf: false,
-  unpaid: -1,
-  round: Math.trunc,
-  socket: socketPath,
-  receipt: receiptPath,
-} as const;
 
 export const openCart: Family = {
   ...common,
@@ -31,8 +21,6 @@ export const openCart: Family = {
   firstState: 'none',
   matches: 'secret',
   asks: 'price first',
-  post: {},
-  priceQuery: '',
   answers: {
     noSecret: 'Invalid secret',
     wrongSecret: 'Invalid secret',
@@ -90,7 +78,6 @@ export const prestaShop: Family = {
   matches: 'secret',
   asks: 'price first',
   post: { body: 'dummy', type: form },
-  priceQuery: '',
   answers: {
     noSecret: 'Secret not matching',
     wrongSecret: 'Secret not matching',
@@ -132,8 +119,6 @@ export const whmcs: Family = {
   firstState: 'Unpaid',
   matches: 'url',
   asks: 'address first',
-  post: {},
-  priceQuery: '',
   answers: {
     noSecret: 'Secret verification failure',
     wrongSecret: 'Secret verification failure',

@@ -128,6 +128,18 @@ export interface Family {
   receipt(txid: string, address: string): string;
 }
 
+/** What most plugins have: -1 before the first callback, whole satoshis, no use for `rbf`. */
+export const common = {
+  settings: {},
+  wantsNoRbf: false,
+  unpaid: -1,
+  post: {},
+  priceQuery: '',
+  round: Math.trunc,
+  socket: (address: string): string => `/payment/${address}`,
+  receipt: (txid: string, address: string): string => `/api/tx?txid=${txid}&addr=${address}`,
+} as const;
+
 /** Changes the state of an order, with the mail and the stock that follow from it. */
 export function setState(handling: Pick<Handling, 'order' | 'effect'>, state: string): void {
   handling.order.state = state;
@@ -150,8 +162,3 @@ export const htmlPage = (status: number, title: string): Answer => ({
 /** The notice of PHP as it prints it by itself (`html_errors`). */
 export const phpNotice =
   '<br />\n<b>Deprecated</b>:  Creation of dynamic property Gateway::$icon is deprecated in <b>/var/www/gateway.php</b> on line <b>31</b><br />\n';
-
-export const socketPath = (address: string): string => `/payment/${address}`;
-
-export const receiptPath = (txid: string, address: string): string =>
-  `/api/tx?txid=${txid}&addr=${address}`;

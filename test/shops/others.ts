@@ -1,25 +1,7 @@
 // Plugins that have not been seen in a real shop: Magento 2, FOSSBilling and Medusa 2, as their
 // public sources behave. Magento and Medusa answer OK to callbacks that they ignore.
 
-import {
-  type Family,
-  htmlPage,
-  phpNotice,
-  receiptPath,
-  setState,
-  socketPath,
-  worth,
-} from './family.ts';
-
-const common = {
-  settings: {},
-  wantsNoRbf: false,
-  unpaid: -1,
-  post: {},
-  round: Math.trunc,
-  socket: socketPath,
-  receipt: receiptPath,
-} as const;
+import { common, type Family, htmlPage, phpNotice, setState, worth } from './family.ts';
 
 const notFound = htmlPage(404, '404 Not Found');
 
@@ -30,7 +12,6 @@ export const magento: Family = {
   firstState: 'pending',
   matches: 'secret',
   asks: 'address first',
-  priceQuery: '',
   answers: {
     noSecret: 'AUTH ERROR',
     wrongSecret: 'AUTH ERROR',

@@ -4,28 +4,25 @@
 
 import {
   type Admin,
+  common,
   type Family,
   type Handling,
   htmlPage,
   percentOf,
   phpNotice,
-  receiptPath,
   setState,
-  socketPath,
   worth,
 } from './family.ts';
 
 const json = 'application/json';
 
 const inWordPress = {
-  settings: {},
+  ...common,
   wantsNoRbf: true,
   firstState: 'pending',
   unpaid: 0,
   post: { type: json },
   round: Math.round,
-  socket: socketPath,
-  receipt: receiptPath,
   answers: {
     noSecret: '',
     wrongSecret: 'Error: secret does not match',
@@ -142,7 +139,6 @@ export const giveWp: Family = {
   matches: 'secret',
   asks: 'address first',
   post: {},
-  priceQuery: '',
   answers: {
     ...inWordPress.answers,
     pluginOff: { status: 404, body: '{"code":"rest_no_route","data":{"status":404}}' },
