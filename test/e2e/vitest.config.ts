@@ -7,6 +7,7 @@ import { waitLimit } from './slowness.ts';
 export default defineConfig({
   test: {
     include: ['test/e2e/*.e2e.ts'],
+    globalSetup: ['test/support/bundle-folder.ts'],
     fileParallelism: false,
     testTimeout: waitLimit(120_000),
     hookTimeout: waitLimit(120_000),

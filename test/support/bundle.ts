@@ -1,23 +1,15 @@
-// Programs as build.mjs bundles them, once for each file of tests, because a bundle loads ten times
+// Programs as build.mjs bundles them, once for each run of tests, because a bundle loads ten times
 // faster than its sources.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildSync } from 'esbuild';
-import { afterAll } from 'vitest';
+import { inject } from 'vitest';
 import { bundling, rewriteInAscii } from '../../scripts/bundling.mjs';
 
 /** Folder of the modules that a bundle does not include. */
 export const modules = join(import.meta.dirname, '../../node_modules');
-
-const bundles = new Map<string, string>();
-const folders: string[] = [];
-
-afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-  bundles.clear();
-});
 
 /**
  * Environment of a bundle: the folder of its external modules, and V8's compile cache, so that only
@@ -31,13 +23,17 @@ export const bundleEnv = (bundle: string) => ({
 
 /** @returns the path of the bundle, to be run with its `bundleEnv` */
 export function bundleOf(program: string): string {
-  const known = bundles.get(program);
-  if (known !== undefined) return known;
-  const folder = mkdtempSync(join(tmpdir(), 'paygate-bundle-'));
-  folders.push(folder);
-  const outfile = join(folder, 'program.cjs');
+  const all = inject('bundleFolder');
+  const folder = join(all, createHash('sha256').update(program).digest('hex').slice(0, 16));
+  const bundle = join(folder, 'program.cjs');
+  if (existsSync(bundle)) return bundle;
+  const unfinished = mkdtempSync(join(all, 'unfinished-'));
+  const outfile = join(unfinished, 'program.cjs');
   buildSync({ ...bundling, entryPoints: [program], outfile });
   rewriteInAscii(outfile);
-  bundles.set(program, outfile);
-  return outfile;
+  mkdirSync(folder, { recursive: true });
+  // Another worker may bundle at the same time: the last one puts the same bytes there.
+  renameSync(outfile, bundle);
+  rmSync(unfinished, { recursive: true });
+  return bundle;
 }
