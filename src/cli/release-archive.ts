@@ -16,7 +16,7 @@ const maxEntries = 1000;
 export const isGzip = (first: Uint8Array): boolean => first[0] === 0x1f && first[1] === 0x8b;
 
 /**
- * Writes the executable of the archive to `target`.
+ * Writes the executable of the archive to `target`, which must not exist.
  * @throws PaygateError invalid for any other archive; `target` may be incomplete then
  */
 export async function unpackExecutable(archive: string, target: string): Promise<void> {
@@ -25,7 +25,7 @@ export async function unpackExecutable(archive: string, target: string): Promise
       createReadStream(archive),
       createGunzip(),
       executableIn,
-      createWriteStream(target, { mode: 0o700 }),
+      createWriteStream(target, { mode: 0o700, flags: 'wx' }),
     );
   } catch (error) {
     if (error instanceof PaygateError || !isDamage(error)) throw error;

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   createReadStream,
   existsSync,
@@ -101,7 +102,9 @@ export async function copyChecked(
   const fresh = join(dirname(binary), `.${basename(binary)}-new`);
   const copy = `${fresh}.tar.gz`;
   try {
-    copyFileSync(file, copy);
+    // An earlier update may have been killed. A link that waits there must not be followed.
+    for (const each of [copy, fresh]) rmSync(each, { force: true });
+    copyFileSync(file, copy, constants.COPYFILE_EXCL);
     const found = await hashOf(copy);
     if (found !== sum) {
       throwInvalid(`${file}: the checksum is ${found}, not ${sum}; download it again`);

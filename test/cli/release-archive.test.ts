@@ -1,11 +1,20 @@
 // The archive of a release, read from hostile bytes. Nothing but the executable is ever written.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { unpackExecutable } from '../../src/cli/release-archive.ts';
+import { copyChecked } from '../../src/cli/update-binary.ts';
 import { cleanUp, noise, tempFolder } from '../support/files.ts';
 
 afterEach(cleanUp);
@@ -132,4 +141,22 @@ it('refuses more than half a gibibyte', async () => {
   writeFileSync(archive, Buffer.concat([gzipSync(first), ...Array(9).fill(zeros)]));
   await expect(unpackExecutable(archive, target)).rejects.toThrow(/too large/);
   expect(existsSync(target) ? readFileSync(target).length : 0).toBe(0);
+});
+
+it.each([
+  ['an archive', (bytes: Buffer) => gzipSync(bytes)],
+  ['an executable', () => program],
+])('%s is written through no link that waits beside the old executable', async (_what, make) => {
+  const where = tempFolder();
+  const victim = join(tempFolder(), 'victim');
+  writeFileSync(victim, 'untouched');
+  for (const name of ['.paygate-new', '.paygate-new.tar.gz'])
+    symlinkSync(victim, join(where, name));
+  const file = join(where, 'download');
+  writeFileSync(file, make(Buffer.concat([member(folder), member(executable), end])));
+  const sum = createHash('sha256').update(readFileSync(file)).digest('hex');
+  const fresh = await copyChecked(file, join(where, 'paygate'), { sum });
+  expect(readFileSync(victim, 'utf8')).toBe('untouched');
+  expect(lstatSync(fresh).isFile()).toBe(true);
+  expect(readFileSync(fresh).equals(program)).toBe(true);
 });
