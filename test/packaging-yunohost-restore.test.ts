@@ -28,7 +28,7 @@ ynh_exec_as_app() { "$@"; }
 start_paygate() { :; }
 systemctl() { :; }
 yunohost() { :; }
-chown() { :; }
+chown() { printf '%s\\n' "$*" >> chowned; }
 install() { command install -D --mode=600 "\${@: -2}"; }
 `;
 
@@ -71,7 +71,12 @@ test.each([
   await paygate.stop();
 
   const dataFolder = isSameMachine ? dirname(path) : tempFolder();
-  await machine(dataFolder, old.archive).play('restore');
+  const fresh = machine(dataFolder, old.archive);
+  await fresh.play('restore');
+  // A user that YunoHost removed and made again has another number, and the old files theirs.
+  expect(readFileSync(join(fresh.archive, 'chowned'), 'utf8')).toBe(
+    `--recursive paygate:paygate ${dataFolder}\n`,
+  );
   expect(existsSync(join(dataFolder, 'snapshot.db'))).toBe(false);
   const { next = 0 } = await startCopy(join(dataFolder, 'paygate.db'));
   const last = Math.max(...before, ...since);
