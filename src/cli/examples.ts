@@ -46,7 +46,7 @@ export const exampleLines: readonly string[] = [
   'callbacks resend 1',
   'callbacks resend-failed --store 1',
   'callbacks test --store 1',
-  'callbacks test --addr bc1q… --status 2',
+  'callbacks test --addr bc1q… --value 25000 --status 2',
   'events list --type order.paid --newer-than 24h',
   'events show evt_…',
   'events resend evt_…',
