@@ -100,7 +100,8 @@ test('an xpub, addresses, payments, callbacks 0, 1 and 2', async ({ stage }) => 
   await server.settled();
   await network.mine();
   await expect.poll(() => attempts()[0]).toBe('0:200 1:200 2:hang');
-  await expect.poll(() => server.health()).toMatchObject({ callbacks: { owed: 1 } });
+  // Until the shop has received a first callback, it gets one at a time.
+  await expect.poll(() => server.health()).toMatchObject({ callbacks: { owed: 5 } });
   await server.kill();
 
   server = await stage.serve();
