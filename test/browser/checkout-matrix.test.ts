@@ -23,10 +23,15 @@ import {
   overflows,
   unprintable,
 } from '../support/page-checks.ts';
+import {
+  languages,
+  type PageSettings,
+  settings,
+  unmetPairs,
+  unmetValues,
+  widths,
+} from '../support/page-settings.ts';
 
-const languages = ['en', 'de', 'ar'] as const;
-const schemes = ['light', 'dark'] as const;
-const widths = [360, 768, 1280] as const;
 /** What a zoom of 200 % leaves of a window of 640 pixels (WCAG 2.2, 1.4.10). */
 const zoomed = { width: 320, height: 480 };
 
@@ -37,48 +42,13 @@ const maxScriptBytes = 4 * 1024;
 /** Longer than any other test, because a busy machine takes minutes for this many pages. */
 const maxRunMs = 600_000;
 
-interface Settings {
-  readonly language: (typeof languages)[number];
-  readonly width: (typeof widths)[number];
-  readonly colorScheme: (typeof schemes)[number];
-  readonly isScripted: boolean;
-}
-
-/**
- * Each language at each width. Script changes from one to the next, and every third is dark, so that
- * any two settings meet in each of their values: 9 instead of 36, and a test below proves it.
- */
-const settings: readonly Settings[] = languages.flatMap((language, row) =>
-  widths.map((width, column) => ({
-    language,
-    width,
-    colorScheme: (row + column) % 3 === 0 ? 'dark' : 'light',
-    isScripted: (row + column) % 2 === 0,
-  })),
-);
-
 /** At this width a page is also printed and zoomed: once in each language. */
 const printedWidth = 768;
 
-test('any two settings meet in each of their values', () => {
-  const values = {
-    language: languages,
-    width: widths,
-    colorScheme: schemes,
-    isScripted: [true, false],
-  };
-  const names = Object.keys(values) as (keyof Settings)[];
-  for (const [index, one] of names.entries()) {
-    for (const other of names.slice(index + 1)) {
-      const met = new Set(settings.map((each) => `${each[one]} ${each[other]}`));
-      expect(met.size, `${one}, ${other}`).toBe(values[one].length * values[other].length);
-    }
-  }
-  // Paper has no width.
+test('any two settings meet in each of their values, and paper meets each of them', () => {
+  expect(unmetPairs(settings)).toEqual([]);
   const printed = settings.filter(({ width }) => width === printedWidth);
-  for (const name of names.filter((each) => each !== 'width')) {
-    expect(new Set(printed.map((each) => each[name])).size, name).toBe(values[name].length);
-  }
+  expect(unmetValues(printed)).toEqual(widths.filter((each) => each !== printedWidth).map(String));
 });
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -152,7 +122,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     width,
     colorScheme,
     isScripted,
-  }: Settings): Promise<unknown[]> {
+  }: PageSettings): Promise<unknown[]> {
     const watched = await open(isScripted, { colorScheme });
     const { page } = watched;
     const faults: unknown[] = [];

@@ -12,6 +12,7 @@ import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { fixed, type LinkScene, openLink } from '../support/links.ts';
 import { keyboardFaults, languageFaults, overflows } from '../support/page-checks.ts';
+import { type PageSettings, settings } from '../support/page-settings.ts';
 import { openScanner, readPaymentUri } from '../support/qr.ts';
 import { startReceiver } from '../support/receiver.ts';
 
@@ -213,13 +214,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     return { link, all };
   }
 
-  const runs = [true, false].flatMap((isScripted) =>
-    (['en', 'de', 'ar'] as const).map((language) => ({ isScripted, language })),
-  );
-
   async function faultsOf(
     page: Page,
-    { isScripted, language }: (typeof runs)[number],
+    { isScripted, language }: PageSettings,
     { isSent = false }: Shown,
   ): Promise<string[]> {
     const findings = await accessibilityFaults(page);
@@ -233,13 +230,14 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     ];
   }
 
-  test.each(runs)('all pages fit, in $language, script $isScripted', async (run) => {
-    const { isScripted, language } = run;
+  test('all pages fit in every setting', async () => {
     const { link, all } = await openAll();
     const faults: unknown[] = [];
     let clients = 0;
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const options = { colorScheme, javaScriptEnabled: isScripted };
+    for (const run of settings) {
+      const { colorScheme, isScripted, language, width } = run;
+      const viewport = { width, height: 800 };
+      const options = { colorScheme, javaScriptEnabled: isScripted, viewport };
       const { page, end } = await openFor(link, options);
       async function load({ path, isSent = false }: Shown): Promise<void> {
         clients += 1;
@@ -251,17 +249,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         await page.locator('.error').nth(1).waitFor();
       }
       for (const shown of all) {
-        for (const width of [360, 768, 1280]) {
-          await page.setViewportSize({ width, height: 800 });
-          const isShiftSeen = isScripted && !shown.isSent;
-          const shifts = isShiftSeen ? await shiftsOf(page, () => load(shown)) : [];
-          if (!isShiftSeen) await load(shown);
-          const found =
-            width === 360 || colorScheme === 'light'
-              ? [...shifts, ...(await faultsOf(page, run, shown))]
-              : [...shifts, ...(await overflows(page))];
-          if (found.length > 0) faults.push([shown.name, colorScheme, width, ...found]);
-        }
+        const isShiftSeen = isScripted && !shown.isSent;
+        const shifts = isShiftSeen ? await shiftsOf(page, () => load(shown)) : [];
+        if (!isShiftSeen) await load(shown);
+        const found = [...shifts, ...(await faultsOf(page, run, shown))];
+        if (found.length > 0) faults.push([shown.name, colorScheme, width, language, ...found]);
       }
       await end(['status of 400', 'status of 410']);
     }
