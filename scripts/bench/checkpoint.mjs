@@ -10,7 +10,7 @@ import { percentile } from './stats.mjs';
 
 const PAUSE_MS = 5;
 const PAYMENTS = 1_000_000;
-const CHECKPOINTS = 3;
+const CHECKPOINTS = 2;
 const CONNECTIONS = 16;
 const POLL_MS = 10;
 const TIMEOUT_MS = 120_000;
