@@ -36,7 +36,7 @@ const worldlyWords =
 /** Ranks 0 to 2 are pure: nothing of Node, and no packages but these. */
 const purePackages = /^(@scure\/|@noble\/|ipaddr\.js$)/;
 
-const longestFile = 400;
+const longestFile = 600;
 /** Made by a program, not read by people. */
 const generated = new Set(['store/db/migrations.ts']);
 
