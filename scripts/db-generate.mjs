@@ -1,14 +1,17 @@
-// Turns a change of src/store/db/schema.ts into a migration: drizzle-kit writes the SQL, this makes
+// Turns the tables of src/store/db/*schema.ts into migrations: drizzle-kit writes the SQL, this makes
 // its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/db/migrations.ts.
-// Usage: npm run db:generate -- --name what_changes
+// Usage: npm run db:generate                          before the first release: 0000_initial anew
+//        npm run db:generate -- --name what_changes   after it: one more migration
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('../drizzle/', import.meta.url);
 const embedded = new URL('../src/store/db/migrations.ts', import.meta.url);
 
-execFileSync('drizzle-kit', ['generate', ...process.argv.slice(2)], { stdio: 'inherit' });
+const args = process.argv.slice(2);
+if (args.length === 0) rewriteInitial();
+else generate(args);
 
 const names = readdirSync(folder)
   .filter((file) => file.endsWith('.sql'))
@@ -34,6 +37,35 @@ export const migrations: readonly Migration[] = [
 ${entries.join('')}];
 `,
 );
+
+/** Files that a release wrote hold the text of its migrations, which must not change any more. */
+function rewriteInitial() {
+  const tags = execFileSync('git', ['tag', '--list', 'v*'], { encoding: 'utf8' });
+  if (tags !== '') {
+    process.stderr.write('a version is released: name the change, `-- --name what_changes`\n');
+    process.exit(2);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  generate(['--name', 'initial']);
+  // Neither chance nor time: the same schema gives the same files.
+  replaceIn('meta/0000_snapshot.json', /"id": "[-0-9a-f]{36}"/, '"id": "initial"');
+  replaceIn('meta/_journal.json', /"when": \d+/, '"when": 0');
+}
+
+/** @param {string[]} options */
+function generate(options) {
+  execFileSync('drizzle-kit', ['generate', ...options], { stdio: 'inherit' });
+}
+
+/**
+ * @param {string} name
+ * @param {RegExp} pattern
+ * @param {string} text
+ */
+function replaceIn(name, pattern, text) {
+  const path = new URL(name, folder);
+  writeFileSync(path, readFileSync(path, 'utf8').replace(pattern, text));
+}
 
 /** @param {string} sql */
 function strict(sql) {

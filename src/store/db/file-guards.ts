@@ -20,10 +20,14 @@ import { markPath } from '../mark/high-water-mark.ts';
 import { openSqlite, type Sqlite, sqliteCode, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
 import { besideEnds, isLog, refuseTwoNames, truePath } from './file-path.ts';
+import { madeBeforeRelease } from './migrate.ts';
 import { migrations } from './migrations.ts';
 
-/** "PAYG": says in the file's header whose database it is. */
-export const applicationId = 0x50415947;
+/** "PAY1": says in the file's header whose database it is. */
+export const applicationId = 0x50415931;
+
+/** "PAYG": of development versions before the first release, whose tables no version updates. */
+const developmentId = 0x50415947;
 
 const headerBytes = 100;
 const magic = 'SQLite format 3\0';
@@ -53,9 +57,9 @@ export function inspectFile(given: string, isCopy = false): 'absent' | 'ours' {
   const { size, header } = found;
   if (size === 0) throw refuse(`is empty (0 bytes)${replaceOr(', or delete it')}`);
   if (header.toString('latin1', 0, 16) !== magic) throw refuse('is not a paygate database');
-  if (header.readUInt32BE(68) !== applicationId) {
-    throw refuse('is the database of another program');
-  }
+  const application = header.readUInt32BE(68);
+  if (application === developmentId) throw refuse(madeBeforeRelease);
+  if (application !== applicationId) throw refuse('is the database of another program');
   if (isTruncated(path, size, header)) {
     throw refuse(`is truncated${replaceOr()}`);
   }

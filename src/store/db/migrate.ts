@@ -13,6 +13,10 @@ const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
   name TEXT PRIMARY KEY, hash TEXT NOT NULL
 ) STRICT`;
 
+/** The text of the first migration changed until the first release. */
+export const madeBeforeRelease =
+  'was made by a development version before paygate 0.1.0, which opens no such file; move it away and set its stores up anew';
+
 /** @param keep makes a copy of a file that has been in use, before its first change */
 export function migrate(
   sqlite: Sqlite,
@@ -74,7 +78,8 @@ function applyOnce(sqlite: Sqlite, migration: Migration, version: number): void 
     const recorded = recordedHash(sqlite, migration.name);
     if (recorded === hash) return;
     if (recorded !== undefined) {
-      throw refusal(sqlite, `holds another migration ${migration.name} than this paygate`);
+      const other = `holds another migration ${migration.name} than this paygate`;
+      throw refusal(sqlite, version === 1 ? madeBeforeRelease : other);
     }
     sqlite.exec(migration.sql);
     sqlite.prepare('INSERT INTO migrations (name, hash) VALUES (?, ?)').run(migration.name, hash);

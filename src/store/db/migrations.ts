@@ -19,6 +19,7 @@ export const migrations: readonly Migration[] = [
 	\`origin\` text NOT NULL,
 	\`store_id\` integer,
 	\`issued_at\` integer,
+	\`order_id\` integer,
 	\`status_hash\` text,
 	FOREIGN KEY (\`wallet_id\`) REFERENCES \`wallets\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
@@ -29,21 +30,6 @@ CREATE INDEX \`addresses_origin\` ON \`addresses\` (\`wallet_id\`,\`origin\`,\`d
 CREATE INDEX \`addresses_issued\` ON \`addresses\` (\`issued_at\`) WHERE issued_at is not null;--> statement-breakpoint
 CREATE INDEX \`addresses_foreign\` ON \`addresses\` (\`id\`) WHERE origin = 'foreign';--> statement-breakpoint
 CREATE UNIQUE INDEX \`addresses_place\` ON \`addresses\` (\`wallet_id\`,\`branch\`,\`derivation_index\`);--> statement-breakpoint
-CREATE TABLE \`admin\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`password_hash\` text NOT NULL,
-	\`password_at\` integer NOT NULL,
-	\`totp_secret\` text,
-	\`totp_step\` integer DEFAULT 0 NOT NULL
-) STRICT;
---> statement-breakpoint
-CREATE TABLE \`admin_links\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`hash\` blob NOT NULL,
-	\`expires_at\` integer NOT NULL
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX \`admin_links_hash_unique\` ON \`admin_links\` (\`hash\`);--> statement-breakpoint
 CREATE TABLE \`api_keys\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`hash\` blob NOT NULL,
@@ -88,6 +74,7 @@ CREATE TABLE \`audit\` (
 CREATE TABLE \`callbacks\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`payment_id\` integer NOT NULL,
+	\`address_id\` integer,
 	\`store_id\` integer NOT NULL,
 	\`version\` integer NOT NULL,
 	\`event_id\` text NOT NULL,
@@ -97,14 +84,19 @@ CREATE TABLE \`callbacks\` (
 	\`attempt_count\` integer DEFAULT 0 NOT NULL,
 	\`step\` integer DEFAULT 0 NOT NULL,
 	\`next_attempt_at\` integer NOT NULL,
+	\`confirm_at\` integer,
+	\`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end) VIRTUAL,
 	\`leased_until\` integer,
 	\`created_at\` integer NOT NULL,
 	\`settled_at\` integer,
 	FOREIGN KEY (\`payment_id\`) REFERENCES \`payments\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX \`callbacks_due\` ON \`callbacks\` (\`store_id\`,\`next_attempt_at\`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX \`callbacks_sendable\` ON \`callbacks\` (\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`callbacks_of_address\` ON \`callbacks\` (\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX \`callbacks_exhausted\` ON \`callbacks\` (\`id\`,\`store_id\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`callbacks_given_up\` ON \`callbacks\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`callbacks_leased\` ON \`callbacks\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
@@ -125,6 +117,7 @@ CREATE TABLE \`idempotency_keys\` (
 	\`store_id\` integer NOT NULL,
 	\`key\` text NOT NULL,
 	\`address_id\` integer NOT NULL,
+	\`body_hash\` blob,
 	\`created_at\` integer NOT NULL,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
@@ -147,7 +140,9 @@ CREATE TABLE \`payments\` (
 	\`cycle\` integer DEFAULT 0 NOT NULL,
 	\`currency\` text,
 	\`price_cents\` integer,
+	\`price_sources\` text,
 	\`first_seen_at\` integer NOT NULL,
+	\`interrupted_at\` integer,
 	\`changed_at\` integer NOT NULL,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
@@ -167,17 +162,6 @@ CREATE TABLE \`servers\` (
 	\`ban_reason\` text
 ) STRICT;
 --> statement-breakpoint
-CREATE TABLE \`sessions\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`hash\` blob NOT NULL,
-	\`created_at\` integer NOT NULL,
-	\`seen_at\` integer NOT NULL,
-	\`confirmed_at\` integer NOT NULL,
-	\`client\` text NOT NULL,
-	\`agent\` text NOT NULL
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX \`sessions_hash_unique\` ON \`sessions\` (\`hash\`);--> statement-breakpoint
 CREATE TABLE \`settings\` (
 	\`name\` text PRIMARY KEY NOT NULL,
 	\`value\` text NOT NULL
@@ -203,6 +187,15 @@ CREATE TABLE \`stores\` (
 	\`created_at\` integer NOT NULL,
 	\`archived_at\` integer,
 	\`callbacks_stopped\` integer DEFAULT false NOT NULL,
+	\`webhook_url\` text,
+	\`webhook_events\` text DEFAULT 'order' NOT NULL,
+	\`late_policy\` text DEFAULT 'worth' NOT NULL,
+	\`order_seconds\` integer DEFAULT 3600 NOT NULL,
+	\`quote_seconds\` integer DEFAULT 900 NOT NULL,
+	\`tolerance_basis_points\` integer DEFAULT 50 NOT NULL,
+	\`return_url\` text,
+	\`language\` text,
+	\`embed_origins\` text DEFAULT '' NOT NULL,
 	FOREIGN KEY (\`wallet_id\`) REFERENCES \`wallets\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
@@ -224,20 +217,54 @@ CREATE TABLE \`wallets\` (
 	\`created_at\` integer NOT NULL
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX \`wallets_descriptor_unique\` ON \`wallets\` (\`descriptor\`);`,
-  },
-  {
-    name: '0001_callbacks_of_address',
-    sql: `ALTER TABLE \`callbacks\` ADD \`address_id\` integer REFERENCES addresses(id);--> statement-breakpoint
-UPDATE \`callbacks\` SET \`address_id\` = (SELECT \`address_id\` FROM \`payments\` WHERE \`payments\`.\`id\` = \`payment_id\`);--> statement-breakpoint
-ALTER TABLE \`callbacks\` ADD \`confirm_at\` integer;--> statement-breakpoint
-ALTER TABLE \`callbacks\` ADD \`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end) VIRTUAL;--> statement-breakpoint
-CREATE INDEX \`callbacks_sendable\` ON \`callbacks\` (\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX \`callbacks_of_address\` ON \`callbacks\` (\`address_id\`) WHERE due_at is not null;`,
-  },
-  {
-    name: '0002_orders',
-    sql: `CREATE TABLE \`events\` (
+CREATE UNIQUE INDEX \`wallets_descriptor_unique\` ON \`wallets\` (\`descriptor\`);--> statement-breakpoint
+CREATE TABLE \`admin\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`password_hash\` text NOT NULL,
+	\`password_at\` integer NOT NULL,
+	\`totp_secret\` text,
+	\`totp_step\` integer DEFAULT 0 NOT NULL,
+	\`passkey_user\` blob
+) STRICT;
+--> statement-breakpoint
+CREATE TABLE \`admin_links\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`hash\` blob NOT NULL,
+	\`expires_at\` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`admin_links_hash_unique\` ON \`admin_links\` (\`hash\`);--> statement-breakpoint
+CREATE TABLE \`passkeys\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`credential_id\` text NOT NULL,
+	\`public_key\` blob NOT NULL,
+	\`counter\` integer NOT NULL,
+	\`transports\` text NOT NULL,
+	\`rp_id\` text NOT NULL,
+	\`name\` text NOT NULL,
+	\`created_at\` integer NOT NULL,
+	\`used_at\` integer
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`passkeys_credential_id_unique\` ON \`passkeys\` (\`credential_id\`);--> statement-breakpoint
+CREATE TABLE \`recovery_codes\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`hash\` blob NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`recovery_codes_hash_unique\` ON \`recovery_codes\` (\`hash\`);--> statement-breakpoint
+CREATE TABLE \`sessions\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`hash\` blob NOT NULL,
+	\`created_at\` integer NOT NULL,
+	\`seen_at\` integer NOT NULL,
+	\`confirmed_at\` integer NOT NULL,
+	\`client\` text NOT NULL,
+	\`agent\` text NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`sessions_hash_unique\` ON \`sessions\` (\`hash\`);--> statement-breakpoint
+CREATE TABLE \`events\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,
 	\`store_id\` integer NOT NULL,
@@ -269,84 +296,7 @@ CREATE INDEX \`events_exhausted\` ON \`events\` (\`id\`,\`store_id\`) WHERE stat
 CREATE INDEX \`events_given_up\` ON \`events\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`events_leased\` ON \`events\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX \`events_age\` ON \`events\` (\`created_at\`);--> statement-breakpoint
-CREATE TABLE \`orders\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`public_id\` text NOT NULL,
-	\`store_id\` integer NOT NULL,
-	\`address_id\` integer NOT NULL,
-	\`currency\` text,
-	\`amount_minor\` integer,
-	\`amount_sat\` integer NOT NULL,
-	\`tolerance_basis_points\` integer NOT NULL,
-	\`late_policy\` text NOT NULL,
-	\`quote_seconds\` integer NOT NULL,
-	\`reference\` text,
-	\`description\` text,
-	\`metadata\` text DEFAULT '{}' NOT NULL,
-	\`return_url\` text,
-	\`language\` text,
-	\`created_at\` integer NOT NULL,
-	\`expires_at\` integer,
-	\`canceled_at\` integer,
-	\`accepted_at\` integer,
-	\`accepted_sat\` integer,
-	\`scanned_at\` integer,
-	\`status\` text NOT NULL,
-	\`version\` integer NOT NULL,
-	\`fingerprint\` text NOT NULL,
-	\`paid_at\` integer,
-	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX \`orders_public_id_unique\` ON \`orders\` (\`public_id\`);--> statement-breakpoint
-CREATE UNIQUE INDEX \`orders_address_id_unique\` ON \`orders\` (\`address_id\`);--> statement-breakpoint
-CREATE INDEX \`orders_store\` ON \`orders\` (\`store_id\`,\`id\`);--> statement-breakpoint
-CREATE INDEX \`orders_status\` ON \`orders\` (\`store_id\`,\`status\`,\`id\`);--> statement-breakpoint
-CREATE INDEX \`orders_reference\` ON \`orders\` (\`reference\`,\`id\`) WHERE reference is not null;--> statement-breakpoint
-CREATE INDEX \`orders_created\` ON \`orders\` (\`store_id\`,\`created_at\`);--> statement-breakpoint
-CREATE INDEX \`orders_expiring\` ON \`orders\` (\`expires_at\`) WHERE status = 'open';--> statement-breakpoint
-CREATE TABLE \`quotes\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`order_id\` integer NOT NULL,
-	\`rate_cents\` integer NOT NULL,
-	\`amount_sat\` integer NOT NULL,
-	\`created_at\` integer NOT NULL,
-	\`expires_at\` integer NOT NULL,
-	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE INDEX \`quotes_order\` ON \`quotes\` (\`order_id\`);--> statement-breakpoint
-CREATE TABLE \`webhook_attempts\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`event_id\` integer NOT NULL,
-	\`started_at\` integer NOT NULL,
-	\`duration_ms\` integer NOT NULL,
-	\`phases\` text DEFAULT '{}' NOT NULL,
-	\`address\` text,
-	\`outcome\` text NOT NULL,
-	\`http_status\` integer,
-	\`reason\` text,
-	\`body\` text,
-	FOREIGN KEY (\`event_id\`) REFERENCES \`events\`(\`id\`) ON UPDATE no action ON DELETE cascade
-) STRICT;
---> statement-breakpoint
-CREATE INDEX \`webhook_attempts_event\` ON \`webhook_attempts\` (\`event_id\`);--> statement-breakpoint
-ALTER TABLE \`addresses\` ADD \`order_id\` integer;--> statement-breakpoint
-ALTER TABLE \`idempotency_keys\` ADD \`body_hash\` blob;--> statement-breakpoint
-ALTER TABLE \`payments\` ADD \`interrupted_at\` integer;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`webhook_url\` text;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`webhook_events\` text DEFAULT 'order' NOT NULL;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`late_policy\` text DEFAULT 'worth' NOT NULL;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`order_seconds\` integer DEFAULT 3600 NOT NULL;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`quote_seconds\` integer DEFAULT 900 NOT NULL;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`tolerance_basis_points\` integer DEFAULT 50 NOT NULL;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`return_url\` text;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`language\` text;`,
-  },
-  {
-    name: '0003_links',
-    sql: `CREATE TABLE \`links\` (
+CREATE TABLE \`links\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,
 	\`store_id\` integer NOT NULL,
@@ -370,37 +320,87 @@ ALTER TABLE \`stores\` ADD \`language\` text;`,
 CREATE UNIQUE INDEX \`links_public_id_unique\` ON \`links\` (\`public_id\`);--> statement-breakpoint
 CREATE INDEX \`links_store\` ON \`links\` (\`store_id\`,\`id\`);--> statement-breakpoint
 CREATE INDEX \`links_idempotency\` ON \`links\` (\`store_id\`,\`idempotency_key\`) WHERE idempotency_key is not null;--> statement-breakpoint
-ALTER TABLE \`stores\` ADD \`embed_origins\` text DEFAULT '' NOT NULL;--> statement-breakpoint
-ALTER TABLE \`orders\` ADD \`link_id\` integer REFERENCES links(id);--> statement-breakpoint
-CREATE INDEX \`orders_link\` ON \`orders\` (\`link_id\`,\`id\`) WHERE link_id is not null;--> statement-breakpoint
-CREATE INDEX \`orders_link_paid\` ON \`orders\` (\`link_id\`) WHERE link_id is not null and status = 'paid';`,
-  },
-  {
-    name: '0004_sign_in',
-    sql: `CREATE TABLE \`passkeys\` (
+CREATE TABLE \`orders\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
-	\`credential_id\` text NOT NULL,
-	\`public_key\` blob NOT NULL,
-	\`counter\` integer NOT NULL,
-	\`transports\` text NOT NULL,
-	\`rp_id\` text NOT NULL,
-	\`name\` text NOT NULL,
+	\`public_id\` text NOT NULL,
+	\`store_id\` integer NOT NULL,
+	\`address_id\` integer NOT NULL,
+	\`link_id\` integer,
+	\`currency\` text,
+	\`amount_minor\` integer,
+	\`amount_sat\` integer NOT NULL,
+	\`tolerance_basis_points\` integer NOT NULL,
+	\`late_policy\` text NOT NULL,
+	\`quote_seconds\` integer NOT NULL,
+	\`reference\` text,
+	\`description\` text,
+	\`metadata\` text DEFAULT '{}' NOT NULL,
+	\`return_url\` text,
+	\`language\` text,
 	\`created_at\` integer NOT NULL,
-	\`used_at\` integer
+	\`expires_at\` integer,
+	\`canceled_at\` integer,
+	\`accepted_at\` integer,
+	\`accepted_sat\` integer,
+	\`scanned_at\` integer,
+	\`status\` text NOT NULL,
+	\`version\` integer NOT NULL,
+	\`fingerprint\` text NOT NULL,
+	\`paid_at\` integer,
+	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`link_id\`) REFERENCES \`links\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX \`passkeys_credential_id_unique\` ON \`passkeys\` (\`credential_id\`);--> statement-breakpoint
-CREATE TABLE \`recovery_codes\` (
+CREATE UNIQUE INDEX \`orders_public_id_unique\` ON \`orders\` (\`public_id\`);--> statement-breakpoint
+CREATE UNIQUE INDEX \`orders_address_id_unique\` ON \`orders\` (\`address_id\`);--> statement-breakpoint
+CREATE INDEX \`orders_store\` ON \`orders\` (\`store_id\`,\`id\`);--> statement-breakpoint
+CREATE INDEX \`orders_status\` ON \`orders\` (\`store_id\`,\`status\`,\`id\`);--> statement-breakpoint
+CREATE INDEX \`orders_reference\` ON \`orders\` (\`reference\`,\`id\`) WHERE reference is not null;--> statement-breakpoint
+CREATE INDEX \`orders_created\` ON \`orders\` (\`store_id\`,\`created_at\`);--> statement-breakpoint
+CREATE INDEX \`orders_link\` ON \`orders\` (\`link_id\`,\`id\`) WHERE link_id is not null;--> statement-breakpoint
+CREATE INDEX \`orders_link_paid\` ON \`orders\` (\`link_id\`) WHERE link_id is not null and status = 'paid';--> statement-breakpoint
+CREATE INDEX \`orders_expiring\` ON \`orders\` (\`expires_at\`) WHERE status = 'open';--> statement-breakpoint
+CREATE TABLE \`quotes\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
-	\`hash\` blob NOT NULL
+	\`order_id\` integer NOT NULL,
+	\`rate_cents\` integer NOT NULL,
+	\`amount_sat\` integer NOT NULL,
+	\`created_at\` integer NOT NULL,
+	\`expires_at\` integer NOT NULL,
+	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
-CREATE UNIQUE INDEX \`recovery_codes_hash_unique\` ON \`recovery_codes\` (\`hash\`);--> statement-breakpoint
-ALTER TABLE \`admin\` ADD \`passkey_user\` blob;`,
-  },
-  {
-    name: '0005_notifications',
-    sql: `CREATE TABLE \`notifications\` (
+CREATE INDEX \`quotes_order\` ON \`quotes\` (\`order_id\`);--> statement-breakpoint
+CREATE TABLE \`refunds\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`order_id\` integer NOT NULL,
+	\`address\` text NOT NULL,
+	\`amount_sat\` integer NOT NULL,
+	\`fee_sat\` integer NOT NULL,
+	\`txid\` text,
+	\`created_at\` integer NOT NULL,
+	\`done_at\` integer,
+	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX \`refunds_order\` ON \`refunds\` (\`order_id\`);--> statement-breakpoint
+CREATE TABLE \`webhook_attempts\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`event_id\` integer NOT NULL,
+	\`started_at\` integer NOT NULL,
+	\`duration_ms\` integer NOT NULL,
+	\`phases\` text DEFAULT '{}' NOT NULL,
+	\`address\` text,
+	\`outcome\` text NOT NULL,
+	\`http_status\` integer,
+	\`reason\` text,
+	\`body\` text,
+	FOREIGN KEY (\`event_id\`) REFERENCES \`events\`(\`id\`) ON UPDATE no action ON DELETE cascade
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX \`webhook_attempts_event\` ON \`webhook_attempts\` (\`event_id\`);--> statement-breakpoint
+CREATE TABLE \`notifications\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,
 	\`store_id\` integer,
@@ -422,25 +422,5 @@ CREATE INDEX \`notifications_due\` ON \`notifications\` (\`next_attempt_at\`) WH
 CREATE INDEX \`notifications_failed\` ON \`notifications\` (\`settled_at\`) WHERE state = 'failed';--> statement-breakpoint
 CREATE INDEX \`notifications_recipient\` ON \`notifications\` (\`channel\`,\`recipient\`,\`settled_at\`);--> statement-breakpoint
 CREATE INDEX \`notifications_age\` ON \`notifications\` (\`created_at\`);`,
-  },
-  {
-    name: '0006_refunds',
-    sql: `CREATE TABLE \`refunds\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`order_id\` integer NOT NULL,
-	\`address\` text NOT NULL,
-	\`amount_sat\` integer NOT NULL,
-	\`fee_sat\` integer NOT NULL,
-	\`txid\` text,
-	\`created_at\` integer NOT NULL,
-	\`done_at\` integer,
-	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE INDEX \`refunds_order\` ON \`refunds\` (\`order_id\`);`,
-  },
-  {
-    name: '0007_price_sources',
-    sql: `ALTER TABLE \`payments\` ADD \`price_sources\` text;`,
   },
 ];

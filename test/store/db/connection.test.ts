@@ -68,7 +68,7 @@ describe('every connection', () => {
   it('signs the file as paygate’s, and with the number of its migrations', () => {
     const sqlite = connectionOf(openFile());
     expect(pragma(sqlite, 'application_id')).toBe(applicationId);
-    expect(applicationId).toBe(Buffer.from('PAYG').readUInt32BE());
+    expect(applicationId).toBe(Buffer.from('PAY1').readUInt32BE());
     expect(pragma(sqlite, 'user_version')).toBe(migrations.length);
   });
 });
@@ -178,7 +178,7 @@ describe('the main file', () => {
     other.exec("UPDATE migrations SET hash = 'of another text'");
     other.close();
     writeFileSync(`${path}-wal`, '');
-    expect(() => openFile({ path })).toThrow('holds another migration');
+    expect(() => openFile({ path })).toThrow('before paygate 0.1.0');
     expect(names()).toEqual(['paygate.db', 'paygate.db-wal']);
   });
 

@@ -99,6 +99,16 @@ const unsound: Record<string, [(path: string) => Promise<void> | void, RegExp]> 
     },
     /is the database of another program/,
   ],
+  'a database of a development version, with eight migrations': [
+    async (path) => {
+      copyFileSync(await soundFile(), path);
+      const sqlite = look(path);
+      sqlite.pragma(`application_id = ${Buffer.from('PAYG').readUInt32BE()}`);
+      sqlite.pragma('user_version = 8');
+      sqlite.close();
+    },
+    /: was made by a development version before paygate 0\.1\.0, which opens no such file; [^.]+$/,
+  ],
   'a database of a newer paygate': [
     async (path) => {
       copyFileSync(await soundFile(), path);
