@@ -40,7 +40,7 @@ export interface OrderFacts {
   readonly expiresAt: number | null;
   readonly canceledAt: number | null;
   readonly acceptedAt: number | null;
-  /** What was received when the order was accepted: from then on enough. */
+  /** What is enough since the order was accepted, in satoshis: at most its price. */
   readonly acceptedSat: number | null;
   /** When a server that had caught up last reported the history of its address. */
   readonly scannedAt: number | null;
@@ -336,13 +336,14 @@ export function cancel(
 }
 
 /**
- * Accepts what was received as enough: from then on, every payment counts in satoshis.
+ * Accepts what was received as enough: from then on, every payment counts in satoshis. What was
+ * received above the price in satoshis stays an excess.
  * @returns what changes; undefined if the order is paid already
  * @throws PaygateError conflict if nothing was received, or enough was
  */
 export function accept(
   { canceledAt }: OrderFacts,
-  { status, receivedSat }: Pick<Standing, 'status' | 'receivedSat'>,
+  { status, receivedSat, amountSat }: Pick<Standing, 'status' | 'receivedSat' | 'amountSat'>,
   now: number,
 ): Pick<OrderFacts, 'acceptedAt' | 'acceptedSat'> | undefined {
   if (status === 'paid') return undefined;
@@ -350,7 +351,8 @@ export function accept(
     throw conflict('the order is processing: enough was received, and it waits for confirmations');
   }
   if (receivedSat === 0) throw conflict('the order has received nothing that can be accepted');
-  return { acceptedAt: Math.max(now, canceledAt ?? now), acceptedSat: receivedSat };
+  const acceptedSat = Math.min(receivedSat, amountSat);
+  return { acceptedAt: Math.max(now, canceledAt ?? now), acceptedSat };
 }
 
 /** Returns why no new quote may be made; undefined if one may. */

@@ -46,9 +46,24 @@ export function refundableOf(
 }
 
 /**
- * Whether the money of a prepared refund is still there to be refunded. A reorganisation may have
- * taken it back, or the order was accepted since.
+ * What is left for a refund that was prepared at a time. Since the order was paid or accepted, its
+ * price is no longer refunded: the excess alone is left for a refund from before that.
  * @param left without this refund
+ */
+export function leftFor(
+  left: Refundable | undefined,
+  preparedAt: number,
+  { acceptedAt, paidAt }: { readonly acceptedAt: number | null; readonly paidAt: number | null },
+): Refundable | undefined {
+  const isTakenSince =
+    (acceptedAt !== null && acceptedAt >= preparedAt) || (paidAt !== null && paidAt > preparedAt);
+  return left && isTakenSince ? { excessSat: left.excessSat, allSat: left.excessSat } : left;
+}
+
+/**
+ * Whether the money of a prepared refund is still there to be refunded. A reorganisation may have
+ * taken it back, or it pays the order since.
+ * @param left for this refund
  */
 export const isStillCovered = (
   left: Refundable | undefined,

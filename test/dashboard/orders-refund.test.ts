@@ -176,6 +176,29 @@ describe('a refund', () => {
     expect((await visitor.get(page)).text).toContain('Do not send it');
   });
 
+  test('of all is not to be sent once the order was accepted, which leaves the excess', async () => {
+    const till = await openTill({ expires_in: 86_400 });
+    const { app, id, pay, mine } = till;
+    const visitor = await signedIn(app);
+    const order = `/dashboard/orders/${id}`;
+    const page = `${order}/refund`;
+    await app.post(`/orders/${id}/cancel`);
+    await pay(40_000);
+    await mine(2);
+    await prepare(visitor, page, { choice: 'all' });
+    expect((await visitor.get(page)).text).toContain('QR code to send 40,000 sat');
+    const { body } = await app.post(`/orders/${id}/accept`);
+    expect(body).toMatchObject({ status: 'paid', missing_sat: 0, excess_sat: 15_000 });
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Do not send it');
+    expect(text).not.toContain('QR code to send');
+    await visitor.submit(page, 'discard');
+    expect((await visitor.get(order)).text).toContain(`href="${page}"`);
+    expect((await prepare(visitor, page)).status).toBe(303);
+    // By a clock that stands still, the order was accepted at this very time.
+    expect((await visitor.get(page)).text).toContain('QR code to send 15,000 sat');
+  });
+
   test('is not noted as sent by a page of another one', async () => {
     const { app, visitor, page } = await open(30_000);
     await prepare(visitor, page);

@@ -204,6 +204,11 @@ function checkStep(before: OrderScene, step: Step): OrderScene {
   );
   expect(rates).toEqual(to.rates);
   if (to.status === 'paid') expect(to.isFinallyEnough).toBe(true);
+  if (after.order.acceptedAt !== before.order.acceptedAt) {
+    const { acceptedSat } = after.order;
+    expect(acceptedSat).toBe(Math.min(from.receivedSat, standing.amountSat));
+    expect(to.excessSat).toBe(from.receivedSat - (acceptedSat ?? 0));
+  }
   checkEvent(decide(standingOf(before), standing), from, to);
   if (step.kind === 'pay-missing' && after !== before) checkPaidInFull(after, to.status);
   const isForGood = isSettled(before, from.status);

@@ -469,6 +469,41 @@ describe('an order that was accepted', () => {
     expect(standingOf(more)).toMatchObject({ excessSat: 3_000, missingSat: 0 });
   });
 
+  const mined = { state: 'confirmed', minedAt: lateAt.firstSeenAt } as const;
+  const paidTooMuch = payment('too much', 40_000, { ...lateAt, ...mined, priceCents: null });
+  const inSat = { price: { kind: 'sat', amountSat: 25_000 } } as const;
+  test.each([
+    ['canceled', scene([payment('too much', 40_000, final)], { canceledAt: soon })],
+    ['expired', scene([paidTooMuch], { scannedAt: over }, over + 2 * hourMs)],
+    ['open', scene([paidTooMuch])],
+    [
+      'asked about',
+      scene([paidTooMuch], { latePolicy: 'ask', scannedAt: over }, over + 2 * hourMs),
+    ],
+    ['canceled, in satoshis', scene([paidTooMuch], { ...inSat, canceledAt: soon })],
+  ])('that was %s has what is above its price as an excess', (_what, before) => {
+    const after = command(accept)(before);
+    expect(after.order.acceptedSat).toBe(25_000);
+    expect(standingOf(after)).toMatchObject({
+      status: 'paid',
+      receivedSat: 40_000,
+      missingSat: 0,
+      excessSat: 15_000,
+      confirmedExcessSat: 15_000,
+    });
+  });
+
+  test('is measured by the satoshis of its newest quote, if those are less', () => {
+    const renewed = { ...quote, createdAt: over, rateCents: 10_000_000, amountSat: 12_500 };
+    const canceled = scene([whole], { canceledAt: soon });
+    const after = command(accept)({ ...canceled, quotes: [quote, renewed] });
+    expect(standingOf(after)).toMatchObject({ amountSat: 12_500, excessSat: 12_500 });
+    const dearer = { ...renewed, rateCents: 2_500_000, amountSat: 50_000 };
+    const less = command(accept)({ ...canceled, quotes: [quote, dearer] });
+    expect(less.order.acceptedSat).toBe(25_000);
+    expect(standingOf(less)).toMatchObject({ status: 'processing', excessSat: 0, missingSat: 0 });
+  });
+
   test('waits for confirmations', () => {
     expect(standingOf(accepted).status).toBe('processing');
     expect(standingOf(confirmed(accepted)).status).toBe('paid');

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { excessSatOf } from '../../src/domain/excess.ts';
-import { refundAmountOf, refundableOf } from '../../src/domain/refund.ts';
+import { isStillCovered, leftFor, refundAmountOf, refundableOf } from '../../src/domain/refund.ts';
 
 const sums = { status: 'paid', confirmedSat: 30_000, confirmedExcessSat: 5_000 } as const;
 const price = { kind: 'fiat', currency: 'EUR', minor: 1_250n } as const;
@@ -34,6 +34,30 @@ describe('what is left', () => {
     ],
   ] as const)('%s', (_what, order, refunds, left) => {
     expect(refundableOf(order, refunds)).toEqual(left);
+  });
+});
+
+describe('a refund that is prepared', () => {
+  const left = { excessSat: 5_000, allSat: 30_000 };
+  const never = { acceptedAt: null, paidAt: null };
+  const all = { amountSat: 29_000, feeSat: 1_000 };
+
+  test('stands while its money with the fee is left', () => {
+    expect(isStillCovered(left, all)).toBe(true);
+    expect(isStillCovered(left, { amountSat: 29_000, feeSat: 1_001 })).toBe(false);
+    expect(isStillCovered(undefined, { amountSat: 1, feeSat: 0 })).toBe(false);
+  });
+
+  test.each([
+    ['since nothing happened', never, 30_000],
+    ['since the order was paid', { ...never, paidAt: 11 }, 5_000],
+    ['of an order that was paid before', { ...never, paidAt: 10 }, 30_000],
+    ['since the order was accepted', { ...never, acceptedAt: 10 }, 5_000],
+    ['of an order that was accepted and paid before', { acceptedAt: 8, paidAt: 9 }, 30_000],
+    ['of an order that was accepted before and paid since', { acceptedAt: 8, paidAt: 11 }, 5_000],
+  ])('%s has so much left', (_what, order, allSat) => {
+    expect(leftFor(left, 10, order)).toEqual({ excessSat: 5_000, allSat });
+    expect(leftFor(undefined, 10, order)).toBeUndefined();
   });
 });
 

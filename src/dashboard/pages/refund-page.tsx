@@ -8,6 +8,7 @@ import type { Standing } from '../../domain/order.ts';
 import { paymentUri } from '../../domain/payment-uri.ts';
 import {
   isStillCovered,
+  leftFor,
   type Refundable,
   type RefundChoice,
   refundAmountOf,
@@ -67,7 +68,10 @@ export const refundPage: Page = {
             request={request}
             row={row}
             refund={pending}
-            isCovered={isStillCovered(leftBefore(request, row, props.standing), pending)}
+            isCovered={isStillCovered(
+              leftFor(leftBefore(request, row, props.standing), pending.createdAt, row),
+              pending,
+            )}
           />
         ) : refundable === undefined ? (
           <p class="empty">
