@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { type BalanceChange, isConfirmed, balanceOf as sumOf } from '../domain/balance-change.ts';
+import { sumSat } from '../domain/money.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { ScriptMovements } from '../watcher/reader.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -101,7 +102,7 @@ function merge(scripts: Iterable<ScriptMovements>): Merged[] {
       const known = merged.get(movement.txid);
       merged.set(movement.txid, {
         ...movement,
-        deltaSat: movement.deltaSat + (known?.deltaSat ?? 0),
+        deltaSat: sumSat([movement.deltaSat, known?.deltaSat ?? 0]),
         addresses: (known?.addresses ?? new Set<string>()).add(address),
       });
     }

@@ -5,6 +5,7 @@ import { scriptToAddress } from '../bitcoin/address.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
 import { parseTransaction, type Transaction, type TxOutput } from '../bitcoin/transaction.ts';
+import { sumSat } from '../domain/money.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import { statusOf } from '../store/views/confirmations.ts';
@@ -68,7 +69,7 @@ export const txDetail = (options: ApiOptions): Operation =>
         },
       );
       const total = (outputs: readonly TxOutput[]): number =>
-        outputs.reduce((sum, { valueSat }) => sum + valueSat, 0);
+        sumSat(outputs.map(({ valueSat }) => valueSat));
       // Its stores may require different confirmations: the lowest status counts.
       const counted = isGone ? receipts : receipts.filter(({ state }) => state !== 'dropped');
       const status = Math.min(...counted.map((each) => statusOf(store, each))) as 0 | 1 | 2;

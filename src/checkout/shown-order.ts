@@ -1,6 +1,7 @@
 // What the customer's page shows of an order. `stage` says which of its texts the page has; it
 // follows from the order's status, its payments, its quote and the time alone.
 
+import { sumSat } from '../domain/money.ts';
 import { newQuoteRefusal, type OrderPayment, type PaymentStanding } from '../domain/order.ts';
 import { type OrderJson, orderJson } from '../domain/order-json.ts';
 import { paymentUri } from '../domain/payment-uri.ts';
@@ -47,9 +48,11 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   // After it was accepted, an order counts in satoshis, and its quotes do not matter.
   const isAccepted = facts.acceptedSat !== null;
   const hasRates = facts.price.kind === 'fiat';
-  const undecidedSat = payments
-    .filter((each) => !isGone(each) && !isAccepted && isUndecided(each, hasRates))
-    .reduce((sum, { payment }) => sum + payment.valueSat, 0);
+  const undecidedSat = sumSat(
+    payments
+      .filter((each) => !isGone(each) && !isAccepted && isUndecided(each, hasRates))
+      .map(({ payment }) => payment.valueSat),
+  );
   const promised = isAccepted ? null : quote;
   const isPriced = status === 'open' && missingSat !== null;
   const mayBeQuoted = newQuoteRefusal(facts, standing, now) === undefined;

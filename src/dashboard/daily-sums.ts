@@ -1,10 +1,11 @@
 // What was received on each day in UTC, for the first page. A day is summed once, and again after
 // one of its payments changed. The sums of many payments take longer than the rest of the page.
 
+import { sumSat } from '../domain/money.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Received, ReceivedWorth } from '../store/views/received-view.ts';
+import { boundedMinor, type Received, type ReceivedWorth } from '../store/views/received-view.ts';
 import type { World } from '../world/world.ts';
 
 /** The chart has so many days; they are compared with as many before. */
@@ -97,13 +98,13 @@ export function total(sums: readonly Received[]): Received {
     const known = worths.get(currency);
     worths.set(currency, {
       currency,
-      minor: minor + (known?.minor ?? 0),
-      valueSat: valueSat + (known?.valueSat ?? 0),
+      minor: boundedMinor(minor + (known?.minor ?? 0)),
+      valueSat: sumSat([valueSat, known?.valueSat ?? 0]),
     });
   }
   return {
     count: sums.reduce((sum, { count }) => sum + count, 0),
-    valueSat: sums.reduce((sum, { valueSat }) => sum + valueSat, 0),
+    valueSat: sumSat(sums.map(({ valueSat }) => valueSat)),
     worths: [...worths.values()].sort((one, other) => other.valueSat - one.valueSat),
   };
 }

@@ -1,7 +1,9 @@
 // The cards of the first page: what came in during three periods, each compared with the one
 // before, and what is still open.
 
+import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { formatCount } from '../domain/format.ts';
+import { sumSat } from '../domain/money.ts';
 import { dayMs } from '../lib/time-units.ts';
 import { countText } from '../status/findings.ts';
 import { maxUnconfirmed, type Received } from '../store/views/received-view.ts';
@@ -53,7 +55,7 @@ interface ReceivedCardProps {
 
 const ReceivedCard = ({ name, path, sum, before, against }: ReceivedCardProps) => {
   const texts = worthTexts(sum);
-  const unpricedSat = sum.valueSat - sum.worths.reduce((all, { valueSat }) => all + valueSat, 0);
+  const unpricedSat = sum.valueSat - sumSat(sum.worths.map(({ valueSat }) => valueSat));
   return (
     <section class="card">
       <h2>
@@ -106,6 +108,7 @@ export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
   const { receivedView, outbox, webhooks } = request.parts.store;
   const { count, valueSat } = receivedView.unconfirmed();
   const isAll = count < maxUnconfirmed;
+  const isPossible = valueSat < maxMoneySat;
   return (
     <>
       <section class="card">
@@ -116,8 +119,12 @@ export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
         </h2>
         <p class="figure">
           {isAll ? <Amount sat={valueSat} /> : `${maxUnconfirmed.toLocaleString('en')} or more`}
+          {isAll && !isPossible ? ' or more' : ''}
         </p>
         <p class="quiet">{isAll ? formatCount(count, 'payment') : 'payments'}</p>
+        {isPossible ? null : (
+          <p class="bad">More than all bitcoins: a server reports payments that do not exist.</p>
+        )}
       </section>
       <UndeliveredCard
         queues={[

@@ -1,6 +1,7 @@
 // How transactions change the balance of a script.
 
 import type { Txid } from '../bitcoin/ids.ts';
+import { sumSat } from './money.ts';
 import { depthOf } from './payment.ts';
 
 export interface BalanceChange {
@@ -41,12 +42,9 @@ export function balanceChangesOf(parts: readonly ScriptTransaction[]): BalanceCh
     for (const { vout, valueSat } of received) values.set(outpoint(txid, vout), valueSat);
   }
   return parts.map(({ txid, height, received, spent }) => {
-    const came = received.reduce((sum, { valueSat }) => sum + valueSat, 0);
-    const went = spent.reduce(
-      (sum, each) => sum + (values.get(outpoint(each.txid, each.vout)) ?? 0),
-      0,
-    );
-    return { txid, height, deltaSat: came - went };
+    const came = received.map(({ valueSat }) => valueSat);
+    const went = spent.map((each) => -(values.get(outpoint(each.txid, each.vout)) ?? 0));
+    return { txid, height, deltaSat: sumSat([...came, ...went]) };
   });
 }
 
@@ -54,11 +52,11 @@ export const isConfirmed = ({ height }: BalanceChange, tipHeight: number): boole
   height !== null && depthOf(height, tipHeight) >= minConfirmations;
 
 export function balanceOf(changes: Iterable<BalanceChange>, tipHeight: number): Balance {
-  let confirmedSat = 0;
-  let unconfirmedSat = 0;
-  for (const change of changes) {
-    if (isConfirmed(change, tipHeight)) confirmedSat += change.deltaSat;
-    else unconfirmedSat += change.deltaSat;
-  }
-  return { confirmedSat, unconfirmedSat };
+  const all = [...changes];
+  const sumOf = (isCounted: (change: BalanceChange) => boolean): number =>
+    sumSat(all.filter(isCounted).map(({ deltaSat }) => deltaSat));
+  return {
+    confirmedSat: sumOf((change) => isConfirmed(change, tipHeight)),
+    unconfirmedSat: sumOf((change) => !isConfirmed(change, tipHeight)),
+  };
 }

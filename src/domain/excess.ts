@@ -3,7 +3,7 @@
 // one of two quotes asked has paid nothing too much. A refund of the excess takes nothing from the
 // price.
 
-import { ceilDivide } from './money.ts';
+import { boundedSat, ceilDivide } from './money.ts';
 
 export interface CoveringPayment {
   readonly valueSat: number;
@@ -22,5 +22,5 @@ export function excessSatOf(amount: bigint, payments: readonly CoveringPayment[]
     missing -= (needed < value ? needed : value) * BigInt(rate);
     if (needed < value) excess += value - needed;
   }
-  return Number(excess);
+  return boundedSat(excess);
 }

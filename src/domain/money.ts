@@ -2,6 +2,7 @@
 // hundredths of a currency. Only `priceCentsOf` takes a number with a fraction.
 // Minor units: ISO 4217 (SIX list one). `Intl` has the digits of CLDR, which differ.
 
+import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { satPerBitcoin } from './format.ts';
 
@@ -90,6 +91,19 @@ export const satCentsOf = (minor: bigint, currency: string): bigint =>
 /** The quotient, rounded up. @param dividend at least 0 */
 export const ceilDivide = (dividend: bigint, divisor: bigint): bigint =>
   (dividend + divisor - 1n) / divisor;
+
+/**
+ * A sum of satoshis, at most all bitcoins: a server can invent unconfirmed payments whose sum no
+ * number holds exactly. Below that limit it is exact.
+ */
+export function boundedSat(sum: bigint): number {
+  const number = Number(sum);
+  return Math.max(-maxMoneySat, Math.min(number, maxMoneySat));
+}
+
+/** The `boundedSat` of some values. */
+export const sumSat = (values: readonly number[]): number =>
+  boundedSat(values.reduce((sum, value) => sum + BigInt(value), 0n));
 
 /** An exact decimal number: `units` / 10^`digits`. */
 interface Decimal {

@@ -6,7 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
 import { excessSatOf } from './excess.ts';
-import { ceilDivide, satCentsOf } from './money.ts';
+import { boundedSat, ceilDivide, satCentsOf } from './money.ts';
 import { eventIdFor } from './order-id.ts';
 import { isFinalState, type PaymentState } from './payment.ts';
 import {
@@ -67,7 +67,7 @@ export interface Standing<P extends OrderPayment = OrderPayment> {
   readonly isLate: boolean;
   /** The price in satoshis, by the newest quote. */
   readonly amountSat: number;
-  /** Sum of all payments that are not gone. */
+  /** Sum of all payments that are not gone, at most all bitcoins (`boundedSat`). */
   readonly receivedSat: number;
   /** Sum of those that are final. */
   readonly confirmedSat: number;
@@ -134,8 +134,8 @@ export function standing<P extends OrderPayment>(
     status,
     isLate: counted.some(({ counts, isLate }) => counts && isLate),
     amountSat: order.price.kind === 'sat' ? order.price.amountSat : newestOf(quotes).amountSat,
-    receivedSat: Number(receivedSat),
-    confirmedSat: Number(confirmedSat),
+    receivedSat: boundedSat(receivedSat),
+    confirmedSat: boundedSat(confirmedSat),
     missingSat: isEnough ? 0 : isPriced ? Number(missing) : null,
     excessSat: excessAbove(bar, counting),
     confirmedExcessSat: excessAbove(

@@ -3,6 +3,7 @@
 // refunded before is deducted.
 
 import { throwInvalid } from '../lib/errors.ts';
+import { sumSat } from './money.ts';
 import type { Standing } from './order.ts';
 import { type FiatPrice, minOrderSat, type SatPrice, satoshisOf } from './quote.ts';
 
@@ -27,7 +28,7 @@ export interface Refundable {
 type Sums = Pick<Standing, 'status' | 'confirmedSat' | 'confirmedExcessSat'>;
 
 const sumOf = (refunds: readonly RefundAmount[]): number =>
-  refunds.reduce((sum, { amountSat, feeSat }) => sum + amountSat + feeSat, 0);
+  sumSat(refunds.flatMap(({ amountSat, feeSat }) => [amountSat, feeSat]));
 
 /**
  * @param refunds of the order so far, with those that are not sent yet

@@ -276,8 +276,40 @@ describe('payments', () => {
     const [, table = ''] = /<details>(.*?)<\/details>/s.exec(text) ?? [];
     expect(table).toMatch(new RegExp(`>${today}</a>.*>1</td>.*1.50000000 BTC`, 's'));
     expect(text).toMatch(/Unconfirmed[^§]*?0\.70000000 BTC[^§]*?1 payment/);
+    expect(text).not.toContain('do not exist');
+  });
+
+  test('invented payments of more than all bitcoins leave the first page readable', async () => {
+    const { app, visitor } = await open();
+    await payNew(app, 1_000);
+    await invent(app, 4_400);
+    const page = await visitor.get(home);
+    expect(page.status).toBe(200);
+    const text = mainOf(page.text)
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      'Unconfirmed 21000000.00000000 BTC or more 4,401 payments ' +
+        'More than all bitcoins: a server reports payments that do not exist.',
+    );
   });
 });
+
+/** Unconfirmed payments of all bitcoins each, to the newest address. */
+const invent = (app: TestApp, count: number): Promise<void> =>
+  app.withStore(async ({ database, addressView }) => {
+    const { payments } = await import('../../src/store/db/schema.ts');
+    const [newest] = addressView.list({ limit: 1 }).rows;
+    const at = app.world.now();
+    await database.write(() => {
+      for (let place = 1; place <= count; place += 1) {
+        const txid = place.toString(16).padStart(64, '0') as never;
+        const value = { valueSat: 2_100_000_000_000_000, state: 'unconfirmed' } as const;
+        const row = { ...value, txid, addressId: newest?.id ?? 0, firstSeenAt: at, changedAt: at };
+        database.orm.insert(payments).values(row).run();
+      }
+    });
+  });
 
 /** Writes payments to the tables directly, because these tests only read them. */
 const manyPayments = (app: TestApp, count: number): Promise<void> =>

@@ -39,6 +39,18 @@ test('spent outputs of other scripts do not count', () => {
   expect(movement?.deltaSat).toBe(0);
 });
 
+test('invented values add up to at most all bitcoins', () => {
+  const all = 2_100_000_000_000_000;
+  const came = [0, 1, 2, 3, 4].map((vout) =>
+    part(`${vout}`, null, { received: [{ vout: 0, valueSat: all }] }),
+  );
+  const spent = came.map(({ txid }) => ({ txid, vout: 0 }));
+  const gone = part('a', null, { spent, received: [{ vout: 0, valueSat: 7 }] });
+  const changes = balanceChangesOf([...came, gone]);
+  expect(changes.at(-1)?.deltaSat).toBe(-all);
+  expect(balanceOf(changes.slice(0, -1), 10)).toEqual({ confirmedSat: 0, unconfirmedSat: all });
+});
+
 test('confirmed from 2 on; below it the balance may be negative', () => {
   const movements = [
     { txid: id('a'), height: 9, deltaSat: 1_000 },

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { maxMoneySat } from '../../src/bitcoin/transaction.ts';
 import { currencyCodes } from '../../src/domain/currency.ts';
 import {
+  boundedSat,
   formatMoney,
   formatPrice,
   minorDigitsOf,
@@ -10,6 +12,7 @@ import {
   priceCentsOf,
   satCentsOf,
   shortBitcoin,
+  sumSat,
 } from '../../src/domain/money.ts';
 
 describe('an amount of money', () => {
@@ -125,4 +128,22 @@ test.each([
   [123_456_789, '1.23456789'],
 ])('%i sat are %s BTC', (valueSat, text) => {
   expect(shortBitcoin(valueSat)).toBe(text);
+});
+
+describe('a sum of satoshis', () => {
+  test('is exact up to all bitcoins, and no more than that', () => {
+    expect(sumSat([])).toBe(0);
+    expect(sumSat([3, -5, 1])).toBe(-1);
+    expect(sumSat([maxMoneySat - 1, 1])).toBe(maxMoneySat);
+    expect(sumSat([maxMoneySat, 1])).toBe(maxMoneySat);
+    expect(sumSat([-maxMoneySat, -1])).toBe(-maxMoneySat);
+  });
+
+  test('is exact although its parts add up to more than a number holds', () => {
+    const huge = Array.from({ length: 5 }, () => maxMoneySat);
+    expect(sumSat([...huge, 1, ...huge.map((value) => -value)])).toBe(1);
+    expect(boundedSat(2n ** 80n)).toBe(maxMoneySat);
+    expect(boundedSat(-(2n ** 80n))).toBe(-maxMoneySat);
+    expect(boundedSat(BigInt(maxMoneySat) - 1n)).toBe(maxMoneySat - 1);
+  });
 });

@@ -658,6 +658,16 @@ test('sums are exact beyond what a double holds', () => {
   expect(standingOf(toPay(100_000_000_001))).toMatchObject({ status: 'processing' });
 });
 
+test('a sum of invented payments is at most all bitcoins', () => {
+  const all = 2_100_000_000_000_000;
+  const huge = ['one', 'two', 'three', 'four', 'five'].map((txid) => ({
+    ...payment(txid, all),
+    state: 'settled' as const,
+  }));
+  const { receivedSat, confirmedSat, excessSat, confirmedExcessSat } = standingOf(scene(huge));
+  expect([receivedSat, confirmedSat, excessSat, confirmedExcessSat]).toEqual([all, all, all, all]);
+});
+
 test('an order in a currency has a quote', () => {
   expect(() => standingOf({ ...scene([]), quotes: [] })).toThrow('has a quote');
 });

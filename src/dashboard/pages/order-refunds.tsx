@@ -1,5 +1,6 @@
 // The refunds of an order, on its page.
 
+import { sumSat } from '../../domain/money.ts';
 import { Amount, Pill, Short, Time } from '../../web/values.tsx';
 import { Table } from '../layout.tsx';
 import type { OrderProps } from './order-parts.ts';
@@ -40,7 +41,7 @@ export const OrderRefunds = ({ request, record }: OrderProps) => {
         ))}
       </Table>
       <p>
-        Refunded: <Amount sat={done.reduce((sum, { amountSat }) => sum + amountSat, 0)} />
+        Refunded: <Amount sat={sumSat(done.map(({ amountSat }) => amountSat))} />
       </p>
     </>
   );

@@ -4,12 +4,16 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { minorDivisor, minorWorthOf } from '../../domain/currency.ts';
 import type { Orm } from '../db/orm.ts';
+import { satSum } from '../db/sat-sum.ts';
 import { payments } from '../db/schema.ts';
 
 /** The worth of the payments that have a price in a currency. */
 export interface ReceivedWorth {
   readonly currency: string;
-  /** In the smallest unit of the currency; the sum of the rounded worth of each payment. */
+  /**
+   * In the smallest unit of the currency; the sum of the rounded worth of each payment, see
+   * `boundedMinor`.
+   */
   readonly minor: number;
   /** The satoshis that this is the worth of. */
   readonly valueSat: number;
@@ -42,6 +46,9 @@ export interface Unconfirmed {
   readonly valueSat: number;
 }
 
+/** A sum of worths, at most the largest whole number that is exact: 90 trillion euros. */
+export const boundedMinor = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER);
+
 /** Counting more would block the event loop. */
 export const maxUnconfirmed = 5_000;
 
@@ -60,7 +67,7 @@ export function createReceivedView(orm: Orm): ReceivedView {
         currencies.flatMap((currency, place) => [
           [`minor${place}`, ofCurrency(currency, minorOf(currency))],
           [`large${place}`, ofCurrency(currency, isLarge(currency))],
-          [`sat${place}`, ofCurrency(currency, sql`${payments.valueSat}`)],
+          [`sat${place}`, satSum(payments.valueSat, isPricedIn(currency))],
         ]),
       );
       const inSpan = sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
@@ -68,7 +75,7 @@ export function createReceivedView(orm: Orm): ReceivedView {
       const row = orm
         .select({
           count: sql<number>`count(*)`,
-          valueSat: sql<number>`coalesce(sum(${payments.valueSat}), 0)`,
+          valueSat: satSum(payments.valueSat),
           ...columns,
         })
         .from(payments)
@@ -76,9 +83,10 @@ export function createReceivedView(orm: Orm): ReceivedView {
         .get() as Readonly<Record<string, number>>;
       const worths = currencies.map((currency, place) => ({
         currency,
-        minor:
+        minor: boundedMinor(
           Number(row[`minor${place}`]) +
-          (row[`large${place}`] ? Number(largeMinor(orm, inSpan, currency)) : 0),
+            (row[`large${place}`] ? Number(largeMinor(orm, inSpan, currency)) : 0),
+        ),
         valueSat: Number(row[`sat${place}`]),
       }));
       return {
@@ -88,7 +96,7 @@ export function createReceivedView(orm: Orm): ReceivedView {
       };
     },
     unconfirmed: () =>
-      orm.get<Unconfirmed>(sql`select count(*) as count, coalesce(sum(value_sat), 0) as valueSat
+      orm.get<Unconfirmed>(sql`select count(*) as count, ${satSum(sql`value_sat`)} as valueSat
         from (select value_sat from payments where state in ('unconfirmed', 'confirming')
           limit ${maxUnconfirmed})`),
     currencies: (since) =>
@@ -107,9 +115,12 @@ export function createReceivedView(orm: Orm): ReceivedView {
   };
 }
 
+const isPricedIn = (currency: string): SQL =>
+  sql`${payments.currency} = ${currency} and ${payments.priceCents} is not null`;
+
+/** `total`, because `sum` fails beyond 64 bits. */
 const ofCurrency = (currency: string, value: SQL): SQL<number> =>
-  sql<number>`coalesce(sum(${value}) filter (where ${payments.currency} = ${currency}
-    and ${payments.priceCents} is not null), 0)`;
+  sql<number>`total(${value}) filter (where ${isPricedIn(currency)})`;
 
 /** The worth of one payment, rounded as `worthOf` rounds; null for a large one. */
 const minorOf = (currency: string): SQL =>

@@ -1,16 +1,17 @@
 // What customers received back of an order. Only refunds that are done count.
 
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull } from 'drizzle-orm';
 import { refunds } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { satSum } from '../db/sat-sum.ts';
 
 /** Satoshis, without what the merchant deducted for the network fee. */
 export type RefundedSatOf = (orderId: number) => number;
 
 export function createRefundedSatOf(orm: Orm): RefundedSatOf {
   const statement = orm
-    .select({ sat: sql<number>`coalesce(sum(${refunds.amountSat}), 0)` })
+    .select({ sat: satSum(refunds.amountSat) })
     .from(refunds)
     .where(and(eq(refunds.orderId, placeholder('orderId')), isNotNull(refunds.doneAt)))
     .prepare();

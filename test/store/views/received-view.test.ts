@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
+import { maxMoneySat } from '../../../src/bitcoin/transaction.ts';
 import { minorWorthOf, worthOf } from '../../../src/domain/currency.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -40,6 +41,29 @@ test('payments of a span are summed, without those that are not confirmed', asyn
   expect(receivedView.received(span)).toEqual({ count: 3, valueSat: 3_000, worths: [] });
   expect(receivedView.unconfirmed()).toEqual({ count: 2, valueSat: 1_500 });
   expect(receivedView.payment(4)).toEqual({ firstSeenAt: 20, currency: null });
+});
+
+test('sums of invented payments are at most all bitcoins', async () => {
+  // 64 bits hold the sum of 4,392 of them.
+  const store = await paid();
+  const { id: addressId } = await store.issue();
+  const huge = { valueSat: maxMoneySat, addressId, firstSeenAt: 10, changedAt: 0 };
+  const price = { currency: 'EUR', priceCents: 1_000_000_000_000 };
+  await store.write(() => {
+    for (let count = 1; count <= 9_000; count += 1) {
+      const txid = String(count).padStart(64, '0') as Txid;
+      const state = count <= 4_500 ? 'unconfirmed' : 'settled';
+      const row = { ...huge, ...price, txid, state } as const;
+      store.database.orm.insert(payments).values(row).run();
+    }
+  });
+  const { receivedView } = store;
+  expect(receivedView.unconfirmed()).toEqual({ count: 4_500, valueSat: maxMoneySat });
+  expect(receivedView.received({ ...span, currencies: ['EUR'] })).toEqual({
+    count: 4_500,
+    valueSat: maxMoneySat,
+    worths: [{ currency: 'EUR', minor: Number.MAX_SAFE_INTEGER, valueSat: maxMoneySat }],
+  });
 });
 
 test('the worth is the sum of the rounded worths, whatever the decimals of a currency', async () => {
