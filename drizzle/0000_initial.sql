@@ -231,6 +231,7 @@ CREATE TABLE `passkeys` (
 	`counter` integer NOT NULL,
 	`transports` text NOT NULL,
 	`rp_id` text NOT NULL,
+	`origin` text NOT NULL,
 	`name` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`used_at` integer

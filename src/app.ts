@@ -343,7 +343,8 @@ function buildPages(
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
   });
-  const { publicUrl, refuseGap, walletGap } = config;
+  const publicUrl = publicUrlOf(config);
+  const { refuseGap, walletGap } = config;
   const common = { store, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
   const feed = createChangeFeed(store);
   const issuing: PaymentTakerOptions = {

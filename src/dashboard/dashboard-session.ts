@@ -169,7 +169,7 @@ export async function signInByPasskey(request: PageRequest): Promise<void> {
   let token: string;
   try {
     request.parts.limits.take('passkey', networkPrefix48(client));
-    const proven = await provenPasskey(request);
+    const proven = await provenPasskey(request, 'sign-in');
     token = await request.parts.store.database.write((tx) => {
       notePasskeyUse(tx, request, proven);
       return beginSession(tx, request);
@@ -252,7 +252,7 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
 async function confirmByPasskey(request: PageRequest): Promise<void> {
   try {
     request.parts.limits.take('passkey', `session ${signedIn(request).id}`);
-    const proven = await provenPasskey(request);
+    const proven = await provenPasskey(request, 'confirm');
     await request.parts.store.database.write((tx) => {
       notePasskeyUse(tx, request, proven);
       confirmSession(tx, request);

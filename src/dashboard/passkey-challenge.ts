@@ -1,6 +1,6 @@
-// Challenges for passkeys. A challenge is sealed with a key of this process and bound to the cookie
-// of its page. Issuing one takes no memory, so a flood of requests displaces none. Only a challenge
-// with a correct answer is stored, until it expires.
+// Challenges for passkeys. A challenge is sealed with a key of this process and bound to its
+// purpose and to the cookie of its page. Issuing one takes no memory, so a flood of requests
+// displaces none. Only a challenge with a correct answer is stored, until it expires.
 // Source: https://www.w3.org/TR/webauthn-3/#sctn-cryptographic-challenges
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -14,11 +14,17 @@ const nonceBytes = 16;
 const expiryBytes = 8;
 const bodyBytes = expiryBytes + nonceBytes;
 
+/** What the answer to a challenge does: adds a passkey, signs in, or confirms an action. */
+export type PasskeyPurpose = 'add' | 'sign-in' | 'confirm';
+
 export interface PasskeyChallenges {
   /** @param token the cookie of the page that asks @returns base64url */
-  issue(token: string): string;
-  /** Whether the challenge was issued for this cookie, has not expired, and was not used. */
-  isValid(challenge: string, token: string): boolean;
+  issue(token: string, purpose: PasskeyPurpose): string;
+  /**
+   * Whether the challenge was issued for this cookie and purpose, has not expired, and was not
+   * used.
+   */
+  isValid(challenge: string, token: string, purpose: PasskeyPurpose): boolean;
   /** Marks a challenge as used; false if it is used already. */
   use(challenge: string): boolean;
 }
@@ -31,20 +37,20 @@ export function createPasskeyChallenges({
   /** Used challenges, each with the time when it expires. */
   const used = new Map<string, number>();
 
-  const seal = (body: Uint8Array, token: string): Buffer =>
-    createHmac('sha256', key()).update(body).update(token).digest();
+  const seal = (body: Uint8Array, token: string, purpose: PasskeyPurpose): Buffer =>
+    createHmac('sha256', key()).update(body).update(`${purpose}:${token}`).digest();
 
   return {
-    issue(token) {
+    issue(token, purpose) {
       const expiry = Buffer.alloc(expiryBytes);
       expiry.writeDoubleBE(monotonic() + challengeMs);
       const body = Buffer.concat([expiry, randomBytes(nonceBytes)]);
-      return Buffer.concat([body, seal(body, token)]).toString('base64url');
+      return Buffer.concat([body, seal(body, token, purpose)]).toString('base64url');
     },
-    isValid(challenge, token) {
+    isValid(challenge, token, purpose) {
       const bytes = Buffer.from(challenge, 'base64url');
       const body = bytes.subarray(0, bodyBytes);
-      const expected = seal(body, token);
+      const expected = seal(body, token, purpose);
       const given = bytes.subarray(bodyBytes);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
       // Another spelling of the same bytes would not be found among the used ones.

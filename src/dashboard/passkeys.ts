@@ -12,7 +12,7 @@ import type {
 import { PaygateError } from '../lib/errors.ts';
 import type { NewPasskey } from '../store/records/second-factors.ts';
 import type { PageRequest } from './page.ts';
-import { challengeMs } from './passkey-challenge.ts';
+import { challengeMs, type PasskeyPurpose } from './passkey-challenge.ts';
 
 /** Ed25519, ECDSA with P-256, RSA (RFC 8812, RFC 9053). */
 const algorithms = [-8, -7, -257];
@@ -39,26 +39,40 @@ function rpIdOf(origin: string): string | undefined {
   return protocol === 'https:' || hostname === 'localhost' ? hostname : undefined;
 }
 
+/**
+ * The host name for passkeys at this origin. A configured address is the only one, beside loopback:
+ * any other origin may be another service of the host.
+ */
+function acceptedRpId(origin: string, { parts }: PageRequest): string | undefined {
+  const rpId = rpIdOf(origin);
+  const own = URL.parse(parts.publicUrl ?? '')?.origin ?? origin;
+  return rpId === 'localhost' || own === origin ? rpId : undefined;
+}
+
 /** Whether browsers have passkeys for this page, under one of the names of this paygate. */
-export const arePasskeysPossible = ({ transport }: PageRequest): boolean =>
-  transport.origins.some((origin) => rpIdOf(origin) !== undefined);
+export const arePasskeysPossible = (request: PageRequest): boolean =>
+  request.transport.origins.some((origin) => acceptedRpId(origin, request) !== undefined);
 
 export const hasPasskeys = ({ parts }: PageRequest): boolean =>
   parts.store.admin.passkeys().length > 0;
 
 /** The page that sent the form; the guard has checked it. @throws PaygateError conflict */
-function siteOf({ context }: PageRequest): { readonly origin: string; readonly rpId: string } {
-  const origin = (context.req.header('Origin') ?? '').toLowerCase();
-  const rpId = rpIdOf(origin);
+function siteOf(request: PageRequest): { readonly origin: string; readonly rpId: string } {
+  const origin = (request.context.req.header('Origin') ?? '').toLowerCase();
+  const rpId = acceptedRpId(origin, request);
   if (rpId !== undefined) return { origin, rpId };
   throw new PaygateError(
     'conflict',
-    'Passkeys need HTTPS with a host name, or http://localhost. Open the dashboard there.',
+    'Passkeys need HTTPS with the host name of --domain or --public-url, or with any host name ' +
+      'where none is set, or http://localhost. Open the dashboard there.',
   );
 }
 
-const challengeOf = ({ parts, token }: PageRequest): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(Buffer.from(parts.passkeyChallenges.issue(token), 'base64url'));
+const challengeOf = (
+  { parts, token }: PageRequest,
+  purpose: PasskeyPurpose,
+): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.from(parts.passkeyChallenges.issue(token, purpose), 'base64url'));
 
 /**
  * What the browser is asked, to prove that it has a passkey. It names no passkey, because strangers
@@ -66,11 +80,12 @@ const challengeOf = ({ parts, token }: PageRequest): Uint8Array<ArrayBuffer> =>
  */
 export async function passkeyRequest(
   request: PageRequest,
+  purpose: PasskeyPurpose,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await webAuthn();
   return generateAuthenticationOptions({
     rpID: siteOf(request).rpId,
-    challenge: challengeOf(request),
+    challenge: challengeOf(request, purpose),
     timeout: challengeMs,
     userVerification: 'required',
   });
@@ -89,7 +104,7 @@ export async function newPasskeyRequest(
     userName: 'admin',
     userDisplayName: `admin of ${rpId}`,
     userID: await userHandleOf(request),
-    challenge: challengeOf(request),
+    challenge: challengeOf(request, 'add'),
     timeout: challengeMs,
     supportedAlgorithmIDs: algorithms,
     excludeCredentials: admin.passkeys().map(({ credentialId, transports }) => ({
@@ -114,21 +129,27 @@ const listed = (transports: string): string[] => transports.split(',').filter(Bo
  * in its transaction, which checks the counter again.
  * @throws PaygateError unauthorized
  */
-export async function provenPasskey(request: PageRequest): Promise<ProvenPasskey> {
-  const { origin, rpId } = siteOf(request);
+export async function provenPasskey(
+  request: PageRequest,
+  purpose: PasskeyPurpose,
+): Promise<ProvenPasskey> {
+  const { origin } = siteOf(request);
   const response = answerIn(request, 'passkey') as AuthenticationResponseJSON;
   const found = request.parts.store.admin.passkeyOf(String(response.id));
   if (found === undefined) {
     throw new PaygateError('unauthorized', 'This passkey is not one of this paygate.');
   }
+  if (found.origin !== origin) {
+    throw new PaygateError('unauthorized', `This passkey works at ${found.origin} only.`);
+  }
   const { verifyAuthenticationResponse } = await webAuthn();
-  const challenge = expectedChallenge(request);
+  const challenge = expectedChallenge(request, purpose);
   const { credentialId, counter } = found;
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response,
     expectedChallenge: challenge.check,
-    expectedOrigin: origin,
-    expectedRPID: rpId,
+    expectedOrigin: found.origin,
+    expectedRPID: found.rpId,
     credential: { id: credentialId, publicKey: new Uint8Array(found.publicKey), counter },
     requireUserVerification: true,
   }).catch(refuse);
@@ -144,7 +165,7 @@ export async function newPasskey(request: PageRequest): Promise<Omit<NewPasskey,
   const { origin, rpId } = siteOf(request);
   const response = answerIn(request, 'passkey-new') as RegistrationResponseJSON;
   const { verifyRegistrationResponse } = await webAuthn();
-  const challenge = expectedChallenge(request);
+  const challenge = expectedChallenge(request, 'add');
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response,
     expectedChallenge: challenge.check,
@@ -162,6 +183,7 @@ export async function newPasskey(request: PageRequest): Promise<Omit<NewPasskey,
     // The library checks the shape of this list; browsers choose its words.
     transports: transports.filter((each) => /^[a-z-]{1,20}$/.test(each)).join(','),
     rpId,
+    origin,
   };
 }
 
@@ -176,13 +198,13 @@ function answerIn({ form }: PageRequest, name: string): object {
   throw new PaygateError('invalid', 'Your browser did not answer with a passkey. Try again.');
 }
 
-/** Accepts a challenge of ours, and remembers it for its use. */
-function expectedChallenge({ parts, token }: PageRequest) {
+/** Accepts a challenge of ours for this purpose, and remembers it for its use. */
+function expectedChallenge({ parts, token }: PageRequest, purpose: PasskeyPurpose) {
   let given = '';
   return {
     check: (challenge: string): boolean => {
       given = challenge;
-      return parts.passkeyChallenges.isValid(challenge, token);
+      return parts.passkeyChallenges.isValid(challenge, token, purpose);
     },
     use: (): boolean => parts.passkeyChallenges.use(given),
   };

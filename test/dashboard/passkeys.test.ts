@@ -1,6 +1,7 @@
 // Passkeys on the server's side: what is accepted in place of the password, and what is refused.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config.ts';
 import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret } from '../../src/domain/totp.ts';
@@ -18,7 +19,8 @@ const origin = 'https://pay.example.com';
 
 type Authenticator = ReturnType<typeof createAuthenticator>;
 
-const behindProxy = () => openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] } });
+const behindProxy = (config: Partial<Config> = {}) =>
+  openApp({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')], ...config } });
 
 /** What a browser sends from an address, through a proxy that serves HTTPS. */
 const options = (address = '203.0.113.5', host = 'pay.example.com') => ({
@@ -49,8 +51,8 @@ const finish = (visitor: Visitor, made: string, name = 'Phone') =>
   visitor.submit(account, 'finish-passkey', { name, 'passkey-new': made });
 
 /** An owner who is signed in and has one passkey. */
-async function withPasskey(counter = 0) {
-  const app = await behindProxy();
+async function withPasskey(counter = 0, config: Partial<Config> = {}) {
+  const app = await behindProxy(config);
   const owner = await signedIn(app, options('198.51.100.7'));
   const authenticator = createAuthenticator(origin);
   const added = await finish(owner, authenticator.create(await begun(owner), { counter }));
@@ -104,6 +106,7 @@ describe('S-58 no passkey signs in', () => {
     ['that did not verify its user', { isVerified: false }],
     ['of a page of another origin', { origin: 'https://pay.example.com.evil.example' }],
     ['of another port', { origin: 'https://pay.example.com:8443' }],
+    ['of another scheme', { origin: 'http://pay.example.com' }],
     ['for another host name', { rpId: 'example.com' }],
     ['with a challenge that is not ours', { challenge: 'A'.repeat(75) }],
   ])('%s', async (_, change) => {
@@ -161,6 +164,20 @@ describe('S-58 no passkey signs in', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 401, 401, 401]);
   });
 
+  // Another service on the host gets an answer from the visitor's browser, and sends it on.
+  test('at another port than that of its origin, and the page says where it works', async () => {
+    const { app, authenticator } = await withPasskey();
+    const at = options('203.0.113.5', 'pay.example.com:8443');
+    const visitor = visitorOf(app, at);
+    // The browser is at that port, or its answer was made at the right one.
+    for (const change of [{ origin: at.origin }, {}]) {
+      const seen = await signInWith(visitor, authenticator, change);
+      expect([seen.status, (await visitor.get(home)).status]).toEqual([401, 303]);
+      expect(seen.text).toContain('works at https://pay.example.com only');
+    }
+    expect((await signInWith(stranger(app), authenticator)).status).toBe(303);
+  });
+
   test('that was removed', async () => {
     const { app, owner, authenticator } = await withPasskey();
     const visitor = stranger(app);
@@ -206,6 +223,100 @@ test('S-59 a passkey replaces the repeated password before sensitive actions', a
   expect((await reveal({})).status).toBe(200);
   app.world.jumpWallClock(6 * minuteMs);
   expect((await reveal({ passkey })).status).toBe(401);
+});
+
+describe('S-71 a challenge is answered for its purpose only', () => {
+  /** Challenges for each purpose, for one and the same cookie. */
+  async function challenges() {
+    const { app, owner, authenticator } = await withPasskey();
+    app.world.jumpWallClock(6 * minuteMs);
+    const visitor = stranger(app);
+    visitor.visiting = owner.cookie.replace(/^[^=]*/, (name) => `${name}-visitor`);
+    const confirm = await asked(owner, account);
+    const signIn = await asked(visitor, signInPath);
+    await owner.submit(`${home}/stores`, 'reveal-key', { password });
+    const add = await begun(owner);
+    app.world.jumpWallClock(6 * minuteMs);
+    return { app, owner, visitor, authenticator, add, confirm, signIn };
+  }
+
+  test('one to add a passkey or to sign in confirms no action', async () => {
+    const { owner, authenticator, add, confirm, signIn } = await challenges();
+    const reveal = (challenge: string) =>
+      owner.submit(`${home}/stores`, 'reveal-key', {
+        passkey: authenticator.get({ challenge, rpId: 'pay.example.com' }),
+      });
+    expect((await reveal(add.challenge)).status).toBe(401);
+    expect((await reveal(signIn.challenge)).status).toBe(401);
+    expect((await reveal(confirm.challenge)).status).toBe(200);
+  });
+
+  test('one to add a passkey or to confirm an action signs nobody in', async () => {
+    const { visitor, authenticator, add, confirm, signIn } = await challenges();
+    const use = (challenge: string) =>
+      visitor.submit(signInPath, 'use-passkey', {
+        passkey: authenticator.get({ challenge, rpId: 'pay.example.com' }),
+      });
+    expect((await use(add.challenge)).status).toBe(401);
+    expect((await use(confirm.challenge)).status).toBe(401);
+    expect((await use(signIn.challenge)).status).toBe(303);
+  });
+
+  test('one to sign in or to confirm an action adds no passkey', async () => {
+    const { app, owner, add, confirm, signIn } = await challenges();
+    await owner.submit(`${home}/stores`, 'reveal-key', { password });
+    const other = createAuthenticator(origin);
+    const made = (challenge: string) => finish(owner, other.create({ ...add, challenge }));
+    expect((await made(confirm.challenge)).status).toBe(401);
+    expect((await made(signIn.challenge)).status).toBe(401);
+    await app.withStore(async ({ admin }) => expect(admin.passkeys()).toHaveLength(1));
+    expect((await made(add.challenge)).status).toBe(303);
+  });
+});
+
+describe('S-70 with a configured address, passkeys are only for that and for loopback', () => {
+  const elsewhere = options('203.0.113.5', 'other.example.com');
+  const settings: [string, Partial<Config>][] = [
+    ['--public-url', { publicUrl: origin }],
+    ['--public-url with a path', { publicUrl: `${origin}/shop` }],
+  ];
+
+  test.each(settings)('%s', async (_, config) => {
+    const { app, owner, authenticator } = await withPasskey(0, config);
+    expect((await owner.get(account)).text).toContain('Add a passkey');
+    expect((await signInWith(stranger(app), authenticator)).status).toBe(303);
+    const other = await signedIn(app, elsewhere);
+    const passkey = authenticator.get(await asked(owner, account), { origin: elsewhere.origin });
+    const made = createAuthenticator(elsewhere.origin).create(await begun(owner));
+    const seen = [
+      await other.submit(account, 'begin-passkey'),
+      await other.submit(account, 'ask-passkey'),
+      await finish(other, made),
+      await visitorOf(app, elsewhere).submit(signInPath, 'ask-passkey'),
+      await visitorOf(app, elsewhere).submit(signInPath, 'use-passkey', { passkey }),
+    ];
+    expect(seen.map(({ status }) => status)).toEqual(Array(5).fill(409));
+    expect(seen[0]?.text).toContain('the host name of --domain or --public-url');
+  });
+
+  test('loopback has passkeys too, each for its own scheme', async () => {
+    const app = await behindProxy({ publicUrl: origin });
+    const plain = { host: 'localhost', origin: `http://localhost:${app.port}` };
+    const encrypted = options('203.0.113.5', `localhost:${app.port}`);
+    for (const [own, other] of [
+      [plain, encrypted],
+      [encrypted, plain],
+    ] as const) {
+      const owner = await signedIn(app, own);
+      const authenticator = createAuthenticator(own.origin);
+      const added = await finish(owner, authenticator.create(await begun(owner)));
+      expect(added.status).toBe(303);
+      expect((await signInWith(visitorOf(app, own), authenticator)).status).toBe(303);
+      for (const change of [{}, { origin: other.origin }]) {
+        expect((await signInWith(visitorOf(app, other), authenticator, change)).status).toBe(401);
+      }
+    }
+  });
 });
 
 describe('a new passkey', () => {

@@ -32,10 +32,13 @@ export interface VisitorOptions {
   /** Sent with every request: what a proxy would add. */
   readonly headers?: Record<string, string>;
   readonly origin?: string;
+  /** The host that it connects to and names, `127.0.0.1` by default. */
+  readonly host?: string;
 }
 
 export function visitorOf({ port }: Pick<TestApp, 'port'>, options: VisitorOptions = {}): Visitor {
-  const own = `http://127.0.0.1:${port}`;
+  const { host = '127.0.0.1' } = options;
+  const own = `http://${host}:${port}`;
   const { origin = own } = options;
   async function request(path: string, init: RequestInit): Promise<Seen> {
     const headers = { ...options.headers, ...(init.headers as Record<string, string>) };

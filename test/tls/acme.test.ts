@@ -12,6 +12,7 @@ import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { findPebble, type Pebble, startPebble } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
+import { setPassword } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const domain = 'pay.example.com';
@@ -237,6 +238,47 @@ describe('an authority that is down', () => {
     await app.start();
     await app.world.advance(10 * minuteMs);
     await app.world.until(() => failed(app).length > 1, 'the next try');
+  });
+
+  test('asks for passkeys at the address of --domain only', async () => {
+    const ours = makeAuthority();
+    whenOver(() => ours.remove());
+    const { cert, key } = ours.issue(domain, '20200101000000Z', '20400101000000Z');
+    const [httpPort, directoryPort] = [await freePort(), await freePort()];
+    const directory = `https://127.0.0.1:${directoryPort}/dir`;
+    const app = await openWith({ httpPort, directory }, Date.UTC(2039, 0, 1));
+    await untilFailed(app, 1);
+    await app.stop();
+    writeFileSync(
+      join(kept(app), 'certificate.json'),
+      JSON.stringify({ domain, directory, cert, key }),
+    );
+    await app.start();
+    await setPassword(app);
+    async function statusAt(host: string): Promise<number> {
+      const ask = (headers: Record<string, string>, form = '') =>
+        askByTls(
+          {
+            port: app.port,
+            path: '/dashboard/sign-in',
+            method: form === '' ? 'GET' : 'POST',
+            ca: ours.certificate,
+            servername: domain,
+            headers: { Host: host, ...headers },
+          },
+          form,
+        );
+      const page = await ask({});
+      const [cookie = ''] = String(page.headers['set-cookie']).split(';');
+      const [, token = ''] = /name="token" value="([^"]+)"/.exec(page.text) ?? [];
+      const form = String(new URLSearchParams({ token, do: 'ask-passkey' }));
+      const type = 'application/x-www-form-urlencoded';
+      const headers = { Origin: `https://${host}`, Cookie: cookie, 'Content-Type': type };
+      return (await ask(headers, form)).status;
+    }
+    expect(await statusAt(domain)).toBe(200);
+    expect(await statusAt(`${domain}:8443`)).toBe(409);
+    expect(await statusAt(`localhost:${app.port}`)).toBe(200);
   });
 
   test('a damaged state file does not prevent an order', async () => {

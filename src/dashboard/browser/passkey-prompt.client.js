@@ -20,6 +20,7 @@ function show() {
 async function ask({ form, dataset }) {
   const body = new URLSearchParams({ token: form.elements.token.value, do: 'ask-passkey' });
   const response = await fetch(dataset.passkey, { method: 'POST', body });
+  if (response.status === 409) throw new Error(reasons.SecurityError);
   if (!response.ok || response.redirected) throw new Error('Reload the page and try again.');
   return PublicKeyCredential.parseRequestOptionsFromJSON(await response.json());
 }

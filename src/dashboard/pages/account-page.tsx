@@ -32,7 +32,7 @@ export const accountPage: Page = {
       return { to: accountPath };
     },
     'change-password': changePassword,
-    'ask-passkey': askPasskey,
+    'ask-passkey': askPasskey('confirm'),
     'begin-passkey': beginPasskey,
     'finish-passkey': finishPasskey,
     'begin-totp': beginEnrolment,

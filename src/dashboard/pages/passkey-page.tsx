@@ -23,7 +23,7 @@ function passkeyMarkup(request: PageRequest) {
       ) : (
         <>
           <p>
-            It signs in at <code>{passkey.rpId}</code>.
+            It signs in at <code>{passkey.origin}</code>.
           </p>
           <Form request={request} action="rename" button="Save" needsPassword>
             <PasskeyName name={passkey.name} />

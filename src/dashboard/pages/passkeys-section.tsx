@@ -9,6 +9,7 @@ import { Form } from '../form-parts.tsx';
 import { NarrowPage, Table } from '../layout.tsx';
 import { type ActionResult, accountPath, base, field, type PageRequest } from '../page.ts';
 import { PasskeyButton } from '../passkey-button.tsx';
+import type { PasskeyPurpose } from '../passkey-challenge.ts';
 import {
   arePasskeysPossible,
   maxNameLength,
@@ -41,10 +42,10 @@ const NoPasskeysHere = ({ request }: { readonly request: PageRequest }) => {
   const local = `http://localhost${port}${accountPath}`;
   return (
     <p class="note">
-      Browsers have passkeys for HTTPS with a host name and for <code>localhost</code>, but not for{' '}
+      Passkeys need HTTPS with a host name, or <code>localhost</code>. They do not work at{' '}
       <code>{host}</code>. To add one, open{' '}
       {request.transport.secure ? (
-        'the dashboard by its host name.'
+        'the dashboard by its host name, which is that of --domain or --public-url if one is set.'
       ) : (
         <>
           <code>{local}</code> and sign in there.
@@ -58,12 +59,12 @@ const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
   const passkeys = request.parts.store.admin.passkeys();
   return passkeys.length === 0 ? null : (
     <Table label="Your passkeys" heads={['Name', 'Works at', 'Added', 'Last used']}>
-      {passkeys.map(({ id, name, rpId, createdAt, usedAt }) => (
+      {passkeys.map(({ id, name, origin, createdAt, usedAt }) => (
         <tr>
           <td>
             <a href={passkeyPath(id)}>{name}</a>
           </td>
-          <td>{rpId}</td>
+          <td>{origin}</td>
           <td>
             <Time at={createdAt} />
           </td>
@@ -75,9 +76,11 @@ const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
 };
 
 /** What the script asks before it uses a passkey. */
-export const askPasskey = async (request: PageRequest): Promise<ActionResult> => ({
-  send: request.context.json(await passkeyRequest(request)),
-});
+export const askPasskey =
+  (purpose: PasskeyPurpose) =>
+  async (request: PageRequest): Promise<ActionResult> => ({
+    send: request.context.json(await passkeyRequest(request, purpose)),
+  });
 
 export async function beginPasskey(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);

@@ -18,7 +18,7 @@ export const signInPage: Page = {
       await signIn(request);
       return { to: pageAfterSignIn(request.context.req.query('next')) };
     },
-    'ask-passkey': askPasskey,
+    'ask-passkey': askPasskey('sign-in'),
     'use-passkey': async (request) => {
       await signInByPasskey(request);
       return { to: pageAfterSignIn(request.context.req.query('next')) };

@@ -29,8 +29,10 @@ export const passkeys = sqliteTable('passkeys', {
   counter: integer('counter').notNull(),
   /** How browsers reach the authenticator, such as `internal,hybrid`. */
   transports: text('transports').notNull(),
-  /** The host name for which the authenticator made it; it works for no other. */
+  /** The host name for which the authenticator made it; browsers offer it at no other. */
   rpId: text('rp_id').notNull(),
+  /** The origin of the page that added it; it works at no other port or scheme of the host. */
+  origin: text('origin').notNull(),
   /** The operator's name for it. */
   name: text('name').notNull(),
   createdAt: integer('created_at').notNull(),
