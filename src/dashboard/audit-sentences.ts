@@ -2,7 +2,7 @@
 
 import type { AuditAction, AuditRow } from '../store/records/audit.ts';
 
-/** The values that an entry was written with. Older versions may have written others. */
+/** The values that an entry was written with. Another version may have written others. */
 type Detail = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): string =>

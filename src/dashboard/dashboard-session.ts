@@ -160,7 +160,6 @@ export async function signIn(request: PageRequest): Promise<void> {
   }
   log.info('signed in', { client });
   setSessionCookie(request, token);
-  await rehashPassword(request);
 }
 
 /** Signs in with the passkey of the form. It needs no password and no code. */
@@ -190,16 +189,6 @@ function notePasskeyUse(
 ): void {
   if (parts.store.admin.usePasskey(tx, now, credentialId, counter)) return;
   throw new PaygateError('unauthorized', 'This passkey was removed, or used at the same time.');
-}
-
-/** Replaces a hash of an earlier version, which takes four times as much memory to check. */
-async function rehashPassword({ parts, form }: PageRequest): Promise<void> {
-  const { admin, database } = parts.store;
-  const { passwordHash = '' } = admin.operator() ?? {};
-  const renewed = parts.passwords.rehash(form.get('password') ?? '', passwordHash);
-  // If the queue is full, the next sign-in replaces the hash.
-  const better = await renewed.catch(() => undefined);
-  if (better !== undefined) await database.write((tx) => admin.renewHash(tx, passwordHash, better));
 }
 
 export async function signOut(request: PageRequest): Promise<void> {

@@ -39,11 +39,6 @@ export interface Passwords {
   hash(password: string, words?: readonly string[]): Promise<string>;
   /** @throws PaygateError limited */
   verify(password: string, stored: string, client: PasswordClient): Promise<boolean>;
-  /**
-   * A new hash of the correct password, if the stored hash needs more memory than ours; otherwise
-   * undefined.
-   */
-  rehash(password: string, stored: string): Promise<string | undefined>;
 }
 
 export function createPasswords(randomBytes: (length: number) => Uint8Array): Passwords {
@@ -68,21 +63,15 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
     return queue.run(work).finally(() => queuedNetworks.shift());
   }
 
-  async function hashed(text: string): Promise<string> {
-    const salt = Buffer.from(randomBytes(saltBytes));
-    const { logN, r, p } = defaultCost;
-    const made = await enqueue(undefined, () => derive(text, salt, defaultCost));
-    return ['scrypt', logN, r, p, salt.toString('base64'), made.toString('base64')].join(':');
-  }
-
   return {
     async hash(password, words = []) {
       const text = normalizedNew(password);
       await refuseGuessable(text, words);
-      return hashed(text);
+      const salt = Buffer.from(randomBytes(saltBytes));
+      const { logN, r, p } = defaultCost;
+      const made = await enqueue(undefined, () => derive(text, salt, defaultCost));
+      return ['scrypt', logN, r, p, salt.toString('base64'), made.toString('base64')].join(':');
     },
-    rehash: async (password, stored) =>
-      costOf(stored).logN > defaultCost.logN ? hashed(normalized(password)) : undefined,
     async verify(password, stored, client) {
       const [, , , , salt = '', hash = ''] = stored.split(':');
       const cost = costOf(stored);

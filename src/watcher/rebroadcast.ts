@@ -3,13 +3,7 @@
 // Bytes without a whole witness are asked of other servers.
 
 import type { Txid } from '../bitcoin/ids.ts';
-import {
-  isRelayable,
-  maxRelayWeight,
-  parseTransaction,
-  weightOf,
-  withoutWitness,
-} from '../bitcoin/transaction.ts';
+import { isRelayable, maxRelayWeight, parseTransaction, weightOf } from '../bitcoin/transaction.ts';
 import { refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';
 import { ServerError } from '../electrum/requests.ts';
@@ -85,7 +79,7 @@ async function broadcast(
   const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
   const due = store.broadcasts.due(now, now - maxAgeMs, now - intervalMs, maxAtOnce);
   for (const txid of due) {
-    const raw = relayedForm(store.ledger.rawOf(txid));
+    const raw = store.ledger.rawOf(txid);
     if (raw === undefined) continue;
     const sessions = refusals.mayAsk(pool.live());
     if (sessions.length === 0) return;
@@ -110,12 +104,6 @@ async function forget({ world, store: { broadcasts, database } }: RebroadcastPar
   if (idle.length === 0) return;
   await database.write((tx) => broadcasts.forget(tx, now, now - maxAgeMs, idle));
 }
-
-/** Files of earlier versions have witnesses that servers padded. */
-const relayedForm = (raw: Uint8Array | undefined): Uint8Array | undefined =>
-  raw === undefined || weightOf(parseTransaction(raw)) <= maxRelayWeight
-    ? raw
-    : withoutWitness(raw);
 
 async function broadcastTo(
   sessions: readonly Session[],

@@ -115,15 +115,6 @@ describe('a store', () => {
     expect((await store('set', '1', '--name', 'Former')).code).toBe(0);
   });
 
-  it('can be changed although an older file has its Callback URL twice', async () => {
-    const { path, store } = await openShop();
-    const other = ['--name', 'Other', '--callback-url', 'https://other.example/callback'];
-    await store('add', ...other, '--xpub', accountKey().account, '--script', 'p2wpkh');
-    look(path).exec("UPDATE stores SET callback_url = 'https://shop.example/callback'");
-    expect((await store('set', '2', '--name', 'Twin')).code).toBe(0);
-    expect((await store('set', '2', '--callback-url', 'https://twin.example/')).code).toBe(0);
-  });
-
   it('that is the second one prints the consequence for the shop of the first', async () => {
     const { store, added } = await openShop();
     expect(added).not.toContain('match_callback');

@@ -1,6 +1,5 @@
 // The guard of the dashboard: sessions, passwords, codes, origins and form tokens (rules §6).
 
-import { scryptSync } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -532,22 +531,6 @@ describe('after a clock that was ahead is corrected', () => {
     expect((await visitor.get(home)).status).toBe(200);
     expect((await visitor.submit(`${home}/stores`, 'reveal-key')).status).toBe(200);
   });
-});
-
-test('a hash of an earlier version, which takes more memory, is replaced at a sign-in', async () => {
-  const app = await openApp();
-  const salt = Buffer.alloc(16, 7);
-  const made = scryptSync(password, salt, 32, { N: 2 ** 16, r: 8, p: 1, maxmem: 2 ** 28 });
-  const before = ['scrypt', 16, 8, 1, salt.toString('base64'), made.toString('base64')].join(':');
-  await app.withStore(({ admin, database }) =>
-    database.write((tx) => admin.setPassword(tx, app.world.now(), before)),
-  );
-  const first = await signedIn(app);
-  await app.withStore(async ({ admin }) =>
-    expect(admin.operator()?.passwordHash).toMatch(/^scrypt:15:8:3:/),
-  );
-  expect((await first.get(home)).status).toBe(200);
-  await signedIn(app);
 });
 
 describe('wrong passwords', () => {

@@ -144,7 +144,7 @@ test('the audit log says what was done in sentences, by whom and in which store'
       });
       log.noteChange(tx, now, 'command', 'callback.resend-failed', { count: 1 }, 1);
       log.noteChange(tx, now, 'command', 'order.forget', { orders: 3 });
-      // An older version wrote no details; a newer one knows other actions.
+      // A newer version writes other details and actions.
       log.noteChange(tx, now, 'command', 'plugin.allow');
       const unknown = { keyId: null, storeId: null, action: 'toString', detail: {} };
       log.note(tx, now, unknown as unknown as Parameters<typeof log.note>[2]);

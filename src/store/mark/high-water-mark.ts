@@ -56,21 +56,19 @@ interface Identity {
   /**
    * The type of file system: on another one, such as an overlay, the same inode is another file.
    */
-  readonly fileSystem?: number;
+  readonly fileSystem: number;
   readonly databaseInode: string;
   /** The mark file's own inode: a copied folder has a copied mark, which must not be believed. */
   readonly markInode: string;
   readonly markBorn?: number | undefined;
   /** The position before its raises, and the identity of its position file. */
-  readonly position?: number;
-  readonly positionInode?: string;
+  readonly position: number;
+  readonly positionInode: string;
   readonly positionBorn?: number | undefined;
   /** The operator declared that the whole machine was set back, this mark file with it. */
   readonly setBack?: true;
-  /** The mark file was begun for a copy. The name is that of older versions. */
-  readonly begunBlind?: true;
-  /** Written by older versions: raises of wallets that waited for their scan. */
-  readonly guesses?: readonly Raise[];
+  /** The mark file was begun for a copy. */
+  readonly ofCopy?: true;
 }
 
 export interface HighWaterMark {
@@ -109,7 +107,7 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   const beside = new MarkPosition(path, positionFileOf(found?.identity));
   let position = Math.max(found?.position ?? 0, beside.furthest);
   let latest = byWallet(found?.raises ?? []);
-  let isOfCopy = found?.identity?.begunBlind === true;
+  let isOfCopy = found?.identity?.ofCopy === true;
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): void {
@@ -135,7 +133,7 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
     const whose = {
       ...identity,
       ...doubt,
-      ...(isOfCopy && { begunBlind: isOfCopy }),
+      ...(isOfCopy && { ofCopy: isOfCopy }),
       position: reached - stepsOf([], raises),
       positionInode,
       positionBorn,
@@ -199,6 +197,7 @@ function raiseFailure(path: string, error: unknown): unknown {
 
 /** Whose mark it will be, whichever file it is. */
 type Own = Omit<Identity, 'markInode' | 'markBorn'>;
+type Here = Pick<Own, 'instance' | 'machine' | 'fileSystem' | 'databaseInode'>;
 
 interface Place {
   readonly path: string;
@@ -206,7 +205,7 @@ interface Place {
   readonly beside: number | undefined;
 }
 
-function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
+function judge(found: ParsedMark, own: Here, place: Place): MarkReading {
   const { position, identity } = found;
   const missing = Math.max(0, (place.beside ?? 0) - (position ?? Infinity));
   const distrust = distrustOf(identity, own, place);
@@ -214,7 +213,7 @@ function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
   return {
     ...(doubt !== undefined && { distrust: doubt }),
     ...(missing > 0 && { missing }),
-    ...(identity?.begunBlind && { ofCopy: true }),
+    ...(identity?.ofCopy && { ofCopy: true }),
     sameDatabase: identity?.databaseInode === own.databaseInode,
     raises: found.raises,
   };
@@ -222,58 +221,52 @@ function judge(found: ParsedMark, own: Own, place: Place): MarkReading {
 
 function distrustOf(
   marked: Identity | undefined,
-  own: Own,
+  own: Here,
   { path, beside }: Place,
 ): string | undefined {
   if (marked === undefined) return 'its mark file cannot be read';
   if (marked.setBack) return 'this machine was set back to a snapshot';
   if (marked.instance !== own.instance) return 'its mark file is of another database';
   if (marked.machine !== own.machine) return 'its mark file was made on another machine';
-  if ((marked.fileSystem ?? own.fileSystem) !== own.fileSystem) {
+  if (marked.fileSystem !== own.fileSystem) {
     return 'its mark file was made on another kind of file system';
   }
   const isOwn = isSameFile(path, { inode: marked.markInode, born: marked.markBorn });
-  // An older version wrote no position.
-  const hasPosition = marked.positionInode === undefined || beside !== undefined;
-  return isOwn && hasPosition ? undefined : 'its mark file is a copy as well';
+  return isOwn && beside !== undefined ? undefined : 'its mark file is a copy as well';
 }
 
 const positionFileOf = (marked: Identity | undefined): FileIdentity | undefined =>
-  marked?.positionInode === undefined
-    ? undefined
-    : { inode: marked.positionInode, born: marked.positionBorn };
+  marked && { inode: marked.positionInode, born: marked.positionBorn };
 
 interface ParsedMark {
   /** Undefined when the first line is not what we write. */
   readonly identity: Identity | undefined;
   /** The last raise of each wallet. */
   readonly raises: readonly Raise[];
-  /** Undefined where a version wrote it that knew of none. */
+  /** Undefined when the first line is not what we write. */
   readonly position: number | undefined;
 }
 
 function parseMark(text: string): ParsedMark {
   const lines = text.split('\n');
   const identity = parseIdentity(lines[0] ?? '');
-  const guesses = identity?.guesses ?? [];
   const raises: Raise[] = [];
   for (const line of lines.slice(1)) {
     const raise = parseRaise(line);
     if (raise === undefined) break;
     raises.push(raise);
   }
-  const before = identity?.position;
   return {
     identity,
-    raises: [...byWallet([...guesses, ...raises]).values()],
-    position: before === undefined ? undefined : before + stepsOf(guesses, raises),
+    raises: [...byWallet(raises).values()],
+    position: identity && identity.position + stepsOf([], raises),
   };
 }
 
 function parseIdentity(line: string): Identity | undefined {
   try {
     const parsed = JSON.parse(line) as Identity;
-    return parsed.version === 1 ? parsed : undefined;
+    return parsed.version === 1 && Number.isSafeInteger(parsed.position) ? parsed : undefined;
   } catch {
     return undefined;
   }

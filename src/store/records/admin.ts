@@ -47,10 +47,6 @@ export function createAdmin(orm: Orm) {
       orm.delete(sessions).run();
       orm.delete(adminLinks).run();
     },
-    /** Replaces the hash of the same password, unless that changed meanwhile; all sessions stay. */
-    renewHash(_tx: Tx, before: string, passwordHash: string): void {
-      orm.update(admin).set({ passwordHash }).where(eq(admin.passwordHash, before)).run();
-    },
     /**
      * Also deletes the recovery codes.
      * @param secret null turns the authenticator app off

@@ -11,7 +11,6 @@ import { addresses } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
-import { copiedAt } from './settings.ts';
 
 /** A row that a server was asked about again. */
 export interface Unused {
@@ -78,11 +77,7 @@ export function createReturnedIndexes(
   const put = (tx: Tx, walletId: number, change: Partial<State>): void =>
     catalog.putSetting(tx, nameOf(walletId), JSON.stringify({ ...stateOf(walletId), ...change }));
 
-  /** In a copy that an older version found, all indexes below the counter may have been issued. */
-  function keptBelow(walletId: number): number {
-    const unknown = copiedAt(catalog) > 0 ? catalog.wallet(walletId).nextIndex : 0;
-    return stateOf(walletId).keptBelow ?? unknown;
-  }
+  const keptBelow = (walletId: number): number => stateOf(walletId).keptBelow ?? 0;
 
   const withholdBelow: ReturnedIndexes['withholdBelow'] = (tx, walletId, index) =>
     put(tx, walletId, { until: 0, keptBelow: index });

@@ -55,18 +55,15 @@ export function restoreShop(
   return { row: catalog.unarchiveStore(tx, id), changed: true };
 }
 
-/**
- * The running store that has this callback URL already, where that is new to the store it is for.
- */
+/** The other running store that has this callback URL already. */
 export function twinOf(
   catalog: Pick<Catalog, 'choices'>,
   callbackUrl: string,
   before?: StoreRow,
 ): StoreChoice | undefined {
-  // A file may hold twins of an earlier day: each can be changed in all else. A removed store is
-  // not chosen.
-  const isSame = before?.callbackUrl === callbackUrl || (before && before.archivedAt !== null);
-  if (callbackUrl === '' || isSame) return undefined;
+  // A removed store is not chosen by a shop.
+  const isRemoved = before !== undefined && before.archivedAt !== null;
+  if (callbackUrl === '' || isRemoved) return undefined;
   return catalog.choices(callbackUrl).find(({ id }) => id !== before?.id);
 }
 

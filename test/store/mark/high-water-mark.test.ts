@@ -267,6 +267,7 @@ describe('a torn mark file', () => {
     ['is noise', (line) => 'x'.repeat(line.length)],
     ['is cut short', (line) => line.slice(0, 20).padEnd(line.length, '\0')],
     ['is of another version', (line) => line.replace('"version":1', '"version":9')],
+    ['has no position', (line) => line.replace('"position":', '"Position":')],
     ['is no object', (line) => '7'.padEnd(line.length)],
     ['is null', (line) => 'null'.padEnd(line.length)],
   ])('whose first line %s is not believed, but its raises are kept', async (_what, tear) => {

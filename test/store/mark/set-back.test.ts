@@ -20,11 +20,11 @@ import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { minSkip } from '../../../src/domain/allocation.ts';
 import { declareMoved, declareSetBack } from '../../../src/store/backup/restore.ts';
-import { markPath, openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
+import { markPath } from '../../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../../src/store/mark/mark-position.ts';
 import { cleanUp, tempFolder, tempRoot, whenOver } from '../../support/files.ts';
 import { goOn, run, startCopy, stoppedAfter } from '../../support/running.ts';
-import { accountKey, markOf, openTestStore } from '../../support/store.ts';
+import { accountKey, openTestStore } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -231,52 +231,6 @@ describe('operations that leave the mark file valid', () => {
     expect(await paygate.issue(1)).toEqual([6]);
     await paygate.stop();
     expect(await goOn(path, 1)).toEqual([7]);
-  });
-});
-
-describe('a mark file of an older version', () => {
-  type Line = Readonly<Record<string, unknown>>;
-
-  function changeFirstLine(path: string, change: (own: Line) => Line): void {
-    const mark = markPath(path);
-    const bytes = readFileSync(mark, 'latin1');
-    const end = bytes.indexOf('\n');
-    const own = change(JSON.parse(bytes.slice(0, end)));
-    writeFileSync(mark, `${JSON.stringify(own)}${bytes.slice(end)}`, 'latin1');
-  }
-
-  /** The first row as the first version wrote it. */
-  const age = (path: string): void =>
-    changeFirstLine(path, ({ fileSystem, position, positionInode, positionBorn, ...own }) => {
-      expect([fileSystem, position, positionInode]).not.toContain(undefined);
-      return own;
-    });
-
-  it('is valid without a warning, and has a position file from then on', async () => {
-    const path = await stoppedAfter(3);
-    age(path);
-    for (const each of positionsBeside(markPath(path))) rmSync(each.path);
-    expect(await goOn(path, 2)).toEqual([3, 4]);
-    expect(positionsBeside(markPath(path))).toHaveLength(1);
-  });
-
-  it('that was in use again for a while causes no false alarm later', async () => {
-    const path = await stoppedAfter(3);
-    age(path);
-    expect(await goOn(path, 2)).toEqual([3, 4]);
-  });
-
-  it('that was begun for a copy is read, with the raises in its first line', async () => {
-    const path = await stoppedAfter(3);
-    const guess = { wallet: markOf(2), from: 7, to: 9 };
-    const guesses = [{ ...guess, guess: true }];
-    changeFirstLine(path, (own) => ({ ...own, begunBlind: true, guesses }));
-    const { reading, close } = openHighWaterMark(path, 'test');
-    close();
-    expect(reading).toMatchObject({ sameDatabase: true, ofCopy: true });
-    expect(reading?.raises).toContainEqual(expect.objectContaining(guess));
-    expect(reading?.distrust).toBeUndefined();
-    expect(await goOn(path, 1)).toEqual([3]);
   });
 });
 
