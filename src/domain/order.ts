@@ -277,6 +277,21 @@ function fingerprintOf(
   return bytesToHex(sha256(utf8ToBytes([isLate ? 'late' : 'on time', ...txids].join(' '))));
 }
 
+/**
+ * What an event shows of an order: a hash of its status, sums and payments. Null for an order as it
+ * was made. Two events with the same value differ in nothing that a shop acts on.
+ */
+export function orderStateOf(
+  { acceptedAt }: Pick<OrderFacts, 'acceptedAt'>,
+  { status, isLate, receivedSat, confirmedSat, excessSat, payments }: Standing,
+): string | null {
+  const there = payments.filter(({ payment }) => !isGone(payment));
+  if (status === 'open' && acceptedAt === null && there.length === 0) return null;
+  const txids = there.map(({ payment }) => payment.txid).sort();
+  const sums = [isLate, receivedSat, confirmedSat, excessSat, acceptedAt];
+  return bytesToHex(sha256(utf8ToBytes([status, ...sums, ...txids].join(' '))));
+}
+
 /** How far the money has come. A smaller number is a fall. */
 const progress: Readonly<Record<OrderStatus, number>> = {
   canceled: 0,

@@ -9,6 +9,8 @@ import {
   type OrderPayment,
   type OrderStatus,
   orderEventId,
+  orderStateOf,
+  type Standing,
 } from '../../src/domain/order.ts';
 import type { Quote } from '../../src/domain/quote.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
@@ -531,6 +533,42 @@ describe('an order that was accepted', () => {
     const again = command(accept)(backwards(canceled));
     expect(standingOf(again).status).toBe('processing');
     expect(again.order.acceptedSat).toBe(9_000);
+  });
+});
+
+describe('what an event shows of an order', () => {
+  const stateOf = (shown: OrderScene, facts: Partial<Standing> = {}) =>
+    orderStateOf(shown.order, { ...standingOf(shown), ...facts });
+  const two = scene([part, whole]);
+
+  test('is nothing while it is as it was made', () => {
+    expect(stateOf(scene([]))).toBeNull();
+    expect(stateOf(allPayments(dropped)(two))).toBeNull();
+    expect(stateOf(from.open)).not.toBeNull();
+    expect(stateOf(scene([], { acceptedAt: soon, acceptedSat: 10_000 }))).not.toBeNull();
+    expect(stateOf(scene([], { canceledAt: soon }))).not.toBeNull();
+  });
+
+  test('is the same by the same facts, with or without payments that are gone', () => {
+    expect(stateOf(scene([whole, part]))).toBe(stateOf(two));
+    expect(stateOf(added(two, payment('gone', 9_000, dropped)))).toBe(stateOf(two));
+    expect(stateOf({ ...two, now: soon + 1 })).toBe(stateOf(two));
+  });
+
+  test.each<Partial<Standing>>([
+    { status: 'paid' },
+    { isLate: true },
+    { receivedSat: 1 },
+    { confirmedSat: 1 },
+    { excessSat: 1 },
+    { payments: standingOf(scene([whole, payment('another', 10_000)])).payments },
+  ])('is another one with %o', (facts) => {
+    expect(stateOf(two, facts)).not.toBe(stateOf(two));
+  });
+
+  test('is another one since the order was accepted', () => {
+    const accepted = withOrder(two, { acceptedAt: soon });
+    expect(stateOf(accepted)).not.toBe(stateOf(two));
   });
 });
 

@@ -273,6 +273,7 @@ CREATE TABLE \`events\` (
 	\`address_id\` integer NOT NULL,
 	\`type\` text NOT NULL,
 	\`body\` text NOT NULL,
+	\`order_state\` text,
 	\`created_at\` integer NOT NULL,
 	\`state\` text NOT NULL,
 	\`attempt_count\` integer DEFAULT 0 NOT NULL,

@@ -170,6 +170,8 @@ export const events = sqliteTable(
       .references(() => addresses.id),
     type: text('type').$type<EventType>().notNull(),
     body: text('body').notNull(),
+    /** What it shows of its order (domain/order.ts); null for an order as it was made. */
+    orderState: text('order_state'),
     createdAt: integer('created_at').notNull(),
     state: text('state').$type<EventState>().notNull(),
     attemptCount: integer('attempt_count').notNull().default(0),

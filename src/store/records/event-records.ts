@@ -3,13 +3,14 @@
 
 // Each event of an order holds the whole order. A newer one therefore supersedes a due
 // `order.processing` or `order.updated`. An `order.reversed` also supersedes an `order.paid`. If
-// that had no request yet, neither of the two is sent, unless the shop never received the status
-// that is left. An event whose request is in flight is superseded when the request fails
+// that had no request yet, and the shop certainly knows the state that is left, neither of the two
+// is sent. An event whose request is in flight is superseded when the request fails
 // (webhook-queue.ts). An event of a payment supersedes nothing.
 
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { eventBody, isSubscribed } from '../../domain/event-body.ts';
-import { type EventState, type EventType, events } from '../db/order-schema.ts';
+import { type EventState, type EventType, events, orders } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { stores } from '../db/schema.ts';
@@ -22,6 +23,8 @@ export interface NewEvent {
   readonly addressId: number;
   readonly type: EventType;
   readonly data: unknown;
+  /** What it shows of its order (`orderStateOf`); missing for an event of a payment. */
+  readonly orderState?: string | null;
   /** `evt_…`, a hash of what the event is about. */
   readonly publicId: string;
 }
@@ -42,6 +45,14 @@ export const isTakenBack = (event: 'events'): SQL => {
       or (${of}.type = 'order.paid' and n.type = 'order.reversed')))`;
 };
 
+/**
+ * Whether a time is after the last time at which the file was found to be a copy (`copiedAt`). The
+ * original may have sent more than the file has of the time before.
+ */
+const isSinceCopy = (time: SQLiteColumn): SQL =>
+  sql`${time} > coalesce((select cast(s.value as integer) from settings s
+    where s.name = 'copied_at'), 0)`;
+
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
   const statements = prepare(orm);
 
@@ -52,36 +63,32 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
 
   /**
    * Takes a pending `order.paid` back.
-   * @returns whether it had no request yet, and the shop knows what the order is without it
+   * @returns whether it had no request yet, and the shop knows the state of the order without it
    */
-  function takesBackUnsent(orderId: number | null, now: number, body: string): boolean {
+  function takesBackUnsent(orderId: number | null, now: number, left: string | null): boolean {
     const isUnsent = statements.supersedeUnsentPaid.run({ orderId, now }).changes > 0;
     statements.supersedePaid.run({ orderId, now });
     if (!isUnsent) return false;
-    const sent = statements.newestSent.get({ orderId });
-    if (sent === undefined) return statusIn(body) === 'open';
-    return sent.state === 'delivered' && statusIn(sent.body) === statusIn(body);
+    const known = statements.newestKnown.get({ orderId });
+    if (known !== undefined) return known.isCertain === 1 && known.orderState === left;
+    return left === null && statements.madeSinceCopy.get({ orderId }) !== undefined;
   }
 
   return {
-    append(tx, now, { type, data, publicId, ...place }) {
+    append(tx, now, { type, data, publicId, orderState = null, ...place }) {
       const { storeId, orderId } = place;
       const body = eventBody(type, now, data);
       const kind = type.startsWith('order.') ? 'order' : 'payment';
       if (kind === 'order') statements.supersede.run({ orderId, now });
       const isOwed = isReceived(storeId, kind);
-      const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, body);
+      const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, orderState);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
-      statements.insert.run({ ...place, type, body, state, publicId, now });
+      statements.insert.run({ ...place, type, body, orderState, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
     },
     hasPaymentEvents: (storeId) => isReceived(storeId, 'payment'),
   };
 }
-
-/** The status of the order in the body of an event. */
-const statusIn = (body: string): unknown =>
-  (JSON.parse(body) as { data: { order?: { status?: string } } }).data.order?.status;
 
 const prepare = (orm: Orm) => {
   const ofOrder = eq(events.orderId, placeholder('orderId'));
@@ -118,16 +125,28 @@ const prepare = (orm: Orm) => {
       )
       .prepare(),
     supersedeUnsentPaid: supersedePaid(
-      sql` and ${events.attemptCount} = 0 and ${events.leasedUntil} is null`,
+      sql` and ${events.attemptCount} = 0 and ${events.leasedUntil} is null
+        and ${isSinceCopy(events.createdAt)}`,
     ),
     supersedePaid: supersedePaid(sql``),
-    /** The newest event of an order that is or was sent. */
-    newestSent: orm
-      .select({ state: events.state, body: events.body })
+    /** The newest event of an order that the shop received, will receive, or may have received. */
+    newestKnown: orm
+      .select({
+        orderState: events.orderState,
+        isCertain: sql<number>`${events.state} = 'delivered' and ${isSinceCopy(events.createdAt)}`,
+      })
       .from(events)
-      .where(sql`${ofOrder} and ${events.type} like 'order.%' and ${events.state} <> 'superseded'`)
+      .where(
+        sql`${ofOrder} and ${events.type} like 'order.%' and (${events.state} <> 'superseded'
+          or ${events.attemptCount} > 0 or ${events.leasedUntil} is not null)`,
+      )
       .orderBy(desc(events.id))
       .limit(1)
+      .prepare(),
+    madeSinceCopy: orm
+      .select({ id: orders.id })
+      .from(orders)
+      .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt)))
       .prepare(),
     insert: orm
       .insert(events)
@@ -138,6 +157,7 @@ const prepare = (orm: Orm) => {
         addressId: placeholder('addressId'),
         type: placeholder('type'),
         body: placeholder('body'),
+        orderState: placeholder('orderState'),
         createdAt: placeholder('now'),
         state: placeholder('state'),
         nextAttemptAt: placeholder('now'),

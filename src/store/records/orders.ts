@@ -11,6 +11,7 @@ import {
   type LatePolicy,
   type OrderEventType,
   orderEventId,
+  orderStateOf,
   type Standing,
 } from '../../domain/order.ts';
 import { eventIdFor } from '../../domain/order-id.ts';
@@ -243,6 +244,7 @@ export class Orders {
     events.append(tx, now, {
       ...{ type, storeId: row.storeId, orderId, addressId: row.addressId },
       ...{ data: { was: row.status, order }, publicId },
+      orderState: orderStateOf(record.facts, after),
     });
     notifications.orderChanged(tx, now, { type, was: row.status, order }, publicId);
   }
