@@ -4,6 +4,7 @@
 import { redactUrl } from '../domain/callback.ts';
 import { plainText } from '../domain/format.ts';
 import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts';
+import { withoutSecrets } from '../domain/redaction.ts';
 import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
 
 /** The longest excerpt of a body. */
@@ -36,11 +37,13 @@ export interface EndedAttempt extends AttemptEnd {
   readonly expected?: '200' | '2xx';
   /** The `Location` header. */
   readonly location?: string | undefined;
+  /** Returns what the location must not show. */
+  readonly secrets?: () => readonly string[];
 }
 
 /** One sentence; null for a delivered callback. */
 export function reasonFor(attempt: EndedAttempt): string | null {
-  const { outcome, host, phase, status, location, expected = '200' } = attempt;
+  const { outcome, host, phase, status, expected = '200' } = attempt;
   const errorCode = attempt.errorCode ?? '';
   switch (outcome) {
     case 'delivered':
@@ -56,7 +59,7 @@ export function reasonFor(attempt: EndedAttempt): string | null {
     case 'response':
       return `${host} gave no HTTP answer: ${responseFaults[errorCode] ?? errorCode}`;
     case 'redirect':
-      return `${host} answered ${status}, ${shownLocation(location)}; redirects are not followed`;
+      return `${host} answered ${status}, ${shownLocation(attempt)}; redirects are not followed`;
     case 'status':
       return `${host} answered ${status}; only ${expected} counts as received`;
     case 'body':
@@ -64,10 +67,11 @@ export function reasonFor(attempt: EndedAttempt): string | null {
   }
 }
 
-const shownLocation = (location: string | undefined): string =>
-  location === undefined
-    ? 'without a Location'
-    : `pointing to ${plainText(redactUrl(location), maxLocationLength)}`;
+function shownLocation({ location, secrets = () => [] }: EndedAttempt): string {
+  if (location === undefined) return 'without a Location';
+  const shown = withoutSecrets(redactUrl(location), secrets());
+  return `pointing to ${plainText(shown, maxLocationLength)}`;
+}
 
 /** Characters that are not printed. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
@@ -82,8 +86,9 @@ const minSecretLength = 4;
 export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () => []): string {
   const text = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ').trim();
   if (text.length < minSecretLength) return text;
-  const redacted = secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
-  const bytes = new TextEncoder().encode(redacted).subarray(0, maxExcerptBytes);
+  const bytes = new TextEncoder()
+    .encode(withoutSecrets(text, secrets()))
+    .subarray(0, maxExcerptBytes);
   return new TextDecoder().decode(bytes, { stream: true });
 }
 

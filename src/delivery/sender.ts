@@ -214,7 +214,7 @@ async function attempt(
     const method = body === undefined ? 'GET' : 'POST';
     const progress = await sendRequest(parts, policy, { ...place, method, headers, body }, signal);
     const { host } = new URL(place.origin);
-    return { ...resultOf(progress, exchange, host, world.now()), request: { headers } };
+    return { ...resultOf(progress, exchange, host, headers, world.now()), request: { headers } };
   } catch (error) {
     if (!(error instanceof PaygateError)) throw error;
     return { ...unsentAttempt, outcome: 'refused', reason: error.message };
@@ -242,17 +242,20 @@ function resultOf(
   progress: AttemptProgress,
   { url, isReceived, expected, judge }: Exchange,
   host: string,
+  headers: Readonly<Record<string, string>>,
   now: number,
 ): Omit<AttemptResult, 'request'> {
   const { status, address, phases, phase } = progress;
   const outcome = outcomeOf(progress, isReceived);
   const received = Buffer.concat(progress.body);
-  const secrets = lazy(() => secretsOf(url));
+  const signatures = headers['webhook-signature']?.split(' ') ?? [];
+  const secrets = lazy(() => [...secretsOf(url), ...signatures]);
   const answer = outcome === 'delivered' ? judge?.(received, secrets) : undefined;
   return {
     outcome,
     httpStatus: status ?? null,
-    reason: outcome === 'delivered' ? null : reasonFor({ ...progress, outcome, host, expected }),
+    reason:
+      outcome === 'delivered' ? null : reasonFor({ ...progress, outcome, host, expected, secrets }),
     body: status === undefined ? null : excerpt(received, secrets),
     address,
     phases,

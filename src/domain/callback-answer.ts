@@ -3,6 +3,7 @@
 // one row, without control characters and without the secrets of the URL.
 
 import { plainText } from './format.ts';
+import { withoutSecrets } from './redaction.ts';
 
 /** A stable code; part of `callbacks test --json`. */
 export type AnswerVerdict =
@@ -68,7 +69,7 @@ export function judgeAnswer(body: Uint8Array, secrets: () => readonly string[]):
 }
 
 const redact = (text: string, secrets: () => readonly string[]): string =>
-  text === '' ? '' : secrets().reduce((shown, secret) => shown.replaceAll(secret, '…'), text);
+  text === '' ? '' : withoutSecrets(text, secrets());
 
 interface NoticeForm {
   readonly opening: RegExp;

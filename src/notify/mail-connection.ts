@@ -2,10 +2,12 @@
 // certificates are always verified. STARTTLS is required where it was chosen (RFC 8314). Nodemailer
 // speaks the protocol and opens no socket by itself.
 
+import { base64 } from '@scure/base';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import { plainText } from '../domain/format.ts';
 import type { MailServer } from '../domain/notification-settings.ts';
 import { isOnion, onionNeedsProxy } from '../domain/onion.ts';
+import { withoutSecrets } from '../domain/redaction.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { SocksProxy, World } from '../world/world.ts';
@@ -143,24 +145,38 @@ const isLoopback = (address = ''): boolean =>
 /** Commands that are about one mail. */
 const mailCommands = new Set(['RCPT TO', 'DATA']);
 
-function faultOf(error: unknown, { host, port, password }: MailServer): MailFault {
-  const { code, command, responseCode } = error as {
+function faultOf(error: unknown, server: MailServer): MailFault {
+  const { code, command, response, responseCode } = error as {
     readonly code?: string;
     readonly command?: string;
+    readonly response?: string;
     readonly responseCode?: number;
   };
-  const said = plainText(withoutPassword(reasonOf(error), password), maxReasonLength);
   const isOfMail = mailCommands.has(command ?? '');
-  const place = `${host}:${port}`;
+  const place = `${server.host}:${server.port}`;
+  const said = () => plainText(withoutPassword(reasonOf(error), server), maxReasonLength);
   const reason =
     code === 'EAUTH'
-      ? `${place} refused the user or the password: ${said}`
+      ? `${place} refused the user or the password: ${codesOf(response) ?? said()}`
       : error instanceof PaygateError
-        ? said
-        : `${place}: ${said}`;
+        ? said()
+        : `${place}: ${said()}`;
   return { reason, isOfMail, isPermanent: isOfMail && (responseCode ?? 0) >= 500 };
 }
 
-/** A server may repeat what it was sent. */
-const withoutPassword = (text: string, password: string | null): string =>
-  password === null || password === '' ? text : text.replaceAll(password, '…');
+/** The status codes of a reply (RFC 5321, RFC 3463). The text after AUTH may be the password. */
+function codesOf(reply: string | undefined): string | undefined {
+  if (!reply) return undefined;
+  const [codes = 'no SMTP reply'] = /^\d{3}\b(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?/.exec(reply) ?? [];
+  return codes.replace('-', ' ');
+}
+
+/** A server may repeat what it was sent: here by AUTH PLAIN (RFC 4616) or AUTH LOGIN. */
+function withoutPassword(text: string, { user, password }: MailServer): string {
+  if (user === null || !password) return text;
+  // Rows of one reply repeat its codes.
+  const row = text.replaceAll(/\r?\n\d{3}[ -](?:\d\.\d{1,3}\.\d{1,3} )?/g, '\n');
+  return withoutSecrets(row, [password, `\0${user}\0${password}`, base64.encode(utf8(user))]);
+}
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

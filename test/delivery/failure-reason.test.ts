@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { excerpt, reasonFor, secretsOf } from '../../src/delivery/failure-reason.ts';
 import { type AttemptEnd, deadlineCode, outcomeOf } from '../../src/domain/retry.ts';
 
@@ -38,6 +38,24 @@ describe('a reason', () => {
     expect(told(redirect, '//ev\u009b31mil/cb')).toContain('pointing to //ev 31mil/cb;');
     expect(told(redirect, `https://${'x'.repeat(9000)}/`)?.length).toBeLessThan(300);
   });
+});
+
+test('a redirect shows no secret of the URL, in whatever part of its Location', () => {
+  const url = 'https://shop.example/hook?secret=velvetotterladder&key=tulip';
+  for (const location of [
+    'https://velvetotterladder.log.example/cb',
+    'https://tulip.log.example/cb',
+    'https://shop.example/velvetotterladder/cb',
+    '/tulip/cb?key=tulip',
+    'https://user:velvetotterladder@shop.example/cb',
+  ]) {
+    const ending = { phase: 'body', status: 302 } as const;
+    const outcome = outcomeOf(ending);
+    const secrets = () => secretsOf(url);
+    const reason = reasonFor({ ...ending, outcome, host: 'shop.example', location, secrets });
+    expect(reason).toContain('/cb');
+    expect(reason).not.toMatch(/tulip|velvet/);
+  }
 });
 
 describe('an excerpt', () => {

@@ -196,6 +196,49 @@ describe('an answer', () => {
     expect(durationMs).toBe(0);
   });
 
+  describe('S-73 that repeats the request leads to no secret', () => {
+    const secret = 'velvet0tterLadder77';
+    const encoded = Buffer.from(secret).toString('base64');
+    const cut = (text: string) => text.slice(0, 12);
+
+    it.each([200, 302, 500])('with status %i, for a callback and an event', async (status) => {
+      const signatures: string[] = [];
+      const shop = await receiver({
+        answer({ url, headers }) {
+          const signature = headers['webhook-signature'] ?? '';
+          signatures.push(signature.slice('v1,'.length));
+          const echo = [
+            url,
+            encodeURIComponent(url),
+            signature,
+            encoded,
+            cut(secret),
+            cut(encoded),
+          ];
+          const location = `https://${secret}.example${url}`;
+          return { status, headers: { Location: location }, body: `Invalid ${echo.join(' ')}` };
+        },
+      });
+      const world = createTestWorld();
+      const sender = createSender(world, { version: '0.1', listeners: () => [] });
+      const { signal } = new AbortController();
+      const url = `${shop.origin}/${secret}/cb?secret=${secret}`;
+      const event = { ...order(''), webhookUrl: url, body: '{}' };
+      for (const send of [
+        () => sender.send(order(url), signal),
+        () => sender.post(event, signal),
+      ]) {
+        const { request, ...kept } = await send();
+        expect(request?.headers['webhook-signature']).toContain(signatures.at(-1));
+        const shown = JSON.stringify(kept);
+        expect(kept.body).toContain('Invalid /…/cb?…');
+        for (const text of [cut(secret), cut(encoded), cut(signatures.at(-1) ?? '')]) {
+          expect(shown).not.toContain(text);
+        }
+      }
+    });
+  });
+
   it('P-62 is stored up to 1 KiB, without control characters', async () => {
     const shop = await receiver();
     shop.script({ status: 200, body: `a\u0000\u001b[31mb\r\n\u202ec${'é'.repeat(2000)}` });

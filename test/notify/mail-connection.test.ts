@@ -2,7 +2,7 @@
 // and servers that refuse or say nothing.
 
 import { createServer } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { MailServer } from '../../src/domain/notification-settings.ts';
 import {
   type Mail,
@@ -114,6 +114,102 @@ test('a wrong password is a fault of the server, and is not repeated', async () 
     expect(fault?.reason).not.toContain(password);
   }
   expect(mails).toEqual([]);
+});
+
+describe('S-72 no reply of a mail server leads to the password', () => {
+  const [user, pass] = ['shop@example.com', 'Stup3rS&cretMail wört!'];
+  const encode = (text: string) => Buffer.from(text).toString('base64');
+  const plain = encode(`\0${user}\0${pass}`);
+  const rows = (text: string) => (text.match(/.{1,5}/gs) ?? []).join('\r\n550-5.1.1 ');
+  const whole = [pass, encodeURIComponent(pass), encode(pass), encode(user), plain];
+  const parts = [...whole, ...whole.map((text) => text.slice(4, 12))];
+
+  /** A server that refuses each sign-in; `says` makes its reply of what it was sent. */
+  async function openEchoing(method: string, says: (got: string) => string) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('220 mail\r\n');
+      let got = '';
+      let awaited = method === 'PLAIN' ? 1 : 3;
+      socket.on('data', (chunk) => {
+        const line = chunk.toString().trim();
+        if (line.startsWith('EHLO')) {
+          socket.write(`250-mail\r\n250 AUTH ${method}\r\n`);
+          return;
+        }
+        got += got === '' ? line : `|${line}`;
+        awaited -= 1;
+        const prompts = ['', '334 UGFzc3dvcmQ6\r\n', '334 VXNlcm5hbWU6\r\n'];
+        const reply = (awaited === 0 ? says(got) : prompts[awaited]) ?? '';
+        if (awaited === 0 && !reply.endsWith('\n')) socket.end(reply);
+        else socket.write(reply);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    servers.push({
+      port: (server.address() as { port: number }).port,
+      mails: [],
+      close: () => new Promise((resolve) => server.close(() => resolve())),
+    });
+    return mailSettings(servers.at(-1)?.port ?? 0, { user, password: pass });
+  }
+
+  const clear = (got: string) =>
+    got.split(/[ |]/).map((each) => Buffer.from(each, 'base64').toString());
+  const replies: [string, (got: string) => string, string][] = [
+    ['as it came', (got) => `535 5.7.8 wrong: ${got}\r\n`, ': 535 5.7.8'],
+    ['of one row', (got) => `535-${got}\r\n535 again\r\n`, ': 535'],
+    ['over rows', (got) => `550-5.1.1 ${rows(got)}\r\n550 5.1.1 no\r\n`, ': 550 5.1.1'],
+    ['decoded', (got) => `535 5.7.8 ${clear(got).join(' ')}\r\n`, ': 535 5.7.8'],
+    ['percent', (got) => `501 ${clear(got).map(encodeURIComponent).join()}\r\n`, ': 501'],
+    ['in part', (got) => `500 too long: ${got.slice(0, -5)}\r\n`, ': 500'],
+    ['without a code', (got) => `${got}\r\n`, ': no SMTP reply'],
+    ['that closes the session', (got) => `421 4.7.0 ${got}\r\n`, ': 421 4.7.0'],
+    ['without an end', (got) => `535 ${got}`, ': '],
+    ['of nothing', () => '535 \r\n', ': 535'],
+  ];
+
+  test.each(
+    ['PLAIN', 'LOGIN'].flatMap((method) => replies.map((each) => [method, ...each] as const)),
+  )('AUTH %s, %s', async (method, _, says, ends) => {
+    const settings = await openEchoing(method, says);
+    for (const fault of [await verify(settings), await send(settings)]) {
+      const reason = fault?.reason ?? '';
+      expect(reason).toContain(ends);
+      for (const part of parts) expect(reason.replaceAll(/\s/g, '')).not.toContain(part);
+    }
+  });
+
+  test.each([['as it came'], ['over rows'], ['decoded'], ['in part']])(
+    'of a later command, %s',
+    async (kind) => {
+      const echo = { 'as it came': plain, 'over rows': rows(plain), decoded: pass }[kind];
+      const text = `550-5.1.1 ${echo ?? plain.slice(0, -5)}\r\n550 5.1.1 no such user`;
+      let isSignedIn = false;
+      const server = createServer((socket) => {
+        socket.on('error', () => {});
+        socket.write('220 mail\r\n');
+        socket.on('data', (chunk) => {
+          const [verb = ''] = chunk.toString().split(' ');
+          isSignedIn ||= verb === 'AUTH';
+          const known: Record<string, string> = {
+            EHLO: '250-mail\r\n250 AUTH PLAIN',
+            AUTH: '235 welcome',
+            RCPT: text,
+          };
+          socket.write(`${known[verb.trim()] ?? '250 fine'}\r\n`);
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      const fault = await send(mailSettings(port, { user, password: pass }));
+      server.close();
+      expect([isSignedIn, fault?.isPermanent]).toEqual([true, true]);
+      expect(fault?.reason).toContain(' no such user');
+      const reason = fault?.reason.replaceAll(/\s|550-5.1.1/g, '');
+      for (const part of parts) expect(reason).not.toContain(part);
+    },
+  );
 });
 
 test('a refused recipient is a fault of that mail alone', async () => {
