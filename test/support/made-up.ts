@@ -22,7 +22,7 @@ const size = (count: number): Buffer => {
 /** Spends the output of nothing at a place, with a script of so many bytes. */
 const input = (place: number, scriptBytes: number): Buffer =>
   Buffer.concat([
-    ...[Buffer.of(1), Buffer.alloc(32, 7), uint32(place), size(scriptBytes)],
+    ...[Buffer.alloc(32, 7), uint32(place), size(scriptBytes)],
     ...[Buffer.alloc(scriptBytes), uint32(0xffffffff)],
   ]);
 
@@ -36,8 +36,15 @@ export const emptyOutputs = (number: number, count: number): Buffer =>
 /** Pays one satoshi to a script, and is as long as its input's own script makes it. */
 export const payingTo = (script: Uint8Array, number: number, scriptBytes: number): Buffer =>
   Buffer.concat([
-    ...[uint32(2), input(number, scriptBytes), Buffer.of(1)],
+    ...[uint32(2), Buffer.of(1), input(number, scriptBytes), Buffer.of(1)],
     ...[Buffer.of(1, 0, 0, 0, 0, 0, 0, 0, script.length), script, uint32(0)],
+  ]);
+
+/** Spends these outputs of nothing; another number is another transaction. */
+export const spending = (places: readonly number[], number: number): Buffer =>
+  Buffer.concat([
+    ...[uint32(2), size(places.length), ...places.map((place) => input(place, 0)), Buffer.of(1)],
+    ...[Buffer.of(1, 0, 0, 0, 0, 0, 0, 0, 0), uint32(number)],
   ]);
 
 export const idOf = (raw: Buffer): Txid => displayHex<Txid>(sha256x2(raw));

@@ -1,4 +1,4 @@
-// The statements that the store prepares, and the plans that SQLite makes for them.
+// The statements that the store prepares, the plans that SQLite makes for them, and what they read.
 
 import SqliteDatabase from 'better-sqlite3';
 import { vi } from 'vitest';
@@ -25,5 +25,34 @@ export function plansOf(path: string, statements: readonly string[]): string[][]
     });
   } finally {
     reader.close();
+  }
+}
+
+/** What some work costs, in units that no load of the machine changes. */
+export interface Cost {
+  /** Runs of statements. */
+  readonly runs: number;
+  /** Rows that they returned. */
+  readonly rows: number;
+}
+
+/** @returns what `work` costs on all connections of this process */
+export async function costOf(work: () => unknown): Promise<Cost> {
+  const reader = new SqliteDatabase(':memory:');
+  const prototype = Object.getPrototypeOf(reader.prepare('select 1')) as SqliteDatabase.Statement;
+  reader.close();
+  const all = vi.spyOn(prototype, 'all');
+  const get = vi.spyOn(prototype, 'get');
+  const run = vi.spyOn(prototype, 'run');
+  try {
+    await work();
+    const lists = all.mock.results.map(({ value }) => (value as readonly unknown[]).length);
+    const found = get.mock.results.filter(({ value }) => value !== undefined);
+    return {
+      runs: lists.length + get.mock.results.length + run.mock.results.length,
+      rows: lists.reduce((sum, length) => sum + length, found.length),
+    };
+  } finally {
+    for (const spy of [all, get, run]) spy.mockRestore();
   }
 }

@@ -31,7 +31,7 @@ import { placeholder } from '../db/placeholder.ts';
 import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from '../store-events.ts';
-import type { ConflictingPayments } from '../views/conflicting-payments.ts';
+import type { ConflictingPayments, Rivals } from '../views/conflicting-payments.ts';
 import { type AddressPlace, addressPlace, incompleteStatus } from './address-row.ts';
 import type { Catalog } from './catalog.ts';
 import type { Headers } from './headers.ts';
@@ -71,13 +71,11 @@ export class Ledger {
   readonly #parts: Parts;
   readonly #statements: Statements;
   readonly #payments: PaymentRecords;
-  readonly #rivals: ConflictingPayments;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#statements = prepare(parts.orm);
     this.#payments = createPaymentRecords(parts.orm);
-    this.#rivals = parts.conflicts;
   }
 
   apply(tx: Tx, now: number, observation: Observation): Applied {
@@ -92,9 +90,10 @@ export class Ledger {
     }
     const { interruptedAt } = observation;
     const place = { address, store: this.#storeOf(address), interruptedAt };
+    const rivals = this.#parts.conflicts.rivals(observation.gone.map(({ txid }) => txid));
     const changes = [
-      ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen)),
-      ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone)),
+      ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen, rivals)),
+      ...observation.gone.map((gone) => this.#applyGone(tx, now, place, gone, rivals)),
     ];
     const isStale = changes.some(({ isOvertaken }) => isOvertaken);
     const { statusHash = incompleteStatus } = observation;
@@ -109,7 +108,10 @@ export class Ledger {
     };
   }
 
-  /** Ids of payments that a new tip, or another setting of a store, can promote. */
+  /**
+   * Ids of payments that a new tip, or another setting of a store, can promote; those of an address
+   * together.
+   */
   maturing(): number[] {
     const tipHeight = this.#parts.headers.tipHeight();
     if (tipHeight === undefined) return [];
@@ -119,13 +121,15 @@ export class Ledger {
 
   /** Decides again on those that are still in a block. @returns how many callbacks */
   promote(tx: Tx, now: number, paymentIds: readonly number[]): number {
+    const rivals = this.#parts.conflicts.rivals([]);
     const changes = this.#payments.withPlace(paymentIds).map(({ payment, ...place }) => {
-      const effect = this.#applySeen(tx, now, place, seenOf(payment));
+      const effect = this.#applySeen(tx, now, place, seenOf(payment), rivals);
       return { ...effect, place };
     });
-    for (const { place, changed } of changes) {
-      if (changed === undefined || !isFollowed(place.address, place.store)) continue;
-      this.#parts.orders.settle(tx, now, place.address, [changed]);
+    for (const ofAddress of Map.groupBy(changes, ({ place }) => place.address.id).values()) {
+      const [{ place }] = ofAddress as [(typeof changes)[number]];
+      if (!isFollowed(place.address, place.store)) continue;
+      this.#parts.orders.settle(tx, now, place.address, changedBy(ofAddress));
     }
     return sumOf(changes);
   }
@@ -149,7 +153,7 @@ export class Ledger {
   }
 
   /** Decides on one transaction and records what follows. */
-  #applySeen(tx: Tx, now: number, place: Place, seen: SeenPayment): PaymentEffect {
+  #applySeen(tx: Tx, now: number, place: Place, seen: SeenPayment, rivals: Rivals): PaymentEffect {
     const row = this.#payments.find(place.address.id, seen.txid);
     const current = row && paymentOf(row);
     const fact = this.#factOf(seen.block, current);
@@ -159,20 +163,26 @@ export class Ledger {
     const paymentId = this.#save(tx, place, seen, row, decision, now);
     if (row?.state === 'dropped') this.#parts.outbox.release(tx, paymentId);
     this.#keepRaw(tx, seen, decision, now);
-    if (row === undefined || row.state === 'dropped') this.#noteTaken(tx, seen.txid);
+    if (row === undefined || row.state === 'dropped') this.#noteTaken(tx, seen.txid, rivals);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);
     return { callbacks, ...effectOf(seen.txid, decision, row) };
   }
 
   /** Records which dropped payments this transaction replaced: it may pay other addresses. */
-  #noteTaken(tx: Tx, txid: Txid): void {
-    for (const id of this.#rivals.takenBy(txid)) {
+  #noteTaken(tx: Tx, txid: Txid, rivals: Rivals): void {
+    for (const id of rivals.takenBy(txid)) {
       this.#payments.setReplacedBy(tx, id, txid);
       this.#announce(tx, id, { before: 'dropped', after: 'dropped' });
     }
   }
 
-  #applyGone(tx: Tx, now: number, place: Place, { txid, replacedBy }: GonePayment): PaymentEffect {
+  #applyGone(
+    tx: Tx,
+    now: number,
+    place: Place,
+    { txid, replacedBy }: GonePayment,
+    rivals: Rivals,
+  ): PaymentEffect {
     const row = this.#payments.find(place.address.id, txid);
     if (row === undefined) return noChange;
     const seen = seenOf(row);
@@ -181,8 +191,7 @@ export class Ledger {
     const decision = decide(paymentOf(row), { kind: 'gone' }, this.#rulesOf(place, seen));
     if (decision === undefined) return noChange;
     const paymentId = this.#save(tx, place, seen, row, decision, now);
-    const rival =
-      replacedBy ?? this.#payments.replacedBy(txid) ?? this.#rivals.takerOf(txid) ?? null;
+    const rival = replacedBy ?? this.#payments.replacedBy(txid) ?? rivals.takerOf(txid) ?? null;
     this.#payments.setReplacedBy(tx, paymentId, rival);
     this.#parts.outbox.hold(tx, paymentId);
     const callbacks = this.#owe(tx, now, place, paymentId, seen, decision);

@@ -271,17 +271,19 @@ function appendPaymentEvents(
   { address, storeId, changed, record }: PaymentChanges,
 ): void {
   if (!events.hasPaymentEvents(storeId)) return;
-  const counted = record && view.standing(record, now).payments;
-  const payments = record?.payments ?? view.paymentsOf(address.id);
+  const rated =
+    record === undefined
+      ? view.paymentsOf(address.id).map(unrated)
+      : view.standing(record, now).payments;
+  const byTxid = new Map(rated.map((each) => [each.payment.txid, each]));
   for (const { txid, move } of changed) {
     const type = paymentEventOf(move.before, move.after);
-    const payment = payments.find((each) => each.txid === txid);
+    const payment = byTxid.get(txid);
     if (type === undefined || payment === undefined) continue;
-    const rated = counted?.find((each) => each.payment.txid === txid) ?? unrated(payment);
     events.append(tx, now, {
       ...{ type, storeId, orderId: address.orderId, addressId: address.id },
       data: {
-        payment: { ...paymentJson(rated), address: address.address },
+        payment: { ...paymentJson(payment), address: address.address },
         order_id: record?.row.publicId ?? null,
       },
       // The same payment may have the same event again, after a reorganisation.

@@ -83,9 +83,15 @@ export function createPaymentRecords(orm: Orm) {
      */
     replacedBy: (txid: Txid): Txid | undefined =>
       statements.replacedBy.get({ txid })?.replacedBy ?? undefined,
-    /** Payments that are confirming, and confirmed ones at this height or below it. */
+    /**
+     * Payments that are confirming, and confirmed ones at this height or below it; those of an
+     * address together.
+     */
     maturing: (settledBelow: number): number[] =>
-      statements.maturing.all({ settledBelow }).map(({ id }) => id),
+      statements.maturing
+        .all({ settledBelow })
+        .sort((one, other) => one.addressId - other.addressId || one.id - other.id)
+        .map(({ id }) => id),
     /** Those of them that are in a block, with their addresses and stores. */
     withPlace: (ids: readonly number[]) => statements.withPlace.all({ ids: JSON.stringify(ids) }),
     /** Scripts with a payment in a block that is not on our best chain. */
@@ -139,7 +145,7 @@ function prepare(orm: Orm) {
       .limit(1)
       .prepare(),
     maturing: orm
-      .select({ id: payments.id })
+      .select({ id: payments.id, addressId: payments.addressId })
       .from(payments)
       .where(
         sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'

@@ -2,12 +2,13 @@
 // compares the stored bytes of the newest payments: a replacement appears about when the replaced
 // one goes.
 
-import { and, desc, eq, gte, isNull, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, isNull, min, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
 import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { lazy } from '../../lib/lazy.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { payments } from '../db/schema.ts';
@@ -29,127 +30,169 @@ export interface ConflictingPayments {
    */
   withoutReplaced<P extends Spending>(payments: readonly P[]): P[];
   /**
+   * Rivals of the payments of one commit, among payments near them, which are read once.
+   * @param gone what is found to be gone in it: none of these took anything
+   */
+  rivals(gone: readonly Txid[]): Rivals;
+}
+
+export interface Rivals {
+  /**
    * The transaction of a payment that is there and took an input of this one; undefined where none
    * is known.
    */
   takerOf(txid: Txid): Txid | undefined;
-  /** Dropped payments without a known replacement whose inputs this transaction spends. */
+  /**
+   * Dropped payments without a known replacement whose inputs this transaction spends; each of them
+   * once.
+   */
   takenBy(txid: Txid): number[];
 }
 
-/** Payments that are looked through for one that is gone. */
-const maxPresent = 1_000;
-/** And payments that are gone, for each new one. */
-const maxGone = 100;
+/** Payments that are looked through for some that are gone. */
+const maxNear = 1_000;
+/** And payments that are gone, for new ones. */
+const maxGone = 500;
 /** Max weight of the cache, in inputs. */
 const maxCachedInputs = 50_000;
 
-type Inputs = ReadonlySet<string>;
+/** Outputs that a transaction spends, as `txid:vout`. */
+type Inputs = readonly string[];
 
 export function createConflictingPayments(orm: Orm): ConflictingPayments {
   const statements = prepare(orm);
   const known = new LRUCache<Txid, Inputs>({
     maxSize: maxCachedInputs,
-    sizeCalculation: (inputs) => 1 + inputs.size,
+    sizeCalculation: (inputs) => 1 + inputs.length,
   });
 
   function inputsOf(txid: Txid): Inputs {
     const before = known.get(txid);
     if (before !== undefined) return before;
     const raw = statements.rawOf.get({ txid })?.raw;
-    if (raw === undefined) return new Set();
+    if (raw === undefined) return [];
     const inputs = spentBy(raw);
     known.set(txid, inputs);
     return inputs;
   }
 
-  const takes = (one: Inputs, other: Txid): boolean =>
-    [...inputsOf(other)].some((each) => one.has(each));
+  /** The payments that spend each input. */
+  function bySpentInput<P extends { readonly txid: Txid }>(found: readonly P[]): Map<string, P[]> {
+    const spenders = new Map<string, P[]>();
+    for (const payment of found) {
+      for (const input of inputsOf(payment.txid)) {
+        const known = spenders.get(input);
+        if (known === undefined) spenders.set(input, [payment]);
+        else known.push(payment);
+      }
+    }
+    return spenders;
+  }
 
   return {
-    takerOf(txid) {
-      const inputs = inputsOf(txid);
-      if (inputs.size === 0) return undefined;
-      const since = statements.firstSeen.get({ txid })?.at ?? 0;
-      const near = [
-        ...statements.newest.all({ txid, limit: maxPresent }),
-        ...statements.since.all({ txid, since, limit: maxPresent }),
-      ];
-      return near.find((each) => takes(inputs, each.txid))?.txid;
-    },
     withoutReplaced(payments) {
-      const present = payments.filter(({ state }) => state !== 'dropped');
-      const isAlone = present.length < 2;
+      const present = payments.filter(hasInputs);
+      if (present.length < 2 || !present.some(isUnconfirmed)) return [...payments];
+      const spenders = new Map<string, Spending>();
+      let isContested = false;
+      for (const payment of present) {
+        for (const input of inputsOf(payment.txid as Txid)) {
+          const before = spenders.get(input);
+          if (before !== undefined) isContested = true;
+          const isInBlock = before !== undefined && !isUnconfirmed(before);
+          if (!isInBlock || !isUnconfirmed(payment)) spenders.set(input, payment);
+        }
+      }
+      if (!isContested) return [...payments];
       return payments.map((payment) => {
-        if (isAlone || payment.state !== 'unconfirmed') return payment;
-        const inputs = inputsOf(payment.txid as Txid);
-        const at = present.indexOf(payment);
-        const rival = present.find(
-          (other, place) =>
-            (place > at || (place < at && other.state !== 'unconfirmed')) &&
-            takes(inputs, other.txid as Txid),
-        );
+        if (!isUnconfirmed(payment)) return payment;
+        const rival = inputsOf(payment.txid as Txid)
+          .map((input) => spenders.get(input))
+          .find((spender) => spender !== payment);
         if (rival === undefined) return payment;
         return { ...payment, state: 'dropped', replacedBy: rival.txid };
       });
     },
-    takenBy(txid) {
-      const gone = statements.gone.all({ txid, limit: maxGone });
-      if (gone.length === 0) return [];
-      const inputs = inputsOf(txid);
-      return gone.filter((each) => takes(inputs, each.txid)).map(({ id }) => id);
+    rivals(gone) {
+      const isGone = new Set(gone);
+      const spenders = lazy(() => {
+        const since = statements.firstSeen.get({ txids: JSON.stringify(gone) })?.at ?? 0;
+        const near = [
+          ...statements.newest.all({ limit: maxNear }),
+          ...statements.since.all({ since, limit: maxNear }),
+        ];
+        return bySpentInput(near.filter((each) => hasInputs(each) && !isGone.has(each.txid)));
+      });
+      const dropped = lazy(() => {
+        const newest = statements.gone.all({ limit: maxGone });
+        return bySpentInput(newest.filter(({ replacedBy }) => replacedBy === null));
+      });
+      const found = new Set<number>();
+      return {
+        takerOf: (txid) =>
+          inputsOf(txid)
+            .map((input) => spenders().get(input)?.[0]?.txid)
+            .find((taker) => taker !== undefined),
+        takenBy(txid) {
+          const taken = inputsOf(txid).flatMap((input) => dropped().get(input) ?? []);
+          return taken.flatMap((payment) => {
+            if (found.has(payment.id)) return [];
+            found.add(payment.id);
+            // The transaction itself was gone, and is back.
+            return payment.txid === txid ? [] : [payment.id];
+          });
+        },
+      };
     },
   };
 }
+
+const isUnconfirmed = ({ state }: Pick<Spending, 'state'>): boolean => state === 'unconfirmed';
+
+/** It is not gone, and its bytes are stored, which those of settled payments are not. */
+const hasInputs = ({ state }: Pick<Spending, 'state'>): boolean =>
+  state !== 'dropped' && state !== 'settled';
 
 function spentBy(raw: Uint8Array): Inputs {
   try {
     const { isCoinbase: coinbase, inputs } = parseTransaction(raw);
     // All coinbases have the same input, which nothing takes from them.
-    return new Set(coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`));
+    return coinbase ? [] : inputs.map(({ txid, vout }) => `${txid}:${vout}`);
   } catch (error) {
-    if (error instanceof PaygateError) return new Set();
+    if (error instanceof PaygateError) return [];
     throw error;
   }
 }
 
 function prepare(orm: Orm) {
-  const isOther = ne(payments.txid, placeholder('txid'));
-  const isPresent = and(isOther, ne(payments.state, 'dropped').inlineParams());
   const limit = sql.placeholder('limit');
+  const near = { txid: payments.txid, state: payments.state };
   return {
     rawOf: prepareRaw(orm),
     firstSeen: orm
-      .select({ at: payments.firstSeenAt })
+      .select({ at: min(payments.firstSeenAt) })
       .from(payments)
-      .where(eq(payments.txid, placeholder('txid')))
+      .where(sql`${payments.txid} in (select value from json_each(${placeholder('txids')}))`)
       .prepare(),
+    // A limit of the rows that match would not limit the rows that are read.
     newest: orm
-      .select({ txid: payments.txid })
+      .select(near)
       .from(payments)
-      .where(isPresent)
       .orderBy(desc(payments.firstSeenAt))
       .limit(limit)
       .prepare(),
     since: orm
-      .select({ txid: payments.txid })
+      .select(near)
       .from(payments)
-      .where(and(isPresent, gte(payments.firstSeenAt, placeholder('since'))))
+      .where(gte(payments.firstSeenAt, placeholder('since')))
       .orderBy(payments.firstSeenAt)
       .limit(limit)
       .prepare(),
     // None of these has a height, so the index of both has them by their ids.
     gone: orm
-      .select({ id: payments.id, txid: payments.txid })
+      .select({ id: payments.id, txid: payments.txid, replacedBy: payments.replacedBy })
       .from(payments)
-      .where(
-        and(
-          eq(payments.state, 'dropped').inlineParams(),
-          isNull(payments.height),
-          isNull(payments.replacedBy),
-          isOther,
-        ),
-      )
+      .where(and(eq(payments.state, 'dropped').inlineParams(), isNull(payments.height)))
       .orderBy(desc(payments.id))
       .limit(limit)
       .prepare(),

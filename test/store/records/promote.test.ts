@@ -1,6 +1,9 @@
 // A block by which more payments become final than one commit takes.
 
+import { asc } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
+import { idBytes, idOf } from '../../../src/domain/order-id.ts';
+import { events } from '../../../src/store/db/order-schema.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import { createPaymentRecords } from '../../../src/store/records/payment-records.ts';
@@ -91,4 +94,71 @@ it('the payments of one commit are found by id, however many others are in the b
   expect(plansOf(path, parts).flat()).toContainEqual(
     'SEARCH payments USING INTEGER PRIMARY KEY (rowid=?)',
   );
+});
+
+/** An order of three payments in one block, and the block that confirms them. */
+async function orderOfThree() {
+  const shop = await openShop({
+    ...{ webhookUrl: 'https://shop.example/hook', webhookEvents: 'order,payment', callbackUrl: '' },
+  });
+  const others = await shop.issue();
+  const issued = await shop.issue();
+  const { id } = await shop.write((tx) =>
+    shop.orders.create(tx, now, {
+      ...{ publicId: idOf('ord', new Uint8Array(idBytes)), storeId: 1, addressId: issued.id },
+      ...{ price: { kind: 'sat', amountSat: 3_000 }, rateCents: null, toleranceBasisPoints: 0 },
+      ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: null, reference: null },
+      ...{ description: null, metadata: {}, returnUrl: null, language: null },
+    }),
+  );
+  const place = { address: issued.address, valueSat: 1_000 };
+  for (let payment = 0; payment < 3; payment += 1) {
+    shop.chain.pay([place]);
+    // The ids of the payments of one address do not follow each other.
+    shop.chain.pay([{ ...place, address: others.address }]);
+    await shop.observe(issued);
+    await shop.observe(others);
+  }
+  await shop.mine();
+  await shop.observe(issued);
+  await shop.observe(others);
+  return { shop, issued, others, id };
+}
+
+const eventsOf = (shop: Shop) =>
+  shop.database.orm
+    .select({ type: events.type, orderId: events.orderId, body: events.body })
+    .from(events)
+    .orderBy(asc(events.id))
+    .all();
+
+it('settles an order once for all its payments, with an event of each', async () => {
+  const { shop, id } = await orderOfThree();
+  const before = eventsOf(shop).length;
+  let changes = 0;
+  shop.events.on('orderChanged', () => {
+    changes += 1;
+  });
+  await shop.mine();
+  const fresh = eventsOf(shop).slice(before);
+  expect(changes).toBe(1);
+  expect(fresh.filter(({ orderId }) => orderId === id).map(({ type }) => type)).toEqual([
+    ...['payment.confirmed', 'payment.confirmed', 'payment.confirmed', 'order.paid'],
+  ]);
+  expect(fresh.filter(({ orderId }) => orderId === null).map(({ type }) => type)).toEqual([
+    ...['payment.confirmed', 'payment.confirmed', 'payment.confirmed'],
+  ]);
+  expect(new Set(fresh.map(({ body }) => body)).size).toBe(fresh.length);
+});
+
+it('has the payments of an address together, so that one commit takes them', async () => {
+  const { shop, issued, others } = await orderOfThree();
+  const addressOf = new Map(
+    [issued, others].flatMap((each) => shop.payments(each).map(({ id }) => [id, each.id])),
+  );
+  const maturing = shop.ledger.maturing();
+  expect(maturing.map((id) => addressOf.get(id))).toEqual([
+    ...[others.id, others.id, others.id, issued.id, issued.id, issued.id],
+  ]);
+  expect(maturing.slice(0, 3)).toEqual(maturing.slice(0, 3).toSorted((a, b) => a - b));
 });
