@@ -167,6 +167,20 @@ describe('a refund', () => {
     expect((await visitor.submit(page, 'done', { txid })).status).toBe(303);
   });
 
+  test('that is prepared says so when a part of its money left the chain', async () => {
+    const { app, visitor, page, pay, mine } = await open(30_000);
+    await pay(8_000);
+    await mine(2);
+    expect((await prepare(visitor, page, { choice: 'all' })).status).toBe(303);
+    expect((await visitor.get(page)).text).toContain('QR code to send 38,000 sat');
+    app.chain.reorganise(2, { blocks: 3, transactions: 'drop' });
+    await app.settle();
+    await app.outlastAbsence();
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Do not send it');
+    expect(text).not.toContain('QR code to send');
+  });
+
   test('is named before the order is accepted', async () => {
     const { app, visitor, order, page, id } = await open(20_000);
     await app.post(`/orders/${id}/cancel`);

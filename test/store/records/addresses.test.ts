@@ -170,6 +170,17 @@ describe('an index', () => {
     expect(rowOf(store, 0)?.origin).toBe('ahead');
   });
 
+  it('is left out for the claim of a single server at most five times among a hundred', async () => {
+    const store = await shop();
+    await store.write((tx) => store.addresses.deriveAhead(tx, 1, 120));
+    for (const index of range(0, 7)) await change(store, index, used);
+    expect(await indexes(store, 2)).toEqual([5, 6]);
+    for (const index of [7, 100, 101]) await change(store, index, used);
+    expect(await indexes(store, 93)).toEqual(range(7, 100));
+    // Behind 100, index 0 is not among the last hundred any more: one more may be left out.
+    expect(await indexes(store, 2)).toEqual([100, 102]);
+  });
+
   it('of a wallet that waits for its scan is refused, and no counter rises', async () => {
     const raises: Raise[] = [];
     const store = await openTestStore({ beforeCommit: (told) => void raises.push(...told) });

@@ -171,6 +171,47 @@ describe('the money of an order', () => {
     expect(shop.told()).toEqual([1, 1, 2, 2]);
   });
 
+  it('needs the depth of the price of its newest quote, also in small parts', async () => {
+    const confirmationBands = '[{"aboveSat":30000,"confirmations":3}]';
+    const { shop, issued, id, json } = await ordered(
+      {},
+      { requiredConfirmations: 1, confirmationBands },
+    );
+    // At half the rate, 25,000 sat become 50,000.
+    const later = now + 900_000;
+    await shop.write((tx) => shop.orders.quote(tx, later, id, 2_500_000));
+    expect(shop.orders.priceOf(id)).toMatchObject({ amountSat: 50_000, currency: 'EUR' });
+    for (const valueSat of [25_000, 25_000])
+      shop.chain.pay([{ address: issued.address, valueSat }]);
+    await shop.mine();
+    await shop.write((tx) => shop.ledger.apply(tx, later, shop.observation(issued)));
+    expect(json(later).status).toBe('processing');
+    await shop.mine(2);
+    expect(json(later).status).toBe('paid');
+  });
+
+  it('keeps the time at which the order was first paid, until it is reversed', async () => {
+    const { shop, issued, json } = await ordered({}, { requiredConfirmations: 1 });
+    const observe = (at: number) =>
+      shop.write((tx) => shop.ledger.apply(tx, at, shop.observation(issued)));
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.mine();
+    await observe(now + 1_000);
+    expect(json()).toMatchObject({ status: 'paid', paid_at: now / 1000 + 1 });
+    shop.chain.pay([{ address: issued.address, valueSat: 5_000 }]);
+    await observe(now + 9_000);
+    expect(json()).toMatchObject({ status: 'paid', version: 3, paid_at: now / 1000 + 1 });
+    const told = recordedEvents(shop).map(({ body }) => JSON.parse(body).data.order.paid_at);
+    expect(told).toEqual([now / 1000 + 1, now / 1000 + 1]);
+    shop.chain.reorganise(1, { blocks: 2, transactions: 'mempool' });
+    await shop.follow();
+    await observe(now + 20_000);
+    expect(json()).toMatchObject({ status: 'processing', paid_at: null });
+    await shop.mine();
+    await observe(now + 30_000);
+    expect(json()).toMatchObject({ status: 'paid', paid_at: now / 1000 + 30 });
+  });
+
   it('in the currency of the order waits for its price where it is late', async () => {
     const { shop, issued, json } = await ordered({ expiresAt: null });
     const seenAt = now + 2 * hour;
@@ -270,6 +311,43 @@ describe('a command', () => {
   });
 });
 
+test.each<[string, number, (scene: Awaited<ReturnType<typeof ordered>>) => Promise<unknown>]>([
+  ['open', 0, async () => {}],
+  [
+    'processing',
+    0,
+    async ({ shop, issued }) => {
+      shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+      await shop.observe(issued);
+    },
+  ],
+  [
+    'paid',
+    1,
+    async ({ shop, issued }) => {
+      shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+      await shop.mine(2);
+      await shop.observe(issued);
+    },
+  ],
+  ['canceled', 1, ({ shop, id }) => shop.write((tx) => shop.orders.cancel(tx, now, id))],
+  [
+    'expired',
+    1,
+    ({ shop }) => shop.write((tx) => shop.orders.expire(tx, now + hour, () => false, 9)),
+  ],
+])('the texts of an order that is %s are forgotten %i times', async (status, times, reach) => {
+  const scene = await ordered();
+  await reach(scene);
+  const { shop, json } = scene;
+  expect(json(now + hour).status).toBe(status);
+  const forget = (before: number) => shop.write((tx) => shop.orders.forget(tx, before, 0, 9));
+  expect(await forget(now)).toBe(0);
+  expect(await forget(now + 1)).toBe(times);
+  expect(json().reference).toBe(times === 0 ? '1007' : null);
+  expect(await forget(now + 1)).toBe(0);
+});
+
 test('forgetting the texts of orders walks none of them twice', async () => {
   const { shop } = await ordered();
   const parts = { orm: shop.database.orm } as ConstructorParameters<typeof Orders>[0];
@@ -303,6 +381,27 @@ describe('events', () => {
       order_id: null,
     });
     expect(second).toMatchObject({ payment: { rate: '50000.00' }, order_id: publicId });
+  });
+
+  it('of a payment that is mined again after a reorganisation have an id of their own', async () => {
+    const { shop, issued, json } = await ordered(
+      {},
+      { webhookEvents: 'order,payment', requiredConfirmations: 2 },
+    );
+    const observe = (at: number) =>
+      shop.write((tx) => shop.ledger.apply(tx, at, shop.observation(issued)));
+    shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+    await shop.mine();
+    await observe(now + 1_000);
+    shop.chain.reorganise(1, { blocks: 2, transactions: 'mempool' });
+    await shop.follow();
+    await observe(now + 2_000);
+    await shop.mine();
+    await observe(now + 3_000);
+    const mined = recordedEvents(shop).filter(({ type }) => type === 'payment.mined');
+    expect(new Set(mined.map(({ publicId }) => publicId)).size).toBe(2);
+    expect(shop.row(issued).statusHash).toBe(shop.observation(issued).statusHash);
+    expect(json().payments).toMatchObject([{ status: 1 }]);
   });
 
   it('of a payment supersede no event of its order: they hold no order', async () => {

@@ -308,6 +308,16 @@ describe('a resend', () => {
     expect(await idsOf(claim(shop))).toEqual([1, 3]);
   });
 
+  it('of all that failed leaves what a newer event of the order replaces', async () => {
+    const shop = await openWebhook();
+    const [reversed, standing] = [addOrder(shop), addOrder(shop, 2)];
+    addEvent(shop, { orderId: reversed, type: 'order.paid', state: 'exhausted' });
+    addEvent(shop, { orderId: reversed, type: 'order.reversed', state: 'exhausted' });
+    addEvent(shop, { orderId: standing, type: 'order.paid', state: 'exhausted' });
+    expect(await shop.write((tx) => shop.webhooks.resendFailed(tx, now, 1))).toBe(2);
+    expect([1, 2, 3].map((id) => stateOf(shop, id))).toEqual(['exhausted', 'owed', 'owed']);
+  });
+
   it('of all that failed walks no event that was delivered', async () => {
     const shop = await openWebhook();
     const statements = await statementsOf(() => createWebhookQueue(shop.database.orm));

@@ -72,6 +72,30 @@ it('P-111 is named of each address that the payment paid', async () => {
   expect([replacedBy(shop, first), replacedBy(shop, second)]).toEqual([[fresh], [fresh]]);
 });
 
+it('P-111 that pays none of our addresses is named of each, if a server names it of one', async () => {
+  const shop = await openShop();
+  const [first, second] = [await shop.issue(), await shop.issue()];
+  const to = [first, second].map(({ address }) => ({ address, valueSat: 5_000 }));
+  const old = shop.chain.pay(to);
+  for (const issued of [first, second]) await see(shop, issued, old);
+  const elsewhere = shop.chain.replace(old, []);
+  await shop.observe(first, { seen: [], gone: [{ txid: old, replacedBy: elsewhere }] });
+  await drop(shop, second, old);
+  expect([replacedBy(shop, first), replacedBy(shop, second)]).toEqual([[elsewhere], [elsewhere]]);
+});
+
+it('that is seen later announces a change of the dropped payment', async () => {
+  const { shop, first, second, old, fresh } = await replaced();
+  await drop(shop, first, old);
+  const { id } = shop.payment(first);
+  const moves: unknown[] = [];
+  shop.events.on('paymentChanged', (paymentId, move) => {
+    if (paymentId === id) moves.push(move);
+  });
+  await see(shop, second, fresh);
+  expect(moves).toEqual([{ before: 'dropped', after: 'dropped' }]);
+});
+
 it('is exchanged when a block confirms the replaced payment', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await see(shop, second, fresh);

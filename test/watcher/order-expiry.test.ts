@@ -1,0 +1,90 @@
+// An order expires only if its address is compared with a server at the moment of the write.
+
+import { afterEach, expect, it } from 'vitest';
+import type { Scripthash } from '../../src/bitcoin/ids.ts';
+import type { Session } from '../../src/electrum/session.ts';
+import { createBackgroundTasks } from '../../src/lib/background-tasks.ts';
+import { hourMs } from '../../src/lib/time-units.ts';
+import { createOrderExpiry } from '../../src/watcher/order-expiry.ts';
+import { cleanUp } from '../support/files.ts';
+import { openShop } from '../support/ledger.ts';
+import { now } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
+
+afterEach(cleanUp);
+
+/** An order that is due, and what says whether its address is compared. */
+async function dueOrder() {
+  const shop = await openShop();
+  const issued = await shop.issue();
+  const order = {
+    publicId: 'ord_3yQ8tZr6WmB1nK5vXc2dLp',
+    storeId: 1,
+    addressId: issued.id,
+    price: { kind: 'sat', amountSat: 25_000 },
+    rateCents: null,
+    toleranceBasisPoints: 50,
+    latePolicy: 'worth',
+    quoteSeconds: 900,
+    expiresAt: now + hourMs,
+    reference: null,
+    description: null,
+    metadata: {},
+    returnUrl: null,
+    language: null,
+  } as const;
+  await shop.write((tx) => shop.orders.create(tx, now, order));
+  const server = {} as Session;
+  const servers = {
+    caughtUp: server as Session | undefined,
+    current: server,
+    live: () => [server],
+  };
+  const pending = new Set<Scripthash>();
+  const failures: unknown[] = [];
+  const tasks = createBackgroundTasks((error) => void failures.push(error));
+  const parts = {
+    world: createTestWorld({ startAt: now + hourMs }),
+    store: shop,
+    tasks,
+    servers,
+    interruption: { isWatching: () => true },
+    queue: {
+      isPending: (scripthash: Scripthash) => pending.has(scripthash),
+      add: (scripthash: Scripthash) => void pending.add(scripthash),
+    },
+  };
+  const expiry = createOrderExpiry(parts);
+  return {
+    servers,
+    announce: () => pending.add(issued.scripthash),
+    tick: () => expiry.tick(),
+    async status() {
+      await tasks.idle();
+      expect(failures).toEqual([]);
+      return shop.orderView.byPublicId(order.publicId)?.status;
+    },
+  };
+}
+
+it('expires once its address is compared', async () => {
+  const { servers, tick, status } = await dueOrder();
+  const { caughtUp } = servers;
+  servers.caughtUp = undefined;
+  tick();
+  expect(await status()).toBe('open');
+  servers.caughtUp = caughtUp;
+  tick();
+  expect(await status()).toBe('expired');
+});
+
+it('stays open if the server is lost, or a change is announced, before the write', async () => {
+  const lost = await dueOrder();
+  lost.tick();
+  lost.servers.caughtUp = undefined;
+  expect(await lost.status()).toBe('open');
+  const announced = await dueOrder();
+  announced.tick();
+  announced.announce();
+  expect(await announced.status()).toBe('open');
+});
