@@ -21,7 +21,8 @@ const about = `
 It changes the hosts of the API and of the live socket, links to receipts, and links of the plugin's
 wizard, which then open the Stores page. It sets the header that keeps WordPress from updating the plugin.
 It prints each change, and what it left: links for people, documents, other coins.
-LOOK AT THIS comes first: places that the plugin needs and that it could not rewrite. Change them by hand.
+LOOK AT THIS comes first: places that it could not rewrite, requests that paygate answers otherwise,
+and scripts that a customer's browser would load from the old host. Change them by hand.
 The next steps for this plugin come last.
 
 Exit codes: 0 success; 3 the archive was written, but LOOK AT THIS has entries; 2 nothing was written:

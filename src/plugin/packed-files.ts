@@ -2,57 +2,52 @@
 // unpacked size is limited, because a hostile archive may contain many bombs.
 
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { limits, readArchive } from './archive.ts';
-import { refuseArchive } from './entry-names.ts';
+import { limits, readArchive, refuseArchive } from './archive.ts';
 
-/** Limit for everything that is unpacked for this search. */
-export const unpackedLimit = limits.unpackedBytes;
 const maxNesting = 3;
-const zipStart = Buffer.from('PK\x03\x04', 'latin1');
-const gzipStart = Buffer.from([0x1f, 0x8b]);
 
-/**
- * @param budget how many bytes may still be unpacked; less afterwards
- * @throws PaygateError invalid where more would have to be unpacked
- */
+/** How many bytes may still be unpacked for this search. */
+export interface UnpackBudget {
+  bytes: number;
+}
+
+export const fullBudget = (): UnpackBudget => ({ bytes: limits.unpackedBytes });
+
+/** @throws PaygateError invalid where more would have to be unpacked than the budget allows */
 export async function isNamedInside(
   name: string,
   content: Buffer,
   domain: RegExp,
-  budget: { bytes: number },
-  depth = 0,
+  budget: UnpackBudget,
+  depth = 1,
 ): Promise<boolean> {
-  for (const each of await unpack(name, content, budget)) {
-    spend(budget, each.content.length);
-    if (domain.test(each.content.toString('latin1'))) return true;
-    if (depth + 1 >= maxNesting) continue;
-    if (await isNamedInside(each.name, each.content, domain, budget, depth + 1)) return true;
+  for (const inner of await unpack(name, content, budget)) {
+    spend(budget, inner.content.length);
+    if (domain.test(inner.content.toString('latin1'))) return true;
+    if (depth >= maxNesting) continue;
+    if (await isNamedInside(inner.name, inner.content, domain, budget, depth + 1)) return true;
   }
   return false;
 }
 
-/** @throws PaygateError invalid if the budget is exhausted */
-function spend(budget: { bytes: number }, bytes: number): void {
+function spend(budget: UnpackBudget, bytes: number): void {
   budget.bytes -= bytes;
   if (budget.bytes >= 0) return;
-  refuseArchive(`what is packed inside of it is larger than ${unpackedLimit / 1024 / 1024} MiB`);
-}
-
-interface PackedFile {
-  readonly name: string;
-  readonly content: Buffer;
+  const mebi = limits.unpackedBytes / 1024 / 1024;
+  refuseArchive(`what is packed inside of it is larger than ${mebi} MiB`);
 }
 
 /** Unpacks one level; returns nothing for what is not packed, damaged, or of an unknown format. */
 async function unpack(
   name: string,
   content: Buffer,
-  budget: { bytes: number },
-): Promise<readonly PackedFile[]> {
+  budget: UnpackBudget,
+): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
   const options = { maxOutputLength: Math.max(1, budget.bytes) };
+  const start = content.toString('latin1', 0, 4);
   try {
-    if (content.subarray(0, 4).equals(zipStart)) return await readArchive(content);
-    if (content.subarray(0, 2).equals(gzipStart)) {
+    if (start === 'PK\x03\x04') return await readArchive(content);
+    if (start.startsWith('\x1f\x8b')) {
       return [{ name: '', content: gunzipSync(content, options) }];
     }
     if (!/\.br$/i.test(name)) return [];

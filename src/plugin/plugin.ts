@@ -4,10 +4,14 @@
 import { PaygateError } from '../lib/errors.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
 import { missingAtTop, type RecognisedPlugin, recognise } from './families.ts';
-import { isDocument, isPacked } from './file-kinds.ts';
-import type { PluginTarget } from './mention.ts';
-import { isNamedInside, unpackedLimit } from './packed-files.ts';
-import { type LeftMention, type MentionChange, receiptPartsOf, rewriteText } from './rewrite.ts';
+import { fullBudget, isNamedInside, type UnpackBudget } from './packed-files.ts';
+import {
+  type LeftMention,
+  type MentionChange,
+  type PluginTarget,
+  receiptPartsOf,
+  rewriteText,
+} from './rewrite.ts';
 import { switchUpdatesOff } from './update-switch.ts';
 
 export interface PluginReport {
@@ -27,9 +31,16 @@ export interface RewrittenPlugin {
   readonly report: PluginReport;
 }
 
+/**
+ * Documents, and translations: these hold the plugin's texts as they were, by which gettext finds
+ * them. A text that was rewritten is shown untranslated, so with the right link.
+ */
+const documents =
+  /\.(?:md|markdown|txt|rst|adoc|asciidoc|textile|rtf|pdf|docx?|odt|po|pot|mo|eml)$|(?:^|\/)(?:readme|change_?logs?|changes|history|licen[cs]e|copying|authors|contributors|contributing|notice|credits|security|code_of_conduct)(?:[-_](?:[a-z]{2}(?:[-_][a-z]{2})?|mit|apache|gpl))?(?:\.html?)?$/i;
+/** Files that are not text: compiled programs, archives, pictures, source maps. */
+const packed =
+  /\.(?:phar|wasm|map|zip|jar|war|aar|gz|tgz|tar|bz2|xz|7z|rar|br|zst|exe|dll|so|dylib|class|py[co]|node|s?db|sqlite3?|png|jpe?g|gif|webp|avif|ico|woff2?|ttf|otf|eot)$/i;
 const domain = /blockonomics\.co(?![a-z0-9-]|\.[a-z0-9])/i;
-/** Source maps: only debuggers read them. */
-const sourceMap = /\.map$/i;
 
 const reasons = {
   map: 'a source map, which only a debugger reads',
@@ -47,68 +58,56 @@ export async function rewritePlugin(
   const changed: PluginReport['changed'][number][] = [];
   const left: PluginReport['left'][number][] = [];
   const untouched: string[] = [];
-  const receipts = receiptPartsOf(entries.filter(isRead).map(textOf));
-  const budget = { bytes: unpackedLimit };
-  const rewritten: ArchiveEntry[] = [];
+  const sources = entries.filter(isSource);
+  const receipts = receiptPartsOf(sources.map(textOf));
+  const budget = fullBudget();
+  const texts = new Map<string, string>();
   for (const entry of entries) {
     const { name: file } = entry;
-    if (isRead(entry)) {
+    if (isSource(entry)) {
       const result = rewriteText(textOf(entry), file, target, receipts);
       changed.push(...result.changes.map((change) => ({ file, ...change })));
       left.push(...result.left.map((each) => ({ file, ...each })));
-      rewritten.push({ ...entry, content: Buffer.from(result.text, 'latin1') });
-      continue;
-    }
-    rewritten.push(entry);
-    if (isDocument(file)) {
-      if (domain.test(textOf(entry))) untouched.push(file);
-    } else left.push(...(await packedMentions(entry, budget)));
+      texts.set(file, result.text);
+    } else if (!documents.test(file)) left.push(...(await packedMentions(entry, budget)));
+    else if (domain.test(textOf(entry))) untouched.push(file);
   }
-  const plugin = recognise(entries.filter(isRead).map(headOf));
-  const isOfService = changed.length > 0 || left.some(({ look }) => look);
-  const written =
-    isOfService || plugin.family !== null ? withoutUpdates(rewritten, changed) : rewritten;
+  const plugin = recognise(sources.map(({ name, content }) => ({ name, head: headOf(content) })));
+  if (changed.length > 0 || left.some(({ look }) => look) || plugin.family !== null) {
+    for (const [file, text] of texts) {
+      const result = switchUpdatesOff(text, file);
+      if (result?.change === undefined) continue;
+      changed.push({ file, ...result.change });
+      texts.set(file, result.text);
+    }
+  }
   const report = { changed, left, untouched };
   refuseEmpty(report);
   const names = entries.map(({ name }) => name);
   const missing = missingAtTop(plugin, names);
   if (missing !== undefined)
     left.push({ file: missing, text: 'missing', why: reasons.top, look: true });
-  return { archive: await writeArchive(written), plugin, report };
-}
-
-/** The plugin's main files with the switch that keeps WordPress from updating them. */
-function withoutUpdates(
-  entries: readonly ArchiveEntry[],
-  changed: PluginReport['changed'][number][],
-): ArchiveEntry[] {
-  return entries.map((entry) => {
-    const result = isRead(entry) ? switchUpdatesOff(textOf(entry), entry.name) : undefined;
-    if (result?.change === undefined) return entry;
-    changed.push({ file: entry.name, ...result.change });
-    return { ...entry, content: Buffer.from(result.text, 'latin1') };
+  const written = entries.map((entry) => {
+    const text = texts.get(entry.name);
+    return text === undefined ? entry : { ...entry, content: Buffer.from(text, 'latin1') };
   });
+  return { archive: await writeArchive(written), plugin, report };
 }
 
 const textOf = ({ content }: ArchiveEntry): string => content.toString('latin1');
 /** As much of a file as can state its version. */
-const headBytes = 65_536;
-const headOf = ({ name, content }: ArchiveEntry) => ({
-  name,
-  head: content.toString('latin1', 0, headBytes),
-});
-const isRead = ({ name, content }: ArchiveEntry): boolean =>
-  !isDocument(name) && !isPacked(name) && !content.includes(0);
+const headOf = (content: Buffer): string => content.toString('latin1', 0, 65_536);
+const isSource = ({ name, content }: ArchiveEntry): boolean =>
+  !documents.test(name) && !packed.test(name) && !content.includes(0);
 
-/** The mentions in a file that cannot be rewritten. */
+/** The mention in a file that cannot be rewritten. */
 async function packedMentions(
-  entry: ArchiveEntry,
-  budget: { bytes: number },
+  { name: file, content }: ArchiveEntry,
+  budget: UnpackBudget,
 ): Promise<PluginReport['left'][number][]> {
-  const { name: file, content } = entry;
   const text = 'blockonomics.co';
-  if (domain.test(textOf(entry)) || content.includes(Buffer.from(text, 'utf16le'))) {
-    const isMap = sourceMap.test(file);
+  if (domain.test(content.toString('latin1')) || content.includes(Buffer.from(text, 'utf16le'))) {
+    const isMap = /\.map$/i.test(file);
     return [{ file, text, why: isMap ? reasons.map : reasons.packed, look: !isMap }];
   }
   if (!(await isNamedInside(file, content, domain, budget))) return [];
@@ -120,14 +119,11 @@ function refuseEmpty({ changed, left, untouched }: PluginReport): void {
   if (changed.length > 0 || left.some(({ look }) => look)) return;
   const files = [...new Set([...left.map(({ file }) => file), ...untouched])];
   const shown = files.slice(0, 5).map((file) => JSON.stringify(file.slice(0, 100)));
-  if (shown.length === 0) {
-    throw new PaygateError(
-      'invalid',
-      'nothing in this archive names that service: it is another plugin, or was rewritten already',
-    );
-  }
+  const more = files.length > shown.length ? ' …' : '';
   throw new PaygateError(
     'invalid',
-    `nothing in this archive is to change: it names that service in links for people and in documents only (${shown.join(', ')}${files.length > shown.length ? ' …' : ''}), or was rewritten already`,
+    shown.length === 0
+      ? 'nothing in this archive names that service: it is another plugin, or was rewritten already'
+      : `nothing in this archive is to change: it names that service in links for people and in documents only (${shown.join(', ')}${more}), or was rewritten already`,
   );
 }

@@ -7,13 +7,12 @@ import type { MentionChange } from './rewrite.ts';
 /** WordPress reads headers in this many bytes of a file, in its own folder or one below. */
 const headerBytes = 8192;
 const maxDepth = 2;
-const switchedOff = 'Update URI: false';
+const after = 'Update URI: false';
 
 /** A header field as WordPress reads it: the first such row, whatever is around it. */
 const field = (name: string): RegExp =>
-  new RegExp(String.raw`^(?<lead>(?:[ \t]*<\?php)?[ \t/*#@]*)${name}:(?<value>[^\r\n]*)`, 'im');
-const pluginName = field('Plugin Name');
-const updateUri = field('Update URI');
+  new RegExp(String.raw`^((?:[ \t]*<\?php)?[ \t/*#@]*)${name}:([^\r\n]*)`, 'im');
+const [pluginName, updateUri] = [field('Plugin Name'), field('Update URI')];
 /** The end of a comment behind a value. */
 const commentEnd = /\s*(?:\*\/|\?>).*$/;
 
@@ -34,37 +33,23 @@ export function switchUpdatesOff(text: string, name: string): SwitchResult | und
   const named = pluginName.exec(header);
   if (named === null) return undefined;
   const present = updateUri.exec(header);
-  return present === null ? withField(text, named) : withValue(text, present);
-}
-
-function withValue(text: string, { index, 0: row, groups }: RegExpExecArray): SwitchResult {
-  const given = groups?.value ?? '';
-  const value = given.replace(commentEnd, '');
-  if (value.trim() === 'false') return { text, change: undefined };
-  const start = index + row.length - given.length;
-  const end = start + value.length;
-  return {
-    text: `${text.slice(0, start)} false${text.slice(end)}`,
-    change: {
-      line: lineOf(text, start),
-      before: `Update URI:${value}`,
-      after: switchedOff,
-    },
-  };
-}
-
-/** Adds the field as a row of its own, behind the row of the name and in the same comment. */
-function withField(text: string, { index, 0: row, groups }: RegExpExecArray): SwitchResult {
-  const { lead = '', value = '' } = groups ?? {};
-  const [ending = ''] = commentEnd.exec(value) ?? [];
-  const at = index + row.length - ending.length;
+  const { index, 0: row, 1: lead = '', 2: value = '' } = present ?? named;
+  const own = value.replace(commentEnd, '');
+  const end = index + row.length - value.length + own.length;
+  const line = text.slice(0, end).split(/\r\n|\r|\n/).length;
+  if (present !== null) {
+    if (own.trim() === 'false') return { text, change: undefined };
+    const before = `Update URI:${own}`;
+    return {
+      text: `${text.slice(0, end - own.length)} false${text.slice(end)}`,
+      change: { line, before, after },
+    };
+  }
+  // A row of its own, behind the row of the name and in the same comment.
   const [newline = '\n'] = /\r\n|\r|\n/.exec(text.slice(index)) ?? [];
   const indent = lead.includes('/*') ? ' * ' : lead.replace(/^[ \t]*<\?php[ \t]*/i, '');
   return {
-    text: `${text.slice(0, at)}${newline}${indent}${switchedOff}${text.slice(at)}`,
-    change: { line: lineOf(text, at), before: '', after: switchedOff },
+    text: `${text.slice(0, end)}${newline}${indent}${after}${text.slice(end)}`,
+    change: { line, before: '', after },
   };
 }
-
-/** The row of a position, from 1. */
-const lineOf = (text: string, at: number): number => text.slice(0, at).split(/\r\n|\r|\n/).length;

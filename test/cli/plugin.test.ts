@@ -238,6 +238,28 @@ test('exits with 0 if nothing needs a review', () => {
   expect(stdout).toContain(`\n2 places changed, written to ${output}.\n`);
 });
 
+test('a script and a payment button of the old service are work that is left', async () => {
+  const page = `<a href="https://www.blockonomics.co/pricing">Prices</a>
+<a class="blockoPayBtn" data-uid="1" href="">Pay</a>
+<script src="https://www.blockonomics.co/js/pay_button.js"></script>`;
+  const { status, stdout, output } = run([
+    { name: 'shop/page.html', content: page },
+    {
+      name: 'shop/order.php',
+      content: "<?php $o = get('https://www.blockonomics.co/api/merchant_order/' . $id);",
+    },
+  ]);
+  expect(status).toBe(3);
+  expect(stdout).toContain(`LOOK AT THIS (2): the plugin may not work until you change it by hand:
+  shop/page.html:3  https://www.blockonomics.co/js/pay_button.js  (a customer's browser loads this from that service: remove it, or what needs it)
+  shop/order.php:1  https://www.blockonomics.co/api/merchant_order/  (paygate has no such route: remove what needs it)
+`);
+  expect(stdout).toContain('1 place changed');
+  const [written, order] = await readArchive(readFileSync(output));
+  expect(String(written?.content)).toBe(page);
+  expect(String(order?.content)).toContain('https://pay.example.com/api/merchant_order/');
+});
+
 test('a plugin in another language', async () => {
   const { status, stdout, output } = run([
     { name: 'pay/api.py', content: 'BASE_URL = "https://www.blockonomics.co/api/"' },

@@ -4,7 +4,6 @@
 // is found out by running it.
 
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTarget, receiptPartsOf, rewriteText } from '../../src/plugin/rewrite.ts';
 
@@ -17,39 +16,13 @@ const receipt = 'https://pay.example.com/api/tx?txid=f00&addr=bc1q';
 
 /** An expression of JavaScript and what it must come to, whatever the shop's page is like. */
 const expressions: [source: string, result: string][] = [
-  // As in the plugins of WooCommerce from 3.6.2 on.
   [
     "'wss://' +\n  (code == 'btc'\n    ? 'www'\n    : code) +\n  '.blockonomics.co/payment/' +\n  addr",
     socket,
   ],
   ["'wss://' + (code == 'btc' ? 'www' : code) + '.blockonomics.co' + '/payment/' + addr", socket],
-  [
-    "'wss://' + ((((code == 'btc') ? ('www') : (code)))) + '.blockonomics.co/payment/' + addr",
-    socket,
-  ],
-  [
-    '("wss://" + (code == "btc" ? "www" : code)) + (".blockonomics.co" + ("/payment/" + addr))',
-    socket,
-  ],
-  ["'wss://' /* it's */ + // the \"host\"\n code + '.blockonomics.co/payment/' + addr", socket],
-  [
-    "'wss:' + '//' + 'www' + '.' + 'blockonomics' + '.' + 'co' + '/' + 'payment' + '/' + addr",
-    socket,
-  ],
-  ["'wss://www.block' + 'onomics.co/payment/' + addr", socket],
-  ["'wss://' + other(code, { a: ')' }, [code]).a[0] + '.blockonomics.co/payment/' + addr", socket],
   ["'wss://' + code.toLowerCase() + `.blockonomics.co/payment/${addr}`", socket],
   ["'wss://' + await_(code) + '.blockonomics.co/payment/'.concat(addr)", socket],
-  ["(ssl ? 'wss://' : 'ws://') + 'www.blockonomics.co/payment/' + addr", socket],
-  ["(ssl ? 'wss://' : 'ws://') + 'blockonomics.co/payment/' + addr", socket],
-  ["(ssl ? 'wss:' : 'ws:') + '//www.blockonomics.co/payment/' + addr", socket],
-  [
-    "(ssl ? 'wss' : 'ws') + '://' + (code == 'btc' ? 'www' : code) + '.blockonomics.co/payment/' + addr",
-    socket,
-  ],
-  ["'ws' + (ssl ? 's' : '') + '://www.blockonomics.co/payment/' + addr", socket],
-  ["scheme + 'www.blockonomics.co' + '/payment/' + addr", socket],
-  ["scheme + code + '.blockonomics.co/payment/' + addr", socket],
   [
     "(ssl ? 'wss://www.blockonomics.co' : 'wss://www.blockonomics.co') + '/payment/' + addr",
     socket,
@@ -58,18 +31,8 @@ const expressions: [source: string, result: string][] = [
     "code == 'eth' ? 'wss://www.blockonomics.co/payment/' + addr : 'wss://' + code + '.blockonomics.co/payment/' + addr",
     socket,
   ],
-  [
-    "'wss://' + (code == 'eth' ? 'www.blockonomics.co' : code + '.blockonomics.co') + '/payment/' + addr",
-    socket,
-  ],
   ["`wss://${code == 'btc' ? `www` : code}.blockonomics.co/payment/${addr}`", socket],
   ['`wss://${\n  code\n}.blockonomics.co/payment/${addr}`', socket],
-  ["`${ssl ? 'wss' : 'ws'}://www.blockonomics.co/payment/${addr}`", socket],
-  ['`${scheme}www.blockonomics.co/payment/${addr}`', socket],
-  ["['wss:/', `/${code}.blockonomics.co`, '/payment/', addr].join('')", socket],
-  ["['wss://', code, '.blockonomics.co/payment/', addr].join('')", socket],
-  ["['wss:', '', 'www.blockonomics.co', 'payment', addr].join('/')", socket],
-  ["'wss://' + ['www', 'blockonomics', 'co'].join('.') + '/payment/' + addr", socket],
   ["'wss://'.concat(code, '.blockonomics.co', '/payment/', addr)", socket],
   [
     "'wss://'.concat('btc' === code ? 'www' : code, '.blockonomics.co/payment/').concat(addr)",
@@ -79,16 +42,12 @@ const expressions: [source: string, result: string][] = [
   ["base + '/#/search?q=' + txid + (ssl ? '&addr=' + addr : '&addr=' + addr)", receipt],
   ['"wss:\\/\\/" + code + ".blockonomics.co\\/payment\\/" + addr', socket],
   ["'https://' + (code === 'btc' ? 'www.' : code + '.') + 'blockonomics.co/api/' + 'price'", price],
-  ["(code == 'btc' ? 'https://www' : 'https://bch') + '.blockonomics.co/api/price'", price],
-  ["protocol + '//www.blockonomics.co/api/price'", price],
   ["base + (ssl ? '' : '') + '/api/price'", price],
   ["'https://www.blockonomics.co' + '/#/search?q=' + txid + '&addr=' + addr", receipt],
-  ["base +\n '/#/search' +\n '?q=' + txid +\n '&addr=' + addr", receipt],
   ['`${base}/#/search?q=${txid}&addr=${addr}`', receipt],
-  ["base + '/#' + '/search?q=' + txid + '&addr=' + addr", receipt],
   ["base + '\\/#\\/search?q=' + txid + '\\u0026addr=' + addr", receipt],
-  ["base + (link = '/#/search') + '?q=' + txid + '&addr=' + addr", receipt],
   ["base + query + txid + '&addr=' + addr", receipt],
+  ['`${base}/#/search?q=${txid}\\u0026addr=${addr}`', receipt],
 ];
 
 const setting = `
@@ -116,46 +75,12 @@ describe('a JavaScript expression evaluates to the URL of paygate', () => {
   });
 });
 
-/** A URL cut into pieces at any places, which are put together again in some way. */
-const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 8 });
-const quotes = fc.constantFrom("'", '"', '`');
-const joins = fc.constantFrom<(pieces: string[]) => string>(
-  (pieces) => pieces.join(" +\n /* it's */ "),
-  (pieces) => pieces.reduceRight((rest, piece) => `${piece} + (${rest})`),
-  (pieces) => pieces.reduce((rest, piece) => `(${rest})+${piece}`),
-  (pieces) => `[${pieces.join(', ')}].join('')`,
-  ([first = '', ...others]) => `${first}.concat(${others.join(', ')}).concat('')`,
-);
-
-test('a URL that is split at any place evaluates to the URL of paygate', () => {
-  const urls = fc.constantFrom<[url: string, result: string]>(
-    ['wss://~.blockonomics.co/payment/bc1q', socket],
-    ['https://~.blockonomics.co/api/price', price],
-    ['https://www.blockonomics.co/#/search?q=f00&addr=bc1q', receipt],
-  );
-  fc.assert(
-    fc.property(urls, cuts, quotes, joins, ([url, result], places, quote, join) => {
-      const ends = [...new Set(places)].filter((at) => at < url.length && at > 0);
-      const starts = [0, ...ends.sort((one, other) => one - other)];
-      const pieces = starts
-        .flatMap((start, at) => url.slice(start, starts[at + 1]).split(/(~)/))
-        .filter((piece) => piece !== '')
-        .map((piece) => (piece === '~' ? "(c ? 'www' : sub)" : quote + piece + quote));
-      const { text, left } = rewriteText(`result = ${join(pieces)};`, 'a.js', secure);
-      expect(left).toEqual([]);
-      const names = { c: false, sub: 'eth', result: '' };
-      runInNewContext(text, names);
-      expect(names.result).toBe(result);
-    }),
-  );
-});
-
 /** As other languages have it: the file, its text, and what becomes of it. */
 const texts: [name: string, before: string, after: string][] = [
   [
     'a.php',
-    `<?php $u = "wss://{$s}.blockonomics.co/payment/$a";`,
-    `<?php $u = "wss://pay.example.com/payment/$a";`,
+    '<?php $u = "wss://{$s}.blockonomics.co/payment/$a";',
+    '<?php $u = "wss://pay.example.com/payment/$a";',
   ],
   [
     'a.php',
@@ -174,43 +99,8 @@ const texts: [name: string, before: string, after: string][] = [
   ],
   [
     'a.php',
-    "<?php $u = 'https://' . ($c === 'btc'\n  ? 'www' // it's\n  : $c) # or not\n  . '.blockonomics.co'\n  . '/api/price';",
-    "<?php $u = 'https://' . 'pay.example.com'\n  . '/api/price';",
-  ],
-  [
-    'a.php',
-    "<?php $u = 'https://' . (string) $s . '.blockonomics.co/api/price';",
-    "<?php $u = 'https://' . 'pay.example.com/api/price';",
-  ],
-  [
-    'a.php',
-    "<?php $u = self::SCHEME . $this->sub() . '.blockonomics.co/api/price';",
-    "<?php $u = 'https://pay.example.com/api/price';",
-  ],
-  [
-    'a.php',
-    "<?php $u = sprintf('https://%s.blockonomics.co/api/%s', $s, $p);",
-    "<?php $u = sprintf('https://%.0spay.example.com/api/%s', $s, $p);",
-  ],
-  [
-    'a.php',
-    "<?php $u = sprintf('%s://%s.%s/api/price', 'https', 'www', 'blockonomics.co');",
-    "<?php $u = sprintf('%s://%s%s/api/price', 'https', '', 'pay.example.com');",
-  ],
-  [
-    'a.php',
     "<?php $u = sprintf('https://%2$s/api/%1$s', 'price', 'www.blockonomics.co');",
     "<?php $u = sprintf('https://%2$s/api/%1$s', 'price', 'pay.example.com');",
-  ],
-  [
-    'a.php',
-    "<?php $u = implode('', array('https://', $s, '.blockonomics.co/api/price'));",
-    "<?php $u = implode('', array('https://', 'pay.example.com/api/price'));",
-  ],
-  [
-    'a.php',
-    "<?php $u = 'https://' . implode('.', ['www', 'blockonomics', 'co']) . '/api';",
-    "<?php $u = 'https://' . implode('.', ['pay.example.com']) . '/api';",
   ],
   [
     'a.php',
@@ -244,33 +134,18 @@ const texts: [name: string, before: string, after: string][] = [
   ],
   [
     'a.phtml',
-    `<p>It's</p><script>new WebSocket('wss://' + <?= json_encode($c) ?> + '.blockonomics.co/payment/' + a)</script>`,
-    `<p>It's</p><script>new WebSocket('wss://' + 'pay.example.com/payment/' + a)</script>`,
-  ],
-  [
-    'a.phtml',
-    `<script>new WebSocket("wss://<?= $c == "btc" ? "www" : $c ?>.blockonomics.co/payment/<?= $a ?>")</script>`,
-    `<script>new WebSocket("wss://pay.example.com/payment/<?= $a ?>")</script>`,
+    '<script>new WebSocket("wss://<?= $c == "btc" ? "www" : $c ?>.blockonomics.co/payment/<?= $a ?>")</script>',
+    '<script>new WebSocket("wss://pay.example.com/payment/<?= $a ?>")</script>',
   ],
   [
     'a.html',
-    `<a onclick="pay('wss://' + c + '.blockonomics.co/payment/' + a)">it's</a>`,
-    `<a onclick="pay('wss://' + 'pay.example.com/payment/' + a)">it's</a>`,
+    "<a onclick=\"pay('wss://' + c + '.blockonomics.co/payment/' + a)\">it's</a>",
+    "<a onclick=\"pay('wss://' + 'pay.example.com/payment/' + a)\">it's</a>",
   ],
   [
     'a.twig',
     "{{ 'wss://' ~ sub ~ '.blockonomics.co/payment/' ~ addr }}",
     "{{ 'wss://' ~ 'pay.example.com/payment/' ~ addr }}",
-  ],
-  [
-    'a.tpl',
-    '"wss://{if $c}www{else}bch{/if}.blockonomics.co/payment/{$a}"',
-    '"wss://pay.example.com/payment/{$a}"',
-  ],
-  [
-    'a.blade.php',
-    "'wss://' + {{ $s }} + '.blockonomics.co/payment/'",
-    "'wss://' + 'pay.example.com/payment/'",
   ],
   [
     'a.liquid',
@@ -284,8 +159,8 @@ const texts: [name: string, before: string, after: string][] = [
   ],
   [
     'a.svelte',
-    `<script>const s = "wss://" +\n c + ".blockonomics.co/payment/" + a</script>`,
-    `<script>const s = "wss://" +\n "pay.example.com/payment/" + a</script>`,
+    '<script>const s = "wss://" +\n c + ".blockonomics.co/payment/" + a</script>',
+    '<script>const s = "wss://" +\n "pay.example.com/payment/" + a</script>',
   ],
   [
     'a.tsx',
@@ -298,51 +173,15 @@ const texts: [name: string, before: string, after: string][] = [
     'u = f"https://pay.example.com/api/price"  # don\'t',
   ],
   [
-    'a.py',
-    'u = "https://%s.blockonomics.co/api/price" % sub',
-    'u = "https://%.0spay.example.com/api/price" % sub',
-  ],
-  [
-    'a.py',
-    'u = "https://{}.blockonomics.co/api".format(sub)',
-    'u = "https://{:.0}pay.example.com/api".format(sub)',
-  ],
-  [
-    'a.py',
-    'u = ("https://www."\n  "blockonomics.co" "/api/price")',
-    'u = ("https://"\n  "pay.example.com" "/api/price")',
-  ],
-  [
     'a.rb',
     'u = "https://#{sub}.blockonomics.co/api/price"',
     'u = "https://pay.example.com/api/price"',
-  ],
-  [
-    'a.go',
-    'u := fmt.Sprintf("https://%s.blockonomics.co/api/price", s)',
-    'u := fmt.Sprintf("https://%.0spay.example.com/api/price", s)',
   ],
   [
     'A.java',
     'String u = "https://" + sub + ".blockonomics.co/api/price";',
     'String u = "https://" + "pay.example.com/api/price";',
   ],
-  [
-    'a.php',
-    "<?php echo 'https://', $s, '.blockonomics.co/api/price';",
-    "<?php echo 'https://', 'pay.example.com/api/price';",
-  ],
-  [
-    'a.php',
-    "<?php $u = 'https://' . match($c) { 'btc' => 'www', default => $c } . '.blockonomics.co/api';",
-    "<?php $u = 'https://' . 'pay.example.com/api';",
-  ],
-  [
-    'a.php',
-    "<?php $u = 'https://' . \\My\\sub($c ?: 'x') . '.blockonomics.co/api';",
-    "<?php $u = 'https://' . 'pay.example.com/api';",
-  ],
-  // links to receipts
   [
     'a.php',
     "<?php $u = 'https://www.blockonomics.co/#/search?q=' . $t . '&addr=' . $a;",
@@ -352,11 +191,6 @@ const texts: [name: string, before: string, after: string][] = [
     'a.php',
     "<?php $u = self::BASE_URL . '/#/search?q=' . $t\n . '&addr=' . $a;",
     "<?php $u = self::BASE_URL . '/api/tx?txid=' . $t\n . '&addr=' . $a;",
-  ],
-  [
-    'a.php',
-    '<?php $u = "$base/#/search?addr=$a&amp;q=$t";',
-    '<?php $u = "$base/api/tx?addr=$a&amp;txid=$t";',
   ],
   [
     'a.php',
@@ -398,13 +232,169 @@ describe('other languages', () => {
 const looks: [name: string, text: string, shown: string][] = [
   [
     'a.js',
-    "url = 'https://%s.blockonomics.co/api'.replace('%s', code)",
-    'https://%s.blockonomics.co/api',
+    "result = 'wss://' + ((((code == 'btc') ? ('www') : (code)))) + '.blockonomics.co/payment/' + addr;",
+    '.blockonomics.co/payment/',
   ],
-  ['a.js', "base = scheme + sub + '.blockonomics.co'", "scheme + sub + '.blockonomics.co"],
+  [
+    'a.js',
+    'result = ("wss://" + (code == "btc" ? "www" : code)) + (".blockonomics.co" + ("/payment/" + addr));',
+    '.blockonomics.co',
+  ],
+  [
+    'a.js',
+    "result = 'wss://' /* it's */ + // the \"host\"\n code + '.blockonomics.co/payment/' + addr;",
+    '.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = 'wss:' + '//' + 'www' + '.' + 'blockonomics' + '.' + 'co' + '/' + 'payment' + '/' + addr;",
+    "'blockonomics' + '.'",
+  ],
+  [
+    'a.js',
+    "result = 'wss://' + other(code, { a: ')' }, [code]).a[0] + '.blockonomics.co/payment/' + addr;",
+    '.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = (ssl ? 'wss://' : 'ws://') + 'www.blockonomics.co/payment/' + addr;",
+    'www.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = (ssl ? 'wss://' : 'ws://') + 'blockonomics.co/payment/' + addr;",
+    'blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = (ssl ? 'wss:' : 'ws:') + '//www.blockonomics.co/payment/' + addr;",
+    '//www.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = (ssl ? 'wss' : 'ws') + '://' + (code == 'btc' ? 'www' : code) + '.blockonomics.co/payment/' + addr;",
+    "//' + (code == 'btc' ? 'www' : code) + '.blockonomics.co/payment/",
+  ],
+  [
+    'a.js',
+    "result = 'ws' + (ssl ? 's' : '') + '://www.blockonomics.co/payment/' + addr;",
+    '//www.blockonomics.co/payment/',
+  ],
+  ['a.js', "result = scheme + 'www.blockonomics.co' + '/payment/' + addr;", 'www.blockonomics.co'],
+  [
+    'a.js',
+    "result = scheme + code + '.blockonomics.co/payment/' + addr;",
+    '.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = `${ssl ? 'wss' : 'ws'}://www.blockonomics.co/payment/${addr}`;",
+    '//www.blockonomics.co/payment/${addr}',
+  ],
+  [
+    'a.js',
+    'result = `${scheme}www.blockonomics.co/payment/${addr}`;',
+    'www.blockonomics.co/payment/${addr}',
+  ],
+  [
+    'a.js',
+    "result = ['wss:/', `/${code}.blockonomics.co`, '/payment/', addr].join('');",
+    '.blockonomics.co',
+  ],
+  [
+    'a.js',
+    "result = ['wss://', code, '.blockonomics.co/payment/', addr].join('');",
+    '.blockonomics.co/payment/',
+  ],
+  [
+    'a.js',
+    "result = 'wss://' + ['www', 'blockonomics', 'co'].join('.') + '/payment/' + addr;",
+    "'blockonomics', 'co'",
+  ],
+  [
+    'a.js',
+    "result = (code == 'btc' ? 'https://www' : 'https://bch') + '.blockonomics.co/api/price';",
+    '.blockonomics.co/api/price',
+  ],
+  [
+    'a.js',
+    "result = protocol + '//www.blockonomics.co/api/price';",
+    '//www.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . ($c === 'btc'\n  ? 'www' // it's\n  : $c) # or not\n  . '.blockonomics.co'\n  . '/api/price';",
+    '.blockonomics.co',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . (string) $s . '.blockonomics.co/api/price';",
+    '.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php $u = self::SCHEME . $this->sub() . '.blockonomics.co/api/price';",
+    '.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('https://%s.blockonomics.co/api/%s', $s, $p);",
+    's.blockonomics.co/api/%s',
+  ],
+  [
+    'a.php',
+    "<?php $u = sprintf('%s://%s.%s/api/price', 'https', 'www', 'blockonomics.co');",
+    'blockonomics.co',
+  ],
+  [
+    'a.php',
+    "<?php $u = implode('', array('https://', $s, '.blockonomics.co/api/price'));",
+    '.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . implode('.', ['www', 'blockonomics', 'co']) . '/api';",
+    "'blockonomics', 'co'",
+  ],
+  [
+    'a.phtml',
+    "<p>It's</p><script>new WebSocket('wss://' + <?= json_encode($c) ?> + '.blockonomics.co/payment/' + a)</script>",
+    '.blockonomics.co/payment/',
+  ],
+  [
+    'a.tpl',
+    '"wss://{if $c}www{else}bch{/if}.blockonomics.co/payment/{$a}"',
+    '.blockonomics.co/payment/{$a}',
+  ],
+  ['a.blade.php', "'wss://' + {{ $s }} + '.blockonomics.co/payment/'", '.blockonomics.co/payment/'],
+  ['a.py', 'u = "https://%s.blockonomics.co/api/price" % sub', 's.blockonomics.co/api/price'],
+  ['a.py', 'u = "https://{}.blockonomics.co/api".format(sub)', '.blockonomics.co/api'],
+  ['a.py', 'u = ("https://www."\n  "blockonomics.co" "/api/price")', 'blockonomics.co'],
+  [
+    'a.go',
+    'u := fmt.Sprintf("https://%s.blockonomics.co/api/price", s)',
+    's.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php echo 'https://', $s, '.blockonomics.co/api/price';",
+    '.blockonomics.co/api/price',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . match($c) { 'btc' => 'www', default => $c } . '.blockonomics.co/api';",
+    '.blockonomics.co/api',
+  ],
+  [
+    'a.php',
+    "<?php $u = 'https://' . \\My\\sub($c ?: 'x') . '.blockonomics.co/api';",
+    '.blockonomics.co/api',
+  ],
+  ['a.js', "url = 'https://%s.blockonomics.co/api'.replace('%s', code)", 's.blockonomics.co/api'],
+  ['a.js', "base = scheme + sub + '.blockonomics.co'", '.blockonomics.co'],
   ['a.js', "url = 'https://staging.blockonomics.co/api'", 'https://staging.blockonomics.co/api'],
-  ['a.js', "host = pick() + '.blockonomics.co/payment/'", "pick() + '.blockonomics.co/payment/"],
-  ['a.js', "url = 'https://www.blockonomics.' + tld + '/api/price'", "//www.blockonomics.' + tld"],
+  ['a.js', "host = pick() + '.blockonomics.co/payment/'", '.blockonomics.co/payment/'],
+  ['a.js', "url = 'https://www.blockonomics.' + tld + '/api/price'", "//www.blockonomics.' +"],
   ['a.js', "url = 'https://www.'; url += 'blockonomics.co'", 'blockonomics.co'],
   [
     'a.js',
@@ -414,12 +404,12 @@ const looks: [name: string, text: string, shown: string][] = [
   [
     'a.js',
     "url = ['https://www', 'blockonomics', 'co/api/price'].join('.')",
-    "https://www', 'blockonomics', 'co/api/price",
+    "'blockonomics', 'co/",
   ],
   [
     'a.php',
     "<?php $u = 'https://www.blockonomics.co/#/search?q=' . $addr;",
-    "https://www.blockonomics.co/#/search?q=' . $addr",
+    'https://www.blockonomics.co/#/search?q=',
   ],
   [
     'a.php',
@@ -439,41 +429,62 @@ describe('an expression that is not understood needs a review, and stays', () =>
 test.each([
   [
     'a.js',
-    "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/' + a; v = `https://www.${d}/api`",
-    "d = 'pay.example.com'; u = 'wss://' + '' + d + '/payment/' + a; v = `https://${d}/api`",
+    "p = (c == 'eth' ? 'www.blockonomics.co' : c + '.blockonomics.co') + '/payment/'",
+    "p = (c == 'eth' ? 'pay.example.com' : c + '.blockonomics.co') + '/payment/'",
+    ['.blockonomics.co'],
   ],
   [
     'a.js',
-    "html + 'www.blockonomics.co/api/price'; html + '//www.blockonomics.co/api/price'",
-    "html + 'pay.example.com/api/price'; html + '//pay.example.com/api/price'",
+    "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/'; v = 'www.blockonomics.co'",
+    "d = 'blockonomics.co'; u = 'wss://' + sub + '.' + d + '/payment/'; v = 'pay.example.com'",
+    ['blockonomics.co'],
   ],
   [
     'a.js',
-    "html + proto + sub + '.blockonomics.co/payment/'; html + location.protocol + '//www.blockonomics.co/api'",
-    "html + 'wss://pay.example.com/payment/'; html + 'https://pay.example.com/api'",
-  ],
-  [
-    'a.js',
-    "p = ssl ? 'wss://' : 'ws://'; s = p + 'blockonomics.co/payment/'; b = (c ? 'https://www' : 'https://bch') + '.blockonomics.co'",
-    "p = ssl ? 'wss://' : 'ws://'; s = 'wss://pay.example.com/payment/'; b = 'https://pay.example.com'",
+    "const b = 'https://www.blockonomics.co'; u = b + '/#/search' + '?q=' + t + '&addr=' + a",
+    "const b = 'https://pay.example.com'; u = b + '/#/search' + '?q=' + t + '&addr=' + a",
+    ['#/search'],
   ],
   [
     'a.php',
-    "<?php const D = 'blockonomics.co'; $u = 'https://www.' . self::D . '/api'; $v = 'https://www.' . $d;",
-    "<?php const D = 'pay.example.com'; $u = 'https://' . self::D . '/api'; $v = 'https://www.' . $d;",
+    '<?php $h = \'https://www.blockonomics.co\'; $u = "$base/#/search?addr=$a&amp;q=$t";',
+    '<?php $h = \'https://pay.example.com\'; $u = "$base/#/search?addr=$a&amp;q=$t";',
+    ['#/search'],
+  ],
+  [
+    'a.php',
+    "<?php $h = 'https://www.blockonomics.co'; const PATH = '/#/search';",
+    "<?php $h = 'https://pay.example.com'; const PATH = '/#/search';",
+    ['#/search'],
+  ],
+  [
+    'a.php',
+    "<?php $h = 'https://www.blockonomics.co'; find('/#/search?q=', $words);",
+    "<?php $h = 'https://pay.example.com'; find('/#/search?q=', $words);",
+    [],
+  ],
+  [
+    'a.php',
+    "<?php $h = 'https://www.blockonomics.co'; // was BASE . '/#/search'",
+    "<?php $h = 'https://pay.example.com'; // was BASE . '/#/search'",
+    [],
   ],
   [
     'a.php',
     "<?php $u = BASE . '/#/search?q=' . $t;\n$u .= '&addr=' . $a;",
     "<?php $u = BASE . '/api/tx?txid=' . $t;\n$u .= '&addr=' . $a;",
+    [],
   ],
   [
     'bin/run',
     "#!/usr/bin/env php\n<?php $u = 'https://' . SUB . '.blockonomics.co/api'; # don't",
     "#!/usr/bin/env php\n<?php $u = 'https://' . 'pay.example.com/api'; # don't",
+    [],
   ],
-])('a URL that several statements build, in %s: %s', (name, before, after) => {
-  expect(rewriteText(before, name, secure)).toMatchObject({ text: after, left: [] });
+])('a URL that several expressions build, in %s: %s', (name, before, after, shown) => {
+  const { text, left } = rewriteText(before, name, secure);
+  expect(text).toBe(after);
+  expect(left.filter(({ look }) => look).map((each) => each.text)).toEqual(shown);
 });
 
 test('a comment needs no review, and a shop retains its own search', () => {
@@ -507,36 +518,27 @@ test('the parts of a receipt link may be in several files', () => {
  */
 const bombs: [name: string, text: string][] = [
   ['one line', "a='wss://'+b+'.blockonomics.co/payment/'+c;".repeat(16_000)],
-  ['unclosed quotes', `blockonomics.co${'\'"`'.repeat(33_333)}`],
-  ['quotes on one line', `blockonomics.co${"''".repeat(50_000)}`],
-  ['escaped quotes', `blockonomics.co${"\\'".repeat(66_666)}`],
+  ['quotes', `blockonomics.co${'\'"`'.repeat(33_333)}`],
   ['unclosed brackets', `"wss://"+${'('.repeat(100_000)}a+".blockonomics.co/payment/"`],
-  ['sums in brackets', `${"('a'+".repeat(20_000)}"blockonomics.co"${')'.repeat(20_000)}`],
-  ['choices in brackets', `${"(a?'blockonomics.co':".repeat(6_666)}b${')'.repeat(6_666)}`],
+  ['brackets before hosts', `"wss://"+${"(a(b)+'.blockonomics.co'".repeat(10_000)}`],
+  ['brackets in brackets', `"wss://"+(${`(${'a'.repeat(250)}`.repeat(1_000)}blockonomics.co`],
+  ['slashes before hosts', `${'//"+a+"'.repeat(100)}.blockonomics.co`.repeat(500)],
+  ['choices', `${"(a?'blockonomics.co':".repeat(6_666)}b${')'.repeat(6_666)}`],
   ['a long sum', `"https://www.blockonomics.co/api"${"+b+'.blockonomics.co/api'".repeat(6_666)}`],
-  ['casts', `<?php "blockonomics.co"${'.(string)$b'.repeat(16_666)};`],
-  ['templates', `blockonomics.co${'`${'.repeat(50_000)}`],
-  ['holes', `<?php "blockonomics.co${'{$'.repeat(50_000)}`],
-  [
-    'heredocs',
-    `<?php blockonomics.co ${Array.from({ length: 10_000 }, (_, at) => `<<<A${at}\n`).join('')}`,
-  ],
-  ['patterns', `blockonomics.co${'=/['.repeat(33_333)}`],
-  ['calls', `blockonomics.co${'implode("",['.repeat(10_000)}`],
-  ['names', Array.from({ length: 4_000 }, (_, at) => `v${at}+".blockonomics.co/api";`).join('\n')],
+  ['arguments', `"wss://".concat(${'a(b)'.repeat(20_000)},".blockonomics.co")`],
+  ['templates', `https://${'${'.repeat(50_000)}.blockonomics.co`],
+  ['islands', `https://${'<?'.repeat(50_000)}.blockonomics.co`],
+  ['subdomains', `${'a.'.repeat(60)}blockonomics.co `.repeat(3_000)],
+  ['names', `${'x_add_js_script'.repeat(20)} blockonomics.co\n`.repeat(1_000)],
+  ['blanks', `href${' '.repeat(290)}blockonomics.co\n`.repeat(1_000)],
+  ['tags', `<link ${'a '.repeat(140)}blockonomics.co\n`.repeat(1_000)],
+  ['comments', `${' //'.repeat(100)} blockonomics.co\n`.repeat(1_000)],
+  ['addresses', 'new_address?'.repeat(30_000)],
+  ['resets', 'new_address?reset=1 if '.repeat(20_000)],
   ['receipts', '"/#/search?q="+'.repeat(6_666)],
+  ['ampersands', `base+"/#/search?q="${'&amp;'.repeat(50_000)}`],
 ];
 
 test.each(bombs)('a hostile file costs no more than its length: %s', (_name, text) => {
   for (const name of ['a.js', 'a.php']) expect(rewriteText(text, name, secure)).toBeDefined();
-});
-
-test('10,000 brackets around one piece of it', () => {
-  const [opening, closing] = ['('.repeat(10_000), ')'.repeat(10_000)];
-  const { text } = rewriteText(
-    `"wss://" + ${opening}code${closing} + ${opening}".blockonomics.co/payment/"${closing}`,
-    'a.js',
-    secure,
-  );
-  expect(text).toBe(`"wss://" + ${opening}"pay.example.com/payment/"${closing}`);
 });

@@ -219,7 +219,6 @@ const lefts: [name: string, text: string, why: RegExp, look: boolean][] = [
   ['a.php', '<a href="https://www.blockonomics.co/merchants-guide">', /for people/, false],
   ['a.php', '"https://www.blockonomics.co/views/api.html"', /for people/, false],
   ['a.php', '"https://www.blockonomics.co/apidocs"', /for people/, false],
-  ['a.php', "USDT: ['https://www.blockonomics.co/js/web3-payment.js']", /page or file/, false],
   ['a.php', '"http://help.blockonomics.co/support/solutions"', /another host/, false],
   ['a.php', "const BCH = 'https://bch.blockonomics.co/api/price';", /another coin/, false],
   ['a.js', "new WebSocket('wss://ltc.blockonomics.co/payment/' + a)", /another coin/, false],
@@ -282,6 +281,320 @@ describe('links for people stay, and are reported', () => {
       "'https://www.blockonomics.com/api' 'https://blockonomics.co.example/api' 'https://notblockonomics.co/api' 'https://my-blockonomics.co/api' 'https://blockonomics.co-op.example/api'";
     expect(rewrite(text)).toEqual({ text, changes: [], left: [] });
   });
+});
+
+/** Whether the bare host in a text becomes that of paygate. */
+const isRewritten = (text: string, name: string): boolean => {
+  const { text: after, changes, left } = rewrite(text, name);
+  expect(left.every(({ look }) => !look)).toBe(true);
+  expect(after.includes('pay.example.com')).toBe(changes.length === 1);
+  return changes.length === 1;
+};
+const host = 'https://www.blockonomics.co';
+
+describe('a bare host is for a program or for people by its name', () => {
+  const about = [
+    ...['homepage', 'home_page', 'author', 'authorUrl', 'website', 'web_site'],
+    ...['plugin_uri', 'author_url', 'theme_uri', 'module_url', 'Plugin URI'],
+  ];
+  const inCode = ['href', 'support_url', 'doc_uri', 'docs_url', 'documentation_url'];
+  const inData = [
+    ...['link', 'web', 'vendor', 'company', 'copyright', 'license', 'licence', 'support', 'help'],
+    ...['docs', 'manual', 'bugs', 'issue', 'forum', 'wiki', 'source', 'repository', 'contact'],
+    ...['email', 'mail', 'name', 'title', 'description', 'keywords', 'icon', 'logo'],
+  ];
+  const program = ['url', 'base', 'endpoint', 'gateway', 'unauthored', 'apihref'];
+
+  test.each([...about, ...inCode])('in code: %s', (name) => {
+    expect(isRewritten(`$${name} = '${host}';`, 'a.php')).toBe(false);
+    expect(isRewritten(`["${name}" => "${host}"]`, 'a.php')).toBe(false);
+    expect(isRewritten(`x['${name}'] = '${host}'`, 'a.js')).toBe(false);
+  });
+
+  test.each([...about, ...inCode, ...inData])('in data: %s', (name) => {
+    const key = name.replace(' ', '_');
+    expect(isRewritten(`{"${key}": "${host}"}`, 'data.json')).toBe(false);
+    expect(isRewritten(`<${key}>${host}</${key}>`, 'data.xml')).toBe(false);
+    expect(isRewritten(`<${key} id="1"><![CDATA[${host}]]></${key}>`, 'data.xml')).toBe(false);
+    expect(isRewritten(`${key}: ${host}\n`, 'data.yml')).toBe(false);
+  });
+
+  test.each([...inData, ...program])('for programs in code: %s', (name) => {
+    expect(isRewritten(`$${name} = '${host}';`, 'a.php')).toBe(true);
+  });
+
+  test.each(program)('for programs in data: %s', (name) => {
+    expect(isRewritten(`{"${name}": "${host}"}`, 'data.json')).toBe(true);
+    expect(isRewritten(`<${name}>${host}</${name}>`, 'data.xml')).toBe(true);
+    expect(isRewritten(`${name} = ${host}`, 'data.ini')).toBe(true);
+  });
+
+  const manifests = [
+    ...['package.json', 'package-lock.json', 'composer.json', 'install.xml', 'manifest.json'],
+    ...['info.xml', 'module.xml', 'plugin.yaml', 'plugin.yml', 'bower.json', 'block.json'],
+    ...['whmcs.json', 'addon.xml', 'extension.toml', 'setup.py', 'setup.cfg', 'pyproject.toml'],
+    ...['cargo.toml', 'pubspec.yaml', 'a/pay.info', 'pay.info.yml', 'pay.info.yaml', 'a.gemspec'],
+  ];
+  const machines = [
+    ...['api', 'apiBase', 'base_url', 'host', 'server', 'socket', 'ws', 'wss', 'endpoint'],
+    ...['domain', 'origin', 'gateway', 'blockonomics_url', 'blockonomics_uri'],
+  ];
+
+  test.each(manifests)('in a description of a plugin, %s', (file) => {
+    expect(isRewritten(`"url": "${host}"`, file)).toBe(false);
+    expect(isRewritten(`"anything": "${host}"`, file)).toBe(false);
+    expect(isRewritten(`"apiBase": "${host}"`, file)).toBe(true);
+    // A link for merchants there is about the plugin, too.
+    expect(isRewritten(`"url": "${host}/merchants"`, file)).toBe(false);
+  });
+
+  test.each(machines)('for programs in such a description: %s', (name) => {
+    expect(isRewritten(`{"${name}": "${host}"}`, 'package.json')).toBe(true);
+    expect(isRewritten(`{"${name}": "${host}"}`, 'my-package.json')).toBe(true);
+  });
+
+  const settings = [
+    ...['.env', '.env.local', 'a.env', 'a.ini', 'a.conf', 'a.cfg', 'a.properties', 'a.yml'],
+    ...['a.yaml', 'a.neon', 'a.toml', 'a.sh', 'a.bash', 'Dockerfile', 'pay.Dockerfile', 'Makefile'],
+  ];
+
+  test.each(settings)('without quotes in settings, %s', (file) => {
+    expect(isRewritten(`A=1\n  PAY=${host}`, file)).toBe(true);
+    expect(isRewritten(`PAY = ${host} # pay\n`, file)).toBe(true);
+    expect(isRewritten(`PAY=${host} and more`, file)).toBe(false);
+    expect(isRewritten(`See, ${host}`, file)).toBe(false);
+    expect(isRewritten(`# PAY=${host}`, file)).toBe(false);
+    expect(isRewritten(`PAY=${host}`, `x/${file}`)).toBe(true);
+  });
+
+  test.each(['a.php', 'x.envs', 'Dockerfiles'])('no settings: %s', (file) => {
+    expect(isRewritten(`PAY=${host}`, file)).toBe(false);
+  });
+
+  test.each(['a.xml', 'a.xsd', 'a.config', 'a.plist'])('as an element of %s', (file) => {
+    expect(isRewritten(`<pay>${host}</pay>`, file)).toBe(true);
+    expect(isRewritten(`<pay>${host} or another</pay>`, file)).toBe(false);
+    expect(isRewritten(`<pay>see ${host}</pay>`, file)).toBe(false);
+    expect(isRewritten(`<p>${host}</p>`, 'a.html')).toBe(false);
+  });
+
+  test.each(['connect', 'default', 'frame', 'child', 'script', 'img'])('%s-src', (name) => {
+    expect(isRewritten(`header('csp: ${name}-src self ${host}');`, 'a.php')).toBe(true);
+    expect(isRewritten(`header('csp: font-src self ${host}');`, 'a.php')).toBe(false);
+  });
+});
+
+describe('a page for merchants', () => {
+  const names = ['register', 'sign-up', 'signup', 'log-in', 'login', 'dashboard', 'merchants'];
+  const views = ['store', 'stores', 'wallet', 'wallets', 'settings'];
+  const stores = 'https://pay.example.com/dashboard/stores';
+  const linked = (path: string) => rewrite(`<a href="${host}/${path}">`).text;
+
+  test.each([...names, 'blockonomics'])('%s', (name) => {
+    for (const path of [name, `#/${name}`, `#${name}`, `${name}#/page`, `${name}?a=1&b=2/`]) {
+      expect(linked(path)).toBe(`<a href="${stores}">`);
+    }
+    for (const path of [`${name}-guide`, `${name}.html`, `${name}s2`, `x/${name}`]) {
+      expect(linked(path)).toBe(`<a href="${host}/${path}">`);
+    }
+  });
+
+  test.each(views)('#/%s', (name) => {
+    expect(linked(`#/${name}`)).toBe(`<a href="${stores}">`);
+    expect(linked(name)).toBe(`<a href="${host}/${name}">`);
+  });
+
+  test('a continued link is understood, or stays', () => {
+    const page = `'${host}/dashboard#/store/' + `;
+    expect(rewrite(`open(${page}f(id), 1)`).text).toBe(`open('${stores}', 1)`);
+    expect(rewrite(`open(${page}id + '/x')`)).toMatchObject({
+      text: `open(${page}id + '/x')`,
+      left: [{ look: false }],
+    });
+    expect(rewrite(`'${host}/merchants' . $x`).text).toBe(`'${stores}' . $x`);
+  });
+});
+
+test('a socket and a receipt are for programs, whatever is around them', () => {
+  expect(rewrite('see wss://www.blockonomics.co/live?x=1').text).toBe(
+    'see wss://pay.example.com/live?x=1',
+  );
+  const href = `<a href="${host}/#/search?q={{ t }}&addr={{ a }}">`;
+  expect(rewrite(href).text).toContain('"https://pay.example.com/api/tx?txid={{ t }}&addr=');
+  expect(rewrite(`u = '${host}/#/search' + q`).left).toMatchObject([{ look: true }]);
+  expect(rewrite(`u = '${host}/#/searching'`).left).toMatchObject([{ look: false }]);
+});
+
+/** Lines by which a customer's browser loads something from the old host. */
+const loaded: [name: string, text: string][] = [
+  ['a.html', '<script src="https://www.blockonomics.co/js/pay_button.js"></script>'],
+  ['a.html', '<script type="text/javascript" src=https://www.blockonomics.co/pay></script>'],
+  ['a.html', '<SCRIPT SRC="//blockonomics.co"></SCRIPT>'],
+  ['a.php', 'echo \'<script src="https://www.blockonomics.co/widget"></script>\';'],
+  ['a.php', 'echo "<script src=\\"https://www.blockonomics.co/widget\\"></script>";'],
+  ['a.tsx', '<Script src="https://blockonomics.co/js/pay_widget.js" />'],
+  ['a.tsx', '<Script src={"https://blockonomics.co/pay"} />'],
+  ['a.vue', '<img :src="\'https://www.blockonomics.co/img/pay.png\'">'],
+  ['a.html', '<img width=160 src="https://www.blockonomics.co/img/pay.png">'],
+  ['a.html', '<img data-src="https://www.blockonomics.co/img/pay.png">'],
+  ['a.html', '<img srcset="https://www.blockonomics.co/img/pay.png 2x">'],
+  ['a.html', '<video poster="https://www.blockonomics.co/img/pay.png">'],
+  ['a.html', '<form action="https://www.blockonomics.co/pay-url/1" method="post">'],
+  ['a.html', '<link rel="stylesheet" href="https://www.blockonomics.co/css/pay">'],
+  ['a.css', 'a { background: url(https://www.blockonomics.co/img/pay.png) }'],
+  ['a.css', "@import 'https://www.blockonomics.co/css/pay';"],
+  ['a.js', "import pay from 'https://www.blockonomics.co/pay'"],
+  ['a.js', "const pay = await import('https://www.blockonomics.co/pay')"],
+  ['a.js', "s = document.createElement('script'); s.src = 'https://www.blockonomics.co/pay'"],
+  ['a.js', "s.setAttribute('src', 'https://www.blockonomics.co/pay')"],
+  ['a.js', "$('<script>', { src: 'https://www.blockonomics.co/pay' })"],
+  ['a.js', "importScripts('https://www.blockonomics.co/pay')"],
+  ['a.js', "$.getScript('https://www.blockonomics.co/pay')"],
+  ['a.php', "wp_register_script('pay', 'https://www.blockonomics.co/pay', false);"],
+  ['a.php', 'wp_enqueue_script(\n  \'pay\',\n  "https://www.blockonomics.co/pay"\n);'],
+  ['a.php', "wp_enqueue_style('pay', 'https://www.blockonomics.co/pay');"],
+  ['a.php', "$this->context->controller->addJS('https://www.blockonomics.co/pay');"],
+  ['a.php', "$this->document->addScript('https://bch.blockonomics.co/pay');"],
+  ['a.php', "$page->registerJavascript('pay', 'https://help.blockonomics.co/pay');"],
+  ['a.php', "USDT: ['https://www.blockonomics.co/js/web3-payment.js']"],
+  ['a.js', 'const style = `https://www.blockonomics.co/css/pay.css?v=2`'],
+  ['a.js', "const style = 'https://www.blockonomics.co/css/pay.css'"],
+  ['a.js', "load('https://www.blockonomics.co/js/pay.mjs')"],
+];
+
+test.each(loaded)("LOOK AT THIS has what a customer's browser loads: %s: %s", (name, text) => {
+  const { text: same, changes, left } = rewrite(text, name);
+  expect({ same, changes }).toEqual({ same: text, changes: [] });
+  expect(left).toMatchObject([{ look: true, why: expect.stringContaining('browser loads this') }]);
+});
+
+/** The same places where no browser loads them. */
+const unloaded: [name: string, text: string][] = [
+  ['a.html', '<a href="https://www.blockonomics.co/js/pay_button.js">the script</a>'],
+  ['a.html', '<!-- <script src="https://www.blockonomics.co/js/pay_button.js"> -->'],
+  ['a.php', "// wp_register_script('pay', 'https://www.blockonomics.co/js/pay.js');"],
+  ['a.php', ' * import it from "https://www.blockonomics.co/js/pay.js"'],
+  ['a.php', "/* addScript('https://www.blockonomics.co/js/pay.js') */"],
+  ['a.py', "# src = 'https://www.blockonomics.co/js/pay.js'"],
+  ['a.php', 'Load https://www.blockonomics.co/js/pay.js to pay'],
+  ['a.php', "wp_enqueue_script('pay'); help('https://www.blockonomics.co/pricing')"],
+  ['composer.json', '{"homepage": "https://www.blockonomics.co/js/pay.js"}'],
+  ['a.html', '<link rel="stylesheet" href="pay.css"> <p>By https://www.blockonomics.co/pricing'],
+];
+
+test.each(unloaded)('a link stays one for people: %s: %s', (name, text) => {
+  const { text: same, left } = rewrite(text, name);
+  expect(same).toBe(text);
+  expect(left).toMatchObject([{ look: false }]);
+});
+
+test('a comment that ended hides no script', () => {
+  for (const before of ['/* pay */ ', '<!-- pay --> ', 'x = a //\n', "y = 'a#b' + ", 'a://b ']) {
+    const { left } = rewrite(`${before}<script src="https://www.blockonomics.co/a">`, 'a.html');
+    expect(left).toMatchObject([{ look: true }]);
+  }
+});
+
+/** Requests that are rewritten, and that a person must look at. */
+const looks: [text: string, after: string, shown: string, why: RegExp][] = [
+  [
+    "$c->get('https://www.blockonomics.co/api/merchant_order/' . $id);",
+    "$c->get('https://pay.example.com/api/merchant_order/' . $id);",
+    'https://www.blockonomics.co/api/merchant_order/',
+    /no such route/,
+  ],
+  [
+    "fetch('https:\\/\\/www.blockonomics.co\\/api\\/merchant_orders')",
+    "fetch('https:\\/\\/pay.example.com\\/api\\/merchant_orders')",
+    'https:\\/\\/www.blockonomics.co\\/api\\/merchant_orders',
+    /no such route/,
+  ],
+  [
+    "fetch('https://www.blockonomics.co/api/create_temp_product')",
+    "fetch('https://pay.example.com/api/create_temp_product')",
+    'https://www.blockonomics.co/api/create_temp_product',
+    /no such route/,
+  ],
+  [
+    "const TEMP = 'https://www.blockonomics.co/api/temp_wallet';",
+    "const TEMP = 'https://pay.example.com/api/temp_wallet';",
+    'https://www.blockonomics.co/api/temp_wallet',
+    /no such route/,
+  ],
+  [
+    "post('https://www.blockonomics.co/api/monitor_tx')",
+    "post('https://pay.example.com/api/monitor_tx')",
+    'https://www.blockonomics.co/api/monitor_tx',
+    /no such route/,
+  ],
+  [
+    "load('https://www.blockonomics.co/api/v1/pay.js')",
+    "load('https://pay.example.com/api/v1/pay.js')",
+    'https://www.blockonomics.co/api/v1/pay.js',
+    /no such route/,
+  ],
+  [
+    "load('https://www.blockonomics.co/api/pay.css')",
+    "load('https://pay.example.com/api/pay.css')",
+    'https://www.blockonomics.co/api/pay.css',
+    /no such route/,
+  ],
+  // At a checkout, two carts would get one address.
+  [
+    "$url = 'https://www.blockonomics.co/api/new_address?reset=1';",
+    "$url = 'https://pay.example.com/api/new_address?reset=1';",
+    'new_address?reset=1',
+    /two carts/,
+  ],
+  [
+    "$u = 'https://www.blockonomics.co/api/new_address?match_callback=' . $s . '&reset=1';",
+    "$u = 'https://pay.example.com/api/new_address?match_callback=' . $s . '&reset=1';",
+    "new_address?match_callback=' . $s . '&reset=1",
+    /two carts/,
+  ],
+  [
+    "$more = '?reset=1&';\nget('https://www.blockonomics.co/api/new_address' . $more);",
+    "$more = '?reset=1&';\nget('https://pay.example.com/api/new_address' . $more);",
+    '?reset=1',
+    /two carts/,
+  ],
+  [
+    "$u = NEW_ADDRESS_URL;\n$u .= '&amp;reset=1'; $b = 'https://www.blockonomics.co';",
+    "$u = NEW_ADDRESS_URL;\n$u .= '&amp;reset=1'; $b = 'https://pay.example.com';",
+    ';reset=1',
+    /two carts/,
+  ],
+];
+
+test.each(looks)('LOOK AT THIS has a request that paygate answers otherwise: %s', (...given) => {
+  const [text, after, shown, why] = given;
+  const result = rewrite(text);
+  expect(result).toMatchObject({ text: after, left: [{ text: shown, look: true }] });
+  expect(result.changes).toHaveLength(1);
+  expect(result.left[0]?.why).toMatch(why);
+});
+
+/** Requests of the same kind that are right. */
+const fine = [
+  "const A = 'https://www.blockonomics.co/api/price?merchant_order=1';",
+  "const A = 'https://www.blockonomics.co/api/temp'; const B = BASE . '/api/merchant_order';",
+  // The test of the settings asks for one address again and again.
+  'if ($reset) {\n  $get = "?match_callback=$s&reset=1";\n} get(\'https://www.blockonomics.co/api/new_address\' . $get)',
+  "if ($test_mode) $u = $u . '&reset=1'; get('https://www.blockonomics.co/api/new_address' . $u)",
+  "get('https://www.blockonomics.co/api/new_address?a=1' + (again ? '&reset=1' : ''))",
+  "get('https://www.blockonomics.co/api/new_address?reset=10')",
+  "get('https://www.blockonomics.co/api/price'); link('/login?reset=1')",
+];
+
+test.each(fine)('nothing to look at: %s', (text) => {
+  const { changes, left } = rewrite(text);
+  expect(changes).toHaveLength(1);
+  expect(left.filter(({ look }) => look)).toEqual([]);
+});
+
+test('a comment about reset=1 is no request', () => {
+  const text = "// new_address?reset=1\n'https://www.blockonomics.co/api'";
+  expect(rewrite(text).left).toMatchObject([{ text: 'new_address?reset=1', look: false }]);
 });
 
 test('every other byte stays unchanged', () => {
