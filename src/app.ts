@@ -138,6 +138,7 @@ async function openFile(config: Config, world: World, options: AppOptions): Prom
       ),
   });
   async function close(): Promise<void> {
+    mark.noteEvents(store);
     await store.database.close();
     mark.close();
   }

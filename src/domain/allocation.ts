@@ -56,6 +56,10 @@ export interface MarkReading {
   readonly missing?: number;
   /** The mark file was begun for a copy. It does not record what the original issued. */
   readonly ofCopy?: true;
+  /** The version that the orders of the last copy at this place got; absent for none. */
+  readonly versions?: number;
+  /** The number of the newest event that was noted; absent for none. */
+  readonly lastEvent?: number;
   /** The mark file is genuine and names this very database file. */
   readonly sameDatabase: boolean;
   readonly raises: readonly Raise[];

@@ -8,9 +8,11 @@ import { restoreFile } from '../../src/store/backup/restore.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
-import type { SimulatedOrder } from './orders.ts';
+import { orderActions } from './order-actions.ts';
+import { readOrders, type SimulatedOrder } from './orders.ts';
+import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
-import { type Action, finish, type Run } from './run.ts';
+import { type Action, finish, type Run, settle } from './run.ts';
 
 /** A copy of the file, and the state of the shops at that moment. */
 export interface Copy {
@@ -33,7 +35,21 @@ const copy: Action = async (run) => {
 
 const restore: Action = async (run, random) => {
   const chosen = random.recent(run.copies);
-  if (chosen === undefined) return 'restore: no copy';
+  return chosen === undefined ? 'restore: no copy' : restoreCopy(run, random, chosen);
+};
+
+/** The same backup a second time, after the shops received what the first restore made of it. */
+const restoreAgain: Action = async (run, random) => {
+  const chosen = run.lastRestored ?? random.recent(run.copies);
+  if (chosen === undefined) return copy(run, random);
+  const first = run.lastRestored ? '' : `${await restoreCopy(run, random, chosen)}; `;
+  const paid = await orderActions.payOrder(run, random);
+  run.app.chain.mine();
+  if (random.chance(0.7)) await settle(run);
+  return `${first}${await restoreCopy(run, random, chosen)}, again, after ${paid}`;
+};
+
+async function restoreCopy(run: Run, random: Random, chosen: Copy): Promise<string> {
   await finish(run, run.app.stop());
   const before = await meanwhile(run, random);
   // As on another machine. Without the mark file, paygate skips at least `minSkip` indexes.
@@ -41,9 +57,11 @@ const restore: Action = async (run, random) => {
   if (isMarkLost) rmSync(markPath(run.app.path));
   restoreFile(chosen.path, run.app.path, `restored-${run.step}`);
   noteRestored(run, chosen);
+  run.lastRestored = chosen;
+  run.restoredEvents = new Set(readOrders(run.app.path).events.map(({ id }) => id));
   await run.app.start();
   return `restore: of ${chosen.issued.length} addresses, ${run.issued.length} were issued${isMarkLost ? ', without its mark file' : ''};${before}`;
-};
+}
 
 /** The most indexes that a wallet has used since the copy. */
 function issuedSince({ issued }: Run, copy: Copy): number {
@@ -103,9 +121,10 @@ function skipped(run: Run, { shop, ...issued }: IssuedAddress): IssuedAddress {
   };
 }
 
-export const fileActions = { copy, restore };
+export const fileActions = { copy, restore, restoreAgain };
 
 export const fileWeights: Readonly<Record<keyof typeof fileActions, number>> = {
   copy: 4,
   restore: 2,
+  restoreAgain: 1.5,
 };

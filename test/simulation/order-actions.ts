@@ -10,11 +10,15 @@ import { open } from './app-actions.ts';
 import { noteFinals } from './invariants.ts';
 import { amountSatOf, answeredOrder, type SimulatedOrder } from './orders.ts';
 import type { Random } from './random.ts';
-import { type Action, finish, type Run, settle } from './run.ts';
+import { type Action, finish, noteVersion, type Run, settle } from './run.ts';
 import { indexOf } from './wallet-keys.ts';
 
 const post = (run: Run, path: string, body: object = {}): Promise<Reply> =>
   finish(run, run.app.ask(`/api/v3/orders${path}`, { method: 'POST', body: JSON.stringify(body) }));
+
+/** Records the version that a shop is answered. */
+const noteAnswer = (run: Run, { status, body }: Reply): void =>
+  void (status === 200 && noteVersion(run, body.id, body.version));
 
 const shown = (cents: number): string =>
   `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
@@ -42,6 +46,7 @@ export const order: Action = async (run, random) => {
     quote_seconds: random.pick([300, 900]),
     tolerance_percent: tolerance,
   });
+  noteAnswer(run, reply);
   // No price, or no scanned wallet.
   if (reply.status === 503) return `order: ${shop.name} none, ${reply.body.message}`;
   if (reply.status !== 200) throw new Error(`no order: ${JSON.stringify(reply.body)}`);
@@ -94,7 +99,9 @@ async function command(
   const chosen = someOrder(run, random);
   if (chosen === undefined) return `${name}: no order`;
   noteFinals(run);
-  const { status, body } = await post(run, `/${chosen.id}/${name}`);
+  const reply = await post(run, `/${chosen.id}/${name}`);
+  noteAnswer(run, reply);
+  const { status, body } = reply;
   const what = `${name}: ${chosen.id}`;
   if (status === 409 || status === 503) return `${what} refused, ${body.message}`;
   if (status !== 200) throw new Error(`${what} ${status} ${JSON.stringify(body)}`);

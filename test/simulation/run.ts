@@ -74,6 +74,12 @@ export interface Run {
   readonly liars: Set<number>;
   /** What webhooks received, in order. */
   readonly receivedEvents: ReceivedEvent[];
+  /** The highest version of each order that a shop received or was answered, by its id. */
+  readonly shownVersions: Map<string, number>;
+  /** Events that the file had when it was last restored, by their ids. */
+  restoredEvents: ReadonlySet<string>;
+  /** The copy that was last restored. */
+  lastRestored: Copy | undefined;
   readonly closeMarket: () => Promise<void>;
   /** How the shops respond. */
   merchant: { answer: Answer };
@@ -95,6 +101,11 @@ export interface Run {
 }
 
 export type Action = (run: Run, random: Random) => string | Promise<string>;
+
+/** Records the version of an order that a shop received or was answered. */
+export function noteVersion({ shownVersions }: Run, id: string, version: number): void {
+  shownVersions.set(id, Math.max(version, shownVersions.get(id) ?? 0));
+}
 
 /** Turns of the event loop for work that needs no clock. */
 const maxIdleTurns = 60;

@@ -18,7 +18,7 @@ import { faultsOfRequest } from './requests.ts';
 import { type Action, baseHeight, endActiveFaults, noteKnown, type Run, settle } from './run.ts';
 import { serverActions, serverWeights } from './server-actions.ts';
 import type { Template } from './template.ts';
-import { eventsIn, faultsOfEvent, wrongWebhooks } from './webhooks.ts';
+import { eventsIn, faultsOfEvent, noteEvent, wrongWebhooks } from './webhooks.ts';
 import { createSimulationWorld } from './world.ts';
 
 const actions: Readonly<Record<string, Action>> = {
@@ -114,7 +114,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
         const id = headers['webhook-id'] ?? '';
         if (method === 'POST') {
           run.requestFaults.push(...faultsOfEvent(run, request));
-          run.receivedEvents.push({ id, body: request.body ?? '', accepted });
+          noteEvent(run, { id, body: request.body ?? '', accepted });
         } else {
           run.requestFaults.push(...faultsOfRequest(run, url, headers));
           received.push({ id, url, accepted });
@@ -146,6 +146,9 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     market,
     events: [],
     receivedEvents: [],
+    shownVersions: new Map(),
+    restoredEvents: new Set(),
+    lastRestored: undefined,
     eventsRestoredAt: 0,
     closeMarket: () => source.close(),
     restoredAt: 0,

@@ -2,10 +2,10 @@
 // their orders is compared with the file.
 
 import SqliteDatabase from 'better-sqlite3';
+import type { OrderJson } from '../../src/domain/order-json.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
-import { readOrders } from './orders.ts';
 import { isGenuine, isStopped, settingsOf } from './requests.ts';
-import type { Run } from './run.ts';
+import { noteVersion, type Run } from './run.ts';
 
 /** An event that a shop received. */
 export interface ReceivedEvent {
@@ -24,6 +24,13 @@ export function faultsOfEvent(run: Run, { url, headers, body = '' }: ReceivedReq
     ...(isGenuine(run, settingsOf(run, shop), body, headers) ? [] : ['not signed by its secret']),
   ];
   return faults.map((fault) => `${fault}: ${url} ${body}`);
+}
+
+/** Records a request to a webhook. */
+export function noteEvent(run: Run, event: ReceivedEvent): void {
+  run.receivedEvents.push(event);
+  const order = orderIn(event.body);
+  if (order !== undefined) noteVersion(run, order.id, order.version);
 }
 
 interface DeliveredEvent {
@@ -49,8 +56,7 @@ function readDeliveries(path: string): DeliveredEvent[] {
 export const eventsIn = (path: string, wanted: 'owed' | 'exhausted'): string[] =>
   readDeliveries(path).flatMap(({ id, state }) => (state === wanted ? [id] : []));
 
-const orderIn = (body: string): { id: string; version: number; status: string } | undefined =>
-  JSON.parse(body).data.order;
+const orderIn = (body: string): OrderJson | undefined => JSON.parse(body).data.order;
 
 /** Holds once no delivery is pending. @returns what does not */
 export function wrongWebhooks(run: Run): string[] {
@@ -96,20 +102,41 @@ function wrongVersions(received: readonly ReceivedEvent[]): string[] {
   });
 }
 
-/** A shop that was sent every event knows the status of each order. */
+/** What a shop acts on. */
+const knowledge = ({ status, late, payments, ...order }: OrderJson): string =>
+  JSON.stringify({
+    ...{ status, late, received_sat: order.received_sat, confirmed_sat: order.confirmed_sat },
+    ...{ excess_sat: order.excess_sat, accepted_at: order.accepted_at },
+    payments: payments.flatMap(({ txid, gone }) => (gone ? [] : [txid])).sort(),
+  });
+
+/**
+ * A shop knows each order as its newest event shows it, also if that event was left out because
+ * nothing changed. In a restored file this holds for orders that changed since.
+ */
 function wrongKnowledge(run: Run): string[] {
-  const isUnsure = run.steps.some((each) => /^(toggleCallbacks|restore): /.test(each));
-  if (isUnsure || hasDeleted(run)) return [];
-  const known = new Map<string, NonNullable<ReturnType<typeof orderIn>>>();
+  if (run.steps.some((each) => /^toggleCallbacks: /.test(each))) return [];
+  const known = new Map<string, OrderJson>();
   for (const { accepted, body } of run.receivedEvents) {
     const order = orderIn(body);
     // As docs/orders.md advises receivers.
     if (!accepted || order === undefined) continue;
     if (order.version > (known.get(order.id)?.version ?? 0)) known.set(order.id, order);
   }
-  return readOrders(run.app.path)
-    .orders.filter(({ id, status }) => (known.get(id)?.status ?? 'open') !== status)
-    .map(
-      ({ id, status }) => `the order ${id} is ${status}, its shop knows ${known.get(id)?.status}`,
-    );
+  const newest = new Map<string, { readonly event: string; readonly order: OrderJson }>();
+  for (const { id, body } of readDeliveries(run.app.path)) {
+    const order = orderIn(body);
+    if (order !== undefined) newest.set(order.id, { event: id, order });
+  }
+  return [...newest].flatMap(([id, { event, order }]) => {
+    const found = known.get(id) ?? asMade(order);
+    if (run.restoredEvents.has(event) || knowledge(found) === knowledge(order)) return [];
+    return [`the order ${id} is ${knowledge(order)}\n  its shop knows ${knowledge(found)}`];
+  });
 }
+
+const asMade = (order: OrderJson): OrderJson => ({
+  ...order,
+  ...{ status: 'open', late: false, received_sat: 0, confirmed_sat: 0, excess_sat: 0 },
+  ...{ accepted_at: null, payments: [] },
+});

@@ -81,7 +81,7 @@ export function refuseForeign(path: string): void {
  * is read in place. Any other is read as a private copy, because SQLite would create files beside
  * the original.
  */
-function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
+export function asideFrom<T>(path: string, work: (sqlite: Sqlite) => T): T {
   const [hasLog, hasIndex, hasJournal] = ['-wal', '-shm', '-journal'].map((end) =>
     existsSync(`${path}${end}`),
   );

@@ -13,15 +13,17 @@ import type { NetworkName } from '../../bitcoin/network.ts';
 import { marksOf, olderThan, unknownTo } from '../../domain/allocation.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { makePrivateFolder, replaceFile, syncPath } from '../../world/disk.ts';
-import { withSqlite } from '../db/driver.ts';
+import { type Sqlite, withSqlite } from '../db/driver.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from '../db/file-guards.ts';
 import { besideEnds, truePath } from '../db/file-path.ts';
 import { type HighWaterMark, openHighWaterMark } from '../mark/high-water-mark.ts';
 import { countersOf } from '../mark/resume.ts';
 import type { Addresses } from '../records/addresses.ts';
 import type { Catalog } from '../records/catalog.ts';
+import { restoredName } from '../records/settings.ts';
 import { backupFolder } from './backup.ts';
 import {
+  asideFrom,
   checkFile,
   copyWithLog,
   type FileReport,
@@ -63,6 +65,7 @@ export function restoreFile(
     }
     refuseOtherNetwork(backup, report.network, network);
     refuseOther(path, backup, report);
+    raiseVersions(fresh, highestVersion(path));
     const previous = moveAside(path, name);
     replaceFile(fresh, path);
     return { report: { ...report, file: path }, previous };
@@ -87,6 +90,37 @@ function removeAll(path: string): void {
 function fold(path: string): void {
   withSqlite(path, {}, (sqlite) => sqlite.pragma('journal_mode = DELETE'));
   syncPath(path);
+}
+
+/**
+ * Raises the versions of all orders above those of the file that is replaced, and records that this
+ * one is restored.
+ */
+function raiseVersions(fresh: string, replaced: number): void {
+  withSqlite(fresh, {}, (sqlite) => {
+    const own = highestIn(sqlite);
+    sqlite.transaction(() => {
+      sqlite.prepare('UPDATE orders SET version = ?').run(Math.max(own, replaced) + 1);
+      sqlite
+        .prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, '1')")
+        .run(restoredName);
+    })();
+  });
+  syncPath(fresh);
+}
+
+const highestIn = (sqlite: Sqlite): number =>
+  (sqlite.prepare('SELECT max(version) FROM orders').pluck().get() as number | null) ?? 0;
+
+/** The highest version of any order of a file; 0 where there is none, or it is damaged. */
+function highestVersion(path: string): number {
+  if (!existsSync(path)) return 0;
+  try {
+    return asideFrom(path, highestIn);
+  } catch (error) {
+    if (error instanceof NoSpace) throw error;
+    return 0;
+  }
 }
 
 /** Another shop's backup by mistake: its addresses would be watched, and this one's no longer. */

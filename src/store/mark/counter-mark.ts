@@ -4,6 +4,7 @@ import type { Raise } from '../../domain/allocation.ts';
 import type { World } from '../../world/world.ts';
 import type { Store } from '../open-store.ts';
 import { type HighWaterMark, openHighWaterMark } from './high-water-mark.ts';
+import { newestEvent } from './order-progress.ts';
 import { resumeCounters } from './resume.ts';
 
 export class CounterMark {
@@ -24,6 +25,15 @@ export class CounterMark {
   /** See `Addresses.floor`. */
   floorOf(wallet: string): number {
     return this.#floors.get(wallet) ?? 0;
+  }
+
+  /** To call before the file is closed. */
+  noteEvents(store: Store): void {
+    try {
+      this.#file?.noteEvent(newestEvent(store)?.id ?? 0);
+    } catch {
+      // The file can't be read: the next start judges by the addresses alone.
+    }
   }
 
   close(): void {

@@ -2,7 +2,8 @@
 // rose. It distinguishes a restored or copied database from the original.
 
 // Format. 64 KiB of text, padded with zeros. Row 1 is JSON: the identity of the database. Each
-// further row is a raise, `wallet from to checksum`. A wallet's name is derived from its keys.
+// further row is a raise, `wallet from to checksum`. A wallet's name is derived from its keys. A
+// clean stop adds a row `event number checksum`, for the newest event.
 //
 // Algorithm. A raise overwrites zeros, so that one fdatasync makes it durable. The last raise of a
 // wallet counts. The first torn row ends the list, because its commit did not happen. A full file
@@ -69,6 +70,16 @@ interface Identity {
   readonly setBack?: true;
   /** The mark file was begun for a copy. */
   readonly ofCopy?: true;
+  /** The version that the orders of the last copy at this place got. */
+  readonly versions?: number;
+  /** The newest event of an order or a payment, by its number. */
+  readonly lastEvent?: number;
+}
+
+/** What a mark file records beside the raises of wallets; 0 for nothing. */
+export interface Noted {
+  readonly versions: number;
+  readonly lastEvent: number;
 }
 
 export interface HighWaterMark {
@@ -82,8 +93,14 @@ export interface HighWaterMark {
   /**
    * Begins a mark file for this database, with these raises and no others.
    * @param ofCopy it is unknown how far the original issued; this stays true for ever
+   * @param noted what is absent stays as it was
    */
-  begin(raises: readonly Raise[], ofCopy?: boolean): void;
+  begin(raises: readonly Raise[], ofCopy?: boolean, noted?: Partial<Noted>): void;
+  /**
+   * Notes the newest event, so that the next start recognises an older file that issued no fewer
+   * addresses. A mark file that is full, or a disk that refuses it, notes nothing.
+   */
+  noteEvent(lastEvent: number): void;
   /**
    * Makes the next start distrust the mark file: the machine was set back, so that the file can be
    * older than the last issue.
@@ -108,6 +125,7 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   let position = Math.max(found?.position ?? 0, beside.furthest);
   let latest = byWallet(found?.raises ?? []);
   let isOfCopy = found?.identity?.ofCopy === true;
+  let noted: Noted = found?.noted ?? { versions: 0, lastEvent: 0 };
   let file: MarkFile | undefined;
 
   function raise(raises: readonly Raise[]): void {
@@ -134,6 +152,7 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
       ...identity,
       ...doubt,
       ...(isOfCopy && { ofCopy: isOfCopy }),
+      ...presentOf(noted),
       position: reached - stepsOf([], raises),
       positionInode,
       positionBorn,
@@ -148,8 +167,9 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
   return {
     reading: found && judge(found, identity, { path, beside: beside.position }),
     raise,
-    begin(raises, ofCopy = false) {
+    begin(raises, ofCopy = false, more = {}) {
       isOfCopy ||= ofCopy;
+      noted = { ...noted, ...more };
       const reached = position + stepsOf(latest.values(), raises);
       const known = byWallet(raises);
       try {
@@ -158,6 +178,17 @@ export function openHighWaterMark(given: string, instance: string): HighWaterMar
         position = reached;
       } catch (error) {
         throw raiseFailure(path, error);
+      }
+    },
+    noteEvent(lastEvent) {
+      if (file === undefined || lastEvent === noted.lastEvent) return;
+      try {
+        if (!file.append(eventLine(lastEvent))) return;
+        noted = { ...noted, lastEvent };
+        position += 1;
+        beside.follow(position);
+      } catch {
+        // The next start takes an older file for this one, as after a crash.
       }
     },
     distrust: () => rewrite(latest, position, { setBack: true }),
@@ -214,6 +245,7 @@ function judge(found: ParsedMark, own: Here, place: Place): MarkReading {
     ...(doubt !== undefined && { distrust: doubt }),
     ...(missing > 0 && { missing }),
     ...(identity?.ofCopy && { ofCopy: true }),
+    ...presentOf(found.noted),
     sameDatabase: identity?.databaseInode === own.databaseInode,
     raises: found.raises,
   };
@@ -243,6 +275,7 @@ interface ParsedMark {
   readonly identity: Identity | undefined;
   /** The last raise of each wallet. */
   readonly raises: readonly Raise[];
+  readonly noted: Noted;
   /** Undefined when the first line is not what we write. */
   readonly position: number | undefined;
 }
@@ -251,17 +284,34 @@ function parseMark(text: string): ParsedMark {
   const lines = text.split('\n');
   const identity = parseIdentity(lines[0] ?? '');
   const raises: Raise[] = [];
+  const events: number[] = [];
   for (const line of lines.slice(1)) {
     const raise = parseRaise(line);
-    if (raise === undefined) break;
-    raises.push(raise);
+    const event = parseEvent(line);
+    if (raise !== undefined) raises.push(raise);
+    else if (event !== undefined) events.push(event);
+    else break;
   }
   return {
     identity,
     raises: [...byWallet(raises).values()],
-    position: identity && identity.position + stepsOf([], raises),
+    noted: notedIn(identity, events.at(-1)),
+    position: identity && identity.position + stepsOf([], raises) + events.length,
   };
 }
+
+const notedIn = (identity: Identity | undefined, newest: number | undefined): Noted => ({
+  versions: countOf(identity?.versions),
+  lastEvent: newest ?? countOf(identity?.lastEvent),
+});
+
+const countOf = (value: number | undefined): number =>
+  Number.isSafeInteger(value) ? (value ?? 0) : 0;
+
+const presentOf = ({ versions, lastEvent }: Noted): Partial<Noted> => ({
+  ...(versions > 0 && { versions }),
+  ...(lastEvent > 0 && { lastEvent }),
+});
 
 function parseIdentity(line: string): Identity | undefined {
   try {
@@ -285,6 +335,18 @@ function parseRaise(line: string): Raise | undefined {
   if (match === null) return undefined;
   const [, text = '', wallet = '', from, to, sum] = match;
   return checksum(text) === sum ? { wallet, from: Number(from), to: Number(to) } : undefined;
+}
+
+function eventLine(event: number): string {
+  const text = `event ${event}`;
+  return `${text} ${checksum(text)}\n`;
+}
+
+function parseEvent(line: string): number | undefined {
+  const match = /^(event (\d+)) ([0-9a-f]{8})$/.exec(line);
+  if (match === null) return undefined;
+  const [, text = '', event, sum] = match;
+  return checksum(text) === sum ? Number(event) : undefined;
 }
 
 interface MarkFile {

@@ -12,12 +12,14 @@ import {
   skipByRate,
 } from '../../domain/allocation.ts';
 import { formatCount, verbOf } from '../../domain/format.ts';
+import { raisedVersion } from '../../domain/version-raise.ts';
 import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Store } from '../open-store.ts';
-import { noteCopied } from '../records/settings.ts';
+import { isRestored, noteCopied, noteRaisedVersions } from '../records/settings.ts';
 import type { HighWaterMark } from './high-water-mark.ts';
 import { issuingRate, lastIssue } from './issuing-rate.ts';
+import { highestVersion, newestEvent } from './order-progress.ts';
 
 /** Addresses derived in one write: up to 1.3 ms each, while the event loop waits. */
 const derivedAtOnce = 100;
@@ -42,7 +44,8 @@ export const countersOf = ({
   });
 
 /**
- * Skips what must be skipped, and records in the file that it is a copy.
+ * Skips what must be skipped, records in the file that it is a copy, and raises the versions of its
+ * orders.
  * @returns for each wallet that the file does not know, by its name in the mark file, its next
  * index
  */
@@ -59,6 +62,10 @@ export async function resumeCounters(
   const skips = resumption.skips.filter(({ givenBack }) => !givenBack);
   // First, because a crash later can leave a mark file in step, which no longer shows the copy.
   if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
+  const versions =
+    resumption.kind === 'copy' || lacksEvents(store, mark)
+      ? await raiseVersions(store, mark, world.now())
+      : undefined;
   for (const skip of skips) await derive(store, world, skip);
   const mustScan = resumption.kind === 'copy' && resumption.mustScan;
   await database.write((tx) => {
@@ -72,7 +79,10 @@ export async function resumeCounters(
   });
   const { reading } = mark;
   const isOfCopy = mustScan || reading === undefined || reading.distrust !== undefined;
-  mark.begin(marksOf(countersOf(store), [...(reading?.raises ?? []), ...lost]), isOfCopy);
+  mark.begin(marksOf(countersOf(store), [...(reading?.raises ?? []), ...lost]), isOfCopy, {
+    ...(versions !== undefined && { versions }),
+    lastEvent: newestEvent(store)?.id ?? 0,
+  });
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
     const lostWallets = lost.length;
@@ -91,13 +101,31 @@ async function noteCopy(
   copy: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
-  const { database, catalog, orders } = store;
+  const { database, catalog } = store;
   // With a clock that is behind, earlier addresses would count as issued after the copy.
   const at = Math.max(now, lastIssue(store));
+  await database.write((tx) => noteCopied(tx, catalog, at, warningOf(copy)));
+}
+
+/**
+ * Whether the file is older than its mark file, although it issued no fewer addresses. Its inode
+ * may be that of the file that it replaces.
+ */
+const lacksEvents = (store: Store, { reading }: HighWaterMark): boolean =>
+  isRestored(store.catalog) || (newestEvent(store)?.id ?? 0) < (reading?.lastEvent ?? 0);
+
+/** @returns the version of all orders */
+async function raiseVersions(store: Store, mark: HighWaterMark, now: number): Promise<number> {
+  const { database, catalog, orders } = store;
+  const known = { highest: highestVersion(store), marked: mark.reading?.versions ?? 0 };
+  const version = raisedVersion(known, now);
+  // With a clock that is behind, events of the original would count as sent by the copy.
+  const until = Math.max(now, lastIssue(store), newestEvent(store)?.createdAt ?? 0);
   await database.write((tx) => {
-    noteCopied(tx, catalog, at, warningOf(copy));
-    orders.raiseVersions(tx);
+    noteRaisedVersions(tx, catalog, until);
+    orders.raiseVersions(tx, version);
   });
+  return version;
 }
 
 /** Derives the indexes of a skip in parts: at once they would block the event loop for seconds. */

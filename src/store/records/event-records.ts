@@ -46,12 +46,12 @@ export const isTakenBack = (event: 'events'): SQL => {
 };
 
 /**
- * Whether a time is after the last time at which the file was found to be a copy (`copiedAt`). The
- * original may have sent more than the file has of the time before.
+ * Whether a time is after the last time at which the file was found to be a copy
+ * (`noteRaisedVersions`). The original may have sent more than the file has of the time before.
  */
 const isSinceCopy = (time: SQLiteColumn): SQL =>
   sql`${time} > coalesce((select cast(s.value as integer) from settings s
-    where s.name = 'copied_at'), 0)`;
+    where s.name = 'versions_raised_at'), 0)`;
 
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
   const statements = prepare(orm);

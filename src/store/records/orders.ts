@@ -62,9 +62,6 @@ export interface ChangedPayment {
   readonly move: PaymentMove;
 }
 
-/** More events than an order has between two backups. */
-const versionRaise = 1_000;
-
 /** Orders that are read at once to find those that can expire. */
 const pageSize = 200;
 
@@ -187,11 +184,11 @@ export class Orders {
   }
 
   /**
-   * Raises all versions in a restored copy. The file that it is a copy of may have sent higher
-   * ones, and a shop ignores an order whose version it knows.
+   * Raises all versions in a copy (domain/version-raise.ts).
+   * @param version above all of them
    */
-  raiseVersions(_tx: Tx): void {
-    this.#statements.raiseVersions.run();
+  raiseVersions(_tx: Tx, version: number): void {
+    this.#statements.raiseVersions.run({ version });
   }
 
   /** The price of an order in satoshis, for the depth of its payments, and its currency. */
@@ -334,7 +331,7 @@ const prepare = (orm: Orm) => ({
     .prepare(),
   raiseVersions: orm
     .update(orders)
-    .set({ version: sql`version + ${sql.raw(String(versionRaise))}` })
+    .set({ version: placeholder('version') })
     .prepare(),
   byId: orm
     .select()

@@ -8,6 +8,19 @@ import type { Catalog } from './catalog.ts';
 /** When the file was last found to be a copy of another one, epoch milliseconds; 0 for never. */
 export const copiedAt = (catalog: Catalog): number => Number(catalog.setting('copied_at') ?? 0);
 
+/** `paygate restore` put the file in its place, and no server was started on it since. */
+export const isRestored = (catalog: Catalog): boolean =>
+  (catalog.setting(restoredName) ?? '') !== '';
+
+/** Name of the setting in a restored file; '' since its first start. */
+export const restoredName = 'restored';
+
+/** @param until when the original may have sent what the file does not have, epoch milliseconds */
+export function noteRaisedVersions(tx: Tx, catalog: Catalog, until: number): void {
+  catalog.putSetting(tx, 'versions_raised_at', String(until));
+  catalog.putSetting(tx, restoredName, '');
+}
+
 /** How long paygate says that the file is a copy, unless somebody says before that it was read. */
 const copyWarningMs = 30 * 86_400_000;
 

@@ -173,6 +173,92 @@ describe('a mark file', () => {
   });
 });
 
+describe('what a mark file notes beside raises', () => {
+  const lineOfEvent = (path: string) =>
+    readFileSync(markPath(path), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('event '));
+
+  it('stays until it is noted again, and a raise behind it is read', async () => {
+    const path = freshDatabase();
+    const mark = open(path);
+    mark.begin([raise(1, 0, 1)], false, { versions: 1_763_650_000, lastEvent: 7 });
+    expect(reading(path)).toEqual({
+      ...{ versions: 1_763_650_000, lastEvent: 7 },
+      ...{ sameDatabase: true, raises: [raise(1, 0, 1)] },
+    });
+    mark.noteEvent(9);
+    await mark.raise([raise(1, 1, 2)]);
+    mark.noteEvent(12);
+    const raises = [raise(1, 1, 2)];
+    expect(reading(path)).toMatchObject({ versions: 1_763_650_000, lastEvent: 12, raises });
+    expect(reading(path)?.distrust).toBeUndefined();
+    mark.begin(raises);
+    expect(lineOfEvent(path)).toEqual([]);
+    expect(reading(path)).toMatchObject({ versions: 1_763_650_000, lastEvent: 12, raises });
+    mark.begin(raises, false, { lastEvent: 0 });
+    expect(reading(path)).toEqual({ versions: 1_763_650_000, sameDatabase: true, raises });
+  });
+
+  it('is written once, and not before the mark file is begun', () => {
+    const path = freshDatabase();
+    const mark = open(path);
+    mark.noteEvent(3);
+    expect(existsSync(dirname(markPath(path)))).toBe(false);
+    mark.begin([]);
+    mark.noteEvent(0);
+    expect(lineOfEvent(path)).toEqual([]);
+    mark.noteEvent(3);
+    mark.noteEvent(3);
+    expect(lineOfEvent(path)).toHaveLength(1);
+  });
+
+  it('raises its position: a mark file without it was set back', () => {
+    const path = freshDatabase();
+    const mark = open(path);
+    mark.begin([raise(1, 0, 1)]);
+    const before = readFileSync(markPath(path));
+    mark.noteEvent(5);
+    expect(reading(path)?.missing).toBeUndefined();
+    edit(path, () => before.toString('utf8'));
+    expect(reading(path)).toMatchObject({ distrust: 'its mark file was set back', missing: 1 });
+  });
+
+  it.each<[string, (line: string) => string]>([
+    ['torn', (line) => line.slice(0, 9).padEnd(line.length, '\0')],
+    ['of another number', (line) => line.replace('event 55', 'event 56')],
+    ['with a wrong checksum', (line) => `${line.slice(0, -1)}${line.endsWith('0') ? '1' : '0'}`],
+  ])('ends before a line that is %s', async (_what, tear) => {
+    const path = await marked(raise(1, 0, 1));
+    const mark = open(path);
+    mark.begin([raise(1, 0, 1)], false, { lastEvent: 4 });
+    mark.noteEvent(55);
+    await mark.raise([raise(1, 1, 2)]);
+    edit(path, (text) => text.replace(lineOfEvent(path)[0] ?? '', tear));
+    withoutLastPosition(path);
+    expect(reading(path)).toMatchObject({ lastEvent: 4, raises: [raise(1, 0, 1)] });
+  });
+
+  it('is nothing if the first line has no numbers there', () => {
+    const path = freshDatabase();
+    open(path).begin([], false, { versions: 17, lastEvent: 18 });
+    edit(path, (text) => text.replace('"versions":17', '"versions":{}').replace(':18', ':1e999'));
+    expect(reading(path)).toEqual({ sameDatabase: true, raises: [] });
+  });
+
+  it('is left out if the file is full', async () => {
+    const path = freshDatabase();
+    const mark = open(path);
+    mark.begin([]);
+    for (let at = 0; at < 5_000; at += 1) mark.noteEvent(10 ** 14 + at);
+    const { lastEvent = 0 } = reading(path) ?? {};
+    expect(lastEvent).toBeGreaterThan(10 ** 14);
+    expect(lastEvent).toBeLessThan(10 ** 14 + 4_999);
+    await mark.raise([raise(1, 0, 1)]);
+    expect(reading(path)).toMatchObject({ lastEvent, raises: [raise(1, 0, 1)] });
+  });
+});
+
 describe('a full mark file', () => {
   const wallets = Array.from({ length: 800 }, (_, at) => at + 1);
 

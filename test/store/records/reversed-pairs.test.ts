@@ -7,7 +7,7 @@ import type { OrderJson } from '../../../src/domain/order-json.ts';
 import { hourMs, minuteMs } from '../../../src/lib/time-units.ts';
 import { events } from '../../../src/store/db/order-schema.ts';
 import type { AttemptRecord } from '../../../src/store/records/attempts.ts';
-import { noteCopied } from '../../../src/store/records/settings.ts';
+import { noteRaisedVersions } from '../../../src/store/records/settings.ts';
 import { createRandom } from '../../simulation/random.ts';
 import { cleanUp } from '../../support/files.ts';
 import { type OrderScene, openOrder } from '../../support/order-scene.ts';
@@ -197,7 +197,7 @@ describe('order.reversed is sent', () => {
 
 describe('in a copy, whose original may have sent more, order.reversed is sent', () => {
   const copied = (scene: OrderScene, at: number) =>
-    scene.shop.write((tx) => noteCopied(tx, scene.shop.catalog, at, 'a copy'));
+    scene.shop.write((tx) => noteRaisedVersions(tx, scene.shop.catalog, at));
   const beforeAll = now - 1;
 
   test('although the file knows of no event', async () => {

@@ -1,0 +1,27 @@
+// How far the orders of a file went: a copy lacks what its original did since.
+
+import { desc, max } from 'drizzle-orm';
+import { events, orders } from '../db/order-schema.ts';
+import type { Store } from '../open-store.ts';
+
+export interface NewestEvent {
+  readonly id: number;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Undefined without any. Events are deleted after 90 days. */
+export const newestEvent = ({ database: { orm } }: Pick<Store, 'database'>) =>
+  orm
+    .select({ id: events.id, createdAt: events.createdAt })
+    .from(events)
+    .orderBy(desc(events.id))
+    .limit(1)
+    .get() satisfies NewestEvent | undefined;
+
+/** The highest version of any order; 0 without one. */
+export const highestVersion = ({ database: { orm } }: Pick<Store, 'database'>): number =>
+  orm
+    .select({ version: max(orders.version) })
+    .from(orders)
+    .get()?.version ?? 0;
