@@ -5,7 +5,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 
 const maxBytes = 255;
@@ -31,7 +31,7 @@ export function idempotencyKeyOf(context: Context): string | undefined {
   if (text === undefined) return undefined;
   const { success, data } = schema.safeParse({ [header]: text });
   // The database stores it for a day.
-  if (success && containsPrivateMaterial(text)) rejectPrivateMaterial(text);
+  if (success) refusePrivateMaterial([text]);
   if (success) return data[header];
   throw new PaygateError('invalid', `An ${header} has 1 to ${maxBytes} bytes`);
 }

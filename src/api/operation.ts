@@ -3,7 +3,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { Rates } from '../web/request-limits.ts';
@@ -114,7 +114,7 @@ export async function readRequest(
   // Checked before any of it is stored or repeated in a response.
   const stored = 'writes' in operation ? given : 'issues' in operation ? given.body : undefined;
   const texts = stringsIn(stored);
-  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
+  refusePrivateMaterial(texts);
   return {
     params: read(params, given.params),
     query: read(query, given.query),

@@ -5,7 +5,7 @@
 
 import { throwInvalid } from '../lib/errors.ts';
 import type { ScriptType } from './address.ts';
-import { rejectPrivateMaterial, resemblesSecret } from './private-material.ts';
+import { isOldElectrumKey, rejectPrivateMaterial, resemblesSecret } from './private-material.ts';
 
 /** A wallet found in a text. */
 export interface NamedWallet {
@@ -108,6 +108,12 @@ export function requireBareKey(text: string): void {
         'its xpub, ypub or zpub',
     );
   }
+  if (isOldElectrumKey(text)) {
+    throwInvalid(
+      'this is the master public key of an Electrum 1.x wallet, which no other wallet uses: make a new ' +
+        'wallet and give its master public key',
+    );
+  }
   if (/^(ur:|B\$)/i.test(text)) {
     throwInvalid(
       'this is the text of a QR code that only wallets read; export the account of the wallet as an xpub, ' +
@@ -126,7 +132,8 @@ export function requireBareKey(text: string): void {
   const isWords = /^[^\s]*\s+\S/.test(text);
   if (isWords && !/[xyztuv]pub/i.test(text)) {
     throwInvalid(
-      'this is neither an extended public key nor an output descriptor, nor a file with one',
+      'this is neither an extended public key nor an output descriptor, nor a file with one. Type recovery ' +
+        'words into no program but a wallet',
     );
   }
   if (/[)[\]/*,]/.test(text)) {

@@ -33,7 +33,7 @@ import { type NamedWallet, requireBareKey } from './key-expression.ts';
 import { multisigScript, sortedKeys } from './multisig.ts';
 import { type NetworkName, networks } from './network.ts';
 import {
-  containsPrivateMaterial,
+  refusePrivateMaterial,
   rejectPrivateMaterial,
   resemblesSecret,
 } from './private-material.ts';
@@ -165,7 +165,7 @@ export function parseWalletKey(text: string, options: WalletKeyOptions): WalletK
 
 /** @throws PaygateError invalid, for private material first */
 function namedWallets(text: string): readonly NamedWallet[] {
-  if (containsPrivateMaterial(text)) rejectPrivateMaterial(text);
+  refusePrivateMaterial([text]);
   return walletsInText(text);
 }
 
@@ -286,8 +286,10 @@ const typeOfPrefix: Readonly<Record<string, WalletType>> = {
 };
 
 function fromDescriptor(text: string, options: WalletKeyOptions): WalletKey {
-  // A descriptor may contain a private key in hex, which only this check finds.
-  if (text.split(/[^0-9A-Za-z]/).some(resemblesSecret)) rejectPrivateMaterial();
+  // A descriptor may contain a private key in hex, which only this check finds. Public hex is in a
+  // script tree (BIP386, x-only keys) and in hash fragments of miniscript.
+  const hex = /^tr\(.*,/.test(text) ? '' : text.replace(/(?:sha|hash)256\([0-9a-f]*\)/gi, '');
+  if (hex.split(/[^0-9A-Za-z]/).some(resemblesSecret)) rejectPrivateMaterial();
   const { type: scriptType, threshold, keys: texts } = parseDescriptor(text);
   const maxDepth = isMultisig(scriptType) ? signerDepth : accountDepth;
   const keys = texts.map((each) => {

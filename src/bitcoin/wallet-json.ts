@@ -15,7 +15,7 @@ import {
   rejectSigner,
   walletOfExpression,
 } from './key-expression.ts';
-import { containsPrivateMaterial, rejectPrivateMaterial } from './private-material.ts';
+import { refusePrivateMaterial } from './private-material.ts';
 import {
   isPolicy,
   type MultisigSigner,
@@ -234,8 +234,7 @@ export function walletsInJson(text: string): readonly NamedWallet[] {
   const file = parseJson(text);
   const contents = contentsOf(file);
   const { nodes, texts } = contents;
-  const secrets = texts.filter(containsPrivateMaterial);
-  if (secrets.length > 0) rejectPrivateMaterial(...secrets);
+  refusePrivateMaterial(texts);
   const root = fieldsOf(file);
   const descriptors = withoutChange([...new Set(texts.filter(isDescriptor))]).map((each) => ({
     text: withChecksum(each),

@@ -1,7 +1,7 @@
 // Searches all arguments and variables for private keys before any option is parsed. A secret in
 // the wrong place must be neither stored nor printed in an option's error.
 
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { passwordVariable } from '../config.ts';
 
 /** A password may look like recovery words. */
@@ -15,22 +15,24 @@ export function refusePrivateInput(
 ): void {
   const variables = Object.entries(env).filter(([name]) => isSearched(name));
   const texts = [...args, ...unquotedRuns(args), ...variables.map(([, value]) => value ?? '')];
-  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
+  refusePrivateMaterial(texts);
 }
 
-/** Joins the arguments between two options: recovery words may be typed without quotes. */
+/**
+ * Joins the arguments between two options: recovery words may be typed without quotes, also behind
+ * the one or two words of a command.
+ */
 function unquotedRuns(args: readonly string[]): string[] {
-  const runs: string[] = [];
-  const run: string[] = [];
+  const runs: string[][] = [];
+  let run: string[] = [];
   for (const arg of [...args, '--']) {
-    if (!arg.startsWith('-') || arg === '-') {
-      run.push(arg);
-      continue;
-    }
-    runs.push(run.splice(0).join(' '));
+    if (!arg.startsWith('-')) run.push(arg);
+    if (!arg.startsWith('-') || arg === '-') continue;
+    runs.push(run);
     // The first word may follow the name of an option: `--xpub=word`.
     const [, value] = /^--?[^=]+=(.*)$/s.exec(arg) ?? [];
-    if (value !== undefined) run.push(value);
+    run = value === undefined ? [] : [value];
   }
-  return runs;
+  const [first = []] = runs;
+  return [...runs, first.slice(1), first.slice(2)].map((each) => each.join(' '));
 }

@@ -6,7 +6,11 @@ import { timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import {
+  containsPrivateMaterial,
+  refusePrivateMaterial,
+  rejectPrivateMaterial,
+} from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { interactivePageHeaders } from '../web/content-policy.ts';
 import { httpStatusOf, logFailure } from '../web/error-body.ts';
@@ -82,8 +86,7 @@ async function handleRequest(
   const isOpen = page.open !== undefined;
   const { pathname, search, searchParams } = new URL(context.req.url);
   // No page and no redirect may repeat a private key of the query.
-  const asked = [...searchParams.values()];
-  if (asked.some(containsPrivateMaterial)) rejectPrivateMaterial(...asked);
+  refusePrivateMaterial([...searchParams.values()]);
   const request: PageRequest = {
     parts,
     context,
@@ -149,7 +152,7 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
   if (page.actions === undefined) return methodNotAllowed(request, page);
   requireFormToken(request);
   try {
-    refusePrivateMaterial(form);
+    refusePrivateFields(form);
     const name = form.get('do') ?? '';
     const action = Object.hasOwn(page.actions, name) ? page.actions[name] : undefined;
     if (action === undefined) throw new PaygateError('invalid', 'Unknown form.');
@@ -201,12 +204,12 @@ function requireFormToken(request: PageRequest): void {
  * passkey, because its random letters may look like anything. Neither is stored or shown.
  * @throws PaygateError invalid
  */
-function refusePrivateMaterial(form: URLSearchParams): void {
+function refusePrivateFields(form: URLSearchParams): void {
   const secrets = [...form].filter(
     ([name, value]) => !/^pass(word|key)/.test(name) && containsPrivateMaterial(value),
   );
   if (secrets.length === 0) return;
   // The page that comes back must not repeat the secret.
   for (const [name] of secrets) form.delete(name);
-  rejectPrivateMaterial(...secrets.map(([, value]) => value));
+  rejectPrivateMaterial();
 }

@@ -1,7 +1,7 @@
 // The body with which a merchant makes or changes a link: every rule of its fields, and their
 // defaults. All problems are reported at once. payer-input.ts has what strangers enter.
 
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { throwInvalid } from '../lib/errors.ts';
 import {
   BodyProblems,
@@ -77,7 +77,7 @@ export function parseLinkInput(body: LinkBody): LinkInput {
   const texts = Object.values(body)
     .flat()
     .filter((value) => typeof value === 'string');
-  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
+  refusePrivateMaterial(texts);
   const reader = createFieldReader<keyof LinkBody>();
   const { field, problems } = reader;
   const input = {

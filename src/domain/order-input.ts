@@ -1,7 +1,7 @@
 // The body with which a shop creates an order: every rule of its fields, and its defaults. The
 // schema of the operation checks types before. All problems are reported at once.
 
-import { containsPrivateMaterial, rejectPrivateMaterial } from '../bitcoin/private-material.ts';
+import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { throwInvalid } from '../lib/errors.ts';
 import {
   BodyProblems,
@@ -85,7 +85,7 @@ export function parseOrderInput(
   flags: CallbackFlags,
 ): OrderInput {
   const texts = textsOf(body);
-  if (texts.some(containsPrivateMaterial)) rejectPrivateMaterial(...texts);
+  refusePrivateMaterial(texts);
   const { field, problems } = createFieldReader<keyof OrderBody>();
   const price = priceOf(body, field);
   const input = {

@@ -208,7 +208,7 @@ test('P-38 too many concurrent balances get 503, and the rest of the API works',
 });
 
 const recovery =
-  'abandon ability able about above absent absorb abstract absurd abuse access accident';
+  'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
 
 test.each([
   ['an extended private key', `tprv${'8'.repeat(107)}`],

@@ -1,16 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { createBase58check } from '@scure/base';
-import { entropyToMnemonic } from '@scure/bip39';
-import { wordlist as czech } from '@scure/bip39/wordlists/czech.js';
-import { wordlist as english } from '@scure/bip39/wordlists/english.js';
-import { wordlist as french } from '@scure/bip39/wordlists/french.js';
-import { wordlist as italian } from '@scure/bip39/wordlists/italian.js';
-import { wordlist as japanese } from '@scure/bip39/wordlists/japanese.js';
-import { wordlist as korean } from '@scure/bip39/wordlists/korean.js';
-import { wordlist as portuguese } from '@scure/bip39/wordlists/portuguese.js';
-import { wordlist as simplifiedChinese } from '@scure/bip39/wordlists/simplified-chinese.js';
-import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js';
-import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseWalletKey } from '../../src/bitcoin/keychain.ts';
@@ -53,70 +42,6 @@ const singleKeys: readonly string[] = [
   // BIP38
   '6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg',
 ];
-
-const repeat = (word: string, last: string, count = 11) =>
-  [...Array<string>(count).fill(word), last].join(' ');
-
-const allLists = [
-  ...[czech, english, french, italian, japanese, korean, portuguese, spanish],
-  ...[simplifiedChinese, traditionalChinese],
-];
-
-/** A phrase of so many bytes of entropy. */
-const phrase = (bytes: number, list = english) =>
-  entropyToMnemonic(
-    Uint8Array.from({ length: bytes }, (_, at) => at * 41 + bytes),
-    list,
-  );
-
-const recoveryWords: readonly string[] = [
-  repeat('abandon', 'about'),
-  repeat('zoo', 'vote', 23),
-  'legal winner thank year wave sausage worth useful legal winner thank yellow',
-  'ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic',
-  ...allLists.map((list) => phrase(16, list)),
-  ...[20, 24, 28, 32].map((bytes) => phrase(bytes)),
-  phrase(16, spanish).normalize('NFD').replace(/\p{M}/gu, ''),
-  repeat('abandon', 'about').toUpperCase(),
-  phrase(16).replace(/\b./g, (letter) => letter.toUpperCase()),
-  phrase(16, french).normalize('NFKD'),
-  phrase(16, french).normalize('NFC'),
-  phrase(16, japanese).normalize('NFC'),
-  // The first four letters are enough for a wallet.
-  repeat('aban', 'abou'),
-  // Electrum: SegWit, standard, before 2.0 (which has no checksum) with all else gone.
-  'wild father tree among universe such mobile favorite target dynamic credit identify',
-  'cram swing cover prefer miss modify ritual silly deliver chunk behind inform able',
-  // aezeed, of lnd's documentation
-  'absorb original enlist once climb erode kid thrive kitchen giant define tube orange leader harbor comfort olive fatal success suggest drink penalty chimney ritual',
-  // SLIP-39, the first vector of its specification
-  'duckling enlarge academic academic agency result length solution fridge kidney coal piece deal husband erode duke ajar critical decision keyboard',
-];
-
-/** Words of a list with a wrong checksum: one is mistyped or in the wrong position. */
-const likelyWords: readonly string[] = [
-  'abandon ability able about above absent absorb abstract absurd abuse access accident',
-  phrase(16).replace(/^\S+ \S+/, (two) => two.split(' ').reverse().join(' ')),
-  phrase(16).replace(/\w+$/, 'zoo'),
-  // A letter too many, too few, wrong, or in its neighbour's place.
-  ...[/^.(?=\w)/, /(?<= \w)\w/, /\w$/].flatMap((letter) =>
-    ['q$&', '', 'q'].map((by) => phrase(16).replace(letter, by)),
-  ),
-  'abandon ability able about aboev absent absorb abstract absurd abuse access accident',
-  'powerful random nobody notice nothing important anyway look away hidden message over',
-];
-
-const numbered = (words: string, mark: (index: number) => string) =>
-  words
-    .split(' ')
-    .map((word, index) => mark(index + 1) + word)
-    .join(' ');
-
-const listOf = (words: string, entry: (word: string, index: number) => string) =>
-  words
-    .split(' ')
-    .map((word, index) => entry(word, index + 1))
-    .join('');
 
 /** Percent-encoded like in a Callback URL, behind `%20` or `%3D`. */
 const inUrl = (secret: string) =>
@@ -164,12 +89,10 @@ function refusalOf(text: string): string {
 }
 
 const refusal = refusalOf(bip84.zprv);
-const likelyRefusal = refusalOf(english.slice(0, 12).join(' '));
-
-function expectRefused(text: string, message = refusal): void {
+function expectRefused(text: string): void {
   const parse = () => parseWalletKey(text, { network: 'mainnet', scriptType: 'p2wpkh' });
   expect(parse).toThrow(PaygateError);
-  expect(parse).toThrow(new PaygateError('invalid', message));
+  expect(parse).toThrow(new PaygateError('invalid', refusal));
 }
 
 function expectFound(text: string): void {
@@ -180,106 +103,17 @@ function expectFound(text: string): void {
 describe('private material', () => {
   test('the error says what it is', () => {
     expect(refusal).toContain('looks like a private key or recovery words');
-    expect(likelyRefusal).toContain('looks like recovery words, one of them wrong');
   });
 
   test.each([...extendedPrivateKeys, ...singleKeys])('%s', (secret) => {
     for (const text of [...disguises(secret), ...pieces(secret)]) expectFound(text);
   });
 
-  test.each(recoveryWords)('%s', (words) => {
-    const variants = [
-      words,
-      `\n${words}  `,
-      `"${words}"`,
-      `seed: ${words}`,
-      words.replaceAll(' ', '\n'),
-      words.replaceAll(' ', '  '),
-      words.replaceAll(' ', '\u00a0'),
-      words.replaceAll(' ', '\u3000'),
-      words.replaceAll(' ', '\u200b'),
-      words.replaceAll(' ', ', '),
-      words.replaceAll(' ', '-'),
-      numbered(words, (index) => `${index}. `),
-      numbered(words, (index) => `${index}.`),
-      numbered(words, (index) => `${index}) `),
-      numbered(words, (index) => `${index}: `),
-      numbered(words, (index) => `(${index}) `),
-      numbered(words, (index) => `[${index}]`),
-      numbered(words, (index) => `word${index}=`),
-      words.split(' ').join('&w='),
-      `https://shop.example/?${listOf(words, (word, index) => `w${index}=${word}&`)}`,
-      `<ol>${listOf(words, (word) => `<li>${word}</li>\r\n`)}</ol>`,
-      numbered(words, (index) => `${index}${['st', 'nd', 'rd'][index - 1] ?? 'th'} `),
-      numbered(words, (index) => `${'abcdefghijklmnopqrstuvwxyzabcdefg'[index]}) `),
-      JSON.stringify(words.split(' ')),
-      JSON.stringify(words.split(' ').map((word, index) => ({ index, word }))),
-      inUrl(words),
-    ];
-    for (const text of variants) expectFound(text);
-    expectFound(`Here is the xpub of our shop: ${bip84.zpub}, and the words are ${words}. Thanks!`);
-  });
-
-  test('words with line breaks, joined, or copied in rows', () => {
-    const words = phrase(16).split(' ');
-    const [left, right] = [words.slice(0, 6), words.slice(6)];
-    expectFound(words.map((word) => `${word.slice(0, 2)}\u200b${word.slice(2)}`).join(' '));
-    expectFound(words.map((word) => `${word.slice(0, 2)}\u00ad${word.slice(2)}`).join(' '));
-    expectFound(words.map((word) => word.replace(/./, (first) => first.toUpperCase())).join(''));
-    expectFound(left.map((word, at) => `${at + 1}. ${word}   ${at + 7}. ${right[at]}`).join('\n'));
-    expectFound(words.map((word, at) => `${'i'.repeat((at % 3) + 1)}. ${word}`).join('\n'));
-  });
-
-  test('words without separators, or as single letters', () => {
-    for (const list of allLists.filter((each) => !/\p{Script=Han}/u.test(each[0] ?? ''))) {
-      for (const words of [phrase(16, list), phrase(32, list)]) {
-        const glued = words.replace(/\s/gu, '');
-        for (const text of [glued, glued.normalize('NFC'), `seed: ${glued}`]) expectFound(text);
-        if (list === english) expectFound([...glued].join(' '));
-        if (list === english) expectFound(`${bip84.zpub}\n${glued.toUpperCase()}`);
-      }
-    }
-    expectFound(phrase(16).replace(/\b(\w{2})(\w)/g, '$1-\n$2'));
-    expectFound(phrase(16).replace(/(\w{4})\w*\s?/g, '$1'));
-  });
-
-  test('words in markup, after escapes, and twice', () => {
-    const words = phrase(16).split(' ');
-    expectFound(
-      words.map((word, at) => `<p class="word"><i>${at + 1}</i><b>${word}</b></p>`).join('\n'),
-    );
-    expectFound(words.join('\\n'));
-    expectFound(`${words.join(' ')}\n${words.join(' ')}`);
-    expectFound(`${phrase(16)}\n${entropyToMnemonic(new Uint8Array(16).fill(7), english)}`);
-    const share = recoveryWords.at(-1) ?? '';
-    expectFound(share.replace(/(\w{4})\w*/g, '$1'));
-  });
-
   test.each([
-    'UR:CRYPTO-SEED/OYADGDIYWLAMAEJSZSWDWYTLTIFEENFTLNMNWKBDHNSSRO',
-    'ur:crypto-sskr/gogdaeadbyaahfbkbgcldm',
-    'my backup ur:seed/oyadgdiywlamaejszswdwytltifeenftlnmnwkbdhnssro',
     `Private key: ${'e8f32e72'.repeat(8)}`,
     `privkey=0x${'E8F32E72'.repeat(8)}`,
     `${bip84.zpub}\nprivate key (hex) ${'e8f32e72'.repeat(8)}`,
-    `BIP39 entropy: ${'e8f32e72'.repeat(4)}`,
-    `seed ${'e8f32e72'.repeat(16)}`,
   ])('%s', (text) => expectFound(text));
-
-  test.each(likelyWords)('%s: a wrong checksum, which the refusal mentions', (words) => {
-    for (const text of [words, ` ${words}\n`, `seed: ${words}`, numbered(words, (n) => `${n}. `)]) {
-      expect(containsPrivateMaterial(text), text).toBe(true);
-      expectRefused(text, likelyRefusal);
-    }
-  });
-
-  test('a Chinese phrase without spaces, in place of a key', () => {
-    for (const list of [simplifiedChinese, traditionalChinese]) {
-      const text = phrase(16, list).replaceAll(' ', '');
-      expectRefused(text);
-      expect(containsPrivateMaterial(text)).toBe(false);
-    }
-  });
 
   test('an extended private key next to a word', () => {
     for (const key of extendedPrivateKeys.filter(
@@ -314,30 +148,7 @@ describe('private material', () => {
     'ms13cashsllhdmn9m42vcsamx24zrxgs3qqjzqud4m0d6nln',
     'ms10leetsllhdmn9m42vcsamx24zrxgs3qrl7ahwvhw4fnzrhve25gvezzyqqtum9pgv99ycma',
   ])('codex32: %s', (share) => {
-    const pieces = share.match(/.{1,4}/g) ?? [];
-    for (const text of [
-      share,
-      `"${share}"`,
-      `mine:${share}`,
-      pieces.join(' '),
-      pieces.join('\n'),
-    ]) {
-      expectFound(text);
-    }
-  });
-
-  test('SeedQR: the positions of the words in their list', () => {
-    const digits = phrase(16)
-      .split(' ')
-      .map((word) => `${english.indexOf(word)}`.padStart(4, '0'));
-    for (const text of [
-      digits.join(''),
-      digits.join(' '),
-      digits.join(', '),
-      `seed ${digits.join('-')}.`,
-    ])
-      expectFound(text);
-    expect(containsPrivateMaterial('0123456789'.repeat(5).slice(2))).toBe(false);
+    for (const text of [share, `"${share}"`, `mine:${share}`]) expectFound(text);
   });
 
   test('a PEM private key', () => {
@@ -399,13 +210,76 @@ describe('text that is private only in place of a public key', () => {
     ['in pieces', `${hexKey.slice(0, 32)}\n ${hexKey.slice(32)}`],
     ['in quotes', `"${hexKey}"`],
     ['by bytes', hexKey.replace(/..(?=.)/g, '$&:')],
-    ['a minikey', 'S6c56bnXQiBjk9mqSYE7ykVQ7NzrRy'],
     ['a seed of 16 bytes', hexKey.slice(32)],
     ['a seed of 64 bytes', hexKey.repeat(2)],
+    ['a Chinese phrase without spaces', '的 的 的 的 的 的 的 的 的 的 的 在'.replaceAll(' ', '')],
   ])('%s', (_, text) => {
     expect(containsPrivateMaterial(text)).toBe(false);
     expectRefused(text);
   });
+});
+
+describe('public hex', () => {
+  const point =
+    '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798' +
+    '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8';
+  const x = point.slice(0, 64);
+  const unspendable = '50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0';
+  const key = bip86.xpub;
+
+  test.each([
+    ['a script tree with a key alone', `tr(${key}/0/*,pk(${x}))`, 'only the key path'],
+    ['a tree in braces', `tr(${key}/<0;1>/*,{pk(${x}),pk(${x})})`, 'only the key path'],
+    [
+      'the point without a key, and a tree',
+      `tr(${unspendable},pk(${key}/0/*))`,
+      'only the key path',
+    ],
+    ['another point, and a tree', `tr(${x},pk(${key}/0/*))`, 'only the key path'],
+    ['a multisig leaf', `tr(${key}/0/*,multi_a(1,${x},${key}/0/*))`, 'only the key path'],
+    ['the point without a key', `tr(${unspendable})`, 'has no path'],
+    ['that point alone', unspendable, 'not an extended public key'],
+    ['that point in upper case', unspendable.toUpperCase(), 'not an extended public key'],
+    [
+      'a hash in miniscript',
+      `wsh(and_v(v:pk(${key}/0/*),sha256(${x})))`,
+      'not an output descriptor',
+    ],
+    [
+      'two hashes',
+      `wsh(andor(pk(${key}/0/*),sha256(${x}),hash256(${x})))`,
+      'not an output descriptor',
+    ],
+    ['the master public key of Electrum 1.x', point, 'master public key of an Electrum 1.x wallet'],
+    ['that key in upper case', point.toUpperCase(), 'master public key of an Electrum 1.x wallet'],
+    ['a compressed public key', `02${x}`, 'not an extended public key'],
+    ['a whole public key', `04${point}`, 'not an extended public key'],
+  ])('%s is not said to be private', (_, text, reason) => {
+    expect(containsPrivateMaterial(text)).toBe(false);
+    expect(refusalOf(text)).toContain(reason);
+    expect(refusalOf(text)).not.toContain('private key');
+  });
+
+  test.each([
+    ['128 digits that are no point', `${point.slice(0, -1)}9`],
+    ['another x', `${unspendable.slice(0, -1)}1`],
+    ['in place of a key', `wpkh(${x})`],
+    ['as the key of tr', `tr(${x})`],
+    ['beside a hash', `wsh(and_v(v:pk(${x}),sha256(${x})))`],
+  ])('%s may be private', (_, text) => expect(refusalOf(text)).toBe(refusal));
+
+  test.each([
+    `txid ${x}, output 0`,
+    `{"mpk":"${point}","type":"old"}`,
+    `server seed: ${x}`,
+    `?seed=${x}&entropy=${x}`,
+    `seed = ${point}`,
+    `tr(${key}/0/*,pk(${x}))`,
+    `paid to ${unspendable}`,
+    `{"seed":"Tomato seeds of San Marzano"}`,
+    `{"cart":[{"seed":"Basil, 200 pieces","qty":2}]}`,
+    `"keystores":[]} {"seed":"Tomato seeds"}`,
+  ])('%s is no secret in any field', (text) => expect(containsPrivateMaterial(text)).toBe(false));
 });
 
 describe('text that is not private', () => {
@@ -472,11 +346,15 @@ describe('text that is not private', () => {
   });
 
   test('long text is checked fast', () => {
-    const started = performance.now();
+    // Time of this process alone, because other processes may have the processor.
+    const started = process.cpuUsage();
     for (const text of [
       'x',
       'xprv',
       '5K',
+      'a\nb\n',
+      '1 a ',
+      'apple, banana ',
       'a ',
       'abandon ',
       '的',
@@ -492,6 +370,6 @@ describe('text that is not private', () => {
       containsPrivateMaterial(text.repeat(200_000 / text.length));
     }
     containsPrivateMaterial(`seed${' '.repeat(200_000)}`);
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(process.cpuUsage(started).user / 1000).toBeLessThan(5000);
   });
 });

@@ -88,6 +88,8 @@ describe('a secret in the wrong place', () => {
     ['as a choice', ['store', 'add', '--script', xprv]],
     ['as a name, which is kept', [...['store', 'add', '--name', xprv], '--xpub', regtest.account]],
     ['as a number', ['store', 'show', words.join(' ')]],
+    ['as words without quotes behind a command', ['audit', ...words]],
+    ['as words without quotes behind two commands', ['key', 'list', ...words]],
     ['as words without quotes', ['store', 'add', '--xpub', ...words, '--json']],
     ['as words behind =', ['store', 'add', `--xpub=${words[0]}`, ...words.slice(1), '--json']],
     ['as a list of words', ['store', 'add', ...words.flatMap((word) => ['-', word])]],

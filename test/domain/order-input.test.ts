@@ -228,3 +228,25 @@ describe('private keys', () => {
     expect(refused).not.toThrow(wif);
   });
 });
+
+describe('goods are no recovery words', () => {
+  const goods = 'Apple Banana Bread Butter Coffee Cream Chicken Rice Sugar Cheese Tuna Lemon'.split(
+    ' ',
+  );
+  const basket = goods.map((name) => `1 x ${name}`).join(', ');
+
+  test.each<OrderBody>([
+    { ...euro, description: basket },
+    { ...euro, description: goods.join(', ') },
+    { ...euro, reference: goods.join('-') },
+    { ...euro, metadata: { cart: JSON.stringify(goods) } },
+    { ...euro, metadata: { cart: JSON.stringify(goods.map((name, id) => ({ id, name }))) } },
+    {
+      ...euro,
+      metadata: { txid: 'f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16' },
+    },
+    { ...euro, return_url: `https://shop.example/?cart=${encodeURIComponent(basket)}` },
+  ])('in any field: %#', (body) => {
+    expect(() => parse(body)).not.toThrow();
+  });
+});

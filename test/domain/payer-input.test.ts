@@ -87,6 +87,13 @@ describe('a note', () => {
     expect(noted('required', '😀'.repeat(200)).input?.note).toHaveLength(400);
   });
 
+  test('may be a basket, whose words are no recovery words', () => {
+    const goods = 'apple banana bread butter coffee cream chicken rice sugar cheese tuna lemon';
+    expect(noted('required', goods).input?.note).toBe(goods);
+    const list = goods.replaceAll(' ', ', 2 x ');
+    expect(noted('required', list).input?.note).toBe(list);
+  });
+
   test.each([
     [undefined, 'missing', undefined],
     ['  ', 'missing', undefined],
