@@ -5,7 +5,7 @@ import { type App, openApp, startApp } from '../app.ts';
 import { type Config, readConfig, unknownVariables } from '../config.ts';
 import { type FirstPassword, setFirstPassword } from '../dashboard/first-password.ts';
 import { signInLinkMinutes } from '../dashboard/sign-in-link.ts';
-import { baseUrlOf } from '../domain/public-endpoint.ts';
+import { baseUrlOf, publicUrlOf } from '../domain/public-endpoint.ts';
 import { releasedAt, version } from '../lib/version.ts';
 import { useFailure } from '../store/db/database.ts';
 import { createNodeWorld, standardError } from '../world/node-world.ts';
@@ -106,7 +106,7 @@ async function run(
     checkCopy: checkInProcess(),
   });
   try {
-    await setFirstPassword(opened.store, world, readPassword);
+    await setFirstPassword(opened.store, world, readPassword, publicUrlOf(config));
   } catch (error) {
     await opened.close();
     throw error;

@@ -22,19 +22,22 @@ export const namesOfStores = ({ catalog }: Pick<Store, 'catalog'>): string[] =>
 /**
  * Sets the password if none is set yet.
  * @param read called only then; undefined without a first password
+ * @param publicUrl its host is a name that the password must not be made of
  * @throws PaygateError invalid, naming the setting, if the password is weak
  */
 export async function setFirstPassword(
   store: Store,
   world: World,
   read: () => FirstPassword | undefined,
+  publicUrl: string | undefined,
 ): Promise<void> {
   const { admin, audit, database } = store;
   const first = admin.operator() === undefined ? read() : undefined;
   if (first === undefined) return;
   const { setting, password } = first;
   const passwords = createPasswords((length) => world.randomBytes(length));
-  const hash = await passwords.hash(password, namesOfStores(store)).catch((error: unknown) => {
+  const names = [...namesOfStores(store), URL.parse(publicUrl ?? '')?.hostname ?? ''];
+  const hash = await passwords.hash(password, names).catch((error: unknown) => {
     throw new PaygateError('invalid', `${setting}: ${reasonOf(error)}`);
   });
   const now = world.now();

@@ -5,12 +5,10 @@
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { PaygateError } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
+import { isGuessable } from './password-strength.ts';
 
 export const minPasswordLength = 15;
 const maxPasswordLength = 1000;
-/** zxcvbn calls this "very unguessable": safe from offline attacks on a slow hash. */
-const minGuessesLog10 = 10;
-const productWords = ['paygate', 'bitcoin', 'dashboard', 'merchant', 'admin'];
 /**
  * As much work as N = 2^17, p = 1 in a quarter of the memory: three times 32 MiB in sequence. OWASP
  * lists both as equivalent.
@@ -33,10 +31,10 @@ export interface PasswordClient {
 
 export interface Passwords {
   /**
-   * @param words names of this gateway and its stores, which an attacker tries first
+   * @param names of the stores and hosts, which an attacker tries first
    * @throws PaygateError limited, or invalid if too short or easy to predict
    */
-  hash(password: string, words?: readonly string[]): Promise<string>;
+  hash(password: string, names?: readonly string[]): Promise<string>;
   /** @throws PaygateError limited */
   verify(password: string, stored: string, client: PasswordClient): Promise<boolean>;
 }
@@ -64,9 +62,9 @@ export function createPasswords(randomBytes: (length: number) => Uint8Array): Pa
   }
 
   return {
-    async hash(password, words = []) {
+    async hash(password, names = []) {
       const text = normalizedNew(password);
-      await refuseGuessable(text, words);
+      refuseGuessable(text, names);
       const salt = Buffer.from(randomBytes(saltBytes));
       const { logN, r, p } = defaultCost;
       const made = await enqueue(undefined, () => derive(text, salt, defaultCost));
@@ -101,9 +99,8 @@ function normalizedNew(password: string): string {
   );
 }
 
-async function refuseGuessable(text: string, words: readonly string[]): Promise<void> {
-  const { guessesLog10 } = await import('./password-strength.ts');
-  if (guessesLog10(text, [...productWords, ...words]) >= minGuessesLog10) return;
+function refuseGuessable(text: string, names: readonly string[]): void {
+  if (!isGuessable(text, names)) return;
   throw new PaygateError(
     'invalid',
     'This password is easy to guess: it is a known one, or few words, or a pattern. ' +

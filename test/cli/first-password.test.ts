@@ -6,10 +6,13 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstPassword, takePassword } from '../../src/cli/password-setting.ts';
+import { setFirstPassword } from '../../src/dashboard/first-password.ts';
 import { createPasswords } from '../../src/dashboard/password.ts';
 import { type Child, startChildWith } from '../support/child.ts';
 import { cleanUp, look, tempFolder } from '../support/files.ts';
+import { guessablePasswords } from '../support/guessable-passwords.ts';
 import { openTestStore } from '../support/store.ts';
+import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
 
@@ -88,6 +91,32 @@ test('a weak password ends the start with 2, and is not repeated', async () => {
   expect(again.by).toBe(0);
   expect(again.out + again.errors).not.toContain(made);
   expect(await isPassword(path, made)).toBe(true);
+});
+
+describe('a guessable first password is refused', () => {
+  const names = [
+    'tulip garden tulip garden',
+    'barn.example/barn.example',
+    'pay kiosk pay 2026',
+    'kiosk-kiosk-kiosk-kiosk',
+  ];
+
+  test.each([...guessablePasswords, ...names])('%j, of the environment or a file', async (text) => {
+    const store = await openTestStore();
+    await store.addWallet();
+    await store.addStore({ name: 'Tulip Garden', callbackUrl: 'https://barn.example/cb' });
+    const path = join(tempFolder(), 'password');
+    writeFileSync(path, `${text}\n`);
+    for (const read of [
+      () => firstPassword({ adminPasswordFile: undefined }, text),
+      () => firstPassword({ adminPasswordFile: path }, undefined),
+    ]) {
+      const set = (fresh: typeof read) =>
+        setFirstPassword(store, createTestWorld(), fresh, 'https://pay.kiosk.example');
+      await expect(set(read)).rejects.toThrow(/^PAYGATE_ADMIN_PASSWORD(_FILE)?: .*easy to guess/);
+    }
+    expect(store.admin.operator()).toBeUndefined();
+  });
 });
 
 describe('the settings of the first password', () => {

@@ -5,6 +5,7 @@ import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { inWordsOfPages } from '../../src/dashboard/page-words.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, merchantKey, openApp } from '../support/app.ts';
+import { guessablePasswords } from '../support/guessable-passwords.ts';
 import { password, type Seen, signedIn } from '../support/visitor.ts';
 
 afterEach(closeApps);
@@ -98,9 +99,13 @@ describe('a refused form', () => {
       });
     const other = await change('a quite new password', 'another new password');
     expect(faultsOf(other)).toEqual([['password-again', 'The two passwords do not match.']]);
-    const weak = await change('passwordpassword', 'passwordpassword');
-    expect(faultsOf(weak).map(([name]) => name)).toEqual(['password-new']);
-    expect(weak.text).not.toContain('passwordpassword');
+    const names = ['paygate.shop.example', 'tulip garden tulip garden'];
+    await app.addStore({ name: 'Tulip Garden' });
+    for (const text of [...guessablePasswords, ...names]) {
+      const weak = await change(text, text);
+      expect([text, faultsOf(weak).map(([name]) => name)]).toEqual([text, ['password-new']]);
+      expect(weak.text).not.toContain(`"${text}"`);
+    }
   });
 
   test('at the field of a Callback URL that another store has', async () => {

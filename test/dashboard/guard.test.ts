@@ -11,6 +11,7 @@ import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { newTotpSecret, totpCode, totpStep } from '../../src/domain/totp.ts';
 import { admin, adminLinks, sessions } from '../../src/store/db/admin-schema.ts';
 import { closeApps, merchantKey, openApp, type TestApp } from '../support/app.ts';
+import { guessablePasswords } from '../support/guessable-passwords.ts';
 import { password, setPassword, signedIn, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -243,6 +244,11 @@ describe('the first password', () => {
     await app.addStore({ name: 'Kaffeerösterei' });
     const name = { 'password-new': 'Kaffeerösterei 1', 'password-again': 'Kaffeerösterei 1' };
     expect((await visitor.submit(path, 'enter', name)).text).toContain('easy to guess');
+    for (const text of guessablePasswords) {
+      const weak = { 'password-new': text, 'password-again': text };
+      const { status, text: shown } = await visitor.submit(path, 'enter', weak);
+      expect([text, status, shown.includes('easy to guess')]).toEqual([text, 400, true]);
+    }
     const fields = { 'password-new': password, 'password-again': password };
     const unlike = await visitor.submit(path, 'enter', { ...fields, 'password-again': 'another' });
     expect(unlike.status).toBe(400);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createPasswords, type PasswordClient } from '../../src/dashboard/password.ts';
+import { guessablePasswords } from '../support/guessable-passwords.ts';
 import { cheapHash } from '../support/visitor.ts';
 
 const one: PasswordClient = { network: 'one', isKnown: false };
@@ -65,8 +66,103 @@ test.each([
   'Satoshi Nakamoto 2009',
   'not your keys, not your coins',
   'Bitcoin to the moon!',
-])('%j is refused as easy to guess', async (text) => {
+  // Words of the product, and of each shop.
+  ...guessablePasswords,
+  'PayGate-2026-PayGate',
+  'p4yg4te p4yg4te p4yg4te!',
+  'etagyap niocticb etagyap',
+  'My Bitcoin Wallet 2026',
+  'online shop payments',
+  'administrator@localhost',
+  'btcpay order invoice order',
+  // Repetitions and patterns.
+  'tulip tulip tulip tulip',
+  'tuliptuliptuliptulip',
+  'Xylophone Xylophone 7',
+  'aaaaaaaaaaaaaaaaaaaa',
+  'abababababababababab',
+  'aaabbbcccdddeeefff!!!',
+  '123123123123123123',
+  '111222333444555666',
+  '0101010101010101',
+  '987654321987654321',
+  'zyxwvutsrqponmlkjihg',
+  'qwertz qwertz qwertz',
+  'azertyuiopqsdfghjklm',
+  'poiuytrewqlkjhgfdsa',
+  'qazwsxedcrfvtgbyhn',
+  '!@#$%^&*()!@#$%^&*()',
+  'asdf1234asdf1234asdf',
+  '314159265358979323',
+  // Dates.
+  '24.12.1990 24.12.1991',
+  'Sommer 1999-12-24 Sommer',
+  '19841985198619871988',
+  // Few common words, joined, reversed, with digits for letters, or with characters between.
+  'dragon monkey dragon',
+  'superman batman 2026',
+  'liverpoolchelsea2026',
+  'Michael Jackson 1982!',
+  'gnimeht nogard nogard',
+  'm0nk3y-dr4g0n-m0nk3y',
+  'l.e.t.m.e.i.n.n.o.w!',
+  'i l o v e y o u s o m u c h',
+  'my correct horse battery staple',
+  'correct1horse2battery3staple',
+  'Passwort Passwort 123',
+  'weihnachten weihnachten',
+])('S-75 %j is refused as easy to guess', async (text) => {
   await expect(passwords().hash(text)).rejects.toThrow('This password is easy to guess');
+});
+
+test.each([
+  ['Tea House', 'tea house tea house 1'],
+  ['Bäckerei Müller', 'backerei-muller-2026'],
+  ['Bäckerei Müller', 'rellüm iereckäb 2026'],
+  ['Crêperie 24', 'CRÊPERIE crêperie 24'],
+  ['shop.tulipgarden.example', 'tulipgardentulipgarden'],
+  ['御茶ノ水書店', '御茶ノ水書店御茶ノ水書店御茶ノ水'],
+])('names are taken out: of %j nothing is left in %j', async (name, text) => {
+  await expect(passwords().hash(text, [name])).rejects.toThrow('easy to guess');
+});
+
+test('a short name is taken out where it stands alone', async () => {
+  const { hash } = passwords();
+  await expect(hash('ost xylo ost ost ost', ['Ost'])).rejects.toThrow('easy to guess');
+  await expect(hash('frosty ostler xx', ['Ost'])).resolves.toMatch(/^scrypt:/);
+  await expect(hash('a mossy kettle-a', ['a', '', '!'])).resolves.toMatch(/^scrypt:/);
+});
+
+test.each([
+  // Two words, or eight characters, or a word and four characters.
+  ['paygate fox owl', true],
+  ['paygate xylophone', false],
+  ['paygate fox fox fox', false],
+  ['paygate fox k7!b', true],
+  ['paygate fox k7!!', false],
+  ['paygate a1b2c9d7', true],
+  ['paygate a1b2c9d d', false],
+  // A row of twelve letters may be several words.
+  ['paygate velvetmossyk', true],
+  ['paygate velvetmossy', false],
+  // Two points for a common word, four for another.
+  ['silver mountain tiger', false],
+  ['silver mountain fox', true],
+  ['silver mountain coffee tiger', true],
+  // Four characters in a row of a sequence.
+  ['paygate abc efg ijk', true],
+  ['paygate abcd efgh ijkl', false],
+])('%j has enough left: %s', async (text, isEnough) => {
+  const hashed = passwords().hash(text);
+  if (isEnough) await expect(hashed).resolves.toMatch(/^scrypt:/);
+  else await expect(hashed).rejects.toThrow('easy to guess');
+});
+
+test('the longest password is checked at once', async () => {
+  const { hash } = passwords();
+  await expect(hash('ab'.repeat(500))).rejects.toThrow('easy to guess');
+  await expect(hash(`${'x'.repeat(128)} velvet otter`)).rejects.toThrow('easy to guess');
+  await expect(hash(`${'x'.repeat(115)} velvet otter`)).resolves.toMatch(/^scrypt:/);
 });
 
 test('a password of names of this gateway is refused, and one of other words is not', async () => {
@@ -92,6 +188,31 @@ test.each([
   'tr0ub4dor&3 kettle swim',
   '8f3c9a1e5b7d2046',
   'löwenzahn trinkt blaue ziegel',
+  // Words of the product beside others, and four common ones.
+  'paygate velvet otter',
+  'bitcoin xylophone 7391',
+  'silver mountain coffee tiger',
+  // Words without spaces, and few spaces.
+  'velvetotterladder',
+  'mossy kettle 2026',
+  // Random characters.
+  '7x4k1s5e3t0a7q1z',
+  'hQ9!vR2@xT5#zL8$',
+  'fkwqzjxvhbtmydrn',
+  '483920174650281',
+  '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  'sandbox-3f9a1c7b2e84',
+  // Other languages.
+  'grüne Wolken über Äckern',
+  'été brûlant, chêne doré',
+  'żółw pędzi przez łąkę',
+  'фиолетовый чайник поёт',
+  '葡萄の匂いがする静かな図書館で眠る',
+  '紫色 水壶 唱歌 给 月亮 听 到 天亮 了',
+  'كتاب أخضر فوق الجبل البعيد',
+  'बैंगनी केतली धीरे गाती है',
+  '보라색 주전자가 노래를 한다',
+  'कखगघङचछजझञटठडढण',
 ])('%j is accepted', async (text) => {
   await expect(passwords().hash(text)).resolves.toMatch(/^scrypt:/);
 });
