@@ -61,6 +61,7 @@ CREATE TABLE `audit` (
 	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
+CREATE INDEX `audit_key` ON `audit` (`key_id`) WHERE key_id is not null;--> statement-breakpoint
 CREATE TABLE `callbacks` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`payment_id` integer NOT NULL,

@@ -112,11 +112,11 @@ const json = (schema: SchemaObject, example?: unknown): JsonContent => ({
 
 /** What each limit counts. */
 const limited: Readonly<Record<keyof Rates, string>> = {
-  newAddress: 'New addresses and orders together',
+  newAddress: 'New addresses, orders and quotes together',
   balance: 'Requests for balances',
   searchHistory: 'Requests for histories',
   price: 'Requests for prices',
-  write: 'Changes of stores',
+  write: 'Changes of stores, links and orders together',
   unknownKey: 'Wrong keys',
   unknownAddress: 'Unknown addresses',
 };

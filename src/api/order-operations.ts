@@ -144,6 +144,7 @@ const quoteOrder = (options: OrderOptions): Operation =>
     summary: 'A new quote for an open order whose quote is over',
     issues: true,
     conflict: 'A quote is in force, or the order needs none',
+    limit: 'newAddress',
     params,
     answer: orderAnswer,
     async run({ params, key }) {
@@ -182,6 +183,7 @@ const cancelOrder = (options: OrderOptions): Operation =>
     path: '/v3/orders/{id}/cancel',
     summary: 'Ends an order that is open or expired',
     conflict: 'Enough was paid',
+    limit: 'write',
     params,
     answer: orderAnswer,
     run: ({ params, key, context }) =>
@@ -196,6 +198,7 @@ const acceptOrder = (options: OrderOptions): Operation =>
     path: '/v3/orders/{id}/accept',
     summary: 'Takes what was received as enough; paid still waits for confirmations',
     conflict: 'Nothing was received, or enough was',
+    limit: 'write',
     params,
     answer: orderAnswer,
     run: ({ params, key, context }) =>

@@ -17,7 +17,7 @@ export interface Rates {
   readonly unknownKey: Rate | undefined;
   /** Rate for one client, for lookups of addresses and payments that are not ours. */
   readonly unknownAddress: Rate | undefined;
-  /** Rate for one key, for changes of stores. */
+  /** Rate for one key, for changes of stores, links and orders. */
   readonly write: Rate | undefined;
 }
 

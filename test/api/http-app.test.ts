@@ -4,6 +4,8 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
+import { operationsOf } from '../../src/api/api.ts';
+import type { ApiOptions } from '../../src/api/api-parts.ts';
 import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import type { KeyScope } from '../../src/domain/key-scope.ts';
@@ -462,4 +464,26 @@ test('S-51 the log holds no key, no callback query, no extended key', async () =
   const log = JSON.stringify(app.world.logs);
   for (const secret of [app.apiKey, 's3cr3t', 'tpub', 'whsec_']) expect(log).not.toContain(secret);
   expect(log).toContain('callback attempted');
+});
+
+test('each operation that writes has a limit', () => {
+  // No operation reads the options before it is called.
+  const writes = operationsOf({} as ApiOptions).filter(
+    (operation) => operation.methods.some((method) => method !== 'GET') || 'issues' in operation,
+  );
+  const limits = writes.map(({ methods, path, limit, ...rest }) => [
+    `${methods.join()} ${path}`,
+    limit ?? ('writes' in rest ? 'write' : undefined),
+  ]);
+  expect(Object.fromEntries(limits)).toEqual({
+    'GET,POST /new_address': 'newAddress',
+    'POST /v3/orders': 'newAddress',
+    'POST /v3/orders/{id}/quote': 'newAddress',
+    ...{ 'POST /v3/orders/{id}/cancel': 'write', 'POST /v3/orders/{id}/accept': 'write' },
+    ...{ 'POST /v3/links': 'write', 'POST /v3/links/{id}': 'write' },
+    ...{ 'GET,POST /balance': 'balance', 'GET,POST /searchhistory': 'searchHistory' },
+    ...{ 'POST /v2/stores': 'write', 'POST /v2/stores/{id}': 'write' },
+    ...{ 'DELETE /v2/stores/{id}': 'write', 'POST /v2/stores/{id}/wallets': 'write' },
+    ...{ 'DELETE /v2/stores/{id}/wallets/{wid}': 'write', 'POST /update_callback': 'write' },
+  });
 });

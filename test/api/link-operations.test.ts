@@ -79,6 +79,27 @@ describe('a link', () => {
   });
 });
 
+test('S-85 changes of links and orders are limited together, by key', async () => {
+  const app = await openPriced();
+  const link = await addLink(app);
+  const order = await app.order({ amount_sat: 5_000 });
+  const statuses: number[] = [];
+  for (let count = 0; count < 117; count += 1) {
+    const changed = await app.post(`/links/${link.id}`, { title: `Poster ${count}` });
+    statuses.push(changed.status);
+  }
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const rest = [`/orders/${order.id}/cancel`, `/orders/${order.id}/accept`, '/links', '/links'];
+  const replies = [];
+  for (const path of rest) replies.push(await app.post(path, poster));
+  expect(replies.map(({ status }) => status)).toEqual([200, 409, 429, 429]);
+  expect(Number(replies[2]?.headers.get('Retry-After'))).toBeGreaterThan(0);
+  expect((await app.post(`/orders/${order.id}/cancel`)).status).toBe(429);
+  expect((await app.post(`/orders/${order.id}/accept`)).status).toBe(429);
+  expect((await app.post(`/links/${link.id}`, { title: 'Other' })).status).toBe(429);
+  expect((await app.get(`/links/${link.id}`)).status).toBe(200);
+});
+
 describe('an Idempotency-Key', () => {
   const key = { 'Idempotency-Key': 'poster' };
 

@@ -109,17 +109,24 @@ export const apiKeys = sqliteTable('api_keys', {
   pluginUntil: integer('plugin_until'),
 });
 
-/** What was changed through the API, by which key, and in the dashboard. Append-only. */
-export const audit = sqliteTable('audit', {
-  id: id(),
-  at: integer('at').notNull(),
-  /** Null for what was done in the dashboard. */
-  keyId: integer('key_id').references(() => apiKeys.id),
-  action: text('action').notNull(),
-  storeId: integer('store_id').references(() => stores.id),
-  /** JSON: the values that were set. */
-  detail: text('detail').notNull(),
-});
+/**
+ * What was changed through the API, by which key, and in the dashboard. Append-only; the oldest
+ * entries of a key go (records/audit.ts).
+ */
+export const audit = sqliteTable(
+  'audit',
+  {
+    id: id(),
+    at: integer('at').notNull(),
+    /** Null for what was done in the dashboard. */
+    keyId: integer('key_id').references(() => apiKeys.id),
+    action: text('action').notNull(),
+    storeId: integer('store_id').references(() => stores.id),
+    /** JSON: the values that were set. */
+    detail: text('detail').notNull(),
+  },
+  (table) => [index('audit_key').on(table.keyId).where(sql`key_id is not null`)],
+);
 
 /**
  * An address of a wallet's external branch. Its `origin` is `ahead` (derived and watched), `issued`

@@ -1,8 +1,10 @@
 // The audit log: what was changed through the API, in the dashboard or by a command, by whom, and
-// when. Rows are only ever added.
+// when. Rows are added, and stay for ever. Only of an API key, which a thief may hold, the newest
+// stay.
 
-import { desc, lt } from 'drizzle-orm';
+import { desc, lt, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
 import { audit } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -78,6 +80,9 @@ export type OperatorChange = readonly [
   storeId?: number | null,
 ];
 
+/** The newest changes of one API key that stay: at most some 20 MB. */
+export const maxOfKey = 10_000;
+
 /** The `client` of what a command changed. */
 export const commandClient = 'command';
 
@@ -97,11 +102,13 @@ export interface Audit {
 }
 
 export function createAudit(orm: Orm): Audit {
+  const forgetOldest = prepareForgetOldest(orm);
   function note(_tx: Tx, now: number, { detail, ...entry }: AuditEntry): void {
     orm
       .insert(audit)
       .values({ ...entry, at: now, detail: JSON.stringify(detail) })
       .run();
+    if (entry.keyId !== null) forgetOldest.run({ keyId: entry.keyId });
   }
   return {
     note,
@@ -117,3 +124,13 @@ export function createAudit(orm: Orm): Audit {
         .all(),
   };
 }
+
+/** Deletes what a key has beyond the newest. */
+const prepareForgetOldest = (orm: Orm) =>
+  orm
+    .delete(audit)
+    .where(
+      sql`${audit.keyId} = ${placeholder('keyId')} and ${audit.id} <= (select id from audit
+        where key_id = ${placeholder('keyId')} order by id desc limit 1 offset ${sql.raw(String(maxOfKey))})`,
+    )
+    .prepare();
