@@ -3,7 +3,12 @@
 // no cookie and always verifies TLS. It logs nothing, because a URL and its query are secrets.
 
 import { type CallbackTarget, callbackTarget, webhookTarget } from '../domain/callback.ts';
-import { type AnswerVerdict, judgeAnswer } from '../domain/callback-answer.ts';
+import {
+  type AnswerVerdict,
+  answersWithPage,
+  type JudgedAnswer,
+  judgeAnswer,
+} from '../domain/callback-answer.ts';
 import {
   type IsReceived,
   isCallbackReceived,
@@ -141,7 +146,7 @@ interface Exchange {
   readonly isReceived: IsReceived;
   readonly expected: '200' | '2xx';
   /** Judges the body of a response that was received. */
-  readonly judge?: typeof judgeAnswer;
+  readonly judge?: (body: Uint8Array, secrets: () => readonly string[]) => JudgedAnswer;
 }
 
 const callbackExchange = (callback: OutgoingCallback): Exchange => ({
@@ -154,7 +159,7 @@ const callbackExchange = (callback: OutgoingCallback): Exchange => ({
   signed: callback,
   isReceived: isCallbackReceived,
   expected: '200',
-  judge: judgeAnswer,
+  judge: (body, secrets) => judgeAnswer(body, secrets, answersWithPage(callback.callbackUrl)),
 });
 
 const eventExchange = (event: OutgoingEvent): Exchange => ({

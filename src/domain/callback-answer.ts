@@ -10,7 +10,7 @@ export type AnswerVerdict =
   | 'accepted'
   /** Only white space and notices of PHP. */
   | 'empty'
-  /** A web page: the request did not reach the plugin. */
+  /** A web page: the request did not reach the plugin, unless its good answer is a page. */
   | 'web-page'
   | 'wrong-secret'
   | 'unknown-order'
@@ -53,17 +53,34 @@ const maxNoticeLength = 4_000;
 
 const unprintable = /(?![\r\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** @param secrets texts that the answer may echo and that must not be shown */
-export function judgeAnswer(body: Uint8Array, secrets: () => readonly string[]): JudgedAnswer {
+/**
+ * Whether the plugin of a Callback URL answers a good callback with a page of the shop. The one of
+ * Easy Digital Downloads does. A shop without the plugin answers the same page.
+ */
+export const answersWithPage = (callbackUrl: string): boolean =>
+  /\?(?:[^#]*&)?edd-listener=blockonomics(?:[&#]|$)/i.test(callbackUrl);
+
+/**
+ * @param secrets texts that the answer may echo and that must not be shown
+ * @param isPageGood whether a page that refuses nothing is no doubt
+ */
+export function judgeAnswer(
+  body: Uint8Array,
+  secrets: () => readonly string[],
+  isPageGood = false,
+): JudgedAnswer {
   const decoded = new TextDecoder().decode(body, { stream: true }).replace(unprintable, ' ');
   const text = withoutNotices(redact(decoded, secrets)).trim();
-  const { words, page } = splitPage(text);
+  const { words, page, isThemed } = splitPage(text);
   const refusal = refusalIn(words);
   if (refusal !== undefined) {
     const says = redact(plainText(refusal.sentence), secrets);
     return { verdict: refusal.verdict, says: plainText(says, maxQuoteLength) };
   }
-  if (page !== undefined) return { verdict: 'web-page', says: page };
+  if (page !== undefined) {
+    const isGood = isPageGood && isThemed && !otherRefusal.test(page);
+    return { verdict: 'web-page', says: isGood ? null : page };
+  }
   const isEmpty = text.replaceAll(/<br ?\/?>/gi, '').trim() === '';
   return { verdict: isEmpty ? 'empty' : 'accepted', says: null };
 }
@@ -133,10 +150,19 @@ const pageBegins = /<!doctype\s+html\b|<html\b/i;
 const pageAtOnce =
   /^(?:<!--[^>]{0,500}-->\s*)?<(?:head|body|title|meta|script|noscript|style|link|iframe)\b/i;
 
-/** The text before and after a page, and the page's description. */
-function splitPage(text: string): { readonly words: string; readonly page?: string } {
-  const begins = pageAtOnce.test(text) ? 0 : text.search(pageBegins);
-  if (begins === -1) return { words: text };
+interface SplitAnswer {
+  /** The text before and after a page. */
+  readonly words: string;
+  /** The page's description. */
+  readonly page?: string;
+  /** Whether the page begins as those of a shop do. */
+  readonly isThemed: boolean;
+}
+
+function splitPage(text: string): SplitAnswer {
+  const isThemed = !pageAtOnce.test(text);
+  const begins = isThemed ? text.search(pageBegins) : 0;
+  if (begins === -1) return { words: text, isThemed };
   const end = text.toLowerCase().lastIndexOf('</html>');
   const after = end === -1 ? '' : text.slice(end + '</html>'.length);
   const [, title = ''] = /<title[^>]{0,200}>([^<]{1,500})</i.exec(text.slice(begins)) ?? [];
@@ -144,6 +170,7 @@ function splitPage(text: string): { readonly words: string; readonly page?: stri
   return {
     words: `${text.slice(0, begins)}\n${after}`,
     page: shown === '' ? pageDoubt : `${pageDoubt} titled "${shown}"`,
+    isThemed,
   };
 }
 

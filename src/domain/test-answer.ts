@@ -1,6 +1,6 @@
 // What the answer to a test callback means: would the shop accept the callback of a payment?
 
-import type { AnswerVerdict } from './callback-answer.ts';
+import { type AnswerVerdict, answersWithPage } from './callback-answer.ts';
 
 /** A stable code; part of `callbacks test --json`. */
 export type TestVerdict = AnswerVerdict | 'not-delivered';
@@ -10,6 +10,8 @@ export interface TestAnswer {
   readonly verdict: AnswerVerdict | null;
   readonly httpStatus: number | null;
   readonly body: string | null;
+  /** Why the answer is doubtful. */
+  readonly doubt?: string | null;
 }
 
 export interface TestedUrl {
@@ -32,7 +34,7 @@ export const testEffect =
 
 /** The meaning of an answer to a test. */
 export function testResult(
-  { verdict, httpStatus, body }: TestAnswer,
+  { verdict, httpStatus, body, doubt }: TestAnswer,
   { callbackUrl, hasOrder }: TestedUrl,
 ): TestResult {
   if (verdict === null) {
@@ -42,6 +44,9 @@ export function testResult(
   }
   if (verdict === 'empty' && carriesSecret(callbackUrl)) {
     return { verdict, accepts: true, meaning: hasOrder ? silentOrderText : silentText };
+  }
+  if (verdict === 'web-page' && !doubt && answersWithPage(callbackUrl)) {
+    return { verdict, accepts: true, meaning: `${pageText}; ${hasOrder ? seeOrder : tryOrder}` };
   }
   if (verdict === 'unknown-order' && hasOrder) {
     return { verdict, accepts: false, meaning: noSuchOrderText };
@@ -74,10 +79,12 @@ const meanings: Readonly<Record<AnswerVerdict, Omit<TestResult, 'verdict'>>> = {
 
 const noSuchOrderText =
   'the secret and URL are right, but the shop knows no order with this address';
-const silentOrderText =
-  'empty: plugins such as WooCommerce accept a payment so; see the order in the shop';
-const silentText =
-  'empty: some receivers answer an unknown order so; a test payment to a real order shows more';
+const seeOrder = 'see the order in the shop';
+const tryOrder = 'a test payment to a real order shows more';
+const silentOrderText = `empty: plugins such as WooCommerce accept a payment so; ${seeOrder}`;
+const silentText = `empty: some receivers answer an unknown order so; ${tryOrder}`;
+const pageText =
+  'a page: the plugin for Easy Digital Downloads answers so, and a shop without it does too';
 /** `WC_API::handle_api_requests` of WooCommerce, if no plugin handles the request. */
 const wordPressText = 'WordPress answered, and no plugin handled it: is the plugin on?';
 

@@ -269,6 +269,16 @@ describe('callbacks test', () => {
     expect(names.some(({ name }) => name === 'callback_tested_at')).toBe(accepts);
   });
 
+  it('P-66 accepts the page of Easy Digital Downloads, and names what it cannot tell apart', async () => {
+    const owed = open();
+    const body = '<!DOCTYPE html><html><title>My shop</title>';
+    const shop = await receiver({ answer: () => ({ status: 200, body }) });
+    owed.addStore({ callbackUrl: `${shop.origin}/?edd-listener=blockonomics&secret=s3cr3t` });
+    const shown = await ask(owed, 'callbacks test --store 1');
+    expect(shown).toMatchObject({ verdict: 'web-page', accepts: true, doubt: null });
+    expect(shown.meaning).toContain('a shop without it');
+  });
+
   it('sends a marked, signed callback for an address of no wallet, and shows the exchange', async () => {
     const owed = open();
     const shop = await receiver({ answer: () => ({ status: 200, body: 'wrong secret s3cr3t' }) });

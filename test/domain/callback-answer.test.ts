@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeAnswer } from '../../src/domain/callback-answer.ts';
+import { answersWithPage, judgeAnswer } from '../../src/domain/callback-answer.ts';
 
 const judged = (body: string, secrets: string[] = []) => {
   const { verdict, says } = judgeAnswer(Buffer.from(body), () => secrets);
@@ -156,6 +156,62 @@ describe('P-63 a web page', () => {
     const page = '<!DOCTYPE html><html><title>Shop</title></html>';
     expect(judged(`Secret not matching${page}`)).toEqual(['wrong-secret', 'Secret not matching']);
     expect(judged(`${page}\nOrder not found`)).toEqual(['unknown-order', 'Order not found']);
+  });
+});
+
+describe('P-63 a web page as the good answer of a plugin', () => {
+  it.each([
+    'https://shop.example/?edd-listener=blockonomics&secret=a',
+    'https://shop.example/shop/?secret=a&EDD-Listener=blockonomics',
+    'http://shop.example/?lang=de&edd-listener=blockonomics#x',
+  ])('of %s', (url) => {
+    expect(answersWithPage(url)).toBe(true);
+  });
+
+  it.each([
+    'https://shop.example/?wc-api=WC_Gateway_Blockonomics&secret=a',
+    'https://shop.example/?edd-listener=blockonomics2&secret=a',
+    'https://shop.example/?edd-listener=IPN&secret=a',
+    'https://shop.example/edd-listener=blockonomics?secret=a',
+    'https://shop.example/?x=edd-listener=blockonomics',
+  ])('not of %s', (url) => {
+    expect(answersWithPage(url)).toBe(false);
+  });
+
+  const judgedGood = (body: string) => {
+    const { verdict, says } = judgeAnswer(Buffer.from(body), () => [], true);
+    return [verdict, says];
+  };
+
+  it.each([
+    '<!DOCTYPE html><html><head><title>My shop</title></head><body>error 404 secret',
+    '\n\t<!doctype html>\n<html lang="de">',
+    '<html><title></title>',
+    '<!-- cached --><!DOCTYPE html><title>Shop &#8211; 1</title>',
+  ])('is no doubt: %j', (body) => {
+    expect(judgedGood(body)).toEqual(['web-page', null]);
+  });
+
+  it('is a doubt if it is no page of a theme, or its title refuses', () => {
+    const doubts = ['<script>location="/?bot"</script>', '<title>Shop</title>'];
+    const titles = [
+      'Maintenance',
+      'Error 500',
+      'Page not found – My shop',
+      'Checking your browser',
+    ];
+    for (const page of doubts) expect(judgedGood(page)[1]).toMatch(/^a web page/);
+    for (const title of titles) {
+      const page = `<!DOCTYPE html><title>${title}</title>`;
+      expect(judgedGood(page)).toEqual(['web-page', `a web page titled "${title}"`]);
+    }
+  });
+
+  it('does not hide a refusal before or after it', () => {
+    const page = '<!DOCTYPE html><title>Shop</title></html>';
+    expect(judgedGood('Incorrect Secret')).toEqual(['wrong-secret', 'Incorrect Secret']);
+    expect(judgedGood(`${page}Incorrect Secret`)[0]).toBe('wrong-secret');
+    expect(judgedGood('')).toEqual(['empty', null]);
   });
 });
 

@@ -36,6 +36,23 @@ describe('P-66 the answer to a test', () => {
     ]);
   });
 
+  it('that is a page is the good answer of Easy Digital Downloads, and may be that of no plugin', () => {
+    const edd = 'https://shop.example/?edd-listener=blockonomics&secret=tulip';
+    expect(resultOf('web-page', edd)).toEqual([
+      true,
+      expect.stringMatching(/^a page: .* shop without it.* a test payment to a real order/),
+    ]);
+    expect(resultOf('web-page', edd, true)).toEqual([
+      true,
+      expect.stringMatching(/^a page: .* see the order in the shop$/),
+    ]);
+    const doubtful = { verdict: 'web-page', httpStatus: 200, body: '', doubt: 'a page' } as const;
+    expect(testResult(doubtful, { callbackUrl: edd, hasOrder: true })).toMatchObject({
+      accepts: false,
+      meaning: expect.stringContaining('not the plugin'),
+    });
+  });
+
   it('that is empty, from a URL without a secret, is not accepted', () => {
     const lost = [false, expect.stringContaining('did the URL lose its secret?')];
     expect(resultOf('empty', bare)).toEqual(lost);

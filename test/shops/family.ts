@@ -153,7 +153,7 @@ export const percentOf = (sat: number, { settings }: Pick<Handling, 'settings'>)
 export const worth = ({ row, callback }: Pick<Handling, 'row' | 'callback'>): number =>
   Math.round((row.expected * callback.value * 100) / row.expectedSat) / 100;
 
-export const htmlPage = (status: number, title: string): Answer => ({
+export const htmlPage = (status: number, title: string) => ({
   status,
   headers: { 'Content-Type': 'text/html; charset=UTF-8' },
   body: `<!DOCTYPE html>\n<html lang="en-US"><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`,

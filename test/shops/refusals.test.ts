@@ -6,6 +6,7 @@ import { judgeAnswer } from '../../src/domain/callback-answer.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { openCart } from './carts.ts';
+import { edd } from './edd.ts';
 import { fossBilling, magento, medusa } from './others.ts';
 import { alarmsOf, families, openOne, openShops, payFor, setStore } from './scenario.ts';
 import { startShop } from './shop.ts';
@@ -22,7 +23,7 @@ const doubts = (name: string, words: string) =>
 
 test('what each plugin answers to a test callback, and what paygate makes of it', async () => {
   const verdicts: Record<string, string[]> = {};
-  for (const family of [...families, magento, fossBilling, medusa]) {
+  for (const family of [...families, magento, fossBilling, medusa, edd]) {
     const shop = await startShop(family, () => 0);
     const ask = async (url: string): Promise<string> => {
       const response = await fetch(`${url}&status=2&addr=bcrt1qunknown&value=1&txid=aa`);
@@ -47,6 +48,7 @@ test('what each plugin answers to a test callback, and what paygate makes of it'
     'Magento 2': ['accepted', 'wrong-secret', 'wrong-secret', '404'],
     FOSSBilling: ['unknown-order', 'wrong-secret', 'wrong-secret', '404'],
     'Medusa 2': ['accepted', 'accepted', 'accepted', '404'],
+    'Easy Digital Downloads': ['web-page', 'wrong-secret', 'wrong-secret', 'web-page'],
   });
 });
 
@@ -68,6 +70,30 @@ test('the home page instead of the hook is doubted, and the callback sent again 
     state: 'on-hold',
     alarms: [],
   });
+});
+
+test('the home page is the good answer of Easy Digital Downloads, and each callback comes once', async () => {
+  const { app, shop } = await openOne(edd);
+  const order = shop.placeOrder();
+  await payFor(app, shop, order);
+  await app.settle();
+  app.chain.mine(2);
+  await app.settle();
+  expect(order.state).toBe('publish');
+  await app.world.advance(7 * minuteMs);
+  await app.settle();
+  const statuses = shop.requests.flatMap(({ url }) => /status=(\d)/.exec(url)?.[1] ?? []);
+  expect({ statuses, alarms: await alarmsOf(app) }).toEqual({ statuses: ['0', '2'], alarms: [] });
+});
+
+test('a wrong secret of Easy Digital Downloads is an alarm', async () => {
+  const { app, shop } = await openOne(edd);
+  const order = shop.placeOrder();
+  await payFor(app, shop, order);
+  shop.settings.secret = 'another';
+  app.chain.mine(2);
+  await app.settle();
+  expect(await alarmsOf(app)).toEqual([doubts('Easy Digital Downloads', 'Incorrect Secret')]);
 });
 
 test('after a change of permalinks the new Callback URL and a resend repair the order', async () => {
