@@ -58,6 +58,7 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     'Donate a small amount yourself.',
   ],
   edd: (output) => [
+    'This plugin needs Easy Digital Downloads 3.2: from 3.3 on its settings are empty, and with 3.6 WordPress answers HTTP 500.',
     upload(output),
     'Downloads → Settings → Payment Gateways → Blockonomics: copy the Callback URL. Never press the icon beside it, which makes another URL.',
     ...store,

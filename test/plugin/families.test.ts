@@ -155,6 +155,12 @@ describe('the next steps', () => {
     expect(older.join(' ')).not.toContain('6.2');
   });
 
+  test('name the versions of Easy Digital Downloads first', () => {
+    expect(stepsOf('edd')[0]).toMatch(
+      /Easy Digital Downloads 3\.2: from 3\.3 on .*empty.* HTTP 500/,
+    );
+  });
+
   test('name a page of the documentation', () => {
     expect(pageOf({ family: 'givewp', version: null })).toBe('docs/shops/givewp.md');
     expect(pageOf({ family: null, version: null })).toBe('docs/plugins.md');
