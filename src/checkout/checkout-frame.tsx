@@ -20,9 +20,6 @@ import type { Message } from './words/words.ts';
 
 export const checkoutStyle = inlineStyle(`${textStyle}${rules}`);
 
-/** Without a script, a page that waits for money is loaded again this often. */
-export const refreshSeconds = 20;
-
 /** Until the store of a page is known, no site may frame it. */
 export const unframedHeaders: MiddlewareHandler = (context, next) => {
   setCheckoutHeaders(context, checkoutStyle.hash(), []);
@@ -52,7 +49,6 @@ interface FrameProps {
   readonly title: string;
   /** URLs of scripts; a page that never changes has none. */
   readonly scripts?: readonly string[];
-  readonly refreshes?: boolean;
   /** False for the answer to a form, which no link can load again. */
   readonly hasLanguages?: boolean;
   /** Read across a counter. */
@@ -64,7 +60,6 @@ export const CheckoutFrame = ({
   reading,
   title,
   scripts = [],
-  refreshes = false,
   hasLanguages = true,
   isTill = false,
   children,
@@ -74,8 +69,7 @@ export const CheckoutFrame = ({
     lang: reading.code,
     dir: reading.dir,
     head: html`${checkoutStyle.markup}
-      ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}
-      ${refreshes ? html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>` : ''}`,
+      ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}`,
     body: (
       <>
         <main {...(isTill && { class: 'till' })}>{children}</main>

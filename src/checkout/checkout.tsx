@@ -10,6 +10,7 @@ import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
+import { reloadUnlessFollowed } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
@@ -94,7 +95,10 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   orders.use(unframedHeaders);
   orders.get('/:id', (context) => {
     const { row, reading } = requested(context);
-    return context.html(<CustomerPage shown={shown(row)} reading={reading} />);
+    const seen = shown(row);
+    const { status } = seen.order;
+    if (status === 'open' || status === 'processing') reloadUnlessFollowed(context);
+    return context.html(<CustomerPage shown={seen} reading={reading} />);
   });
   orders.get('/:id/live', (context) => {
     const { row } = requested(context);

@@ -37,7 +37,6 @@ export const CustomerPage = ({ shown, reading }: Props) => {
         ({ name }) => `assets/${name()}`,
       )}
       isTill={isTill}
-      refreshes={order.status === 'open' || order.status === 'processing'}
     >
       <h1>
         <bdi>{storeName}</bdi>

@@ -17,14 +17,9 @@ import type { Receipt } from '../store/views/receipts.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { httpStatusOf } from '../web/error-body.ts';
 import { pageScript } from '../web/hashed-asset.ts';
+import { reloadSeconds, reloadUnlessFollowed } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
-import {
-  beginPage,
-  CheckoutFrame,
-  checkoutStyle,
-  refreshSeconds,
-  sendMessage,
-} from './checkout-frame.tsx';
+import { beginPage, CheckoutFrame, checkoutStyle, sendMessage } from './checkout-frame.tsx';
 import { BothUnits, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
@@ -40,6 +35,7 @@ export function receiptPage(
     const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
     const shown = shownReceipt(store, receipt, context.req.query('order'));
     const reading = beginPage(context, shown.owner, shown.order);
+    if (isWaiting(shown)) reloadUnlessFollowed(context);
     return context.html(<ReceiptPage shown={shown} reading={reading} />);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
@@ -95,6 +91,8 @@ function shownReceipt(store: Store, receipt: Receipt, orderId = ''): ShownReceip
   };
 }
 
+const isWaiting = ({ state }: ShownReceipt): boolean => state === 'seen' || state === 'confirming';
+
 const tones = {
   ...{ seen: statusWord(0).tone, confirming: statusWord(1).tone },
   ...{ confirmed: statusWord(2).tone, gone: statusWord(-1).tone },
@@ -113,19 +111,17 @@ export const ReceiptPage = ({ shown, reading }: Props) => {
     currency === null || priceCents === null
       ? undefined
       : formats.money(worthOf(valueSat, priceCents, currency), currency);
-  const isWaiting = state === 'seen' || state === 'confirming';
   return (
     <CheckoutFrame
       reading={reading}
       title={owner === undefined ? words.facts.payment : `${words.facts.payment} – ${owner.name}`}
       scripts={[`../o/assets/${pageScript.name()}`]}
-      refreshes={isWaiting}
     >
       <h1>{owner === undefined ? words.facts.payment : <bdi>{owner.name}</bdi>}</h1>
       <p class="price">
         <Sentence text={worth ?? formats.amount(valueSat)} />
       </p>
-      <div id="receipt" {...(isWaiting && { 'data-poll': refreshSeconds * 1000 })}>
+      <div id="receipt" {...(isWaiting(shown) && { 'data-poll': reloadSeconds * 1000 })}>
         <p class="pills">
           <Pill tone={tones[state]}>{words.paymentStates[state]}</Pill>
         </p>

@@ -99,13 +99,26 @@ async function handleRequest(
   };
   const { method } = context.req;
   if (method === 'POST') return runAction(request, page);
-  if (session === undefined && !isOpen) return redirectToSignIn(request, pathname + search);
+  const isOfScript = context.req.header('X-Paygate-Live') !== undefined;
+  if (session === undefined && !isOpen) {
+    // A script can't see where a redirect leads.
+    if (isOfScript) return send(context, errorPage('Sign in again.'), 401);
+    return redirectToSignIn(request, pathname + search);
+  }
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(request, page);
-  // Requests that the script makes by itself do not prolong the session.
-  const isByItself = page.unattended || context.req.header('X-Paygate-Live') !== undefined;
+  const isByItself = page.unattended || isOfScript || isReload(request);
   if (session !== undefined && !isByItself) await noteSessionUse(request, session);
   if (isOpen && visitor === undefined) setVisitorCookie(request);
   return renderPage(request, page);
+}
+
+/**
+ * Whether a page without a script loaded itself again. Like the requests of a script, that must not
+ * prolong the session. A browser names the page itself as the referrer then.
+ */
+function isReload({ context, url }: PageRequest): boolean {
+  const referrer = URL.parse(context.req.header('Referer') ?? '');
+  return referrer !== null && referrer.pathname + referrer.search === url;
 }
 
 async function noteSessionUse(

@@ -5,7 +5,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { Wordmark } from '../web/brand.tsx';
-import { htmlDocument } from '../web/html-page.ts';
+import { htmlDocument, reloadUnlessFollowed } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
 import { faultText } from './form-fields.ts';
 import { base, type PageRequest } from './page.ts';
@@ -60,25 +60,30 @@ interface LayoutProps extends FrameProps {
   readonly poll?: boolean;
 }
 
-export const Layout = ({ request, title, heading, live, poll, children }: LayoutProps) => (
-  <Frame title={title}>
-    <a class="skip" href="#main">
-      Skip to the content
-    </a>
-    <div class="shell">
-      <Sections request={request} />
-      <main
-        id="main"
-        data-live={live ? `${base}/live` : undefined}
-        data-poll={poll ? '3000' : undefined}
-      >
-        <h1>{heading ?? title}</h1>
-        <ProblemNote request={request} />
-        {children}
-      </main>
-    </div>
-  </Frame>
-);
+export const Layout = ({ request, title, heading, live, poll, children }: LayoutProps) => {
+  // The answer to a form is at no URL: what a request for the page brings is another page.
+  const isAnswer = request.context.req.method === 'POST';
+  if (live && !isAnswer) reloadUnlessFollowed(request.context);
+  return (
+    <Frame title={title}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <div class="shell">
+        <Sections request={request} />
+        <main
+          id="main"
+          data-live={live && !isAnswer ? `${base}/live` : undefined}
+          data-poll={poll && !isAnswer ? '3000' : undefined}
+        >
+          <h1>{heading ?? title}</h1>
+          <ProblemNote request={request} />
+          {children}
+        </main>
+      </div>
+    </Frame>
+  );
+};
 
 /** A column on wide screens; on narrow ones a menu that opens without a script. */
 const Sections = ({ request }: { readonly request: PageRequest }) => (

@@ -2,6 +2,7 @@
 // with.
 
 import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { lazy } from '../lib/lazy.ts';
@@ -29,6 +30,13 @@ export const inlineStyle = (rules: string): InlineStyle => ({
   hash: lazy(() => `sha256-${createHash('sha256').update(rules).digest('base64')}`),
 });
 
+/** A live page whose script does not run is loaded again this often. */
+export const reloadSeconds = 20;
+
+/** A blocked script can't be seen from here: the script of a live page cancels the reload. */
+export const reloadUnlessFollowed = (context: Context): void =>
+  context.header('Refresh', String(reloadSeconds));
+
 /** Path of the icon for text pages. */
 export const iconPath = '/favicon.svg';
 
@@ -55,6 +63,7 @@ export const htmlDocument = ({
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
+      <meta name="generator" content="paygate" />
       <title>${title}</title>
       ${head}
     </head>

@@ -312,6 +312,30 @@ describe('a session', () => {
     expect((await visitor.get(home)).status).toBe(303);
   });
 
+  test('is not prolonged by a page that loads itself again, but by a link and by a reload', async () => {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const path = `${home}/payments?state=confirmed`;
+    const from = (referrer: string) => ({ Referer: `http://127.0.0.1:${app.port}${referrer}` });
+    for (const headers of [from(home), from(`${home}/payments`), {}, { Referer: 'nowhere' }]) {
+      app.world.jumpWallClock(20 * minuteMs);
+      expect((await visitor.get(path, headers)).status).toBe(200);
+    }
+    app.world.jumpWallClock(20 * minuteMs);
+    expect((await visitor.get(path, from(path))).status).toBe(200);
+    app.world.jumpWallClock(11 * minuteMs);
+    expect((await visitor.get(path)).status).toBe(303);
+  });
+
+  test('that is over: a script gets 401, because it cannot see where a redirect leads', async () => {
+    const app = await openApp();
+    const visitor = visitorOf(app);
+    const seen = await visitor.get(home, { 'X-Paygate-Live': '1' });
+    expect([seen.status, seen.to]).toEqual([401, undefined]);
+    expect(seen.text).toContain('Sign in again.');
+    expect((await visitor.get(`${home}/sign-in`, { 'X-Paygate-Live': '1' })).status).toBe(200);
+  });
+
   test('ends at sign-out, and its cookie is invalid afterwards', async () => {
     const app = await openApp();
     const visitor = await signedIn(app);

@@ -35,6 +35,9 @@ test('shows finished and next steps, and disappears once a shop has responded', 
   expect(before.text).not.toContain(app.apiKey);
   const { text } = await visitor.submit(`${home}/welcome`, 'reveal-key');
   expect(text).toContain(`curl -H &quot;Authorization: Bearer ${app.apiKey}&quot;`);
+  // The page asks for itself every three seconds, but not the answer with the key.
+  expect(before.text).toContain('data-poll="3000"');
+  expect(text).not.toContain('data-poll');
 });
 
 test('begins without a store', async () => {

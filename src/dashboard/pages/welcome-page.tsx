@@ -26,7 +26,7 @@ function welcomeMarkup(request: PageRequest, shown = false) {
   const [first] = store.catalog.stores();
   const report = health();
   return (
-    <Layout request={request} title="Setup" poll={!shown}>
+    <Layout request={request} title="Setup" poll>
       <ol class="steps">
         <Step name="Network and servers" done={report.electrum.server !== null}>
           <Servers report={report} />

@@ -1,6 +1,6 @@
 // The one script of our pages; every page works without it. It fetches the live parts of a page again
 // when a payment changes or a block arrives, shows times in the reader's zone, counts down, applies
-// filters, and copies the text that a button names.
+// filters, and copies the text that a button names. Decision 054 has the faults that it survives.
 
 /** The form of a time on pages for customers, as the server writes it. */
 const timeParts = {
@@ -70,8 +70,10 @@ function countDown() {
 
 /** Whether a part has the focus in a form, an open detail (but `passing`), or input not sent yet. */
 function isInUse(part) {
-  if (part.querySelector('form :focus, details[open]:not(.passing)') !== null) return true;
-  return [...part.querySelectorAll('input, textarea, select')].some(isTouched);
+  return (
+    part.querySelector('form :focus, details[open]:not(.passing)') !== null ||
+    [...part.querySelectorAll('input, textarea, select')].some(isTouched)
+  );
 }
 
 function isTouched(field) {
@@ -82,21 +84,13 @@ function isTouched(field) {
   return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 }
 
-async function refresh() {
-  const headers = { 'X-Paygate-Live': '1' };
-  const response = await fetch(location.href, { headers, redirect: 'manual' });
-  if (response.type === 'opaqueredirect') {
-    location.reload();
+function replace(part, fresh) {
+  if (fresh === null) return;
+  // The reader may have begun to type during the request.
+  if (isInUse(part)) {
+    stale = [...stale, part];
     return;
   }
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  if (!response.ok) return;
-  for (const part of parts) replace(part, page.getElementById(part.id));
-}
-
-function replace(part, fresh) {
-  // The reader may have begun to type during the request.
-  if (fresh === null || isInUse(part)) return;
   // Replacing equal content would lose a click that has begun.
   if (fresh.innerHTML === shown.get(part)) return;
   shown.set(part, fresh.innerHTML);
@@ -115,56 +109,131 @@ function replace(part, fresh) {
 
 const tablesIn = (part) => [...part.querySelectorAll('.scroll')];
 
-let isFetching = false;
-let isFetchDue = false;
-
-/** One request at a time, so that no older response arrives after a newer one. */
-async function onChange() {
-  if (isFetching || parts.every(isInUse)) {
-    isFetchDue = isFetching;
-    return;
-  }
-  isFetching = true;
-  try {
-    await refresh();
-  } catch {
-    // paygate does not answer; the next change or the next open stream brings it.
-  } finally {
-    isFetching = false;
-  }
-  if (isFetchDue) {
-    isFetchDue = false;
-    await onChange();
-  }
-}
-
-const reopenMs = 20_000;
-
-function listen(live) {
-  const events = new EventSource(live);
-  events.addEventListener('message', onChange);
-  // No event announces changes from before the stream was open.
-  events.addEventListener('open', onChange);
-  // The session is over, which the page itself says, or a proxy answers for paygate. The browser
-  // opens no stream again that had another answer.
-  events.addEventListener('error', () => {
-    if (events.readyState !== EventSource.CLOSED) return;
-    setTimeout(listen, reopenMs, live);
-    onChange();
-  });
-}
-
-function follow({ live, poll }) {
-  if (live !== undefined) listen(live);
-  if (poll !== undefined) setInterval(onChange, Number(poll));
-}
-
 /** All parts of a page have the same stream and the same interval. */
 const parts = [...document.querySelectorAll('[data-live], [data-poll]')];
 /** The HTML of each part as the server sent it, without what `enhance` adds. */
 const shown = new Map(parts.map((part) => [part, part.innerHTML]));
+/** How long a stream may be silent: longer than the time between two heartbeats, 12.5 s. */
+const silenceMs = 15_000;
+const { live, poll = silenceMs } = parts[0]?.dataset ?? {};
+/** A page may take so long at the first attempt, and each time longer at the next ones. */
+const answerMs = 6000;
+const maxFailures = 4;
+
+/** Milliseconds that no change of the clock moves. */
+const now = () => performance.now();
+/** Pages that lost the same server do not come back at the same moment. */
+const jitter = (ms) => now() + ms * (0.5 + Math.random() / 2);
+
+let stream;
+let request;
+/** Parts that may be out of date. */
+let stale = [];
+/** Requests for the page that failed since the last good one. */
+let failures = 0;
+/** When stale parts are fetched, at the earliest. */
+let fetchAt = 0;
+/** When the stream counts as dead, or the interval is over. */
+let silentAt = live ? 0 : now() + Number(poll);
+
+function markStale(at) {
+  stale = parts;
+  fetchAt = at;
+}
+
+/** A tab that nobody sees holds no connection. */
+function step() {
+  if (document.hidden) return;
+  if (now() >= silentAt) {
+    silentAt = now() + Number(poll);
+    // A proxy may hold back what the stream says, or a network have lost it without an end.
+    if (!live || stream) markStale(0);
+    if (live) listen();
+  }
+  const isDue = request === undefined && now() >= fetchAt;
+  if (isDue && stale.some((part) => !isInUse(part))) load();
+}
+
+/** Not an `EventSource`, which hides heartbeats, refusals and redirects from the script. */
+async function listen() {
+  stream?.abort();
+  const own = new AbortController();
+  stream = own;
+  try {
+    const headers = { Accept: 'text/event-stream' };
+    const { ok, body } = await fetch(live, { headers, redirect: 'manual', signal: own.signal });
+    const reader = ok && body.getReader();
+    let heartbeat;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      silentAt = now() + silenceMs;
+      if (new TextDecoder().decode(value) !== heartbeat) onChange();
+      // No event announces changes from before the first heartbeat.
+      heartbeat = ': beat\n\n';
+    }
+  } catch {
+    // It was refused or cut.
+  }
+  if (own !== stream) return;
+  stream = undefined;
+  silentAt = jitter(silenceMs);
+  markStale(jitter(1000));
+}
+
+function onChange() {
+  markStale(0);
+  step();
+}
+
+/** One request at a time, so that no older response arrives after a newer one. */
+async function load() {
+  request = new AbortController();
+  const { signal } = request;
+  const timeout = setTimeout(() => request.abort(), answerMs * (failures + 1));
+  stale = [];
+  try {
+    const headers = { 'X-Paygate-Live': '1' };
+    const response = await fetch(location.href, { headers, redirect: 'manual', signal });
+    const { ok, status } = response;
+    // The session is over. A redirect (0) that stays is the sign-in of a proxy.
+    if (status === 401 || (status === 0 && failures === maxFailures)) location.reload();
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (!ok || page.querySelector('meta[name=generator]') === null) throw response;
+    failures = 0;
+    for (const part of parts) replace(part, page.getElementById(part.id));
+  } catch {
+    markStale(jitter(1000 * 2 ** failures));
+    failures = Math.min(failures + 1, maxFailures);
+  }
+  clearTimeout(timeout);
+  request = undefined;
+  step();
+}
+
+/** After a sleep, or offline, no connection is trusted. */
+function renew() {
+  request?.abort();
+  stream?.abort();
+  failures = 0;
+  silentAt = 0;
+  onChange();
+}
+
+function follow() {
+  // The header Refresh is for pages without this script. WebKit cancels it only during a request.
+  fetch(import.meta.url).catch(() => undefined);
+  stop();
+  step();
+  setInterval(step, 1000);
+  addEventListener('online', renew);
+  addEventListener('pageshow', ({ persisted }) => persisted && renew());
+  document.addEventListener('visibilitychange', renew);
+}
+
 enhance(document);
 countDown();
 setInterval(countDown, 1000);
 setInterval(showTimes, 30_000, document);
-if (parts.length > 0) follow(parts[0].dataset);
+// Scripts of modules run before the page counts as loaded.
+if (parts.length > 0) addEventListener('load', follow);

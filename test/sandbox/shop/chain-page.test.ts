@@ -195,6 +195,16 @@ describe('the link that signs in', () => {
   );
 });
 
+test('the answer to a form is not refreshed, because another page has its URL', async () => {
+  const shown = await merchant.get(path);
+  expect(shown.text).toContain('data-live="/dashboard/live"');
+  expect(shown.headers.get('Refresh')).toBe('20');
+  const refused = await visit.pull('mine', { blocks: '0' });
+  expect(refused.status).toBe(400);
+  expect(refused.text).not.toContain('data-live');
+  expect(refused.headers.get('Refresh')).toBeNull();
+});
+
 describe('foreign text', () => {
   const script = '"><script>alert(1)</script>';
 
