@@ -47,12 +47,7 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   const { address, storeName, reference } = details;
   // After it was accepted, an order counts in satoshis, and its quotes do not matter.
   const isAccepted = facts.acceptedSat !== null;
-  const hasRates = facts.price.kind === 'fiat';
-  const undecidedSat = sumSat(
-    payments
-      .filter((each) => !isGone(each) && !isAccepted && isUndecided(each, hasRates))
-      .map(({ payment }) => payment.valueSat),
-  );
+  const undecidedSat = sumSat(payments.map((each) => each.undecidedSat));
   const promised = isAccepted ? null : quote;
   const isPriced = status === 'open' && missingSat !== null;
   const mayBeQuoted = newQuoteRefusal(facts, standing, now) === undefined;
@@ -81,9 +76,6 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
 type Counted = PaymentStanding<OrderPayment>;
 
 const isGone = ({ payment }: Counted): boolean => payment.state === 'dropped';
-
-const isUndecided = ({ counts, rateCents }: Counted, hasRates: boolean): boolean =>
-  !counts || (hasRates && rateCents === null);
 
 /** Whether a payment is gone for good as far as we know: no replacement of it is here. */
 function hasFallen(payments: readonly Counted[]): boolean {

@@ -155,7 +155,7 @@ export function paymentJson({
   payment,
   rateCents,
   isLate,
-}: Omit<PaymentStanding<ShownPayment>, 'counts' | 'lowestRateCents'>): PaymentJson {
+}: Pick<PaymentStanding<ShownPayment>, 'payment' | 'rateCents' | 'isLate'>): PaymentJson {
   return {
     txid: payment.txid,
     value_sat: payment.valueSat,

@@ -6,21 +6,11 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
 import { excessSatOf } from './excess.ts';
+import { type PaymentPart, partsOf, type SeenPayment, type Window } from './in-time.ts';
 import { boundedSat, ceilDivide, satCentsOf } from './money.ts';
 import { eventIdFor } from './order-id.ts';
-import { isFinalState, type PaymentState } from './payment.ts';
-import {
-  type FiatPrice,
-  isInForce,
-  type PaymentPrices,
-  type PaymentRate,
-  type Quote,
-  rateFor,
-  type SatPrice,
-  type SeenFacts,
-  type Window,
-  windowsOf,
-} from './quote.ts';
+import { isFinalState } from './payment.ts';
+import { type FiatPrice, isInForce, type Quote, type SatPrice } from './quote.ts';
 
 export type OrderStatus = 'open' | 'processing' | 'paid' | 'expired' | 'canceled';
 
@@ -47,23 +37,31 @@ export interface OrderFacts {
 }
 
 /** A payment to the address of an order. */
-export interface OrderPayment extends SeenFacts, PaymentPrices {
-  readonly txid: string;
-  readonly valueSat: number;
-  readonly state: PaymentState;
-  /** The txid of the transaction that replaced it, if it was dropped. */
-  readonly replacedBy: string | null;
-}
+export type OrderPayment = SeenPayment;
 
-export interface PaymentStanding<P extends OrderPayment> extends PaymentRate {
-  readonly payment: P;
+export interface CountedPart extends PaymentPart {
   /** It is not gone, and not late money that waits for the merchant. */
   readonly counts: boolean;
 }
 
+export interface PaymentStanding<P extends OrderPayment = OrderPayment> {
+  readonly payment: P;
+  /** What was seen at one time; the sum is the payment's value. */
+  readonly parts: readonly CountedPart[];
+  /**
+   * The mean rate of what counts, in hundredths, rounded down. Null if nothing of it has a rate,
+   * and for a price in satoshis.
+   */
+  readonly rateCents: number | null;
+  /** Some of it is late. */
+  readonly isLate: boolean;
+  /** What counts nothing until the order is accepted or a price is known; 0 if it is gone. */
+  readonly undecidedSat: number;
+}
+
 export interface Standing<P extends OrderPayment = OrderPayment> {
   readonly status: OrderStatus;
-  /** Some payment that counts is late. */
+  /** What made it paid is late in part. While it is not paid: some payment that counts is late. */
   readonly isLate: boolean;
   /** The price in satoshis, by the newest quote. */
   readonly amountSat: number;
@@ -120,7 +118,7 @@ export function standing<P extends OrderPayment>(
   const bar = barOf(order, quotes);
   const counted = countPayments(order, quotes, payments);
   const sums = sumUp(counted, bar);
-  const status = statusOf(order, sums, bar, now);
+  const status = statusOf(order, sums, bar);
   const isEnough = isCovered(bar, sums.covered);
   const { covered, receivedSat, confirmedSat } = sums;
   const newest = quotes.at(-1);
@@ -129,22 +127,22 @@ export function standing<P extends OrderPayment>(
   const quote = newest !== undefined && isOpen(newest) ? newest : null;
   const isPriced = bar.unit === 'satoshi' ? isOpen(order) : quote !== null;
   const missing = ceilDivide(bar.amount - covered, bar.satoshi);
-  const counting = counted.filter(({ counts }) => counts);
+  const late = latePayments(counted, bar);
   return {
     status,
-    isLate: counted.some(({ counts, isLate }) => counts && isLate),
+    isLate: late.size > 0,
     amountSat: order.price.kind === 'sat' ? order.price.amountSat : newestOf(quotes).amountSat,
     receivedSat: boundedSat(receivedSat),
     confirmedSat: boundedSat(confirmedSat),
     missingSat: isEnough ? 0 : isPriced ? Number(missing) : null,
-    excessSat: excessAbove(bar, counting),
+    excessSat: excessAbove(bar, counted),
     confirmedExcessSat: excessAbove(
       bar,
-      counting.filter(({ payment }) => isFinal(payment)),
+      counted.filter(({ payment }) => isFinal(payment)),
     ),
     quote: order.price.kind === 'sat' ? null : quote,
     payments: counted,
-    fingerprint: fingerprintOf(order, counted),
+    fingerprint: fingerprintOf(order, counted, late),
   };
 }
 
@@ -186,36 +184,46 @@ function countPayments<P extends OrderPayment>(
   quotes: readonly Quote[],
   payments: readonly P[],
 ): PaymentStanding<P>[] {
-  const { price, latePolicy, acceptedSat } = order;
-  const replaced = Map.groupBy(payments, ({ replacedBy }) => replacedBy);
-  return payments.map((payment) => {
-    const origin = originOf(payment, replaced);
-    const seen = { ...origin, minedAt: payment.minedAt };
-    const rate =
-      price.kind === 'sat'
-        ? {
-            ...{ rateCents: null, lowestRateCents: null },
-            isLate: windowsOf([order], seen).length === 0,
-          }
-        : rateFor(quotes, seen, {
-            priceCents: origin.priceCents ?? payment.priceCents,
-            minedPriceCents: payment.minedPriceCents,
-          });
-    const waits = rate.isLate && latePolicy === 'ask' && acceptedSat === null;
-    return { payment, ...rate, counts: !isGone(payment) && !waits };
-  });
+  const { price, scannedAt } = order;
+  const isFiat = price.kind === 'fiat';
+  const promises = isFiat
+    ? ({ unit: 'fiat', quotes } as const)
+    : ({ unit: 'sat', window: order } as const);
+  const parts = partsOf(promises, payments, scannedAt);
+  return payments.map((payment, at) => standingOf(order, payment, parts[at] ?? []));
 }
 
-/** The first seen of a payment and of all that it replaced, directly or in steps. */
-function originOf(
-  payment: OrderPayment,
-  replaced: ReadonlyMap<string | null, readonly OrderPayment[]>,
-): OrderPayment {
-  const chain = new Set([payment]);
-  for (const { txid } of chain) {
-    for (const earlier of replaced.get(txid) ?? []) chain.add(earlier);
+function standingOf<P extends OrderPayment>(
+  { price, latePolicy, acceptedSat }: OrderFacts,
+  payment: P,
+  seen: readonly PaymentPart[],
+): PaymentStanding<P> {
+  const isAsked = latePolicy === 'ask' && acceptedSat === null;
+  const parts = seen.map((part): CountedPart => {
+    return { ...part, counts: !isGone(payment) && !(part.isLate && isAsked) };
+  });
+  const needsRate = price.kind === 'fiat' && acceptedSat === null;
+  const undecided = parts.filter(
+    ({ counts, rateCents }) => !counts || (needsRate && rateCents === null),
+  );
+  return {
+    payment,
+    parts,
+    rateCents: meanRateOf(parts),
+    isLate: parts.some(({ isLate }) => isLate),
+    undecidedSat: isGone(payment) ? 0 : undecided.reduce((sum, { valueSat }) => sum + valueSat, 0),
+  };
+}
+
+function meanRateOf(parts: readonly CountedPart[]): number | null {
+  let value = 0n;
+  let worth = 0n;
+  for (const { valueSat, rateCents } of parts) {
+    if (rateCents === null) continue;
+    value += BigInt(valueSat);
+    worth += BigInt(valueSat) * BigInt(rateCents);
   }
-  return [...chain].reduce((first, each) => (each.firstSeenAt < first.firstSeenAt ? each : first));
+  return value === 0n ? null : Number(worth / value);
 }
 
 interface Sums {
@@ -226,13 +234,16 @@ interface Sums {
   readonly finallyCovered: bigint;
 }
 
-function sumUp(counted: readonly PaymentStanding<OrderPayment>[], bar: Bar): Sums {
+/** In the unit of the bar. */
+const worthOf = ({ counts, valueSat, rateCents }: CountedPart, { unit }: Bar): bigint =>
+  counts ? BigInt(valueSat) * (unit === 'satoshi' ? 1n : BigInt(rateCents ?? 0)) : 0n;
+
+function sumUp(counted: readonly PaymentStanding[], bar: Bar): Sums {
   const sums = { receivedSat: 0n, confirmedSat: 0n, covered: 0n, finallyCovered: 0n };
-  for (const { payment, rateCents, counts } of counted) {
+  for (const { payment, parts } of counted) {
     if (isGone(payment)) continue;
     const value = BigInt(payment.valueSat);
-    const rate = bar.unit === 'satoshi' ? 1n : BigInt(rateCents ?? 0);
-    const worth = counts ? value * rate : 0n;
+    const worth = parts.reduce((sum, part) => sum + worthOf(part, bar), 0n);
     sums.receivedSat += value;
     sums.covered += worth;
     if (!isFinal(payment)) continue;
@@ -242,38 +253,54 @@ function sumUp(counted: readonly PaymentStanding<OrderPayment>[], bar: Bar): Sum
   return sums;
 }
 
-const excessAbove = (
-  { amount, unit }: Bar,
-  counting: readonly PaymentStanding<OrderPayment>[],
-): number =>
+/** Payments that are late in what made the order paid. What came after that is an excess. */
+function latePayments(counted: readonly PaymentStanding[], bar: Bar): ReadonlySet<OrderPayment> {
+  const late = new Set<OrderPayment>();
+  let covered = 0n;
+  for (const { payment, parts } of counted) {
+    for (const part of parts) {
+      if (isCovered(bar, covered)) return late;
+      if (part.counts && part.isLate) late.add(payment);
+      covered += worthOf(part, bar);
+    }
+  }
+  return late;
+}
+
+const excessAbove = ({ amount, unit }: Bar, counted: readonly PaymentStanding[]): number =>
   excessSatOf(
     amount,
-    counting.map(({ payment: { valueSat }, lowestRateCents }) => ({
-      valueSat,
-      rate: unit === 'satoshi' ? 1 : lowestRateCents,
-    })),
+    counted.flatMap(({ parts }) =>
+      parts
+        .filter(({ counts }) => counts)
+        .map(({ valueSat, lowestRateCents }) => ({
+          valueSat,
+          rate: unit === 'satoshi' ? 1 : lowestRateCents,
+        })),
+    ),
   );
 
-function statusOf(order: OrderFacts, sums: Sums, bar: Bar, now: number): OrderStatus {
+function statusOf(order: OrderFacts, sums: Sums, bar: Bar): OrderStatus {
   const { canceledAt, acceptedAt, expiresAt, scannedAt } = order;
   if (canceledAt !== null && (acceptedAt === null || acceptedAt < canceledAt)) return 'canceled';
   if (isCovered(bar, sums.finallyCovered)) return 'paid';
   if (isCovered(bar, sums.covered)) return 'processing';
-  const isOver = expiresAt !== null && expiresAt <= now;
-  // Without a scan since, a payment may have arrived in time.
-  return isOver && scannedAt !== null && expiresAt <= scannedAt ? 'expired' : 'open';
+  // Without a scan since, a payment may have arrived in time. The clock may show less by now.
+  const isOver = expiresAt !== null && scannedAt !== null && expiresAt <= scannedAt;
+  return isOver ? 'expired' : 'open';
 }
 
 function fingerprintOf(
   { minimumSat }: OrderFacts,
-  counted: readonly PaymentStanding<OrderPayment>[],
+  counted: readonly PaymentStanding[],
+  late: ReadonlySet<OrderPayment>,
 ): string {
-  const noted = counted.filter(
-    ({ payment }) => !isGone(payment) && payment.valueSat >= (minimumSat ?? 0),
-  );
+  const noted = counted
+    .map(({ payment }) => payment)
+    .filter((payment) => !isGone(payment) && payment.valueSat >= (minimumSat ?? 0));
   if (noted.length === 0) return '';
-  const isLate = noted.some((each) => each.counts && each.isLate);
-  const txids = noted.map(({ payment }) => payment.txid).sort();
+  const isLate = noted.some((payment) => late.has(payment));
+  const txids = noted.map(({ txid }) => txid).sort();
   return bytesToHex(sha256(utf8ToBytes([isLate ? 'late' : 'on time', ...txids].join(' '))));
 }
 
@@ -311,9 +338,7 @@ export function decide(before: OrderSnapshot, after: OrderSnapshot): OrderEventT
   }
   if (after.status === 'canceled') return 'order.canceled';
   if (progress[after.status] < progress[before.status]) return 'order.reversed';
-  // The clock was set back behind the end of the order.
-  if (after.status === 'open') return 'order.updated';
-  return `order.${after.status}`;
+  return after.status === 'open' ? 'order.updated' : `order.${after.status}`;
 }
 
 /**

@@ -2,6 +2,7 @@
 // may be tried again. It opens no connection: the pool does.
 
 import type { PaygateError } from '../lib/errors.ts';
+import { hourMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';
 import { Budget } from './budget.ts';
 import { Refusals } from './refusals.ts';
@@ -13,6 +14,8 @@ const minBackoffMs = 1_000;
 const maxBackoffMs = 60_000;
 /** A session that lasted this long ends the count of failures before it. */
 const stableAfterMs = 60_000;
+/** As long as a ban: after it, nothing waits for a server that does not come back. */
+const awayAfterMs = hourMs;
 /** A banned server is tried again this soon when there is no other. */
 const lastResortMs = 60_000;
 
@@ -35,6 +38,8 @@ export class PoolMember {
   turn: number;
   isConnecting = false;
   live: LiveSession | undefined;
+  /** Since when it has not been live, monotonic. */
+  absentSince: number;
   /** In a row. */
   failures = 0;
   /** Monotonic. */
@@ -61,6 +66,7 @@ export class PoolMember {
     // At random, because many installations have the same list.
     this.turn = world.random();
     this.bannedUntil = bannedUntil;
+    this.absentSince = world.monotonic();
   }
 
   get isIdle(): boolean {
@@ -100,6 +106,13 @@ export class PoolMember {
     const livedMs = this.#world.monotonic() - (this.live?.startedAt ?? Number.POSITIVE_INFINITY);
     if (livedMs >= stableAfterMs) this.failures = 0;
     this.live = undefined;
+    this.absentSince = this.#world.monotonic();
+  }
+
+  /** It is not live, and not expected soon. */
+  get isAway(): boolean {
+    if (this.live !== undefined) return false;
+    return this.isBanned || this.#world.monotonic() - this.absentSince >= awayAfterMs;
   }
 
   /** Waits before the next attempt, longer after each failure in a row. */

@@ -109,6 +109,11 @@ export class Pool {
     return sessions.sort((one, other) => one.generation - other.generation);
   }
 
+  /** Whether no other server of the list is live, nor expected soon. */
+  isAlone(session: Session): boolean {
+    return this.#members.every((each) => each.server === session.server || each.isAway);
+  }
+
   /** Another session with the same server, which the caller closes; undefined when it fails. */
   async reopen({ server }: Session): Promise<Session | undefined> {
     const member = this.#members.find((each) => each.server === server);

@@ -15,6 +15,7 @@ import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watched } from '../store/views/watched-addresses.ts';
 import type { World } from '../world/world.ts';
+import type { Interruption } from './interruption.ts';
 import { scriptBackoffMs, type WorkQueue } from './work-queue.ts';
 
 /** Above every id. */
@@ -33,6 +34,7 @@ export interface AddressSubscriptionsParts {
    */
   readonly max?: number | undefined;
   readonly queue: Pick<WorkQueue, 'statusChanged' | 'isPending' | 'add'>;
+  readonly interruption: Pick<Interruption, 'compared'>;
 }
 
 /** Addresses whose subscription the server refused: they are checked each minute. */
@@ -184,7 +186,8 @@ export class AddressSubscriptions {
     await this.#session.subscribeAll(scripthashes, priority, (scripthash, status) => {
       if (status instanceof PaygateError) return this.#refuse(scripthash, reasonOf(status));
       this.#refused.delete(scripthash);
-      if (status !== ours) this.#parts.queue.statusChanged(scripthash, status);
+      if (status === ours) this.#parts.interruption.compared(scripthash);
+      else this.#parts.queue.statusChanged(scripthash, status);
     });
   }
 

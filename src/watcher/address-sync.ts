@@ -2,7 +2,7 @@
 // result. Computes the status itself; a server's status only starts this. Never decides when that
 // happens: see work-queue.ts.
 
-import type { Scripthash } from '../bitcoin/ids.ts';
+import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { statusHash } from '../domain/script-history.ts';
 import type { RequestError } from '../electrum/requests.ts';
 import { RequestTimeout } from '../electrum/requests.ts';
@@ -47,7 +47,7 @@ export interface AddressSyncParts extends SecondOpinionParts {
   readonly servers: ServerChoice;
   readonly fallback: Fallback;
   readonly announcements: Announcements;
-  readonly interruption: Pick<Interruption, 'of'>;
+  readonly interruption: Pick<Interruption, 'isFirstLook' | 'of' | 'shown'>;
 }
 
 export interface SyncRequest {
@@ -129,8 +129,8 @@ export class AddressSync {
   async #sync(request: SyncRequest, memory: MemoryReservation): Promise<SyncResult> {
     const { session, scripthash, check } = request;
     const { store, headerSync, announcements, world, servers } = this.#parts;
-    const interruptedAt = this.#parts.interruption.of(scripthash);
     const { by, history } = await this.#history(request);
+    const shown = this.#firstLook(scripthash, history);
     const address = store.addresses.byScripthash(scripthash);
     if (address === undefined) return { kind: 'none' };
     const status = statusHash(history);
@@ -148,7 +148,7 @@ export class AddressSync {
         if (!isMadeUp) unshown = { by: server, error };
         else if (error instanceof RequestTimeout) this.#leftUnanswered(server, error);
       },
-      recordEarly: this.#recordEarly(session, { ...address, interruptedAt }, memory),
+      recordEarly: this.#recordEarly(session, address, shown, memory),
       startDeadline: deadlineAfter(world, request.failures),
     };
     const observe = isUnissued(address) ? observeUnissued : observeIssued;
@@ -158,11 +158,33 @@ export class AddressSync {
     });
     // The answers of a session are not recorded after its end.
     if (servers.isOver(session)) throw new PaygateError('unavailable', 'the session has ended');
-    if (!(await this.#record({ ...observation, interruptedAt }, by))) return { kind: 'superseded' };
+    if (!(await this.#record(shown(observation), by))) return { kind: 'superseded' };
     for (const each of observation.gone) world.log.warn('a payment is gone', { ...each });
     this.#seekWholeBytes(by, observation.seen);
     const kind = observation.statusHash === undefined ? 'open' : 'complete';
     return { kind, isTipChanged: tipChanges !== this.#tipChanges, unshown };
+  }
+
+  /**
+   * Notes what the first look after an interruption shows.
+   * @returns what adds to an observation of this look what each of its payments may count from
+   */
+  #firstLook(
+    scripthash: Scripthash,
+    history: readonly { readonly txid: Txid }[],
+  ): (observation: Observation) => Observation {
+    const { interruption } = this.#parts;
+    const isFirst = interruption.isFirstLook(scripthash);
+    if (isFirst) interruption.shown(scripthash, txidsOf(history));
+    return (observation) => {
+      // What a second server alone shows is of the same look.
+      if (isFirst) interruption.shown(scripthash, txidsOf(observation.seen));
+      const seen = observation.seen.map((each) => ({
+        ...each,
+        interruptedAt: interruption.of(scripthash, each.txid),
+      }));
+      return { ...observation, seen };
+    };
   }
 
   #history({ session, scripthash, failures }: SyncRequest) {
@@ -180,7 +202,8 @@ export class AddressSync {
   /** Records parts of a long check; all of it is recorded again at its end, with the status. */
   #recordEarly(
     session: Session,
-    { id, origin, interruptedAt }: AddressPlace & Pick<Observation, 'interruptedAt'>,
+    { id, origin }: AddressPlace,
+    shown: (observation: Observation) => Observation,
     memory: MemoryReservation,
   ): EvidenceParts['recordEarly'] {
     const { world, servers } = this.#parts;
@@ -189,9 +212,8 @@ export class AddressSync {
       if (unwritten.length === 0 || world.monotonic() - recordedAt < recordEarlyMs) return false;
       if (servers.isOver(session)) return false;
       const seen = unwritten.map((each) => each.seen);
-      const known = { addressId: id, origin, interruptedAt };
-      const part = { ...known, seen, gone: [], statusHash: undefined };
-      if (!(await this.#record(part, session))) return false;
+      const part = { addressId: id, origin, seen, gone: [], statusHash: undefined };
+      if (!(await this.#record(shown(part), session))) return false;
       recordedAt = world.monotonic();
       memory.release();
       return true;
@@ -237,6 +259,9 @@ export class AddressSync {
     if (times > 1) this.#parts.servers.leaveUnanswering(session, error.message);
   }
 }
+
+const txidsOf = (items: readonly { readonly txid: Txid }[]): Txid[] =>
+  items.map(({ txid }) => txid);
 
 async function observeIssued(
   all: EvidenceParts & SecondOpinionParts,

@@ -1,12 +1,19 @@
-// Expires orders whose time is over, while every address is compared with the watched server. An
-// order waits while its address has an announced change that is not recorded. Without a due order,
-// a tick costs one read by an index.
+// What the passing of time changes of orders. Those whose time is over expire. Money that was in no
+// block for a day counts nothing any more. Both wait until every address was compared with the
+// watched server, and while an announced change of the address is not recorded. Each other
+// connected server is asked before an order expires, because one alone may hide a payment. Without
+// a due order, a tick costs one read by an index.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
+import { statusHash } from '../domain/script-history.ts';
+import type { Session } from '../electrum/session.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
+import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
+import type { DueOrder } from '../store/records/orders.ts';
 import type { World } from '../world/world.ts';
+import type { Interruption } from './interruption.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -14,39 +21,83 @@ export interface OrderExpiryParts {
   readonly world: World;
   readonly store: Pick<Store, 'database' | 'orders'>;
   readonly tasks: BackgroundTasks;
-  readonly servers: Pick<ServerChoice, 'caughtUp'>;
-  readonly queue: Pick<WorkQueue, 'isPending'>;
+  readonly servers: Pick<ServerChoice, 'caughtUp' | 'current' | 'live'>;
+  readonly interruption: Pick<Interruption, 'isWatching'>;
+  readonly queue: Pick<WorkQueue, 'isPending' | 'add'>;
 }
 
 export interface OrderExpiry {
-  /** Begins to expire what is due, unless the tick before is at work. */
+  /** Begins to expire what is due, unless the tick before is at work. Called each second. */
   tick(): void;
+  /** Reviews orders with money that has been in no block for a day. Called each minute. */
+  reviewUnmined(): void;
 }
 
-/** Orders that expire in one commit. */
-const maxExpiredAtOnce = 200;
+/** Orders that change in one commit. */
+const maxAtOnce = 200;
+/** Addresses that other servers are asked for at once. */
+const maxAskedAtOnce = 20;
 
 export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
-  const { world, store, tasks, servers, queue } = parts;
+  const { world, store, tasks, servers, interruption, queue } = parts;
   const { database, orders } = store;
-  const isPending = (scripthash: Scripthash): boolean => queue.isPending(scripthash);
+  /** Scripts of due orders that every other connected server was asked for. */
+  const asked = new Set<Scripthash>();
   let isAtWork = false;
 
-  const hasDue = (): boolean =>
-    servers.caughtUp !== undefined && orders.expiring(world.now(), isPending, 1).length > 0;
+  const isWatching = (): boolean => servers.caughtUp !== undefined && interruption.isWatching();
+  const isPending = (scripthash: Scripthash): boolean => queue.isPending(scripthash);
+  const waits = (scripthash: Scripthash): boolean =>
+    !asked.has(scripthash) || isPending(scripthash);
+
+  const due = (limit: number): DueOrder[] => orders.expiring(world.now(), isPending, limit);
 
   /** The server may be lost, and a change be announced, before the write begins. */
   const expire = (): Promise<number> =>
+    database.write((tx) => (isWatching() ? orders.expire(tx, world.now(), waits, maxAtOnce) : 0));
+
+  const review = (): Promise<number> =>
     database.write((tx) =>
-      servers.caughtUp === undefined
-        ? 0
-        : orders.expire(tx, world.now(), isPending, maxExpiredAtOnce),
+      isWatching() ? orders.reviewUnmined(tx, world.now(), isPending, maxAtOnce) : 0,
     );
 
+  /** A server that does not answer once is not asked again in this round. */
+  async function ask(found: readonly DueOrder[], others: Set<Session>): Promise<void> {
+    const answers = [...others].flatMap((other) =>
+      found.map(async ({ scripthash, statusHash: recorded }) => {
+        try {
+          const status = statusHash(await other.history(scripthash));
+          if (status !== recorded) queue.add(scripthash, 'cross');
+        } catch (error) {
+          if (!(error instanceof PaygateError)) throw error;
+          others.delete(other);
+          world.log.debug('a server was not asked for an order that is due', {
+            server: other.server.label,
+            reason: reasonOf(error),
+          });
+        }
+      }),
+    );
+    await Promise.all(answers);
+    for (const { scripthash } of found) asked.add(scripthash);
+  }
+
   async function expireDue(): Promise<void> {
+    const others = new Set(servers.live().filter((each) => each !== servers.current));
+    for (;;) {
+      const found = due(maxAtOnce).filter(({ scripthash }) => !asked.has(scripthash));
+      if (found.length === 0 || !isWatching()) break;
+      await ask(found.slice(0, maxAskedAtOnce), others);
+      await expire();
+    }
+    while ((await expire()) === maxAtOnce);
+    if (due(1).length === 0) asked.clear();
+  }
+
+  async function atWork(work: () => Promise<void>): Promise<void> {
     isAtWork = true;
     try {
-      for (let count = maxExpiredAtOnce; count === maxExpiredAtOnce; ) count = await expire();
+      await work();
     } catch (error) {
       // The next tick tries again.
       if (!(error instanceof Unwritten)) throw error;
@@ -57,7 +108,16 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
 
   return {
     tick() {
-      if (!isAtWork && hasDue()) tasks.run(expireDue);
+      if (!isAtWork && isWatching() && due(1).length > 0) tasks.run(() => atWork(expireDue));
+    },
+    reviewUnmined() {
+      const hasSome = () => orders.unmined(world.now(), isPending, 1).length > 0;
+      if (isAtWork || !isWatching() || !hasSome()) return;
+      tasks.run(() =>
+        atWork(async () => {
+          while ((await review()) === maxAtOnce);
+        }),
+      );
     },
   };
 }

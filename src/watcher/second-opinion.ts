@@ -1,6 +1,6 @@
 // Cross-checks one server's history with a second server, before a payment counts as gone and for
-// items that the first server leaves out. With a single server in the list, a fresh connection to
-// it and its node are asked instead. Absence alone never cancels a payment.
+// items that the first server leaves out. While the list has no other server, a fresh connection to
+// this one and its node are asked instead. Absence alone never cancels a payment.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import { parseTransaction } from '../bitcoin/transaction.ts';
@@ -47,14 +47,12 @@ export type RequestSecondOpinion = (session: Session) => Promise<SecondOpinion |
 
 export interface SecondOpinionsParts {
   readonly world: Pick<World, 'after'>;
-  readonly pool: Pick<Pool, 'reopen'>;
+  readonly pool: Pick<Pool, 'reopen' | 'isAlone'>;
   readonly servers: Pick<ServerChoice, 'other' | 'isOnOtherBranch'>;
-  /** How many servers the operator has named. */
-  readonly serverCount: number;
 }
 
 export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondOpinion {
-  const { world, pool, servers, serverCount } = parts;
+  const { world, pool, servers } = parts;
   const reopen = shareConnection(world, (session: Session) => pool.reopen(session));
   return async (session) => {
     const other = servers.other(session);
@@ -62,8 +60,9 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
       const isOnOtherBranch = () => servers.isOnOtherBranch(other);
       return { session: other, isIndependent: true, isOnOtherBranch, release: () => {} };
     }
-    // A second server that is not connected, or in doubt, may come back.
-    if (serverCount > 1) return undefined;
+    // A second server that is not connected, or in doubt, may come back. A banned one is not waited
+    // for: what it invented would stay for so long.
+    if (!pool.isAlone(session)) return undefined;
     const again = await reopen(session);
     return again && { ...again, isIndependent: false, isOnOtherBranch: () => false };
   };

@@ -97,8 +97,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const pool = createPool(parts, events);
   const common = { world, store, tasks, events };
   const servers = new ServerChoice({ ...common, network: network.name, pool, headerSync });
-  const serverCount = parts.servers.length;
-  const requestSecondOpinion = createSecondOpinions({ world, pool, servers, serverCount });
+  const requestSecondOpinion = createSecondOpinions({ world, pool, servers });
   const fallback = createFallback(world, createOtherServers(world, servers, pool));
   const opinions = { requestSecondOpinion, absences };
   const evidence = { proofs, servers, fallback, ...opinions };
@@ -107,11 +106,16 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const { backlog } = parts;
   const syncing = { servers, addressSync, announcements, interruption };
   const queue = new WorkQueue({ ...common, ...syncing, backlog });
-  const subscriptions = new CurrentSubscriptions({ ...common, max: parts.maxSubscribed, queue });
+  const subscriptions = new CurrentSubscriptions({
+    ...common,
+    max: parts.maxSubscribed,
+    queue,
+    interruption,
+  });
   const rebroadcast = createRebroadcast({ world, store, pool });
   const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
-  const orderExpiry = createOrderExpiry({ ...common, servers, queue });
+  const orderExpiry = createOrderExpiry({ ...common, servers, queue, interruption });
   const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
     ...{ ...common, pool, headerSync, hold, servers, addressSync },
@@ -196,12 +200,16 @@ export class Watcher {
     pool.start();
     wallets.now();
     this.#cancels = [
-      world.schedule(everySecond, () => orderExpiry.tick()),
+      world.schedule(everySecond, () => {
+        if (interruption.look()) this.#beginAnew();
+        orderExpiry.tick();
+      }),
       world.schedule(everyMinute, () => {
         servers.assess();
         for (const session of servers.live()) tasks.run(() => this.#askForTip(session));
         tasks.run(() => sweeps.sweep());
         interruption.tick();
+        orderExpiry.reviewUnmined();
       }),
     ];
   }
@@ -259,12 +267,20 @@ export class Watcher {
   }
 
   async stop(): Promise<void> {
-    const { wallets, queue, pool, tasks } = this.#parts;
+    const { wallets, queue, pool, tasks, interruption } = this.#parts;
     wallets.stop();
     for (const cancel of this.#cancels) cancel();
+    await interruption.stop();
     queue.use(undefined);
     pool.stop();
     await tasks.idle();
+  }
+
+  /** The machine slept: what servers sent meanwhile may be lost, and no session knows it. */
+  #beginAnew(): void {
+    const { servers } = this.#parts;
+    this.#end();
+    for (const session of servers.live()) session.close('the machine slept, or its clock jumped');
   }
 
   /** Addresses are watched on the first session; further ones give second opinions. */

@@ -35,6 +35,7 @@ const step = fc.oneof(
     share,
     priceCents: fc.option(rates),
     sinceMs: fc.option(fc.integer({ min: -minuteMs, max: hourMs })),
+    blockMs: fc.option(fc.integer({ min: -hourMs, max: 2 * dayMs })),
   }),
   fc.record({ kind: fc.constant('pay-missing' as const) }),
   fc.record({ kind: fc.constant('bump' as const), which, share, priceCents: fc.option(rates) }),
@@ -49,7 +50,6 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('settle' as const), which }),
   fc.record({ kind: fc.constant('leave-block' as const), which }),
   fc.record({ kind: fc.constant('price' as const), which, cents: rates }),
-  fc.record({ kind: fc.constant('mined-price' as const), which, cents: rates }),
   fc.record({ kind: fc.constant('clock' as const), byMs: passing }),
   fc.record({ kind: fc.constant('scan' as const) }),
   fc.record({ kind: fc.constant('quote' as const), cents: rates }),
@@ -109,7 +109,10 @@ function take(scene: OrderScene, step: Step): OrderScene {
     case 'pay': {
       const interruptedAt = step.sinceMs === null ? null : now - step.sinceMs;
       const facts = { firstSeenAt: now, priceCents: step.priceCents, interruptedAt };
-      return add(payment(txid, sat(step.share), facts));
+      const firstBlockAt = step.blockMs === null ? null : now - step.blockMs;
+      const mined = { state: 'confirming', firstBlockAt, minedAt: firstBlockAt } as const;
+      const found = firstBlockAt === null ? facts : { ...facts, ...mined };
+      return add(payment(txid, sat(step.share), found));
     }
     case 'pay-missing':
       if (!standing.missingSat) return scene;
@@ -139,8 +142,6 @@ function take(scene: OrderScene, step: Step): OrderScene {
       return chosen?.priceCents === null
         ? change([chosen.state], { priceCents: step.cents })
         : scene;
-    case 'mined-price':
-      return change(['confirming', 'confirmed'], { minedPriceCents: step.cents });
     case 'clock':
       return { ...scene, now: now + step.byMs };
     case 'scan':
@@ -198,9 +199,11 @@ function checkStep(before: OrderScene, step: Step): OrderScene {
     quote: to.quote,
   });
   const counted = standing.payments.filter((each) => each.payment.state !== 'dropped');
-  const rates = counted.map(
-    ({ payment: { txid }, rateCents, isLate, counts }) =>
-      `${txid} ${rateCents ?? 0} ${isLate} ${counts}`,
+  const rates = counted.flatMap(({ payment: { txid }, parts }) =>
+    parts.map(
+      ({ valueSat, rateCents, isLate, counts }) =>
+        `${txid} ${valueSat} ${rateCents ?? 0} ${isLate} ${counts}`,
+    ),
   );
   expect(rates).toEqual(to.rates);
   if (to.status === 'paid') expect(to.isFinallyEnough).toBe(true);

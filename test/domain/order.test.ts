@@ -379,11 +379,16 @@ describe('the sums', () => {
     const { payments } = standingOf(
       scene([part, payment('gone', 5, dropped), payment('late', 5, { ...lateAt, priceCents: 7 })]),
     );
-    const onTime = { rateCents: 5_000_000, lowestRateCents: 5_000_000 };
+    const partOf = (valueSat: number, rateCents: number, isLate: boolean, counts: boolean) => ({
+      rateCents,
+      isLate,
+      parts: [{ valueSat, rateCents, lowestRateCents: rateCents, isLate, counts }],
+      undecidedSat: 0,
+    });
     expect(payments.map(({ payment: { txid }, ...rest }) => [txid, rest])).toEqual([
-      ['part', { ...onTime, isLate: false, counts: true }],
-      ['gone', { ...onTime, isLate: false, counts: false }],
-      ['late', { rateCents: 7, lowestRateCents: 7, isLate: true, counts: true }],
+      ['part', partOf(10_000, 5_000_000, false, true)],
+      ['gone', partOf(5, 5_000_000, false, false)],
+      ['late', partOf(5, 7, true, true)],
     ]);
   });
 });
@@ -450,14 +455,14 @@ describe('late money', () => {
       status: 'expired',
       isLate: false,
       receivedSat: 25_000,
-      payments: [{ counts: false }],
+      payments: [{ undecidedSat: 25_000 }],
     });
     const after = command(accept)(before);
     expect(standingOf(after)).toMatchObject({
       status: 'processing',
       isLate: true,
       missingSat: 0,
-      payments: [{ counts: true }],
+      payments: [{ undecidedSat: 0 }],
     });
   });
 });
@@ -585,7 +590,7 @@ describe('a payment below the minimum', () => {
   });
 
   test('makes no event although it is late', () => {
-    const before = scene([whole], minimum);
+    const before = scene([part], minimum);
     const after = added(before, payment('dust', 599, lateAt));
     expect(standingOf(after).isLate).toBe(true);
     expect(eventOf(before, after)).toBeUndefined();
@@ -634,7 +639,8 @@ test('the time at which an order expires is the end of its time, and a scan sinc
   const at = (now: number, scannedAt: number | null) =>
     standingOf(scene([], { scannedAt }, now)).status;
   expect(at(over, over)).toBe('expired');
-  expect(at(over - 1, over)).toBe('open');
+  // The clock was set back since.
+  expect(at(over - 1, over)).toBe('expired');
   expect(at(over + dayMs, over - 1)).toBe('open');
   expect(at(over + dayMs, null)).toBe('open');
   expect(standingOf(scene([], { expiresAt: null, scannedAt: over }, over)).status).toBe('open');
@@ -653,11 +659,6 @@ test('an order gets a quote although the clock was set back', () => {
   const ahead = { ...before, quotes: [quote, later] };
   expect(standingOf(ahead).quote).toBeNull();
   expect(standingOf(requote(ahead)).quote).toMatchObject({ createdAt: before.now });
-});
-
-test('an order whose clock was set back is open again, with an event', () => {
-  const before = timeOver(from.open);
-  expect(eventOf(before, { ...before, now: soon })).toBe('order.updated');
 });
 
 test('an event has its id by order, version and facts', () => {

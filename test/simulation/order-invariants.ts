@@ -130,6 +130,7 @@ interface PaymentRow {
   readonly priceCents: number | null;
   readonly firstSeenAt: number;
   readonly interruptedAt: number | null;
+  readonly firstBlockAt: number | null;
 }
 
 /** Holds once no fault is active. Asks for each order. @returns what does not */
@@ -186,7 +187,6 @@ function countAgain(
       valueSat: want?.valueSat ?? row.valueSat,
       state: want === undefined ? ('dropped' as const) : row.state,
       minedAt: block === undefined ? null : block.time * 1000,
-      minedPriceCents: null,
     };
   });
   const isOver = order.expiresAt !== null && order.expiresAt <= now;
@@ -206,7 +206,7 @@ function readPayments(path: string): PaymentRow[] {
       .prepare<[], PaymentRow>(
         `select a.address, p.txid, p.value_sat as valueSat, p.state, p.replaced_by as replacedBy,
           p.price_cents as priceCents, p.first_seen_at as firstSeenAt,
-          p.interrupted_at as interruptedAt
+          p.interrupted_at as interruptedAt, p.first_block_at as firstBlockAt
         from payments p join addresses a on a.id = p.address_id
         where a.order_id is not null order by p.id`,
       )

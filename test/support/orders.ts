@@ -54,9 +54,9 @@ export const payment = (
   replacedBy: null,
   firstSeenAt: orderStart + minuteMs,
   interruptedAt: null,
+  firstBlockAt: null,
   minedAt: null,
   priceCents: 5_000_000,
-  minedPriceCents: null,
   ...facts,
 });
 

@@ -47,8 +47,14 @@ const grace = 120_000;
 /** Decimals of the currencies that the tests use. */
 const decimals: Readonly<Record<string, number>> = { EUR: 2, JPY: 0, KWD: 3 };
 
-interface Counted {
+/** Satoshis of a payment that were seen when `origin` was. */
+interface Run {
   readonly payment: OrderPayment;
+  readonly origin: OrderPayment;
+  readonly valueSat: number;
+}
+
+interface Counted extends Run {
   /** Money for a bitcoin; 0 while unknown. */
   readonly rate: Fraction;
   /** The lowest of the rates that it was promised; the same as `rate` for one. */
@@ -68,7 +74,7 @@ export interface Recount {
   readonly quote: Quote | null;
   /** Whether final payments alone are enough. */
   readonly isFinallyEnough: boolean;
-  /** Txid and rate of each that is not gone. */
+  /** Txid, value, rate, late or not, and whether it counts, of each part that is not gone. */
   readonly rates: readonly string[];
   /** Payments that make events: late or not, and which. */
   readonly noted: string;
@@ -82,7 +88,8 @@ export function recount(
 ): Recount {
   const counted = payments
     .filter(({ state }) => state !== 'dropped')
-    .map((payment) => count(order, quotes, payments, payment));
+    .flatMap((payment) => runsOf(payment, payments, []))
+    .map((run) => count(order, quotes, run));
   const finals = counted.filter(({ payment }) => ['confirmed', 'settled'].includes(payment.state));
   const target = targetOf(order);
   const worth = (some: readonly Counted[]) =>
@@ -91,7 +98,7 @@ export function recount(
   const enough = target.times(new Fraction(10_000 - tolerated, 10_000));
   const isEnough = worth(counted).isAtLeast(enough);
   const isFinallyEnough = worth(finals).isAtLeast(enough);
-  const status = statusOf(order, isEnough, isFinallyEnough, now);
+  const status = statusOf(order, isEnough, isFinallyEnough);
   const hasEnded = status === 'canceled' || status === 'expired';
   const clock = Math.max(now, order.createdAt);
   const isFiat = order.price.kind === 'fiat';
@@ -103,24 +110,30 @@ export function recount(
   const ends = order.expiresAt ?? Number.POSITIVE_INFINITY;
   const isAsked = isFiat && order.acceptedSat === null ? quote !== null : !hasEnded && now < ends;
   const above = worth(counted).minus(target);
-  const big = counted.filter(({ payment }) => payment.valueSat >= (order.minimumSat ?? 0));
-  const hasLate = (some: readonly Counted[]) => some.some(({ counts, isLate }) => counts && isLate);
+  // Only what came before it was enough made it enough.
+  const made = counted.filter((_each, at) => !worth(counted.slice(0, at)).isAtLeast(enough));
+  const late = made.filter(({ counts, isLate }) => counts && isLate);
+  const big = new Set(
+    counted
+      .filter(({ payment }) => payment.valueSat >= (order.minimumSat ?? 0))
+      .map(({ payment }) => payment),
+  );
   return {
     status,
-    isLate: hasLate(counted),
-    receivedSat: counted.reduce((sum, { payment }) => sum + payment.valueSat, 0),
-    confirmedSat: finals.reduce((sum, { payment }) => sum + payment.valueSat, 0),
+    isLate: late.length > 0,
+    receivedSat: counted.reduce((sum, { valueSat }) => sum + valueSat, 0),
+    confirmedSat: finals.reduce((sum, { valueSat }) => sum + valueSat, 0),
     missingSat: isEnough ? 0 : isAsked ? zero.minus(above).over(perSat).ceil() : null,
     excessSat: excessOf(order, counted),
     confirmedExcessSat: excessOf(order, finals),
     quote,
     isFinallyEnough,
-    rates: counted.map(({ payment, rate, isLate, counts }) => {
+    rates: counted.map(({ payment, valueSat, rate, isLate, counts }) => {
       const cents = rate.times(new Fraction(100)).floor();
-      return `${payment.txid} ${cents} ${isLate} ${counts}`;
+      return `${payment.txid} ${valueSat} ${cents} ${isLate} ${counts}`;
     }),
-    noted: `${hasLate(big)} ${big
-      .map(({ payment }) => payment.txid)
+    noted: `${late.some(({ payment }) => big.has(payment))} ${[...big]
+      .map(({ txid }) => txid)
       .sort()
       .join()}`,
   };
@@ -135,7 +148,7 @@ function excessOf(order: OrderFacts, counted: readonly Counted[]): number {
   let covered = zero;
   let excess = 0;
   for (const each of counted) {
-    const { valueSat } = each.payment;
+    const { valueSat } = each;
     const all = worthOf(order, { ...each, rate: each.lowest });
     const isUseless = zero.isAtLeast(all);
     const isOver = covered.isAtLeast(target);
@@ -159,86 +172,86 @@ function priceOf(price: FiatPrice | SatPrice): Fraction {
   return new Fraction(price.minor, 10n ** BigInt(decimals[price.currency] ?? 0));
 }
 
-function worthOf({ price, acceptedSat }: OrderFacts, { payment, rate, counts }: Counted): Fraction {
+function worthOf(
+  { price, acceptedSat }: OrderFacts,
+  { valueSat, rate, counts }: Counted,
+): Fraction {
   if (!counts) return zero;
-  const value = bitcoins(payment.valueSat);
+  const value = bitcoins(valueSat);
   return price.kind === 'sat' || acceptedSat !== null ? value : value.times(rate);
 }
 
-function statusOf(
-  order: OrderFacts,
-  isEnough: boolean,
-  isFinallyEnough: boolean,
-  now: number,
-): OrderStatus {
+function statusOf(order: OrderFacts, isEnough: boolean, isFinallyEnough: boolean): OrderStatus {
   const { canceledAt, acceptedAt, expiresAt, scannedAt } = order;
   const acceptedSince = acceptedAt !== null && canceledAt !== null && acceptedAt >= canceledAt;
   if (canceledAt !== null && !acceptedSince) return 'canceled';
   if (isFinallyEnough) return 'paid';
   if (isEnough) return 'processing';
   if (expiresAt === null || scannedAt === null) return 'open';
-  return now >= expiresAt && scannedAt >= expiresAt ? 'expired' : 'open';
+  return scannedAt >= expiresAt ? 'expired' : 'open';
 }
 
-/** The oldest of a payment and what it replaced; of two of one time, the newer transaction. */
-function oldest(payment: OrderPayment, payments: readonly OrderPayment[]): OrderPayment {
-  let first = payment;
-  for (const each of payments) {
-    if (each.replacedBy !== payment.txid) continue;
-    const older = oldest(each, payments);
-    if (older.firstSeenAt < first.firstSeenAt) first = older;
-  }
-  return first;
-}
-
-function count(
-  order: OrderFacts,
-  quotes: readonly Quote[],
-  payments: readonly OrderPayment[],
+/** A replacement is the old one up to its value, and a new one above. */
+function runsOf(
   payment: OrderPayment,
-): Counted {
-  const first = oldest(payment, payments);
-  const { minedAt } = payment;
-  const seenAt = first.firstSeenAt;
-  const sinceAt = first.interruptedAt ?? seenAt;
+  payments: readonly OrderPayment[],
+  passed: readonly OrderPayment[],
+): Run[] {
+  const earlier = payments
+    .filter(({ replacedBy }) => replacedBy === payment.txid)
+    .filter((each) => each !== payment && !passed.includes(each));
+  const inherited = earlier.flatMap((each) => runsOf(each, payments, [...passed, payment]));
+  // The one that was seen first comes first.
+  if (earlier.length > 1)
+    inherited.sort((one, other) => one.origin.firstSeenAt - other.origin.firstSeenAt);
+  const runs: Run[] = [];
+  let left = payment.valueSat;
+  for (const { origin, valueSat } of [...inherited, { origin: payment, valueSat: left }]) {
+    const taken = Math.min(left, valueSat);
+    if (taken > 0) runs.push({ payment, origin, valueSat: taken });
+    left -= taken;
+  }
+  return runs;
+}
+
+function count(order: OrderFacts, quotes: readonly Quote[], run: Run): Counted {
+  const { payment, origin } = run;
+  // A block that it was found in is a proof that it was there.
+  const seenAt = Math.min(origin.firstSeenAt, origin.firstBlockAt ?? origin.firstSeenAt);
+  const sinceAt = Math.min(seenAt, origin.interruptedAt ?? seenAt);
   const spans = order.price.kind === 'sat' ? [order] : quotes;
   type Span = Quote | OrderFacts;
-  const within = (span: Span, a: number, b: number): boolean => {
+  const isWithin = (span: Span): boolean => {
+    const end = (span.expiresAt ?? Number.POSITIVE_INFINITY) + grace;
     // The first one has no beginning, because no payment is older than its address.
     const start = span === spans[0] ? Number.NEGATIVE_INFINITY : span.createdAt;
-    const end = (span.expiresAt ?? Number.POSITIVE_INFINITY) + grace;
-    const from = Math.min(a, b);
-    const begun = Math.max(from, start);
-    return begun <= b && begun <= end;
+    return start <= seenAt && sinceAt <= end;
   };
-  let fitting = spans.filter((span) => within(span, sinceAt, seenAt));
-  if (fitting.length === 0 && minedAt !== null && minedAt < seenAt) {
-    fitting = spans.filter((span) => within(span, minedAt, minedAt));
-  }
+  const fitting = spans.filter(isWithin);
   const asks = order.latePolicy === 'ask' && order.acceptedSat === null;
   if (order.price.kind === 'sat') {
     const isLate = fitting.length === 0;
-    return { payment, rate: zero, lowest: zero, isLate, counts: !(isLate && asks) };
+    return { ...run, rate: zero, lowest: zero, isLate, counts: !(isLate && asks) };
   }
+  const isFoundUnmined = payment.firstBlockAt === null;
+  const looks = [isFoundUnmined ? payment.firstSeenAt : 0, order.scannedAt ?? 0];
+  const unminedAt = payment.minedAt ?? Math.max(...looks);
   const promised = fitting as Quote[];
-  let valid = promised.filter((each) => minedAt === null || minedAt - each.expiresAt <= day);
-  const isSeenWhenMined = promised.length > 0 && valid.length === 0;
-  if (isSeenWhenMined && minedAt !== null) {
-    valid = quotes.filter((each) => within(each, minedAt, minedAt));
+  const valid = promised.filter(({ expiresAt }) => unminedAt - expiresAt <= day);
+  const isTooOld = unminedAt - origin.firstSeenAt > day;
+  if (isTooOld || (promised.length > 0 && valid.length === 0)) {
+    return { ...run, rate: zero, lowest: zero, isLate: true, counts: !asks };
   }
   const [best] = [...valid].sort((one, other) => other.rateCents - one.rateCents);
   const least = Math.min(...valid.map(({ rateCents }) => rateCents));
   if (best) {
-    const promised = { rate: money(best.rateCents), lowest: money(least) };
-    return { payment, ...promised, isLate: false, counts: true };
+    const rates = { rate: money(best.rateCents), lowest: money(least) };
+    return { ...run, ...rates, isLate: false, counts: true };
   }
-  const at = isSeenWhenMined ? (minedAt ?? 0) : Math.min(seenAt, minedAt ?? seenAt);
-  const earlier = quotes.filter((each) => each.createdAt <= at);
+  const earlier = quotes.filter((each) => each.createdAt <= seenAt);
   const last = earlier[earlier.length - 1] ?? quotes[0];
-  const known = isSeenWhenMined
-    ? payment.minedPriceCents
-    : (first.priceCents ?? payment.priceCents);
+  const known = origin.priceCents ?? payment.priceCents;
   const cents = known === null ? 0 : known < (last?.rateCents ?? 0) ? known : last?.rateCents;
   const rate = money(cents ?? 0);
-  return { payment, rate, lowest: rate, isLate: true, counts: !asks };
+  return { ...run, rate, lowest: rate, isLate: true, counts: !asks };
 }

@@ -38,7 +38,7 @@ it('an address that is issued while its sweep ends stays subscribed', async () =
   const tasks = createBackgroundTasks(() => {});
   const queue = { statusChanged: () => {}, isPending: () => false, add: () => {} };
   const subscriptions = new AddressSubscriptions(
-    { world, store, tasks, max: 10_000, queue },
+    { world, store, tasks, max: 10_000, queue, interruption: { compared: () => {} } },
     session,
   );
   const sweeps = createSweeps({

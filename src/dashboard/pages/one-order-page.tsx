@@ -1,6 +1,6 @@
 // One order: its price and state, what a customer scans, its facts, timeline, payments and events.
 
-import { formatAmount, formatDecimal } from '../../domain/format.ts';
+import { formatAmount, formatDecimal, formatSat } from '../../domain/format.ts';
 import { formatPrice } from '../../domain/money.ts';
 import { orderWords } from '../../domain/state-words.ts';
 import type { OrderRow } from '../../store/views/order-view.ts';
@@ -234,14 +234,17 @@ type Counted = OrderProps['standing']['payments'][number];
 /** At which rate a payment counts: `50,000.00 EUR, late`. */
 function rateText(counted: Counted | undefined, currency: string | null): string {
   if (counted === undefined || counted.payment.state === 'dropped') return '';
-  const { rateCents, isLate, counts } = counted;
+  const { payment, parts, rateCents, isLate, undecidedSat } = counted;
+  const late = isLate ? ', late' : '';
   const rate =
-    currency === null
+    currency === null || rateCents === null
       ? 'its satoshis'
-      : rateCents === null
-        ? 'no price yet'
-        : `${formatDecimal(formatPrice(rateCents))} ${currency}`;
-  return `${counts ? rate : 'nothing until you accept it'}${isLate ? ', late' : ''}`;
+      : `${formatDecimal(formatPrice(rateCents))} ${currency}`;
+  if (undecidedSat === 0) return `${rate}${late}`;
+  const isPriceAwaited = payment.priceCents === null && parts.every(({ counts }) => counts);
+  const waits = isPriceAwaited ? 'no price yet' : 'nothing until you accept it';
+  if (undecidedSat === payment.valueSat) return `${waits}${late}`;
+  return `${rate}${late}; ${formatSat(undecidedSat)} of it count nothing until you accept them`;
 }
 
 const Events = ({ request, record }: OrderProps) => {

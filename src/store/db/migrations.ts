@@ -144,6 +144,7 @@ CREATE TABLE \`payments\` (
 	\`price_sources\` text,
 	\`first_seen_at\` integer NOT NULL,
 	\`interrupted_at\` integer,
+	\`first_block_at\` integer,
 	\`changed_at\` integer NOT NULL,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;

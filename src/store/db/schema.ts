@@ -227,10 +227,10 @@ export const payments = sqliteTable(
     /** Hosts of the sources behind this price, with spaces between; null for older payments. */
     priceSources: text('price_sources'),
     firstSeenAt: integer('first_seen_at').notNull(),
-    /**
-     * When watching was interrupted, if the first scan after the interruption found it; else null.
-     */
+    /** The last look before an interruption, if the first look after that found it; else null. */
     interruptedAt: integer('interrupted_at'),
+    /** The time of the block in which it was first seen; null if that was in a mempool. */
+    firstBlockAt: integer('first_block_at'),
     changedAt: integer('changed_at').notNull(),
   },
   (table) => [

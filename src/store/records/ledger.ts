@@ -26,6 +26,7 @@ import {
   type PaymentRules,
   settledDepth,
 } from '../../domain/payment.ts';
+import { secondMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, stores } from '../db/schema.ts';
@@ -63,8 +64,6 @@ interface Place {
   readonly address: AddressPlace;
   /** Null for an index that a restore skipped if several stores could have issued it. */
   readonly store: StoreTerms | null;
-  /** The same as in the observation. */
-  readonly interruptedAt?: number | null | undefined;
 }
 
 export class Ledger {
@@ -88,8 +87,7 @@ export class Ledger {
     if (address.origin === 'ahead' || address.origin === 'foreign') {
       return noteForeignUse(this.#statements, address, observation);
     }
-    const { interruptedAt } = observation;
-    const place = { address, store: this.#storeOf(address), interruptedAt };
+    const place = { address, store: this.#storeOf(address) };
     const rivals = this.#parts.conflicts.rivals(observation.gone.map(({ txid }) => txid));
     const changes = [
       ...observation.seen.map((seen) => this.#applySeen(tx, now, place, seen, rivals)),
@@ -292,9 +290,16 @@ export class Ledger {
       txid: seen.txid,
       // Its price is asked for later (price/receipt-pricer.ts).
       currency: this.#currencyOf(place),
-      interruptedAt: place.interruptedAt ?? null,
+      interruptedAt: seen.interruptedAt ?? null,
+      firstBlockAt: block === null ? null : this.#timeOf(block),
     });
     return this.#announce(tx, id, { before: undefined, after: state }, facts);
+  }
+
+  /** The time in the header of a block of the best chain, epoch milliseconds. */
+  #timeOf({ height }: Block): number | null {
+    const found = this.#parts.headers.bestAt(height);
+    return found === undefined ? null : found.header.time * secondMs;
   }
 
   #announce(tx: Tx, paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts): number {

@@ -20,6 +20,8 @@ export interface SeenPayment {
   readonly output: Output;
   /** The transaction itself; absent when we have it already. */
   readonly raw?: Uint8Array;
+  /** The last look before an interruption, epoch milliseconds, if the next look found it. */
+  readonly interruptedAt?: number | null;
 }
 
 /** A payment that two servers agree is gone. */
@@ -39,11 +41,6 @@ export interface Observation {
   readonly gone: readonly GonePayment[];
   /** Status of the history; undefined while evidence for one of its items is missing. */
   readonly statusHash: StatusHash | null | undefined;
-  /**
-   * When watching was interrupted, epoch milliseconds, if the first scan after that found the
-   * payments.
-   */
-  readonly interruptedAt?: number | null | undefined;
   /** The address is not issued, and only one server reports a history. */
   readonly isUnproven?: true;
 }

@@ -3,6 +3,7 @@
 // commit together.
 
 import { and, asc, desc, eq, lte, sql } from 'drizzle-orm';
+import { maxUnminedMs } from '../../domain/in-time.ts';
 import {
   accept,
   cancel,
@@ -15,6 +16,7 @@ import {
   type Standing,
 } from '../../domain/order.ts';
 import { eventIdFor } from '../../domain/order-id.ts';
+import { maxQuoteSeconds } from '../../domain/order-input.ts';
 import {
   type OrderDetails,
   orderJson,
@@ -23,10 +25,11 @@ import {
 } from '../../domain/order-json.ts';
 import { paymentEventOf } from '../../domain/payment-event.ts';
 import { type FiatPrice, type Quote, quoteAt } from '../../domain/quote.ts';
+import { secondMs } from '../../lib/time-units.ts';
 import { orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { addresses } from '../db/schema.ts';
+import { addresses, payments } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../store-events.ts';
 import type { OrderRecord, OrderRow, OrderView } from '../views/order-view.ts';
@@ -66,7 +69,16 @@ export interface ChangedPayment {
 const pageSize = 200;
 
 export type SettledAddress = Pick<AddressPlace, 'id' | 'storeId' | 'orderId' | 'address'>;
-type IsPending = (scripthash: AddressPlace['scripthash']) => boolean;
+type Waits = (scripthash: AddressPlace['scripthash']) => boolean;
+
+/** An order whose time is over. */
+export interface DueOrder {
+  readonly id: number;
+  readonly expiresAt: number | null;
+  readonly scripthash: AddressPlace['scripthash'];
+  /** The recorded status of its address. */
+  readonly statusHash: AddressPlace['statusHash'];
+}
 
 interface Parts {
   readonly orm: Orm;
@@ -135,22 +147,23 @@ export class Orders {
     }
   }
 
-  /** Whether the payments of any order are waited for. */
-  hasOpen(): boolean {
-    return this.#statements.anyOpen.get() !== undefined;
+  /** Whether a quote may end after the first time, or an open order ends before the second one. */
+  mayEnd(after: number, before: number): boolean {
+    const { newestQuote, ending } = this.#statements;
+    const newest = newestQuote.get()?.createdAt ?? Number.NEGATIVE_INFINITY;
+    return newest + maxQuoteSeconds * secondMs > after || ending.get({ before }) !== undefined;
   }
 
   /**
    * Orders whose time is over and that can expire now, the first to expire first.
-   * @param isPending whether a server announced a change of the address that is not recorded
+   * @param waits whether an address may have money that is not recorded
    */
-  expiring(now: number, isPending: IsPending, limit: number): number[] {
-    const found: number[] = [];
+  expiring(now: number, waits: Waits, limit: number): DueOrder[] {
+    const found: DueOrder[] = [];
     let last = { expiresAt: 0, id: 0 };
     for (let hasMore = true; hasMore && found.length < limit; ) {
       const page = this.#statements.expiring.all({ ...last, now, pageSize });
-      const ready = page.filter(({ scripthash }) => !isPending(scripthash));
-      found.push(...ready.map(({ id }) => id));
+      found.push(...page.filter(({ scripthash }) => !waits(scripthash)));
       const { id, expiresAt } = page.at(-1) ?? last;
       last = { id, expiresAt: expiresAt ?? now };
       hasMore = page.length === pageSize;
@@ -159,13 +172,25 @@ export class Orders {
   }
 
   /** Expires the orders that can expire now. @returns how many, at most `limit` */
-  expire(tx: Tx, now: number, isPending: IsPending, limit: number): number {
-    const due = this.expiring(now, isPending, limit);
-    for (const id of due) {
-      this.#change(id, { scannedAt: now });
-      this.#review(tx, now, this.#record(id));
-    }
+  expire(tx: Tx, now: number, waits: Waits, limit: number): number {
+    const due = this.expiring(now, waits, limit);
+    for (const { id } of due) this.#scanned(tx, now, id);
     return due.length;
+  }
+
+  /** Orders that still count money which has been in no block for a day. */
+  unmined(now: number, waits: Waits, limit: number): number[] {
+    const before = now - maxUnminedMs;
+    const found = this.#statements.unmined.all({ before, now, pageSize });
+    const ready = found.filter(({ scripthash }) => !waits(scripthash)).map(({ id }) => id);
+    return [...new Set(ready)].slice(0, limit);
+  }
+
+  /** Computes these orders anew. @returns how many, at most `limit` */
+  reviewUnmined(tx: Tx, now: number, waits: Waits, limit: number): number {
+    const ids = this.unmined(now, waits, limit);
+    for (const id of ids) this.#scanned(tx, now, id);
+    return ids.length;
   }
 
   /** The number of the newest order; 0 without any. */
@@ -204,6 +229,12 @@ export class Orders {
 
   #record(orderId: number): OrderRecord {
     return this.#parts.view.record(this.#row(orderId));
+  }
+
+  /** A server that had caught up shows nothing of its address that is not recorded. */
+  #scanned(tx: Tx, now: number, id: number): void {
+    this.#change(id, { scannedAt: now });
+    this.#review(tx, now, this.#record(id));
   }
 
   #change(id: number, values: Partial<OrderRow>): void {
@@ -317,6 +348,7 @@ const isOpen = sql`${orders.status} = 'open'`;
 type Statements = ReturnType<typeof prepare>;
 
 const prepare = (orm: Orm) => ({
+  ...prepareTimes(orm),
   lastId: orm.select({ id: orders.id }).from(orders).orderBy(desc(orders.id)).limit(1).prepare(),
   forget: orm
     .update(orders)
@@ -354,9 +386,44 @@ const prepare = (orm: Orm) => ({
     .set({ orderId: placeholder('orderId') })
     .where(eq(addresses.id, placeholder('addressId')))
     .prepare(),
-  anyOpen: orm.select({ id: orders.id }).from(orders).where(isOpen).limit(1).prepare(),
+});
+
+/** What the passing of time changes. */
+const prepareTimes = (orm: Orm) => ({
+  newestQuote: orm
+    .select({ createdAt: quotes.createdAt })
+    .from(quotes)
+    .orderBy(desc(quotes.id))
+    .limit(1)
+    .prepare(),
+  ending: orm
+    .select({ id: orders.id })
+    .from(orders)
+    .where(and(isOpen, lte(orders.expiresAt, placeholder('before'))))
+    .limit(1)
+    .prepare(),
+  unmined: orm
+    .select({ id: orders.id, scripthash: addresses.scripthash })
+    .from(payments)
+    .innerJoin(addresses, eq(addresses.id, payments.addressId))
+    .innerJoin(orders, eq(orders.id, addresses.orderId))
+    .where(
+      sql`${payments.state} = 'unconfirmed' and ${payments.firstSeenAt} < ${placeholder('before')}
+        and ${orders.currency} is not null and ${orders.acceptedSat} is null
+        and coalesce(${orders.scannedAt}, 0) <= ${payments.firstSeenAt} + ${sql.raw(String(maxUnminedMs))}
+        and not (${orders.status} = 'open' and ${orders.expiresAt} is not null
+          and ${orders.expiresAt} <= ${placeholder('now')})`,
+    )
+    .orderBy(asc(payments.id))
+    .limit(sql.placeholder('pageSize'))
+    .prepare(),
   expiring: orm
-    .select({ id: orders.id, expiresAt: orders.expiresAt, scripthash: addresses.scripthash })
+    .select({
+      id: orders.id,
+      expiresAt: orders.expiresAt,
+      scripthash: addresses.scripthash,
+      statusHash: addresses.statusHash,
+    })
     .from(orders)
     .innerJoin(addresses, eq(addresses.id, orders.addressId))
     .where(

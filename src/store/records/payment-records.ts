@@ -50,7 +50,14 @@ export const isFollowed = (
 type Payment = typeof payments.$inferSelect;
 type NewPayment = Pick<
   Payment,
-  'addressId' | 'txid' | 'valueSat' | 'coinbase' | 'signalsRbf' | 'currency' | 'interruptedAt'
+  | 'addressId'
+  | 'txid'
+  | 'valueSat'
+  | 'coinbase'
+  | 'signalsRbf'
+  | 'currency'
+  | 'interruptedAt'
+  | 'firstBlockAt'
 >;
 type PaymentChange = Pick<Payment, 'state' | 'height' | 'blockHash' | 'status' | 'cycle'>;
 
@@ -124,6 +131,7 @@ function prepare(orm: Orm) {
         currency: placeholder('currency'),
         firstSeenAt: placeholder('now'),
         interruptedAt: placeholder('interruptedAt'),
+        firstBlockAt: placeholder('firstBlockAt'),
       })
       .returning({ id: payments.id })
       .prepare(),

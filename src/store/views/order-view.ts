@@ -81,7 +81,6 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
       return {
         ...payment,
         minedAt: raw && headerTime(raw) * 1000,
-        minedPriceCents: null,
         confirmations:
           height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight)),
       };
@@ -226,6 +225,7 @@ const prepare = (orm: Orm) => ({
       priceCents: payments.priceCents,
       firstSeenAt: payments.firstSeenAt,
       interruptedAt: payments.interruptedAt,
+      firstBlockAt: payments.firstBlockAt,
       height: payments.height,
       signalsRbf: payments.signalsRbf,
       /** The header of its block, if that is on the best chain. */

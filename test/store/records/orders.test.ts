@@ -254,12 +254,14 @@ describe('the time of an order', () => {
     const isPending = (scripthash: Scripthash) =>
       (shop.addresses.byScripthash(scripthash)?.id ?? 0) < last - 1;
     const at = over + last;
-    expect(shop.orders.expiring(at, isPending, 200)).toEqual([last - 1, last]);
+    const due = (...asked: Parameters<typeof shop.orders.expiring>) =>
+      shop.orders.expiring(...asked).map(({ id }) => id);
+    expect(due(at, isPending, 200)).toEqual([last - 1, last]);
     const expire = (limit: number) =>
       shop.write((tx) => shop.orders.expire(tx, at, isPending, limit));
     expect([await expire(1), await expire(200), await expire(200)]).toEqual([1, 1, 0]);
     expect(typesOf(shop)).toEqual(['order.expired', 'order.expired']);
-    expect(shop.orders.expiring(at, () => false, 3)).toEqual([1, 2, 3]);
+    expect(due(at, () => false, 3)).toEqual([1, 2, 3]);
   });
 
   it('is read by its index', async () => {
@@ -268,10 +270,14 @@ describe('the time of an order', () => {
     const texts = { events: {} as never, baseUrl: '' };
     const parts = { orm: database.orm, view, listeners, notifications, ...texts };
     const statements = await statementsOf(() => new Orders(parts));
-    const due = statements.filter((text) => /"status" = 'open'/.test(text));
+    const due = statements.filter(
+      (text) => /"status" = 'open'/.test(text) && !/payments/.test(text),
+    );
     expect(due).toHaveLength(2);
-    const [anyOpen, expiring] = plansOf(shop.path, due).map((steps) => steps.join('; '));
-    expect(anyOpen).toContain('USING COVERING INDEX orders_expiring');
+    const [ending, expiring] = plansOf(shop.path, due).map((steps) => steps.join('; '));
+    expect(ending).toMatch(
+      /^SEARCH orders USING (COVERING )?INDEX orders_expiring \(expires_at<\?\)$/,
+    );
     expect(expiring).toContain('SEARCH orders USING INDEX orders_expiring (expires_at>? AND');
     expect(expiring).not.toContain('TEMP B-TREE');
   });
