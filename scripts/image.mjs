@@ -1,13 +1,15 @@
 // `npm run image`: one container image for amd64 and arm64 from the archives of `npm run release`.
 // It needs podman, and nothing of the other processor is run. The image has Docker's format, because
 // OCI's has no health check. Usage: node scripts/image.mjs [--x64 FILE] [--arm64 FILE]
-// [--base IMAGE] [--tag NAME], where FILE is an archive or an executable.
+// [--base IMAGE] [--tag NAME] [--snapshot], where FILE is an archive or an executable. The base has
+// a digest, because a name in a registry may lead to another image tomorrow.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { assertPinned, baseOf } from './release/base-image.mjs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const archiveOf = (/** @type {string} */ arch) =>
@@ -17,11 +19,13 @@ const { values } = parseArgs({
     x64: { type: 'string', default: archiveOf('x64') },
     arm64: { type: 'string', default: archiveOf('arm64') },
     base: { type: 'string' },
+    snapshot: { type: 'boolean', default: false },
     tag: { type: 'string', default: `localhost/paygate:${version}` },
   },
 });
-const { x64, arm64, base, tag } = values;
+const { x64, arm64, base, snapshot, tag } = values;
 const dockerfile = resolve('packaging/Dockerfile');
+if (!snapshot) assertPinned(base ?? baseOf(readFileSync(dockerfile, 'utf8')));
 
 /** @param {string[]} words */
 const podman = (...words) =>

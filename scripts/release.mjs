@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { billOfMaterials } from './executable/bill.mjs';
+import { assertCompared } from './executable/binaries.mjs';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { makeExecutable } from './executable/make.mjs';
 import { nodeFor } from './executable/node.mjs';
@@ -77,6 +78,7 @@ function writeSums() {
 
 const notes = releaseNotes(readFileSync('CHANGELOG.md', 'utf8'), version, values);
 const key = values.snapshot ? undefined : signingKey();
+if (!values.snapshot) assertCompared();
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const parts = mkdtempSync('dist/.release-');

