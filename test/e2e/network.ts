@@ -92,6 +92,8 @@ export interface Network {
   bumpFee(txid: string): Promise<string>;
   /** Spends the inputs of an unconfirmed transaction to another address, with a higher fee. */
   doubleSpend(txid: string): Promise<string>;
+  /** Replaces an unconfirmed transaction by one that makes another payment, with a higher fee. */
+  replace(txid: string, payment: Payment): Promise<string>;
   /** A clean restart, which preserves the mempool. */
   restartNode(): Promise<void>;
   /** Like a crash: the blocks survive, and the wallets bring the mempool back at the next start. */
@@ -151,7 +153,8 @@ export function connectNetwork(): Network {
       .update(Buffer.from(certificate, 'base64'))
       .digest('hex'),
     bumpFee: async (txid) => (await rpc('bumpfee', txid)).txid,
-    doubleSpend: (txid) => doubleSpend(rpc, txid),
+    doubleSpend: (txid) => replace(rpc, txid),
+    replace: (txid, payment) => replace(rpc, txid, payment),
     async restartNode() {
       await regtest.stopNode();
       await regtest.startNode();
@@ -190,15 +193,19 @@ function electrumOf(regtest: Regtest, name: ElectrumName): Electrum {
   };
 }
 
-async function doubleSpend(rpc: Rpc, txid: string): Promise<string> {
+async function replace(rpc: Rpc, txid: string, payment?: Payment): Promise<string> {
   const { vin, vout } = await rpc('getrawtransaction', txid, true);
   const valueSat = (vout as { value: number }[]).reduce((sum, { value }) => sum + sat(value), 0);
   const inputs = (vin as { txid: string; vout: number }[]).map((input) => ({
     txid: input.txid,
     vout: input.vout,
   }));
-  const output = { [await rpc('getnewaddress')]: btc(valueSat - doubleSpendFeeSat) };
-  const raw = await rpc('createrawtransaction', inputs, output);
+  const restSat = valueSat - doubleSpendFeeSat - (payment?.valueSat ?? 0);
+  const outputs = {
+    [await rpc('getnewaddress')]: btc(restSat),
+    ...(payment && { [payment.address]: btc(payment.valueSat) }),
+  };
+  const raw = await rpc('createrawtransaction', inputs, outputs);
   const { hex } = await rpc('signrawtransactionwithwallet', raw);
   return rpc('sendrawtransaction', hex);
 }

@@ -2,7 +2,7 @@
 // The chain replaces, double-spends and reorganises them. Paygate is killed between the steps.
 
 import { expect } from 'vitest';
-import { openOrderShop } from './orders.ts';
+import { behindSeconds, type Order, type OrderShop, openOrderShop } from './orders.ts';
 import { untilCheckedAgain } from './paygate.ts';
 import { test } from './stage.ts';
 
@@ -142,6 +142,77 @@ test('orders are paid a little too low, too high, late and worth it, and late an
   const late = ['order.expired', 'order.updated', 'order.processing', 'order.paid'];
   await worth.expectEvents(...late);
   await worthLess.expectEvents(...late);
+  await shop.finish();
+});
+
+/** Passes the end of a quote, until paygate watches again: only then does an order expire. */
+async function untilQuoteIsOver(shop: OrderShop): Promise<void> {
+  const ending = await shop.create({ ...poster, expires_in: 300 });
+  await shop.passTime(untilLate);
+  await ending.becomes({ status: 'expired' });
+  shop.market.eur = 40_000;
+}
+
+const isLate = async (order: Order, ...more: object[]): Promise<void> =>
+  order.becomes({
+    status: 'open',
+    late: true,
+    received_sat: 25_000,
+    payments: [{ rate: '40000.00', late: true }, ...more],
+  });
+
+test('what is paid in a stop is late if its quote was over at the last look', async ({ stage }) => {
+  const shop = await openOrderShop(stage);
+  const order = await shop.create(poster);
+  await untilQuoteIsOver(shop);
+  await shop.stopAndStart(() => order.pay(25_000));
+  await isLate(order);
+  const early = await shop.create({ ...poster, amount: '10.00' });
+  await shop.stopAndStart(async () => {
+    await early.pay(25_000);
+    shop.clock.advance(untilLate);
+  });
+  await early.becomes({ status: 'processing', late: false, payments: [{ rate: '40000.00' }] });
+  await shop.finish();
+});
+
+test('a placeholder leaves its time to as many satoshis as it had', async ({ stage }) => {
+  const { network } = stage;
+  const shop = await openOrderShop(stage);
+  const order = await shop.create(poster);
+  const placeholder = await order.pay(600);
+  await order.becomes({ received_sat: 600, late: false });
+  await untilQuoteIsOver(shop);
+  const { address } = order;
+  const whole = await network.replace(placeholder, { address, valueSat: 25_000 });
+  // 600 sat at 50,000 and 24,400 at 40,000 are 10.06 EUR.
+  await expect
+    .poll(() => order.get(), untilCheckedAgain)
+    .toMatchObject({
+      ...{ status: 'open', late: true, received_sat: 25_000 },
+      payments: [
+        { txid: whole, rate: '40240.00', late: true },
+        { txid: placeholder, gone: true, replaced_by: whole },
+      ],
+    });
+  await network.mine(2);
+  await order.becomes({ status: 'open', confirmed_sat: 25_000, late: true });
+  await shop.finish();
+});
+
+test('the time of a block makes no payment earlier that was seen live', async ({ stage }) => {
+  const { network } = stage;
+  const shop = await openOrderShop(stage);
+  await shop.passTime(behindSeconds);
+  const order = await shop.create(poster);
+  await untilQuoteIsOver(shop);
+  await order.pay(25_000);
+  await isLate(order);
+  const [hash = ''] = await network.mine(2);
+  const { time } = await network.rpc('getblockheader', hash);
+  expect(time).toBeLessThan(order.made.quote?.expires_at ?? 0);
+  await isLate(order);
+  await order.becomes({ status: 'open', confirmed_sat: 25_000 });
   await shop.finish();
 });
 

@@ -16,8 +16,8 @@ import {
   type WebhookReceiver,
 } from './webhooks.ts';
 
-/** More than all advances of one test together. */
-const behindSeconds = 45 * 60;
+/** More than all advances of most tests together. */
+export const behindSeconds = 45 * 60;
 
 /** As `GET /api/v3/events` has it. */
 type ListedEvent = EventBody & { readonly id: string };
@@ -52,6 +52,8 @@ export interface OrderShop {
   create(body: object): Promise<Order>;
   /** SIGKILL, and a new start on the same file. */
   killAndStart(meanwhile?: () => Promise<unknown>): Promise<void>;
+  /** A clean stop, and a new start on the same file. */
+  stopAndStart(meanwhile: () => Promise<unknown>): Promise<void>;
   /** Advances the clock while no request to the shop is on its way. */
   passTime(seconds: number): Promise<void>;
   /** Stops paygate, and checks the whole file against the node, all callbacks and all webhooks. */
@@ -133,6 +135,11 @@ export async function openOrderShop(stage: Stage): Promise<OrderShop> {
     create: async (body) => orderOf(await request('/orders', body)),
     async killAndStart(meanwhile = async () => {}) {
       await server.kill();
+      await meanwhile();
+      server = await stage.serveOnBoth('second', ...prices);
+    },
+    async stopAndStart(meanwhile) {
+      await server.stop();
       await meanwhile();
       server = await stage.serveOnBoth('second', ...prices);
     },
