@@ -40,6 +40,7 @@ async function dueOrder() {
     current: server,
     live: () => [server],
   };
+  const watching = { is: true };
   const pending = new Set<Scripthash>();
   const failures: unknown[] = [];
   const tasks = createBackgroundTasks((error) => void failures.push(error));
@@ -48,7 +49,7 @@ async function dueOrder() {
     store: shop,
     tasks,
     servers,
-    interruption: { isWatching: () => true },
+    interruption: { isWatching: () => watching.is },
     queue: {
       isPending: (scripthash: Scripthash) => pending.has(scripthash),
       add: (scripthash: Scripthash) => void pending.add(scripthash),
@@ -57,6 +58,7 @@ async function dueOrder() {
   const expiry = createOrderExpiry(parts);
   return {
     servers,
+    watching,
     announce: () => pending.add(issued.scripthash),
     tick: () => expiry.tick(),
     async status() {
@@ -76,6 +78,17 @@ it('expires once its address is compared', async () => {
   servers.caughtUp = caughtUp;
   tick();
   expect(await status()).toBe('expired');
+});
+
+it('stays open while the machine has just slept, also if that begins before the write', async () => {
+  const { watching, tick, status } = await dueOrder();
+  watching.is = false;
+  tick();
+  expect(await status()).toBe('open');
+  watching.is = true;
+  tick();
+  watching.is = false;
+  expect(await status()).toBe('open');
 });
 
 it('stays open if the server is lost, or a change is announced, before the write', async () => {

@@ -295,6 +295,49 @@ describe('the time of an order', () => {
   });
 });
 
+describe('money that is in no block for a day', () => {
+  const day = 24 * hour;
+  const inSat = { price: { kind: 'sat', amountSat: 25_000 }, rateCents: null } as const;
+  const paid = async (changes: Partial<NewOrder>, valueSat = 25_000) => {
+    const ordering = await ordered({ expiresAt: null, ...changes });
+    const { shop, issued, id } = ordering;
+    shop.chain.pay([{ address: issued.address, valueSat }]);
+    await shop.observe(issued);
+    const due = (at: number, waits = false) => shop.orders.unmined(at, () => waits, 10);
+    const review = (at: number) =>
+      shop.write((tx) => shop.orders.reviewUnmined(tx, at, () => false, 10));
+    return { ...ordering, id, due, review };
+  };
+
+  it('is taken out of its order once', async () => {
+    const { shop, id, due, review, json } = await paid({});
+    expect(due(now + day)).toEqual([]);
+    expect(due(now + day + 1)).toEqual([id]);
+    expect(due(now + day + 1, true)).toEqual([]);
+    expect(await review(now + day + 1)).toBe(1);
+    expect(json()).toMatchObject({ status: 'open', late: true, received_sat: 25_000 });
+    expect(typesOf(shop)).toEqual(['order.processing', 'order.reversed']);
+    expect(due(now + 9 * day)).toEqual([]);
+  });
+
+  it('counts in an order in satoshis, in one that was accepted, and once it is mined', async () => {
+    expect((await paid(inSat)).due(now + 2 * day)).toEqual([]);
+    const part = await paid({}, 9_000);
+    expect(part.due(now + 2 * day)).toEqual([part.id]);
+    await part.shop.write((tx) => part.shop.orders.accept(tx, now, part.id));
+    expect(part.due(now + 2 * day)).toEqual([]);
+    const mined = await paid({});
+    await mined.shop.mine();
+    await mined.shop.observe(mined.issued);
+    expect(mined.due(now + 2 * day)).toEqual([]);
+  });
+
+  it('does not make an order expire that other servers were not asked for', async () => {
+    const { due } = await paid({ expiresAt: now + hour }, 9_000);
+    expect(due(now + 2 * day)).toEqual([]);
+  });
+});
+
 describe('a command', () => {
   it('cancels an open order once', async () => {
     const { shop, id, json } = await ordered();
