@@ -368,7 +368,7 @@ describe('before an order expires, each connected server is asked for its addres
   });
 });
 
-test('a payment that a banned server invented goes without that server', async () => {
+test('P-128 a payment that a banned server invented goes without that server', async () => {
   const app = await openReady({ servers: 2 });
   const order = await newOrder(app, { expiresAt: null });
   const txid = app.pay(order.address, 25_000);
