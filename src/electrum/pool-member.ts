@@ -124,6 +124,12 @@ export class PoolMember {
     this.notBefore = this.#world.monotonic() + (this.isBanned ? lastResortMs : waitMs);
   }
 
+  /** We ended its session: it may be tried at once. */
+  resume(): void {
+    this.failures = 0;
+    this.notBefore = 0;
+  }
+
   /** A person has lifted the ban or accepted the certificate: it may be tried at once. */
   forgive(): void {
     this.bannedUntil = 0;

@@ -163,6 +163,14 @@ export class Pool {
     });
   }
 
+  /** Ends all sessions, and connects again without the backoff of a failure. */
+  restart(reason: string): void {
+    const members = this.#members.filter(({ live }) => live !== undefined);
+    for (const { live } of members) live?.session.close(reason);
+    for (const member of members) member.resume();
+    this.#connectMissing();
+  }
+
   /** The watcher does not count on a session, for this reason; undefined when it does again. */
   setDoubt(session: Session, reason: string | undefined): void {
     const live = this.#memberOf(session)?.live;

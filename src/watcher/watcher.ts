@@ -278,9 +278,8 @@ export class Watcher {
 
   /** The machine slept: what servers sent meanwhile may be lost, and no session knows it. */
   #beginAnew(): void {
-    const { servers } = this.#parts;
     this.#end();
-    for (const session of servers.live()) session.close('the machine slept, or its clock jumped');
+    this.#parts.pool.restart('the machine slept, or its clock jumped');
   }
 
   /** Addresses are watched on the first session; further ones give second opinions. */

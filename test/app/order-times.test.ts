@@ -247,6 +247,15 @@ describe('a machine that sleeps', () => {
     expect((await order.json()).payments).toMatchObject([{ late: true }, { late: false }]);
   });
 
+  test('connects again at once', async () => {
+    const app = await openReady({ servers: 2 });
+    app.world.jumpWallClock(minuteMs);
+    await app.world.advance(secondMs);
+    await app.world.until(() => app.running.health().electrum.caught_up, 'it to catch up');
+    const lost = app.world.logs.filter(({ message }) => message === 'electrum server lost');
+    expect(lost).toHaveLength(2);
+  });
+
   test('has its sessions anew before an order expires', async () => {
     const app = await openReady();
     const order = await newOrder(app);
