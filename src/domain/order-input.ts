@@ -184,13 +184,14 @@ export function parseReturnUrl(url: string, flags: CallbackFlags): string | null
   }
   const copied = copyError(url);
   if (copied !== undefined) throwInvalid(copied);
-  const parsed = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined) {
+  // Browsers read it as a slash, so other programs would find another host in the URL.
+  if (url.includes('\\')) throwInvalid('has a backslash; write it as %5C, or as a slash');
+  const [, authority] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
+  const parsed = authority === undefined ? null : URL.parse(url);
+  if (authority === undefined || parsed === null) {
     throwInvalid('must be a whole URL such as https://shop.example/thanks');
   }
-  if (parsed.username !== '' || parsed.password !== '') {
-    throwInvalid('must not hold a user name or a password');
-  }
+  if (authority.includes('@')) throwInvalid('must not hold a user name or a password');
   if (parsed.protocol === 'http:' && !isHttpAllowed(parsed.hostname, flags)) {
     throwInvalid('must start with https://, as the callbacks of this store must');
   }

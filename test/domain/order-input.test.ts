@@ -183,6 +183,8 @@ describe('the return URL', () => {
     ['HTTPS://shop.example/', noFlags],
     // The customer's browser opens it, not paygate.
     ['https://192.168.0.10/thanks', noFlags],
+    ['https://shop.example?mail=me@shop.example#a@b', noFlags],
+    ['https://shop.example/@me/%5C', noFlags],
     ['http://shop.example/thanks', http],
     ['http://192.168.0.10/thanks', local],
     ['http://localhost:8080/thanks', local],
@@ -202,6 +204,14 @@ describe('the return URL', () => {
     ['https://', noFlags, 'must be a whole URL'],
     ['data:text/html,x', http, 'must be a whole URL'],
     ['https://bank.example@shop.example/', noFlags, 'a user name or a password'],
+    ['https://@shop.example/', noFlags, 'a user name or a password'],
+    ['https://:@shop.example/', noFlags, 'a user name or a password'],
+    // Browsers read \ as /, other programs do not: they would name another host.
+    ['https://evil.example\\@shop.example/', noFlags, 'write it as %5C'],
+    ['https://shop.example\\thanks', noFlags, 'write it as %5C'],
+    ['https://shop.example/thanks?a=\\b', noFlags, 'write it as %5C'],
+    ['https:///shop.example/thanks', noFlags, 'must be a whole URL'],
+    ['https://\\shop.example/thanks', noFlags, 'write it as %5C'],
     ['https://shop.example/a b', noFlags, 'take it out'],
     [`https://shop.example/${'x'.repeat(2_048)}`, noFlags, 'at most 2048 are allowed'],
   ])('%s is refused', (url, flags, problem) => {
