@@ -30,6 +30,7 @@ import { fingerprintOf } from '../status/health.ts';
 import { inspectFile, isOutdated } from '../store/db/file-guards.ts';
 import { openStore, type Store } from '../store/open-store.ts';
 import { mailServer } from '../store/records/notify-targets.ts';
+import { allListeners } from './cli-sender.ts';
 import { print, table, world } from './command.ts';
 import { becomeOwner } from './file-owner.ts';
 import { fetchHealth } from './local-health.ts';
@@ -56,9 +57,9 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
   const opened = await openUnchanged(config.db);
   const store = 'state' in opened ? undefined : opened;
   try {
-    const { listen, metricsListen, walletGap } = config;
+    const { listen, walletGap } = config;
     const uid = process.getuid?.();
-    const doors = [...listenAddressesOf(config), metricsListen ?? []].flat();
+    const listeners = allListeners(config);
     const checked = await runChecks(world, [
       ...unknownVariables(process.env).map((name) => ({
         name: 'environment',
@@ -78,7 +79,11 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         network: store?.network,
         publicUrl: publicUrlOf(config),
         sender: createSender(world, { version, listeners: () => [] }),
-        shopSender: createSender(world, { version, listeners: () => doors, proxy: config.proxy }),
+        shopSender: createSender(world, {
+          version,
+          listeners: () => listeners,
+          proxy: config.proxy,
+        }),
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
       ...mailChecks({ world, proxy: config.proxy }, store && mailServer(store.catalog)),

@@ -8,6 +8,7 @@ import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { type MailServerOptions, startMailServer } from '../support/mail-server.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
@@ -72,6 +73,25 @@ test('a store has recipients and a webhook of its own', async () => {
   const answer = await json('show --store 1');
   expect(answer).toMatchObject({ webhook_url: null, recipients: ['me@shop.example'] });
   expect((await notify('show --store 7')).code).toBe(1);
+});
+
+test('a test goes to no address at which a server with the same environment listens', async () => {
+  const { store, notify } = await open();
+  const shop = await startReceiver();
+  whenOver(() => shop.close());
+  await notify(`set --webhook-url ${shop.origin}/topic --allow-private-callback`);
+  const place = `127.0.0.1:${shop.port}`;
+  for (const own of [
+    { PAYGATE_LISTEN: place },
+    { PAYGATE_METRICS_LISTEN: place },
+    { PAYGATE_DOMAIN: 'pay.example.com', PAYGATE_LISTEN_HTTP: place },
+  ]) {
+    const refused = await runCli(['notify', 'test', '--db', store.path], own);
+    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('paygate itself')]);
+  }
+  expect(shop.requests).toEqual([]);
+  expect((await notify('test')).code).toBe(0);
+  expect(shop.requests).toHaveLength(1);
 });
 
 test.each([
