@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readConfig } from '../src/config.ts';
-import { isProxy } from '../src/domain/client-address.ts';
+import { clientAddress, isProxy } from '../src/domain/client-address.ts';
 import { version } from '../src/lib/version.ts';
 import { closeApps } from './support/app.ts';
 import { openTill } from './support/checkout.ts';
@@ -129,5 +129,12 @@ describe("behind Umbrel's login", () => {
     expect(dashboardPlainHttp).toBe(true);
     expect(isProxy('10.21.0.5', trustedProxy)).toBe(true);
     expect(isProxy('192.168.1.20', trustedProxy)).toBe(false);
+  });
+
+  // Umbrel gives its proxy any address of the network of its apps.
+  test('S-79 every app of the machine counts as the proxy, and names the client', () => {
+    const { trustedProxy } = readConfig({}, filled(web, ofPlatform));
+    expect(clientAddress('10.21.7.7', '203.0.113.5', trustedProxy)).toBe('203.0.113.5');
+    expect(clientAddress('192.168.1.20', '203.0.113.5', trustedProxy)).toBe('192.168.1.20');
   });
 });

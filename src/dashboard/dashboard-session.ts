@@ -16,6 +16,9 @@ import { base, field, type PageRequest } from './page.ts';
 import { type ProvenPasskey, provenPasskey } from './passkeys.ts';
 import type { PasswordClient } from './password.ts';
 
+/** The clients that no session came from lately. */
+const strangers = 'strangers';
+
 /** How long a typed password or a used passkey counts as recent. */
 const passwordConfirmationMs = 5 * 60_000;
 const tokenBytes = 32;
@@ -62,7 +65,7 @@ async function checkCredentials(request: PageRequest): Promise<Operator> {
   if (!(await isPasswordRight(request))) throw wrongCredentials();
   const { totpSecret, totpStep } = operator;
   // All unknown clients share one limit: each of them has the password, and may use many addresses.
-  const who = passwordClientOf(request).isKnown ? 'known' : 'strangers';
+  const who = passwordClientOf(request).isKnown ? 'known' : strangers;
   if (totpSecret !== null) await useCode(request, who, totpSecret, totpStep);
   return operator;
 }
@@ -89,7 +92,8 @@ function passwordClientOf(request: PageRequest): PasswordClient {
 }
 
 /**
- * Uses up the code of the authenticator app, or the recovery code, of the form.
+ * Uses up the code of the authenticator app, or the recovery code, of the form. The limit counts
+ * all codes of unknown clients, and the wrong ones of others.
  * @param who the client that the limit counts
  * @throws PaygateError limited, unauthorized
  */
@@ -99,8 +103,20 @@ async function useCode(
   secret: string,
   after: number,
 ): Promise<void> {
+  const { limits } = request.parts;
+  if (who === strangers) limits.take('code', who);
+  else limits.require('code', who);
+  try {
+    await checkCode(request, secret, after);
+  } catch (error) {
+    if (who !== strangers) limits.take('code', who);
+    throw error;
+  }
+}
+
+/** @throws PaygateError unauthorized */
+async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
   const { admin, database } = request.parts.store;
-  request.parts.limits.take('code', who);
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));

@@ -126,6 +126,38 @@ test('a recovery code needs the password, and counts against the limit of codes'
   expect((await signIn(app, { 'recovery-code': first })).status).toBe(303);
 });
 
+test('S-78 valid codes of a known client do not count against the limit; wrong ones do', async () => {
+  const app = await openApp();
+  const visitor = await signedIn(app);
+  const { secret, codes } = await enrol(app, visitor);
+  /** The next code, six seconds later: so many passwords are allowed, but hardly one more code. */
+  async function nextCode(): Promise<string> {
+    await app.world.advance(6_000);
+    app.world.jumpWallClock(6 * minuteMs);
+    return totpCode(secret, totpStep(app.world.now()));
+  }
+  const reveal = (code: string) =>
+    visitor.submit('/dashboard/stores', 'reveal-key', { password, code });
+  const statuses: number[] = [];
+  for (const each of codes.slice(0, 7)) {
+    statuses.push((await signIn(app, { code: await nextCode() })).status);
+    statuses.push((await reveal(await nextCode())).status);
+    await app.world.advance(6_000);
+    statuses.push((await signIn(app, { 'recovery-code': each })).status);
+  }
+  expect(statuses).toEqual(Array(7).fill([303, 200, 303]).flat());
+  for (const use of [reveal, (code: string) => signIn(app, { code })]) {
+    const wrong: number[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      await nextCode();
+      wrong.push((await use('000001')).status);
+    }
+    expect(wrong).toEqual([...Array(5).fill(401), 429]);
+    // A valid one neither passes now.
+    expect((await use(await nextCode())).status).toBe(429);
+  }
+});
+
 test('recovery codes are stored as hashes, and deleted with the authenticator app', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
