@@ -1,6 +1,7 @@
 // Which store a request for an address or an order means, among those of its key.
 
 import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
+import { encodeBars } from '../domain/url-text.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Key } from '../store/records/api-keys.ts';
 import type { StoreChoice } from '../store/records/catalog.ts';
@@ -47,6 +48,6 @@ function candidatesFor(
   choices: () => StoreChoice[],
 ): StoreChoice[] {
   const isExact = callback && !account;
-  const named = isExact ? ownStores(catalog.choices(callback), key) : [];
+  const named = isExact ? ownStores(catalog.choices(encodeBars(callback)), key) : [];
   return named.length > 0 ? named : ownStores(choices(), key);
 }

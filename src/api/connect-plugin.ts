@@ -11,6 +11,7 @@ import {
   defaultStoreSettings,
   storeSettings,
 } from '../domain/store-settings.ts';
+import { encodeBars } from '../domain/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Key } from '../store/records/api-keys.ts';
@@ -30,8 +31,9 @@ import {
   walletsNamed,
 } from './store-list.ts';
 
-const fields = z.object({ name: z.string().optional(), http_callback: z.string().optional() });
-const newFields = fields.required({ http_callback: true });
+const callback = z.string().overwrite(encodeBars);
+const newFields = z.object({ name: z.string().optional(), http_callback: callback });
+const fields = newFields.partial({ http_callback: true });
 const params = z.object({ id });
 
 /** The key that makes a change, and its request. */
@@ -261,7 +263,7 @@ const updateCallback = (options: ApiOptions): Operation =>
     summary: 'Changes the callback URL of the store that uses an extended public key',
     writes: true,
     conflict: 'Another store has this callback URL',
-    body: z.object({ callback: z.string(), xpub: z.string() }),
+    body: z.object({ callback, xpub: z.string() }),
     answer: storeData,
     async run({ key, body, context }) {
       const { store } = options;

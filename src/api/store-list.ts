@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
 import { redactUrl } from '../domain/callback.ts';
+import { decodeBars } from '../domain/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Key } from '../store/records/api-keys.ts';
@@ -31,7 +32,7 @@ const store = z.object({
   name: z.string(),
   http_callback: z
     .string()
-    .describe('Byte for byte; to a key that may only read, without the secrets in it'),
+    .describe('As the shop writes it; to a key that may only read, without the secrets in it'),
   wallets: z.array(walletAnswer),
 });
 const storeAnswer = store.meta({ id: 'Store' });
@@ -98,7 +99,7 @@ export const describeWallet = ({ refuseGap, walletGap }: CatalogOptions, row: Wa
 
 /** The Callback URL as a key may see it. With its secrets, anybody could forge callbacks. */
 const callbackUrlFor = ({ scope }: Pick<Key, 'scope'>, { callbackUrl }: StoreRow): string =>
-  scope === 'payments' ? callbackUrl : redactUrl(callbackUrl);
+  scope === 'payments' ? decodeBars(callbackUrl) : redactUrl(callbackUrl);
 
 export function describeStore(options: CatalogOptions, key: Key, row: StoreRow) {
   const wallets = row.walletId === null ? [] : [options.store.catalog.wallet(row.walletId)];

@@ -12,6 +12,7 @@ import {
   storeSettingNames,
   storeSettings,
 } from '../domain/store-settings.ts';
+import { barNote } from '../domain/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { wholeNumber, world } from './command.ts';
 
@@ -89,13 +90,15 @@ export const checkSettings = (
 ): void => checkStoreSettings(settings, before, { ownAddresses: world.ownAddresses() });
 
 /** What the operator must do for this Callback URL to work. */
-export const callbackUrlNotes = (callbackUrl: string): string[] =>
-  callbackUrl !== '' && isOnion(new URL(callbackUrl).hostname)
+export const callbackUrlNotes = (callbackUrl: string): string[] => [
+  ...(callbackUrl !== '' && isOnion(new URL(callbackUrl).hostname)
     ? [
         'This Callback URL is reached only through Tor: start serve with --proxy socks5://127.0.0.1:9050 ' +
           '(or PAYGATE_PROXY), else its callbacks are refused.',
       ]
-    : [];
+    : []),
+  ...[barNote(callbackUrl)].filter((note) => note !== undefined),
+];
 
 /** A command's JSON answer with its notes, if there are any. */
 export const withNotes = <T extends object>(answer: T, notes: readonly string[]) => ({

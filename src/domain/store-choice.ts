@@ -2,6 +2,7 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { redactUrl } from './callback.ts';
+import { encodeBars } from './url-text.ts';
 
 interface StoreReference {
   readonly id: number;
@@ -72,7 +73,7 @@ function byId<T extends StoreReference>(stores: readonly T[], id: number): T {
 export const matchesCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,
-): boolean => callbackUrl.includes(wish);
+): boolean => encodeBars(callbackUrl).includes(encodeBars(wish));
 
 /**
  * `matchesCallback` for a key that must not learn secrets. Hidden text must be named in whole
@@ -81,7 +82,8 @@ export const matchesCallback = (
 const matchesVisibleCallback = (
   { callbackUrl }: Pick<StoreReference, 'callbackUrl'>,
   wish: string,
-): boolean => redactUrl(callbackUrl).includes(wish) || hasWholePart(callbackUrl, wish);
+): boolean =>
+  redactUrl(callbackUrl).includes(wish) || hasWholePart(encodeBars(callbackUrl), encodeBars(wish));
 
 /** Whether a text is a whole part of a URL: between its ends or characters that separate parts. */
 function hasWholePart(url: string, text: string): boolean {
@@ -100,7 +102,7 @@ function byCallback<T extends StoreCandidate>(
   removed: () => readonly StoreReference[],
 ): T {
   const { callback: wish, matches } = wanted;
-  const exact = stores.filter((store) => store.callbackUrl === wish);
+  const exact = stores.filter((store) => encodeBars(store.callbackUrl) === encodeBars(wish));
   const found = exact.length > 0 ? exact : stores.filter((each) => matches(each, wish));
   const [only, second] = found;
   if (only === undefined) {

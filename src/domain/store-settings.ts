@@ -23,7 +23,7 @@ import {
   parseTolerance,
 } from './order-input.ts';
 import type { StoreSetting } from './setting-kinds.ts';
-import { trimUrl } from './url-text.ts';
+import { parseCallbackUrl, trimUrl } from './url-text.ts';
 
 /** Their values, under the names of their columns. */
 export interface StoreSettings {
@@ -72,7 +72,7 @@ export const storeSettings = {
     option: '--callback-url <url>',
     help: 'URL that receives the callbacks',
     noHelp: 'no callbacks; the store needs a webhook URL',
-    parse: trimUrl,
+    parse: parseCallbackUrl,
     none: '',
   },
   requiredConfirmations: {

@@ -1,5 +1,6 @@
 // Cleans a copied URL of invisible characters and quotation marks around it. Inside of it, these
-// characters and escapes of a page's source are errors; they are never encoded into a secret.
+// characters and escapes of a page's source are errors; they are never encoded into a secret. Only
+// a bare `|` is encoded.
 
 /** White space, control and format characters, and other invisible characters. */
 const invisible = /[\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -29,6 +30,24 @@ export function trimUrl(text: string): string {
   }
   return characters.slice(start, end).join('');
 }
+
+/**
+ * A Callback URL as it is saved. OpenCart 4 has a bare `|` in its own, which a URL must encode
+ * (RFC 3986, 2).
+ */
+export const parseCallbackUrl = (text: string): string => encodeBars(trimUrl(text));
+
+/** With each `|` as `%7C`, so that both forms of a URL are equal. */
+export const encodeBars = (url: string): string => url.replaceAll(/\||%7c/g, '%7C');
+
+/** A note for the merchant about a saved Callback URL; undefined without a `|`. */
+export const barNote = (callbackUrl: string): string | undefined =>
+  callbackUrl.includes('%7C')
+    ? 'The | in this Callback URL is saved and sent as %7C. The shop may name the store by either form.'
+    : undefined;
+
+/** As the shop writes it: plugins compare it with their own, byte for byte. */
+export const decodeBars = (url: string): string => url.replaceAll('%7C', '|');
 
 /** Quotation marks of word processors, and the ellipsis of a truncated text. */
 const mark = /[“”„‘’‚«»‹›＂＇「」＜＞…]/u;

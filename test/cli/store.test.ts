@@ -51,6 +51,19 @@ describe('a line to be typed', () => {
   });
 });
 
+describe('a Callback URL with a bare |', () => {
+  it('is encoded, and the command says so', async () => {
+    const { store } = await openShop();
+    const url = 'https://shop.example/index.php?route=pay/pay|callback&secret=abc';
+    const set = await store('set', '1', '--callback-url', url);
+    expect(set).toMatchObject({ code: 0, stderr: '' });
+    expect(set.stdout).toContain('The | in this Callback URL is saved and sent as %7C.');
+    expect(await shown(store)).toMatchObject({ http_callback: url.replace('|', '%7C') });
+    const plain = await store('set', '1', '--callback-url', 'https://shop.example/a?secret=abc');
+    expect(plain.stdout).not.toContain('%7C');
+  });
+});
+
 describe('a currency', () => {
   it('is set with a note on the option that orders in it depend on', async () => {
     const { store } = await openShop();

@@ -115,6 +115,22 @@ describe('a copied Callback URL', () => {
     expect((await urls())[0]).toBe(`${url}&two`);
   });
 
+  test('with a bare | is saved with %7C, and the page says so', async () => {
+    const app = await openApp();
+    const visitor = await signedIn(app);
+    const bare = 'https://shop.example/index.php?route=pay/pay|callback&secret=abc';
+    const note = 'The | in this Callback URL is saved and sent as %7C.';
+    expect((await visitor.get(`${stores}/1/callbacks`)).text).not.toContain(note);
+    const saved = await visitor.submit(
+      `${stores}/1/callbacks`,
+      'change',
+      shop(app, { 'callback-url': bare }),
+    );
+    const row = await app.withStore(async ({ catalog }) => catalog.store(1));
+    expect(row.callbackUrl).toBe(bare.replace('|', '%7C'));
+    expect((await visitor.get(saved.to ?? '')).text).toContain(note);
+  });
+
   test.each([
     ['https://shop.example/?sec\u00adret=abc', 'a soft hyphen (U+00AD) at character 26'],
     [url.replace('&', '&amp;'), 'at character 37, which is an escape'],

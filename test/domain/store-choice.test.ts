@@ -48,6 +48,26 @@ describe('the store that a request means', () => {
     expect(chooseStore(all, wish)).toBe(chosen);
   });
 
+  it.each(['|', '%7C', '%7c'])('is named by a URL with a bar in either form: %s', (bar) => {
+    const cart = (form: string) =>
+      store(5, `https://cart.example/index.php?route=pay/pay${form}callback&secret=abcd`);
+    const stores = (form: string) => [...all, cart(form)];
+    for (const saved of ['%7C', '|']) {
+      for (const callback of [
+        `https://cart.example/index.php?route=pay/pay${bar}callback&secret=abcd`,
+        `pay/pay${bar}callback`,
+        `${bar}call`,
+      ]) {
+        expect(chooseStore(stores(saved), { callback }).id).toBe(5);
+      }
+      const part = `index.php?route=pay/pay${bar}callback&secret=abcd`;
+      expect(chooseStore(stores(saved), { callback: part, hidesSecrets: true }).id).toBe(5);
+      expect(() =>
+        chooseStore(stores(saved), { callback: `y${bar}callback`, hidesSecrets: true }),
+      ).toThrow(/no store/);
+    }
+  });
+
   it.each([
     ['the whole URL', cafe.callbackUrl, cafe],
     ['a part that it sees', 'bakery.example', bakery],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkCallbackUrl } from '../../src/domain/callback.ts';
-import { copyError, trimUrl } from '../../src/domain/url-text.ts';
+import { copyError, decodeBars, parseCallbackUrl, trimUrl } from '../../src/domain/url-text.ts';
 
 const url = 'https://shop.example/?wc-api=WC_Gateway&secret=abc';
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
@@ -140,6 +140,30 @@ describe('an escape of a page or a program', () => {
     expect(copyError(long)).toContain('at character 1,');
     expect(trimUrl(`${'\u200b'.repeat(20_000)}x`)).toBe('x');
     expect(trimUrl('"'.repeat(20_000))).toBe('');
+  });
+});
+
+describe('a | in a Callback URL', () => {
+  const bare = 'https://shop.example/index.php?route=extension/pay/pay|callback&secret=abc';
+  const encoded = bare.replace('|', '%7C');
+
+  it.each([bare, encoded, bare.replace('|', '%7c'), ` "${bare}" `])(
+    'is saved as %%7C: %s',
+    (url) => {
+      expect(parseCallbackUrl(url)).toBe(encoded);
+      expect(copyError(parseCallbackUrl(url))).toBeUndefined();
+    },
+  );
+
+  it('is shown to the shop as the shop writes it', () => {
+    expect(decodeBars(parseCallbackUrl(bare))).toBe(bare);
+    expect(decodeBars('https://shop.example/?a=%7B|%7C')).toBe('https://shop.example/?a=%7B||');
+  });
+
+  it('is the only character that is encoded', () => {
+    for (const text of ['https://shop.example/?a={b}^é', 'https://shop.example/?a=%7B%7d', '']) {
+      expect(parseCallbackUrl(text)).toBe(text);
+    }
   });
 });
 

@@ -69,6 +69,16 @@ export const openCart: Family = {
   },
 };
 
+/**
+ * Plugin 4.0.1. OpenCart 4 writes a method behind a bare `|`, and the plugin compares the URLs that
+ * the API shows with its own.
+ */
+export const openCart4: Family = {
+  ...openCart,
+  name: 'OpenCart 4',
+  hook: () => '/index.php?route=extension/blockonomics/payment/blockonomics|callback',
+};
+
 export const prestaShop: Family = {
   ...common,
   name: 'PrestaShop',

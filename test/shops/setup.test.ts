@@ -2,10 +2,11 @@
 // with the plugin window open and closed.
 
 import { afterEach, expect, test } from 'vitest';
+import { storeSettings } from '../../src/domain/store-settings.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import type { PricedApp } from '../support/priced.ts';
-import { openCart, prestaShop, whmcs } from './carts.ts';
+import { openCart, openCart4, prestaShop, whmcs } from './carts.ts';
 import { alarmsOf, openOne, openShops, payFor } from './scenario.ts';
 import type { Shop } from './shop.ts';
 import { wizard, wooCommerce391 } from './woocommerce.ts';
@@ -84,6 +85,20 @@ test('Test Setup with an old secret in the store fails, until the plugin window 
   });
   const [, ...repaired] = shops.map(({ callbackUrl }) => callbackUrl);
   expect((await storedUrls(app)).slice(1)).toEqual(repaired);
+});
+
+test('the bare | in the URL of OpenCart 4 is encoded on the way to the shop only', async () => {
+  const { app, shop } = await openOne(openCart4, ({ callbackUrl }) =>
+    storeSettings.callbackUrl.parse(callbackUrl),
+  );
+  expect(await press(shop)).toBe('Setup is all done!');
+  const order = shop.placeOrder();
+  await payFor(app, shop, order);
+  app.chain.mine(2);
+  await app.settle();
+  expect([order.state, await alarmsOf(app)]).toEqual(['Complete', []]);
+  const callbacks = shop.requests.filter(({ url }) => url.includes('status='));
+  expect(callbacks.every(({ url }) => url.includes('/blockonomics%7Ccallback&'))).toBe(true);
 });
 
 test('the wizard says Success! to a refusal, and checkout fails; with the window open it repairs', async () => {

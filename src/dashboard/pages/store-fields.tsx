@@ -15,6 +15,7 @@ import {
   storeSettingNames,
   storeSettings,
 } from '../../domain/store-settings.ts';
+import { barNote } from '../../domain/url-text.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { requireOwnUrl } from '../../store/records/store-setup.ts';
 import {
@@ -154,8 +155,9 @@ function attributesOf(name: keyof StoreSettings, setting: StoreSetting) {
 }
 
 const urlHint = (request: PageRequest, row: StoreRow | undefined): string =>
+  barNote(row?.callbackUrl ?? '') ??
   'Where your shop receives callbacks, such as ' +
-  `https://shop.example/callback?secret=${row === undefined ? secretFor(request) : '…'}`;
+    `https://shop.example/callback?secret=${row === undefined ? secretFor(request) : '…'}`;
 
 /** A new secret for a Callback URL: without it, a stranger cannot pretend to be paygate. */
 const secretFor = ({ parts }: PageRequest): string =>
