@@ -2,11 +2,13 @@
 // paygate.
 
 import { open, readFile, rm, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { Command } from 'commander';
 import { formatCount, plainText } from '../domain/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { limits } from '../plugin/archive.ts';
-import { expectedEnding, nextSteps, pageOf, titleOf } from '../plugin/next-steps.ts';
+import { nameError } from '../plugin/families.ts';
+import { nextSteps, pageOf, titleOf } from '../plugin/next-steps.ts';
 import { type PluginReport, type RewrittenPlugin, rewritePlugin } from '../plugin/plugin.ts';
 import { parseTarget } from '../plugin/rewrite.ts';
 import { print } from './command.ts';
@@ -47,7 +49,7 @@ async function rewrite(file: string, given: RewriteOptions): Promise<void> {
   const { output } = given;
   const rewritten = await rewritePlugin(await readInput(file), target);
   const { archive, plugin, report } = rewritten;
-  requireEnding(output, expectedEnding(plugin));
+  requireName(output, rewritten);
   await writeOutput(output, archive);
   const look = report.left.filter((each) => each.look).length;
   const next = nextSteps(plugin, output, look);
@@ -58,12 +60,9 @@ async function rewrite(file: string, given: RewriteOptions): Promise<void> {
 }
 
 /** @throws PaygateError invalid if the shop's installer would refuse the name */
-function requireEnding(output: string, ending: string | undefined): void {
-  if (ending === undefined || output.endsWith(ending)) return;
-  throw new PaygateError(
-    'invalid',
-    `${output}: the installer of this shop accepts only names that end in ${ending}`,
-  );
+function requireName(output: string, { plugin, names }: RewrittenPlugin): void {
+  const wrong = nameError(plugin, names, basename(output));
+  if (wrong !== undefined) throw new PaygateError('invalid', `${output}: ${wrong}`);
 }
 
 async function readInput(file: string): Promise<Buffer> {

@@ -97,6 +97,26 @@ export const missingAtTop = (
     ? 'upload/'
     : undefined;
 
+/** A file of plugins for OpenCart 4; those for OpenCart 3 have it in `extension/payment/`. */
+const openCart4 = /(?:^|\/)(?:admin|catalog)\/controller\/payment\/blockonomics\.php$/;
+
+/**
+ * What is wrong with the name of an archive for the shop's installer; undefined if nothing is.
+ * @param name without a folder
+ */
+export function nameError(
+  { family }: RecognisedPlugin,
+  files: readonly string[],
+  name: string,
+): string | undefined {
+  if (family !== 'opencart') return undefined;
+  if (files.some((file) => openCart4.test(file)) && name !== 'blockonomics.ocmod.zip') {
+    return "OpenCart 4 names the extension's folder after the archive, and this plugin works in one folder only: name it blockonomics.ocmod.zip";
+  }
+  if (name.endsWith('.ocmod.zip')) return undefined;
+  return 'the installer of this shop accepts only names that end in .ocmod.zip';
+}
+
 function versionIn(
   files: readonly NamedText[],
   [place, before]: FamilyFiles['version'],

@@ -84,7 +84,10 @@ const steps: Readonly<Record<FamilyName, Steps>> = {
     'Never press Upgrade for this module: it would install the old host.',
     ...small,
   ],
-  opencart: (output) => [
+  opencart: (output, version) => [
+    ...(version?.startsWith('4.')
+      ? ['This version needs OpenCart 4.0: in 4.1 its pages are blank, because a class is gone.']
+      : []),
     `Extensions → Installer: upload ${output}.`,
     'Extensions → Extensions → Payments → Blockonomics: install it, open it, and copy the Callback URL.',
     ...store,
@@ -149,10 +152,6 @@ export function nextSteps(
   const all = family === null ? anyPlugin(output) : steps[family](output, version);
   return look > 0 ? [unfinished, ...all] : [...all];
 }
-
-/** What is expected of the output's name, or undefined if it may have any name. */
-export const expectedEnding = ({ family }: RecognisedPlugin): string | undefined =>
-  family === 'opencart' ? '.ocmod.zip' : undefined;
 
 export const pageOf = ({ family }: RecognisedPlugin): string =>
   family === null ? 'docs/plugins.md' : `docs/shops/${family}.md`;

@@ -28,6 +28,8 @@ export interface PluginReport {
 export interface RewrittenPlugin {
   readonly archive: Buffer;
   readonly plugin: RecognisedPlugin;
+  /** The names of its files. */
+  readonly names: readonly string[];
   readonly report: PluginReport;
 }
 
@@ -91,7 +93,7 @@ export async function rewritePlugin(
     const text = texts.get(entry.name);
     return text === undefined ? entry : { ...entry, content: Buffer.from(text, 'latin1') };
   });
-  return { archive: await writeArchive(written), plugin, report };
+  return { archive: await writeArchive(written), plugin, names, report };
 }
 
 const textOf = ({ content }: ArchiveEntry): string => content.toString('latin1');

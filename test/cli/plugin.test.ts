@@ -204,6 +204,32 @@ test('OpenCart takes only names that end in .ocmod.zip', () => {
   expect(existsSync(output)).toBe(false);
 });
 
+test('OpenCart 4 takes the name of the archive as the folder of the extension', async () => {
+  const library =
+    "<?php $url = 'https://www.blockonomics.co/api/price'; public $version = '4.0.1';";
+  const members = [
+    { name: 'install.json', content: '{}' },
+    { name: 'catalog/controller/payment/blockonomics.php', content: '<?php' },
+    { name: 'system/library/blockonomics.php', content: library },
+  ];
+  const folder = tempFolder();
+  const input = join(folder, 'in.zip');
+  writeFileSync(input, zipOf(members));
+  const rewritten = (name: string) =>
+    paygate('plugin', input, '--url', 'https://a.example', '-o', join(folder, name));
+  for (const name of ['out.zip', 'blockonomics-pay.ocmod.zip', 'xblockonomics.ocmod.zip']) {
+    const { status, stderr } = rewritten(name);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: `paygate: ${join(folder, name)}: OpenCart 4 names the extension's folder after the archive, and this plugin works in one folder only: name it blockonomics.ocmod.zip\n`,
+    });
+    expect(existsSync(join(folder, name))).toBe(false);
+  }
+  const { status, stdout } = rewritten('blockonomics.ocmod.zip');
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/Next, for OpenCart \(plugin 4\.0\.1\):\n {2}1\. .*needs OpenCart 4\.0/);
+});
+
 test('OpenCart needs its files at the top of the archive', () => {
   const folder = tempFolder();
   const library = "<?php $url = 'https://www.blockonomics.co/api/price';";

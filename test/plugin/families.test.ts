@@ -155,6 +155,12 @@ describe('the next steps', () => {
     expect(older.join(' ')).not.toContain('6.2');
   });
 
+  test('name the last OpenCart of the plugin for OpenCart 4', () => {
+    const steps = (version: string | null) => nextSteps({ family: 'opencart', version }, 'o')[0];
+    expect(steps('4.0.1')).toContain('needs OpenCart 4.0');
+    for (const version of ['3.2.4', '0.4.1', null]) expect(steps(version)).not.toContain('4.0');
+  });
+
   test('name the versions of Easy Digital Downloads first', () => {
     expect(stepsOf('edd')[0]).toMatch(
       /Easy Digital Downloads 3\.2: from 3\.3 on .*empty.* HTTP 500/,
