@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { PaygateError } from '../../src/lib/errors.ts';
 import {
@@ -16,18 +17,86 @@ test('there are at least three built-in sources, each with every currency in one
   }
 });
 
-/** Answers of the built-in sources, in their own shapes. */
-const answers: Record<string, unknown> = {
-  'api.coinbase.com': { data: { currency: 'BTC', rates: { USD: '67866.855', 'USD.x': '1' } } },
-  'api.coingecko.com': { rates: { usd: { name: 'US Dollar', value: 67866.855, type: 'fiat' } } },
-  'blockchain.info': { USD: { '15m': 1, last: 67866.855, buy: 2, sell: 3, symbol: 'USD' } },
-  'mempool.space': { time: 1763650000, USD: 67866.855 },
-  'api.yadio.io': { BTC: { USD: 67866.855 }, base: 'BTC' },
+test('the built-in sources are those of docs/settings.md, which says when each was last known', () => {
+  const [, table = ''] = readFileSync('docs/settings.md', 'utf8').split('| last known |');
+  const rows = table.split('\n\n')[0]?.split('\n').slice(2) ?? [];
+  const documented = rows.map((row) => {
+    const [, url = '', , known = ''] = row.split(' | ');
+    expect(known).toMatch(/^20\d\d-\d\d-\d\d \(.+\)/);
+    return url;
+  });
+  expect(rows).toHaveLength(builtInSources.length);
+  for (const [at, { url }] of builtInSources.entries()) {
+    expect(`\`${url}\``.startsWith(documented[at]?.replace(/…?`$/, '') ?? '?')).toBe(true);
+  }
+});
+
+test('no built-in source is one that asks for a key', () => {
+  const asking = /coingecko|coincap|coindesk|cryptocompare|bitcoinaverage|coinmarketcap/;
+  for (const { url } of builtInSources) expect(url).not.toMatch(asking);
+});
+
+/** The price of the same bitcoin in the shape of each source. */
+const kraken = (price: unknown) => ({
+  a: ['30300.10000', '1', '1.000'],
+  b: ['30300.00000', '1', '1.000'],
+  c: [price, '0.00067643'],
+  v: ['4083.67001100', '4412.73601799'],
+  p: ['30706.77771', '30689.13205'],
+  t: [34619, 38907],
+  l: ['29868.30000', '29868.30000'],
+  h: ['31631.00000', '31631.00000'],
+  o: '30502.80000',
+});
+const answers: Record<string, (price: unknown) => unknown> = {
+  'api.coinbase.com': (price) => ({
+    data: { currency: 'BTC', rates: { USD: price, ETH: '18.1' } },
+  }),
+  'api.kraken.com': (price) => ({
+    error: [],
+    result: { XXBTZUSD: kraken(price), XXBTZEUR: kraken('27000.1') },
+  }),
+  'blockchain.info': (price) => ({
+    ARS: { '15m': 1, last: 2, buy: 1, sell: 1, symbol: 'ARS' },
+    USD: { '15m': 1, last: price, buy: 1, sell: 1, symbol: 'USD' },
+  }),
+  'mempool.space': (price) => ({ time: 1763650000, USD: price, EUR: 40545 }),
+  'api.yadio.io': (price) => ({
+    BTC: { BTC: 1, USD: price, XPT: null },
+    base: 'BTC',
+    timestamp: 1,
+  }),
 };
 
-test.each(builtInSources)('$label: the number is found', (source) => {
-  expect(readPrice(source, 'USD', answers[source.label])).toBe(67866.855);
-  expect(readPrice(source, 'XAF', answers[source.label])).toBeUndefined();
+describe.each(builtInSources)('$label', (source) => {
+  const read = (price: unknown) => readPrice(source, 'USD', answers[source.label]?.(price));
+
+  test('the number is found', () => {
+    expect(read(67866.855)).toBe(67866.855);
+    expect(read('67866.85500')).toBe(67866.855);
+    expect(readPrice(source, 'XAF', answers[source.label]?.(1))).toBeUndefined();
+  });
+
+  test.each([null, 0, -1, '', '-1', '1e5', 'NaN', [], {}, true, 1e13])(
+    '%j is no price',
+    (price) => {
+      expect(read(price)).toBeNaN();
+    },
+  );
+
+  test.each([
+    null,
+    [],
+    'Just a moment...',
+    { error: ['EGeneral:Too many requests'] },
+    { error: [], result: { XXBTZUSD: null } },
+    { error: [], result: { XXBTZUSD: { c: [] } } },
+    { data: null },
+    { status: { error_code: 10002, error_message: 'API key missing' } },
+    { message: 'Unauthorized' },
+  ])('%j has no price', (answer) => {
+    expect(readPrice(source, 'USD', answer)).toBeUndefined();
+  });
 });
 
 describe('answers of a source are hostile input', () => {
