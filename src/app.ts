@@ -20,11 +20,12 @@ import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
 import { createNotifier, type Notifier } from './notify/notifier.ts';
+import { PriceWatch } from './price/price-watch.ts';
 import { type Prices, pricesFor } from './price/prices.ts';
 import { ReceiptPricer } from './price/receipt-pricer.ts';
 import { FindingHistory } from './status/finding-history.ts';
-import { currentFindings, type FindingSource } from './status/findings.ts';
-import { createGapWarnings } from './status/gap-warnings.ts';
+import { currentFindings, type FindingSource, priceWarnings } from './status/findings.ts';
+import { createGapRefusals, createGapWarnings } from './status/gap-warnings.ts';
 import { createHealth, type HealthReport, hostWarnings } from './status/health.ts';
 import { createReadiness, type Readiness } from './status/readiness.ts';
 import { createSnapshots, type Snapshots } from './store/backup/backup-schedule.ts';
@@ -183,7 +184,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const { world, listeners, store, prices } = opened;
   const { database, events, orderView } = store;
   const path = buildPaymentPath(opened);
-  const { watcher, dispatchers, notifier, receiptPricer } = path;
+  const { watcher, dispatchers, notifier, receiptPricer, priceWatch } = path;
   const status = buildStatus(opened, path);
   const { guard, snapshots, requestedBackups, findingHistory } = status;
   const { dashboard, checkout, fetch } = buildPages(opened, path, status);
@@ -196,6 +197,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
 
   async function stop(): Promise<void> {
     for (const cancel of cancels) cancel();
+    priceWatch.stop();
     prices?.stop();
     dashboard.stop();
     checkout.stop();
@@ -218,6 +220,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
     await dispatchers.start();
     notifier.start();
     receiptPricer?.start();
+    priceWatch.start();
     return {
       ...{ network: opened.network, port, metricsPort, fetch, stop },
       health: status.health,
@@ -242,6 +245,7 @@ interface PaymentPath {
   readonly notifier: Notifier;
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
+  readonly priceWatch: PriceWatch;
   /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
   readonly clockFault: () => string | undefined;
 }
@@ -283,7 +287,8 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   events.on('paymentChanged', () => receiptPricer?.wake());
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
-  return { watcher, dispatchers, sender, notifier, receiptPricer, clockFault };
+  const priceWatch = new PriceWatch({ world, store, prices });
+  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, clockFault };
 }
 
 /** What is wrong, and whether paygate can serve. */
@@ -300,6 +305,7 @@ interface Status {
 function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   const { config, world, options, listeners, store } = opened;
   const { watcher, clockFault } = path;
+  const { refuseGap } = config;
   const { channels } = path.dispatchers;
   const guard = createIssuingGuard(store.database, store.addresses.isSetBack);
   const snapshots = createSnapshots(store.database, {
@@ -316,6 +322,8 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'database-damaged', warnings: snapshots.damage },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: createGapWarnings({ ...common, store }) },
+    { code: 'no-price', warnings: () => priceWarnings(path.priceWatch.missing()) },
+    { code: 'gap-reached', warnings: createGapRefusals({ ...common, store, refuseGap }) },
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },

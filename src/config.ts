@@ -230,7 +230,7 @@ const definitions: OptionDefinitions = {
   ),
   price: {
     value: 'mode',
-    help: 'on (public sources), off, or own (only --price-source); queried for /api/price and for payments of stores with a currency',
+    help: 'on (public sources), off, or own (only --price-source); queried for /api/price, for orders, and for stores and links with a currency',
     default: 'on',
     choices: priceModes,
     parse: single(parseOneOf(priceModes)),

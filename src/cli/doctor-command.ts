@@ -17,6 +17,7 @@ import {
 import { electrumChecks, mergeOffline } from '../doctor/electrum-checks.ts';
 import { closedFileChecks, fileChecks } from '../doctor/file-checks.ts';
 import { mailChecks } from '../doctor/mail-check.ts';
+import { priceChecks } from '../doctor/price-check.ts';
 import { webChecks } from '../doctor/web-checks.ts';
 import { listenAddressesOf, publicUrlOf } from '../domain/public-endpoint.ts';
 import {
@@ -26,6 +27,7 @@ import {
 } from '../electrum/server-address.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { releasedAt, version } from '../lib/version.ts';
+import { pricesFor } from '../price/prices.ts';
 import { fingerprintOf } from '../status/health.ts';
 import { inspectFile, isOutdated } from '../store/db/file-guards.ts';
 import { openStore, type Store } from '../store/open-store.ts';
@@ -86,6 +88,7 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         }),
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
+      ...priceChecks({ prices: pricesFor(config, world), store }),
       ...mailChecks({ world, proxy: config.proxy }, store && mailServer(store.catalog)),
     ]);
     return mergeOffline(checked);

@@ -111,6 +111,16 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     path: '/addresses',
     link: 'Addresses',
   },
+  'gap-reached': {
+    text: 'Raise the gap limit of your own wallet, then start serve with the same --wallet-gap and a higher --refuse-gap. A payment to a newer address ends this too.',
+    path: '/addresses',
+    link: 'Addresses',
+  },
+  'no-price': {
+    text: 'Rates shows what each source answers. Nothing, if it ends within minutes. Otherwise name another source with --price-source; orders in satoshis need none.',
+    path: '/settings/rates',
+    link: 'Rates',
+  },
   'unlisted-proxy': {
     text: 'If it is your proxy, start serve as shown. Settings lists all sessions and their addresses.',
     path: '/settings',

@@ -80,6 +80,17 @@ export interface SourcedPrice {
   readonly sources: readonly string[];
 }
 
+/** A currency in which the last order was refused, because it had no price. */
+export interface PriceRefusal {
+  readonly currency: string;
+  /** The faults of the sources. */
+  readonly reason: string;
+  /** Too few sources have the currency, although enough answer. */
+  readonly isUnknown: boolean;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 interface CachedPrice extends SourcedPrice {
   /** The request time of the oldest answer behind this price. */
   readonly at: number;
@@ -117,6 +128,8 @@ export class Prices {
   #currencies: { readonly at: number; readonly list: Currency[] } | undefined;
   /** Why a source is excluded, by source and currency. */
   readonly #faults = new Map<string, string>();
+  /** By currency. A price that is found ends its refusal. */
+  readonly #refusals = new Map<string, Pick<PriceRefusal, 'isUnknown' | 'at'>>();
   /** By source and currency. Both are fixed lists, so the map is bounded. */
   readonly #sourcePrices = new Map<PriceSource, Map<string, SourcePrice>>();
 
@@ -145,11 +158,14 @@ export class Prices {
     const cached = this.#prices.get(currency);
     if (cached !== undefined && this.#age() - cached.at < freshMs) return cached;
     const found = await this.#find(currency, this.#sources, true);
-    if (found !== undefined) {
+    if (typeof found === 'object') {
       this.#prices.set(currency, found);
+      this.#refusals.delete(currency);
       return found;
     }
     if (cached !== undefined && this.#age() - cached.at < maxMs) return cached;
+    // Everybody may ask for any currency, so a dispute about one is no news. An outage is.
+    if (found === 'outage') this.#refuse(currency, false);
     throw unavailable();
   }
 
@@ -159,8 +175,38 @@ export class Prices {
    * @throws PaygateError unavailable without such a price
    */
   async rateCents(currency: string): Promise<number | null> {
-    const price = await this.price(currency, freshMs);
-    return price === null ? null : priceCentsOf(price);
+    try {
+      const price = await this.price(currency, freshMs);
+      if (price !== null) return priceCentsOf(price);
+    } catch (error) {
+      this.#refuse(currency, false);
+      throw error;
+    }
+    this.#refuse(currency, true);
+    return null;
+  }
+
+  /** The currencies that have no price since an order was refused. Sends no request. */
+  refusals(): PriceRefusal[] {
+    return [...this.#refusals].map(([currency, refusal]) => ({
+      currency,
+      ...refusal,
+      reason: refusal.isUnknown ? 'too few sources have it' : this.faultsIn(currency),
+    }));
+  }
+
+  #refuse(currency: string, isUnknown: boolean): void {
+    this.#refusals.set(currency, { isUnknown, at: this.#world.now() });
+  }
+
+  /** Why the first three sources without a price are left out. Empty if none is. */
+  faultsIn(currency: string): string {
+    const faults = this.status().flatMap(({ source, prices }) =>
+      prices.flatMap((each) =>
+        each.currency === currency && each.fault !== undefined ? `${source}: ${each.fault}` : [],
+      ),
+    );
+    return faults.slice(0, 3).join('; ');
   }
 
   /** The currencies that have a price, cached like a price. @throws PaygateError unavailable */
@@ -181,10 +227,10 @@ export class Prices {
   async #findAll(): Promise<{ readonly code: string; readonly at: number }[]> {
     const sources = this.#sources.filter(hasAllCurrencies);
     const found = await Promise.all(
-      currencyCodes.map(async (code) => ({ code, ...(await this.#find(code, sources, false)) })),
+      currencyCodes.map(async (code) => ({ code, found: await this.#find(code, sources, false) })),
     );
-    return found.flatMap(({ code, at, price }) =>
-      typeof price === 'number' && at !== undefined ? [{ code, at }] : [],
+    return found.flatMap(({ code, found }) =>
+      typeof found === 'object' && found.price !== null ? [{ code, at: found.at }] : [],
     );
   }
 
@@ -203,14 +249,14 @@ export class Prices {
   }
 
   /**
-   * Undefined if too few sources answer or agree.
+   * `outage` if too few sources answer, `dispute` if too few agree.
    * @param logs whether excluded sources are logged and shown in `status`
    */
   async #find(
     currency: string,
     sources: readonly PriceSource[],
     logs: boolean,
-  ): Promise<CachedPrice | undefined> {
+  ): Promise<CachedPrice | 'outage' | 'dispute'> {
     const answers = await Promise.all(
       sources.map(async (source) => ({ source, ...(await this.#ask(source, currency)) })),
     );
@@ -237,7 +283,10 @@ export class Prices {
     }
     const at = Math.min(...answers.map((answer) => answer.at));
     if (price !== undefined) return { at, price, sources: counted };
-    if (hasFailed || countSources(quotes) >= this.#quorum) return undefined;
+    if (hasFailed || countSources(quotes) >= this.#quorum) {
+      const answering = answers.flatMap(({ source, fault }) => (fault === undefined ? source : []));
+      return countSources(answering) < this.#quorum ? 'outage' : 'dispute';
+    }
     return { at, price: null, sources: [] };
   }
 

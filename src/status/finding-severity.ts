@@ -27,6 +27,8 @@ const severities: Readonly<Record<FindingCode, Severity>> = {
   'database-damaged': 'error',
   'snapshot-failed': 'error',
   'wallet-gap': 'warning',
+  'gap-reached': 'error',
+  'no-price': 'error',
   'unlisted-proxy': 'warning',
   'shop-unreachable': 'error',
   'shop-refuses': 'error',

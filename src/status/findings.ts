@@ -9,6 +9,7 @@ import { offlineText, requestAdvice } from '../domain/server-record.ts';
 import { formatUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
+import type { MissingPrice } from '../price/price-watch.ts';
 import type { Store } from '../store/open-store.ts';
 import { copyWarning, readUnmatched } from '../store/records/settings.ts';
 import { maxCounted } from '../store/views/delivery-counts.ts';
@@ -36,6 +37,8 @@ export type FindingCode =
   | 'database-damaged'
   | 'snapshot-failed'
   | 'wallet-gap'
+  | 'gap-reached'
+  | 'no-price'
   | 'unlisted-proxy'
   | 'shop-unreachable'
   | 'shop-refuses'
@@ -63,10 +66,10 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** Findings of another module, as texts. */
+/** Findings of another module, as texts if the code has no subjects. */
 export interface FindingSource {
   readonly code: FindingCode;
-  readonly warnings: () => readonly string[];
+  readonly warnings: () => readonly (string | Pick<Finding, 'subject' | 'fact' | 'hint'>)[];
 }
 
 export interface FindingParts {
@@ -127,7 +130,12 @@ export function currentFindings(parts: FindingParts, status: WatcherStatus): Fin
     ...unknownUrlFindings(parts),
     ...doubtFindings(parts.store),
     ...foreignFindings(store, status),
-    ...parts.sources.flatMap(({ code, warnings }) => warnings().map((fact) => ({ code, fact }))),
+    ...parts.sources.flatMap(({ code, warnings }) =>
+      warnings().map((found) => ({
+        code,
+        ...(typeof found === 'string' ? { fact: found } : found),
+      })),
+    ),
   ];
 }
 
@@ -200,6 +208,14 @@ function scanFindings({ catalog }: Store, { walletFault: scanFault }: WatcherSta
   const hint = scanFault === undefined ? '' : `; the last attempt failed: ${scanFault}`;
   return [{ code: 'wallet-scan', fact, hint }];
 }
+
+/** What `no-price` says of each currency. */
+export const priceWarnings = (missing: readonly MissingPrice[]) =>
+  missing.map(({ currency, reason }) => ({
+    subject: currency,
+    fact: `there is no price in ${currency}, so orders in ${currency} are refused: ${reason}`,
+    hint: '; start serve with another source (--price-source), or ask for satoshis',
+  }));
 
 const holdAdvice =
   '; see which chain is right (your own node, an explorer) and take a server that is wrong off --electrum; ' +

@@ -2,7 +2,7 @@
 // Money would arrive and call back, but the wallet would not show it (rules §4). It refuses
 // nothing.
 
-import { gapLimitNeeded } from '../domain/allocation.ts';
+import { gapLimitNeeded, unpaidLimitOf } from '../domain/allocation.ts';
 import type { Store } from '../store/open-store.ts';
 
 export interface GapOptions {
@@ -36,6 +36,38 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
           `merchant's wallet to ${needed}, and start serve with --wallet-gap ${needed}`,
       ];
     });
+}
+
+export interface GapRefusalOptions extends GapOptions {
+  readonly store: Pick<Store, 'catalog' | 'addresses' | 'linkView'>;
+  /** `--refuse-gap`. */
+  readonly refuseGap: number | undefined;
+}
+
+/** Returns what is refused at this moment because too many addresses in a row are unpaid. */
+export function createGapRefusals(options: GapRefusalOptions): () => string[] {
+  const { store, walletGap, refuseGap, monotonic } = options;
+  const { catalog, addresses, linkView } = store;
+  const linkLimit = unpaidLimitOf(walletGap);
+  const unpaidOf = cached(unpaidRunCachedMs, monotonic, addresses.unpaidSinceBlock);
+  const isRefused = cached(unpaidRunCachedMs, monotonic, (id) =>
+    Number(refuseGap !== undefined && addresses.isUnpaidFor(id, refuseGap)),
+  );
+  return () => {
+    const linked = new Set(linkView.activeCurrencies().map(({ storeId }) => storeId));
+    const running = catalog.stores();
+    return catalog.wallets().flatMap(({ id, nextIndex }) => {
+      const stores = running.filter(({ walletId }) => walletId === id);
+      if (stores.length > 0 && isRefused(id, nextIndex) === 1) {
+        return `wallet ${id}: its last ${refuseGap} addresses are unpaid, so --refuse-gap ${refuseGap} refuses every new one`;
+      }
+      const isLinked = stores.some((each) => linked.has(each.id));
+      const unpaid = isLinked ? unpaidOf(id, nextIndex) : 0;
+      return unpaid < linkLimit
+        ? []
+        : `wallet ${id}: its last ${unpaid} addresses are unpaid, so its links make no order; the rest of its gap limit is for the shop`;
+    });
+  };
 }
 
 /** Caches a number of each wallet for a time, or until `place` differs. */

@@ -4,6 +4,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { severityOf } from '../../src/status/finding-severity.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { startReceiver } from '../support/receiver.ts';
 
@@ -169,4 +170,54 @@ test('a listed proxy raises no warning', async () => {
   await untilReady(app);
   await app.ask('/api/new_address', { headers: { 'X-Forwarded-For': '198.51.100.7' } });
   expect(warnings(app)).toEqual([]);
+});
+
+test('the gap that --refuse-gap refuses is a finding with severity error, until one is paid', async () => {
+  const app = await openApp({ config: { refuseGap: 3 } });
+  await untilReady(app);
+  const issued = await issue(app, 2);
+  expect(warnings(app)).toEqual([]);
+  issued.push(await app.newAddress());
+  expect((await app.ask('/api/new_address')).status).toBe(409);
+  expect(warnings(app)).toEqual([
+    'wallet 1: its last 3 addresses are unpaid, so --refuse-gap 3 refuses every new one',
+  ]);
+  expect(severityOf('gap-reached')).toBe('error');
+  await pay(app, issued[2]);
+  expect(warnings(app)).toEqual([]);
+  await issue(app, 3);
+  expect(warnings(app)).toHaveLength(1);
+  // No shop asks for an address of an archived store.
+  await app.withStore(({ catalog, database }) =>
+    database.write((tx) => catalog.archiveStore(tx, 1, 1, false)),
+  );
+  await app.world.advance(5_000);
+  expect(warnings(app)).toEqual([]);
+});
+
+test('links that make no order because of the gap are a finding, while one is active', async () => {
+  const app = await openApp();
+  await untilReady(app);
+  const send = (path: string, body: object) =>
+    app.ask(`/api/v3${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const { id } = (await send('/links', { title: 'Mug', amount_sat: 5_000 })).body;
+  const [first = ''] = await issue(app, 14);
+  expect(warnings(app)).toEqual([]);
+  await issue(app, 1);
+  expect(warnings(app)).toEqual([
+    expect.stringContaining('wallets stop looking after 20'),
+    'wallet 1: its last 15 addresses are unpaid, so its links make no order; the rest of its gap limit is for the shop',
+  ]);
+  await send(`/links/${id}`, { active: false });
+  expect(warnings(app)).toHaveLength(1);
+  await send(`/links/${id}`, { active: true });
+  expect(warnings(app)).toHaveLength(2);
+  app.chain.mine();
+  app.pay(first, 5_000);
+  app.chain.mine();
+  await pay(app, await app.newAddress());
+  app.chain.mine();
+  await app.settle();
+  await app.world.advance(5_000);
+  expect(warnings(app).join()).not.toContain('its links make no order');
 });

@@ -31,7 +31,7 @@ function ratesMarkup(request: PageRequest) {
         <>
           <p>
             The price is the median of the sources that agree within 5 %. paygate requests prices
-            for a shop, for a new payment of a store with a currency, and here; at most once a
+            for a shop, for the currency of a store or of an active link, and here; at most once a
             minute.
           </p>
           <SourceTable sources={prices.status()} />

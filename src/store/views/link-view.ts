@@ -24,6 +24,8 @@ export interface LinkView {
   list(query: LinkQuery): LinkRow[];
   counts(id: number): LinkCounts;
   json(row: LinkRow): LinkJson;
+  /** The stores and currencies of active links, each pair once. */
+  activeCurrencies(): { readonly storeId: number; readonly currency: string | null }[];
   /** The newest link that a request with this key made after a time, epoch milliseconds. */
   madeWith(storeId: number, idempotencyKey: string, since: number): LinkRow | undefined;
 }
@@ -60,6 +62,7 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
         .map(linkRowOf),
     counts,
     json: (row) => linkJson(row, counts(row.id), baseUrl),
+    activeCurrencies: () => statements.activeCurrencies.all(),
     madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
   };
 }
@@ -81,6 +84,11 @@ const prepare = (orm: Orm) => ({
     .select()
     .from(links)
     .where(eq(links.id, placeholder('id')))
+    .prepare(),
+  activeCurrencies: orm
+    .selectDistinct({ storeId: links.storeId, currency: links.currency })
+    .from(links)
+    .where(eq(links.isActive, true))
     .prepare(),
   orders: countOrders(orm),
   // Written as the index has it.
