@@ -6,6 +6,7 @@ import { plainText } from '../domain/format.ts';
 import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts';
 import { withoutSecrets } from '../domain/redaction.ts';
 import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
+import { routingNames } from '../domain/test-answer.ts';
 
 /** The longest excerpt of a body. */
 const maxExcerptBytes = 1024;
@@ -92,11 +93,22 @@ export function excerpt(body: Uint8Array, secrets: () => readonly string[] = () 
   return new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** The parts of a callback URL that may be secret, raw and decoded, the longest first. */
+/** A gateway of WooCommerce in its path `/wc-api/…`. */
+const gatewayName = /^WC_Gateway_[a-z_]+$/i;
+
+/**
+ * The parts of a callback URL that may be secret, raw and decoded, the longest first. The name of a
+ * plugin is none: its answers have it, such as "Blockonomics order not found".
+ */
 export function secretsOf(callbackUrl: string): string[] {
   const [path = '', query = ''] = callbackUrl.replace(/^[^:]*:\/\/[^/?]*/, '').split(/\?(.*)/s);
-  const segments = path.split('/').filter((segment) => redactUrl(segment) !== segment);
-  const values = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const segments = path
+    .split('/')
+    .filter((segment) => redactUrl(segment) !== segment && !gatewayName.test(segment));
+  const values = query
+    .split('&')
+    .filter((pair) => !routingNames.test(pair.slice(0, Math.max(pair.indexOf('='), 0))))
+    .map((pair) => pair.slice(pair.indexOf('=') + 1));
   const raw = [query, ...values, ...segments];
   return [...new Set([...raw, ...raw.map(decoded)])]
     .filter((secret) => secret.length >= minSecretLength)

@@ -89,7 +89,7 @@ const pageText =
 const wordPressText = 'WordPress answered, and no plugin handled it: is the plugin on?';
 
 /** Parameters by which shops find the plugin. Any other parameter may be the secret. */
-const routingNames =
+export const routingNames =
   /^(?:wc-api|[a-z]+-listener|route|rest_route|fc|module|controller|option|task|view|action|lang(?:uage)?|id_lang|isolang|page|page_id)$/i;
 /** A path segment that no person wrote. */
 const randomSegment = /^(?=.*\d)(?=.*[a-z])[\w~-]{16,}$/i;

@@ -79,6 +79,16 @@ describe('what an answer echoes of the callback URL', () => {
     );
   });
 
+  it.each([
+    'https://shop.example/wc-api/WC_Gateway_Blockonomics/?secret=tulips',
+    'https://shop.example/?wc-api=WC_Gateway_Blockonomics&secret=tulips',
+    'https://shop.example/?edd-listener=blockonomics&secret=tulips',
+  ])('is no name of a plugin, which its answers have: %s', (named) => {
+    const echo = 'Error: Blockonomics order not found for tulips';
+    const shown = excerpt(new TextEncoder().encode(echo), () => secretsOf(named));
+    expect(shown).toBe('Error: Blockonomics order not found for …');
+  });
+
   it('is redacted before the text is cut', () => {
     const long = `${'x'.repeat(1018)}gar%64en%20gate`;
     expect(excerpt(new TextEncoder().encode(long), () => secretsOf(url))).toMatch(/^x+…$/);
