@@ -305,6 +305,8 @@ CREATE TABLE `links` (
 	`view` text NOT NULL,
 	`is_active` integer NOT NULL,
 	`max_orders` integer,
+	`order_count` integer DEFAULT 0 NOT NULL,
+	`paid_count` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL,
 	`idempotency_key` text,
 	`body_hash` blob,
@@ -348,12 +350,10 @@ CREATE TABLE `orders` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `orders_public_id_unique` ON `orders` (`public_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `orders_address_id_unique` ON `orders` (`address_id`);--> statement-breakpoint
-CREATE INDEX `orders_store` ON `orders` (`store_id`,`id`);--> statement-breakpoint
-CREATE INDEX `orders_status` ON `orders` (`store_id`,`status`,`id`);--> statement-breakpoint
-CREATE INDEX `orders_reference` ON `orders` (`reference`,`id`) WHERE reference is not null;--> statement-breakpoint
-CREATE INDEX `orders_created` ON `orders` (`store_id`,`created_at`);--> statement-breakpoint
-CREATE INDEX `orders_link` ON `orders` (`link_id`,`id`) WHERE link_id is not null;--> statement-breakpoint
-CREATE INDEX `orders_link_paid` ON `orders` (`link_id`) WHERE link_id is not null and status = 'paid';--> statement-breakpoint
+CREATE INDEX `orders_status` ON `orders` (`store_id`,`status`,`created_at`);--> statement-breakpoint
+CREATE INDEX `orders_reference` ON `orders` (`store_id`,`reference`,`status`,`created_at`) WHERE reference is not null;--> statement-breakpoint
+CREATE INDEX `orders_link` ON `orders` (`store_id`,`link_id`,`status`,`created_at`) WHERE link_id is not null;--> statement-breakpoint
+CREATE INDEX `orders_link_reference` ON `orders` (`store_id`,`link_id`,`reference`,`status`,`created_at`) WHERE link_id is not null and reference is not null;--> statement-breakpoint
 CREATE INDEX `orders_expiring` ON `orders` (`expires_at`) WHERE status = 'open';--> statement-breakpoint
 CREATE TABLE `quotes` (
 	`id` integer PRIMARY KEY NOT NULL,

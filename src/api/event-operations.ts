@@ -26,7 +26,7 @@ export const eventOperations = (options: EventOptions): Operation[] => [
       const { eventView } = options.store;
       const afterId = query.after === undefined ? undefined : cursorOf(options, key, query.after);
       const read = (place: ListPlace) => eventView.after({ ...place, type: query.type, afterId });
-      const { data, has_more } = listed(options.store, key, query, read, oldestFirst);
+      const { data, has_more } = listed(options.store, key, query, read);
       return { data: data.map(shown), has_more };
     },
   }),
@@ -45,8 +45,6 @@ export const eventOperations = (options: EventOptions): Operation[] => [
     },
   }),
 ];
-
-const oldestFirst = (one: EventRow, other: EventRow): number => one.id - other.id;
 
 /** The event as the webhook sent it, with its id. */
 const shown = ({ publicId, body }: EventRow): EventAnswer => ({

@@ -83,8 +83,7 @@ const listLinks = ({ store }: LinkOptions): Operation =>
       const { after } = query;
       const beforeId = after === undefined ? undefined : linkOf(store, key, after).id;
       const read = (place: ListPlace) => store.linkView.list({ ...place, beforeId });
-      const newestFirst = (one: LinkRow, other: LinkRow) => other.id - one.id;
-      const { data, has_more } = listed(store, key, query, read, newestFirst);
+      const { data, has_more } = listed(store, key, query, read);
       return { data: data.map((row) => shown(store, row)), has_more };
     },
   });

@@ -32,16 +32,16 @@ interface ListQuery {
   readonly store_id?: number | undefined;
 }
 
-/** A store, and how many rows of it are needed. */
+/** Which rows are needed. */
 export interface ListPlace {
-  readonly storeId: number;
+  /** Undefined for those of all stores. */
+  readonly storeId: number | undefined;
   readonly limit: number;
 }
 
 /**
- * One page of the rows of all stores of a key. Each store is read by an index of its own.
- * @param read the rows of one store, in the order of the list
- * @param compare the order of the list
+ * One page of the rows of a store, or of all stores of a key.
+ * @param read in the order of the list
  * @throws PaygateError not_found for a store of other keys
  */
 export function listed<T>(
@@ -49,15 +49,13 @@ export function listed<T>(
   key: Pick<Key, 'storeId'>,
   { limit, store_id: asked }: ListQuery,
   read: (place: ListPlace) => readonly T[],
-  compare: (one: T, other: T) => number,
 ): { data: T[]; has_more: boolean } {
   // Orders and events of a removed store stay visible.
-  const own = ownStores(catalog.stores({ archived: true }), key).map((store) => store.id);
-  if (asked !== undefined && !own.includes(asked)) {
+  const own = ownStores(catalog.stores({ archived: true }), key);
+  if (asked !== undefined && !own.some(({ id }) => id === asked)) {
     throw new PaygateError('not_found', `There is no store ${asked}`);
   }
-  const rows = (asked === undefined ? own : [asked])
-    .flatMap((storeId) => read({ storeId, limit: limit + 1 }))
-    .sort(compare);
+  const storeId = asked ?? key.storeId ?? undefined;
+  const rows = read({ storeId, limit: limit + 1 });
   return { data: rows.slice(0, limit), has_more: rows.length > limit };
 }

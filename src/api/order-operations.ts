@@ -8,7 +8,7 @@ import { isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Key } from '../store/records/api-keys.ts';
-import { newestFirst, type OrderRow } from '../store/views/order-view.ts';
+import type { OrderRow } from '../store/views/order-view.ts';
 import { clientAddressOf } from '../web/request-origin.ts';
 import type { IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
@@ -97,7 +97,7 @@ const listOrders = (options: OrderOptions): Operation =>
         limit: query.limit,
       };
       const read = (place: ListPlace) => orderView.list({ ...filter, ...place });
-      const { data, has_more } = listed(options.store, key, query, read, newestFirst(filter));
+      const { data, has_more } = listed(options.store, key, query, read);
       return { data: data.map((row) => shown(options, row)), has_more };
     },
   });

@@ -39,7 +39,7 @@ async function render(
   const link = {
     ...parseLinkInput({ title: 'Data', description: 'Data', ...body }),
     ...{ id: 1, publicId: 'lnk_3yQ8tZr6WmB1nK5vXc2dLp', storeId: 1, createdAt: 0 },
-    ...{ idempotencyKey: null, bodyHash: null },
+    ...{ idempotencyKey: null, bodyHash: null, orderCount: 0, paidCount: 0 },
   };
   const reading = readerOf(translation);
   const errors = fieldErrors(link, problem === undefined ? [] : [problem], reading);

@@ -224,8 +224,7 @@ test('no page reads a whole table: each reads one page by an index', async () =>
       .flat()
       .filter((step) => large.test(step) || /TEMP B-TREE FOR ORDER BY/.test(step));
   };
-  // The newest 50 of all orders are the last rows of the table.
-  expect(await scansOf(list)).toEqual(['SCAN orders']);
+  expect(await scansOf(list)).toEqual([]);
   const queries = ['state=paid', 'store=1', 'store=1&state=open', 'link=1', 'q=1007', `q=${id}`];
   for (const query of [...queries, `q=${address}`, 'store=1&before=1', 'state=open&before=1']) {
     expect([query, await scansOf(`${list}?${query}`)]).toEqual([query, []]);

@@ -5,7 +5,7 @@ import { networks } from '../../bitcoin/network.ts';
 import type { OrderStatus } from '../../domain/order.ts';
 import { isId } from '../../domain/order-id.ts';
 import { orderWords } from '../../domain/state-words.ts';
-import { newestFirst, type OrderQuery, type OrderRow } from '../../store/views/order-view.ts';
+import type { OrderRow } from '../../store/views/order-view.ts';
 import { Money, Pill, Time } from '../../web/values.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
@@ -85,7 +85,8 @@ export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRo
   const text = queryText(request, 'q');
   const named = text === undefined ? undefined : orderNamed(request, text);
   if (named === undefined) {
-    return (place) => listed(request, { storeId, status, linkId, reference: text, ...place });
+    const { orderView } = request.parts.store;
+    return (place) => orderView.list({ storeId, status, linkId, reference: text, ...place });
   }
   const fits =
     (storeId === undefined || named.storeId === storeId) &&
@@ -104,19 +105,6 @@ export function orderNamed({ parts }: PageRequest, text: string): OrderRow | und
   } catch {
     return undefined;
   }
-}
-
-/** An index has a status of one store: of all stores, each is read for itself. */
-function listed({ parts }: PageRequest, query: OrderQuery): OrderRow[] {
-  const { orderView, catalog } = parts.store;
-  const { storeId, status, reference, linkId, limit } = query;
-  const isNarrow = storeId !== undefined || reference !== undefined || linkId !== undefined;
-  if (status === undefined || isNarrow) return orderView.list(query);
-  return catalog
-    .stores({ archived: true })
-    .flatMap(({ id }) => orderView.list({ ...query, storeId: id }))
-    .sort(newestFirst(query))
-    .slice(0, limit);
 }
 
 interface OrderTableProps {

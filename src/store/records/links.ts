@@ -86,7 +86,9 @@ export class Links {
   }
 
   change(_tx: Tx, id: number, { suggested, ...link }: LinkInput): LinkRow {
-    const values = { ...link, suggested: JSON.stringify(suggested) };
+    // A row may be passed, whose counts are of another time.
+    const counts = { orderCount: undefined, paidCount: undefined };
+    const values = { ...link, ...counts, suggested: JSON.stringify(suggested) };
     const changed = this.#parts.orm.update(links).set(values).where(eq(links.id, id));
     return linkRowOf(changed.returning().get());
   }
@@ -107,7 +109,7 @@ export class Links {
     if (!link?.isActive || !store || store.archivedAt !== null || store.walletId === null) {
       throw new LinkRefusal('inactive');
     }
-    if (link.maxOrders !== null && view.counts(linkId).paid >= link.maxOrders) {
+    if (link.maxOrders !== null && link.paidCount >= link.maxOrders) {
       throw new LinkRefusal('used-up');
     }
     if (addresses.unpaidSinceBlock(store.walletId) >= unpaidLimitOf(walletGap)) {

@@ -4,6 +4,7 @@
 
 import { and, asc, desc, eq, lte, sql } from 'drizzle-orm';
 import { maxUnminedMs } from '../../domain/in-time.ts';
+import type { LinkCounts } from '../../domain/link-json.ts';
 import {
   accept,
   cancel,
@@ -26,7 +27,7 @@ import {
 import { paymentEventOf } from '../../domain/payment-event.ts';
 import { type FiatPrice, type Quote, quoteAt } from '../../domain/quote.ts';
 import { secondMs } from '../../lib/time-units.ts';
-import { orders, quotes } from '../db/order-schema.ts';
+import { links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, payments } from '../db/schema.ts';
@@ -103,6 +104,7 @@ export class Orders {
     const quote = firstQuote(order, now);
     const row = this.#statements.insert.get(insertable(order, quote, now));
     if (quote !== undefined) this.#addQuote(row.id, quote);
+    this.#count(row, { orders: 1, paid: 0 });
     this.#statements.mark.run({ addressId: order.addressId, orderId: row.id });
     return row;
   }
@@ -241,6 +243,11 @@ export class Orders {
     this.#parts.orm.update(orders).set(values).where(eq(orders.id, id)).run();
   }
 
+  /** Changes the counts of the link of an order. */
+  #count({ linkId }: OrderRow, by: LinkCounts): void {
+    if (linkId !== null) this.#statements.count.run({ linkId, ...by });
+  }
+
   #addQuote(orderId: number, quote: Quote): void {
     this.#statements.addQuote.run({ ...quote, orderId });
   }
@@ -267,6 +274,8 @@ export class Orders {
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
     const { status, fingerprint } = after;
     this.#change(orderId, { status, fingerprint, version, paidAt });
+    const paid = Number(status === 'paid') - Number(row.status === 'paid');
+    if (paid !== 0) this.#count(row, { orders: 0, paid });
     const order = orderJson({ ...details, version, paidAt }, after, baseUrl);
     const publicId = orderEventId(row.publicId, version, type, row, after);
     events.append(tx, now, {
@@ -385,6 +394,14 @@ const prepare = (orm: Orm) => ({
     .update(addresses)
     .set({ orderId: placeholder('orderId') })
     .where(eq(addresses.id, placeholder('addressId')))
+    .prepare(),
+  count: orm
+    .update(links)
+    .set({
+      orderCount: sql`order_count + ${placeholder('orders')}`,
+      paidCount: sql`paid_count + ${placeholder('paid')}`,
+    })
+    .where(eq(links.id, placeholder('linkId')))
     .prepare(),
 });
 

@@ -3,8 +3,11 @@
 import { and, asc, eq, getTableColumns, gt, gte, lt, type SQL, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import { type EventState, type EventType, events, webhookAttempts } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { stores } from '../db/schema.ts';
 import type { EventRow } from '../records/event-records.ts';
 
 export interface EventFilter {
@@ -29,7 +32,7 @@ export interface EventFilter {
 }
 
 export interface EventQuery {
-  readonly storeId: number;
+  readonly storeId?: number | undefined;
   readonly type?: EventType | undefined;
   /** Only events after this row. */
   readonly afterId?: number | undefined;
@@ -46,7 +49,7 @@ export interface EventView {
   /** By its row or its public id. @throws PaygateError not_found */
   event(id: number | string): ListedEvent;
   byPublicId(publicId: string): EventRow | undefined;
-  /** Events of a store, the oldest first. */
+  /** The oldest first. */
   after(query: EventQuery): EventRow[];
   /** Oldest first; those that were folded are missing. */
   attempts(id: number): WebhookAttemptRow[];
@@ -54,20 +57,7 @@ export interface EventView {
 
 export const createEventView = (orm: Orm): EventView => ({
   byPublicId: (publicId) => orm.select().from(events).where(eq(events.publicId, publicId)).get(),
-  after: ({ storeId, type, afterId, limit }) =>
-    orm
-      .select()
-      .from(events)
-      .where(
-        and(
-          eq(events.storeId, storeId),
-          afterId === undefined ? undefined : gt(events.id, afterId),
-          type === undefined ? undefined : eq(events.type, type),
-        ),
-      )
-      .orderBy(asc(events.id))
-      .limit(limit)
-      .all(),
+  after: createEventsAfter(orm),
   list: (filter) => list(orm, filter),
   event(id) {
     const which = typeof id === 'number' ? eq(events.id, id) : eq(events.publicId, id);
@@ -83,6 +73,37 @@ export const createEventView = (orm: Orm): EventView => ({
       .orderBy(asc(webhookAttempts.id))
       .all(),
 });
+
+/** Reads each store by an index of its own. */
+function createEventsAfter(orm: Orm): EventView['after'] {
+  const after = (...conditions: SQL[]) =>
+    orm
+      .select()
+      .from(events)
+      .where(
+        and(
+          eq(events.storeId, placeholder('storeId')),
+          ...conditions,
+          gt(events.id, placeholder('afterId')),
+        ),
+      )
+      .orderBy(asc(events.id))
+      .limit(sql.placeholder('limit'))
+      .prepare();
+  const all = after();
+  const ofType = after(eq(events.type, placeholder('type')));
+  const storesOf = orm.select({ id: stores.id }).from(stores).prepare();
+  return ({ storeId, type, afterId = 0, limit }) => {
+    const statement = type === undefined ? all : ofType;
+    const storeIds = storeId === undefined ? storesOf.all().map(({ id }) => id) : [storeId];
+    const lists = storeIds.map(
+      (of): ReadList<EventRow> =>
+        (last, size) =>
+          statement.all({ storeId: of, type, afterId: last?.id ?? afterId, limit: size }),
+    );
+    return mergeLists(lists, (one, other) => one.id - other.id, limit);
+  };
+}
 
 function list(orm: Orm, filter: EventFilter, which?: SQL) {
   const { publicId, storeId, state, type, orderId, beforeId, since, until, limit } = filter;

@@ -1,9 +1,9 @@
 // Links as they are shown, with the counts of their orders.
 
-import { and, count, desc, eq, lt, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { LinkInput } from '../../domain/link-input.ts';
 import { type LinkCounts, type LinkJson, linkJson } from '../../domain/link-json.ts';
-import { links, orders } from '../db/order-schema.ts';
+import { links } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 
@@ -39,10 +39,10 @@ export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
 export function createLinkView(orm: Orm, baseUrl: string): LinkView {
   const statements = prepare(orm);
   const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
-  const counts = (linkId: number): LinkCounts => ({
-    orders: statements.orders.get({ linkId })?.count ?? 0,
-    paid: statements.paid.get({ linkId })?.count ?? 0,
-  });
+  function counts(id: number): LinkCounts {
+    const row = statements.byId.get({ id });
+    return { orders: row?.orderCount ?? 0, paid: row?.paidCount ?? 0 };
+  }
   return {
     byPublicId: (publicId) => rowOrNone(statements.byPublicId.get({ publicId })),
     byId: (id) => rowOrNone(statements.byId.get({ id })),
@@ -67,13 +67,6 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
   };
 }
 
-const countOrders = (orm: Orm, ...conditions: SQL[]) =>
-  orm
-    .select({ count: count() })
-    .from(orders)
-    .where(and(eq(orders.linkId, placeholder('linkId')), ...conditions))
-    .prepare();
-
 const prepare = (orm: Orm) => ({
   byPublicId: orm
     .select()
@@ -90,9 +83,6 @@ const prepare = (orm: Orm) => ({
     .from(links)
     .where(eq(links.isActive, true))
     .prepare(),
-  orders: countOrders(orm),
-  // Written as the index has it.
-  paid: countOrders(orm, sql`${orders.status} = 'paid'`),
   madeWith: orm
     .select()
     .from(links)

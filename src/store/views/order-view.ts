@@ -1,6 +1,6 @@
 // Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
 
-import { and, asc, desc, eq, gt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
 import type { LinkView } from '../../domain/link-input.ts';
 import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
@@ -12,6 +12,7 @@ import {
 } from '../../domain/order-json.ts';
 import { depthOf } from '../../domain/payment.ts';
 import type { Quote } from '../../domain/quote.ts';
+import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import { events, links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -50,7 +51,7 @@ export interface OrderView {
   readonly baseUrl: string;
   byPublicId(publicId: string): OrderRow | undefined;
   byAddressId(addressId: number): OrderRow | undefined;
-  /** The newest first. */
+  /** The newest first, by the time at which they were created. */
   list(query: OrderQuery): OrderRow[];
   /** Ids of orders with an event after this time, epoch milliseconds. */
   changedSince(since: number): number[];
@@ -108,16 +109,10 @@ export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Par
     baseUrl,
     byPublicId: (publicId) => statements.byPublicId.get({ publicId }),
     byAddressId: (addressId) => statements.byAddressId.get({ addressId }),
-    list: (query) =>
-      orm
-        .select()
-        .from(orders)
-        .where(and(...conditionsOf(query)))
-        .orderBy(...(isSpan(query) ? [desc(orders.createdAt)] : []), desc(orders.id))
-        .limit(query.limit)
-        .all(),
-    changedSince: (since) =>
-      statements.changed.all({ since }).flatMap(({ orderId }) => orderId ?? []),
+    list: createOrderList(orm),
+    changedSince: (since) => [
+      ...new Set(statements.changed.all({ since }).flatMap(({ orderId }) => orderId ?? [])),
+    ],
     record,
     paymentsOf,
     standing: standingOf,
@@ -140,44 +135,93 @@ function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
   };
 }
 
-/** Whether a list is found by an index of a reference or a link, which few orders share. */
-const isNarrow = ({ reference, linkId }: Pick<OrderQuery, 'reference' | 'linkId'>): boolean =>
-  reference !== undefined || linkId !== undefined;
+/** The order of all lists: by time, those of one moment by number. */
+export const newestFirst = (one: ListPlace, other: ListPlace): number =>
+  other.createdAt - one.createdAt || other.id - one.id;
 
-/** Whether a list is sorted by time: a span of time is found by its index, wherever it is. */
-const isSpan = ({ createdAfter, createdBefore, ...query }: OrderQuery): boolean =>
-  !isNarrow(query) && (createdAfter !== undefined || createdBefore !== undefined);
+/** A place in the lists. */
+type ListPlace = Pick<OrderRow, 'createdAt' | 'id'>;
 
-/** The order of the list of a query, for the merged lists of several stores. */
-export const newestFirst =
-  (query: OrderQuery) =>
-  (one: OrderRow, other: OrderRow): number =>
-    (isSpan(query) ? other.createdAt - one.createdAt : 0) || other.id - one.id;
+const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired', 'canceled'];
 
-/** In the order of a span: by time, those of one moment by number. */
-const isBehind = (id: number): SQL =>
-  sql`(${orders.createdAt}, ${orders.id}) <
-    ((select seen.created_at from orders seen where seen.id = ${id}), ${id})`;
+/**
+ * Lists orders. Each statement reads the orders of one store and one status, because an index has
+ * exactly these in the order of the list. The cost of a page thus does not depend on how many
+ * orders do not match.
+ */
+function createOrderList(orm: Orm): OrderView['list'] {
+  const statements = prepareList(orm);
 
-/** A plus keeps SQLite from an index: it uses that of the reference, the link, or the span. */
-function conditionsOf(query: OrderQuery): SQL[] {
-  const { storeId, status, reference, linkId, createdAfter, createdBefore, beforeId } = query;
-  const held = sql.raw(isNarrow(query) || isSpan(query) ? '+' : '');
-  const heldStore = sql.raw(isNarrow(query) ? '+' : '');
-  const heldLink = sql.raw(reference === undefined ? '' : '+');
-  const heldTime = sql.raw(isSpan(query) ? '' : '+');
-  const isOlder = (id: number) => (isSpan(query) ? isBehind(id) : sql`${orders.id} < ${id}`);
-  return [
-    ...(storeId === undefined ? [] : [sql`${heldStore}${orders.storeId} = ${storeId}`]),
-    ...(status === undefined ? [] : [sql`${held}${orders.status} = ${status}`]),
-    ...(reference === undefined ? [] : [eq(orders.reference, reference)]),
-    ...(linkId === undefined ? [] : [sql`${heldLink}${orders.linkId} = ${linkId}`]),
-    ...(createdAfter === undefined ? [] : [sql`${heldTime}${orders.createdAt} >= ${createdAfter}`]),
-    ...(createdBefore === undefined
-      ? []
-      : [sql`${heldTime}${orders.createdAt} < ${createdBefore}`]),
-    ...(beforeId === undefined ? [] : [isOlder(beforeId)]),
-  ];
+  /** The place before which a list begins; undefined if the row of the page before is unknown. */
+  function beginOf({ createdBefore, beforeId }: OrderQuery): ListPlace | undefined {
+    const begin = { createdAt: createdBefore ?? Number.MAX_SAFE_INTEGER, id: 0 };
+    if (beforeId === undefined) return begin;
+    const last = statements.place.get({ id: beforeId });
+    return last === undefined || newestFirst(begin, last) < 0 ? last : begin;
+  }
+
+  return (query) => {
+    const { storeId, status, reference, linkId, createdAfter = 0, limit } = query;
+    const begin = beginOf(query);
+    if (begin === undefined) return [];
+    const byLink = linkId === undefined ? statements.all : statements.ofLink;
+    const { sameMoment, older } = reference === undefined ? byLink.all : byLink.ofReference;
+    const read = (part: OrderQuery, { createdAt, id }: ListPlace): OrderRow[] => {
+      const same = id === 0 ? [] : sameMoment.all({ ...part, createdAt, id });
+      const left = part.limit - same.length;
+      const rows = left === 0 ? same : [...same, ...older.all({ ...part, createdAt, limit: left })];
+      return rows.filter((row) => row.createdAt >= createdAfter);
+    };
+    const storeIds =
+      storeId === undefined ? statements.stores.all().map(({ id }) => id) : [storeId];
+    const lists = storeIds.flatMap((ofStore) =>
+      (status === undefined ? statuses : [status]).map((ofStatus): ReadList<OrderRow> => {
+        const part = { storeId: ofStore, status: ofStatus, reference, linkId };
+        return (last = begin as OrderRow, size) => read({ ...part, limit: size }, last);
+      }),
+    );
+    return mergeLists(lists, newestFirst, limit);
+  };
+}
+
+/** For each set of filters: the orders of one moment, and older ones. */
+function prepareList(orm: Orm) {
+  const list = (...conditions: SQL[]) => {
+    const rows = (...place: SQL[]) =>
+      orm
+        .select()
+        .from(orders)
+        .where(
+          and(
+            eq(orders.storeId, placeholder('storeId')),
+            eq(orders.status, placeholder('status')),
+            ...conditions,
+            ...place,
+          ),
+        )
+        .orderBy(desc(orders.createdAt), desc(orders.id))
+        .limit(sql.placeholder('limit'))
+        .prepare();
+    const createdAt = placeholder('createdAt');
+    return {
+      // Apart from older ones: SQLite searches no index by a pair that ends with the id.
+      sameMoment: rows(eq(orders.createdAt, createdAt), lt(orders.id, placeholder('id'))),
+      // Without the other end of a span, for which SQLite would take an index that knows less.
+      older: rows(lt(orders.createdAt, createdAt)),
+    };
+  };
+  const isOfReference = eq(orders.reference, placeholder('reference'));
+  const isOfLink = eq(orders.linkId, placeholder('linkId'));
+  return {
+    all: { all: list(), ofReference: list(isOfReference) },
+    ofLink: { all: list(isOfLink), ofReference: list(isOfLink, isOfReference) },
+    stores: orm.select({ id: stores.id }).from(stores).prepare(),
+    place: orm
+      .select({ createdAt: orders.createdAt, id: orders.id })
+      .from(orders)
+      .where(eq(orders.id, placeholder('id')))
+      .prepare(),
+  };
 }
 
 const prepare = (orm: Orm) => ({
@@ -192,7 +236,7 @@ const prepare = (orm: Orm) => ({
     .where(eq(orders.addressId, placeholder('addressId')))
     .prepare(),
   changed: orm
-    .selectDistinct({ orderId: events.orderId })
+    .select({ orderId: events.orderId })
     .from(events)
     .where(gt(events.createdAt, placeholder('since')))
     .prepare(),
