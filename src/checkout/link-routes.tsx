@@ -8,6 +8,7 @@ import type { Proxies } from '../domain/client-address.ts';
 import { LinkRefusal, type LinkRefusalReason } from '../domain/link-refusal.ts';
 import { isId } from '../domain/order-id.ts';
 import { parseEnteredAmount, parsePayerInput } from '../domain/payer-input.ts';
+import { readTypedAmount, typedDigitsOf, typedText } from '../domain/typed-amount.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
 import type { LinkRow } from '../store/views/link-view.ts';
 import { isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
@@ -72,7 +73,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   app.get('/:id', (context) => {
     const asked = requested(context);
     store.links.checkOpen(asked.link.id, walletGap);
-    const amount = proposedAmount(asked.link, context.req.query('amount'));
+    const amount = proposedAmount(asked, context.req.query('amount'));
     return page(context, asked, { typed: { amount }, errors: {} });
   });
   app.post('/:id', async (context) => {
@@ -82,7 +83,8 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
       throw new PaygateError('forbidden', 'The form is not of our own page');
     }
     const { formKey, ...entered } = enteredIn(new URLSearchParams(await context.req.text()));
-    const { input, problems } = parsePayerInput(link, entered);
+    const decimalSeparator = reading.formats.decimalSeparator();
+    const { input, problems } = parsePayerInput(link, entered, decimalSeparator);
     if (problems !== undefined) {
       const errors = fieldErrors(link, problems, reading);
       return page(context, asked, { typed: typedAgain(entered, problems), errors });
@@ -108,10 +110,22 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
 const hasSecret = ({ req }: Context): boolean =>
   Object.values(req.query()).some(containsPrivateMaterial);
 
-/** `?amount=` of a link whose payer enters the amount. */
-function proposedAmount(link: LinkRow, amount: string | undefined): string | undefined {
+/**
+ * `?amount=` of a link whose payer enters the amount. A program wrote it: its point stands before
+ * decimals in every language.
+ */
+function proposedAmount(
+  { link, reading: { formats } }: RequestedLink,
+  amount: string | undefined,
+): string | undefined {
   if (link.amount !== null || amount === undefined) return undefined;
-  return typeof parseEnteredAmount(link, amount) === 'number' ? amount : undefined;
+  const decimalSeparator = formats.decimalSeparator();
+  const { meanings: [asDecimal] = [] } = readTypedAmount(amount, typedDigitsOf(link.currency), '.');
+  const typed =
+    asDecimal === undefined || amount.includes(',')
+      ? amount.replace('.', decimalSeparator)
+      : typedText(asDecimal, link.currency, decimalSeparator);
+  return typeof parseEnteredAmount(link, typed, decimalSeparator) === 'number' ? typed : undefined;
 }
 
 /** The button of a suggested amount follows the field for another amount. */

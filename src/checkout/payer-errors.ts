@@ -2,13 +2,13 @@
 
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import type { LinkRefusalReason } from '../domain/link-refusal.ts';
-import { minorDigitsOf } from '../domain/money.ts';
 import type { PayerProblem } from '../domain/payer-input.ts';
 import { minOrderSat } from '../domain/quote.ts';
+import { type DecimalSeparator, typedDigitsOf, typedText } from '../domain/typed-amount.ts';
 import type { LinkRow } from '../store/views/link-view.ts';
 import { type FieldTexts, shownAmount } from './payer-form.tsx';
 import type { Reading } from './reading.ts';
-import { decimalSeparator, nameInText } from './words/language-formats.ts';
+import { nameInText } from './words/language-formats.ts';
 
 type Priced = Pick<LinkRow, 'currency'>;
 
@@ -35,7 +35,7 @@ export const typedAgain = (entered: FieldTexts, problems: readonly PayerProblem[
 
 function amountError(
   { currency }: Priced,
-  { reason, limit = 0 }: PayerProblem,
+  { reason, limit = 0, meanings = [] }: PayerProblem,
   { words: { link }, formats }: Reading,
 ): string {
   switch (reason) {
@@ -47,15 +47,23 @@ function amountError(
       return link.atMost(shownAmount(limit, currency, formats));
     case 'private-material':
       return link.privateKey;
+    case 'two-meanings':
+      return link.wrongAmount(
+        nameInText(
+          formats.either(
+            meanings.map((each) => typedText(each, currency, formats.decimalSeparator())),
+          ),
+        ),
+      );
     default:
-      return link.wrongAmount(nameInText(exampleOf(currency, decimalSeparator(formats))));
+      return link.wrongAmount(nameInText(exampleOf(currency, formats.decimalSeparator())));
   }
 }
 
 /** An amount with all decimals of the currency. */
-function exampleOf(currency: string | null, separator: string): string {
-  const digits = currency === null ? 0 : minorDigitsOf(currency);
-  return digits === 0 ? '1000' : `12${separator}${'5'.padEnd(digits, '0')}`;
+function exampleOf(currency: string | null, decimalSeparator: DecimalSeparator): string {
+  const digits = typedDigitsOf(currency);
+  return digits === 0 ? '1000' : `12${decimalSeparator}${'5'.padEnd(digits, '0')}`;
 }
 
 function noteError({ reason, limit = 0 }: PayerProblem, { words: { link } }: Reading): string {

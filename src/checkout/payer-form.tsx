@@ -3,6 +3,7 @@
 
 import type { Child } from 'hono/jsx';
 import { formatMoney } from '../domain/money.ts';
+import { typedText } from '../domain/typed-amount.ts';
 import type { LinkRow } from '../store/views/link-view.ts';
 import { Sentence } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
@@ -28,17 +29,15 @@ export interface LinkPageProps {
   readonly reading: Reading;
 }
 
-/** As it may be typed: `5.00`. */
-export const plainAmount = (minor: number, currency: string | null): string =>
-  currency === null ? String(minor) : formatMoney(BigInt(minor), currency);
-
 /** @param amount in minor units of the currency, or in satoshis without one */
 export const shownAmount = (
   amount: number,
   currency: string | null,
   formats: LanguageFormats,
 ): string =>
-  currency === null ? formats.sat(amount) : formats.money(plainAmount(amount, currency), currency);
+  currency === null
+    ? formats.sat(amount)
+    : formats.money(formatMoney(BigInt(amount), currency), currency);
 
 interface FormProps extends LinkPageProps {
   /** Text of the main button. */
@@ -168,7 +167,11 @@ const Suggestions = ({ shown: { link }, reading: { words, formats } }: LinkPageP
       <legend>{words.link.suggestions}</legend>
       <p class="suggestions">
         {suggested.map((amount) => (
-          <button type="submit" name="amount" value={plainAmount(amount, currency)}>
+          <button
+            type="submit"
+            name="amount"
+            value={typedText(amount, currency, formats.decimalSeparator())}
+          >
             <Sentence text={shownAmount(amount, currency, formats)} />
           </button>
         ))}

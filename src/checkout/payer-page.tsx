@@ -1,13 +1,12 @@
 // The pages of a link: the form for a customer, or the till of a merchant. A till has a keypad,
 // which needs the script. Without it, its amount is typed.
 
-import { minorDigitsOf } from '../domain/money.ts';
+import { typedDigitsOf } from '../domain/typed-amount.ts';
 import { hashedAsset } from '../web/hashed-asset.ts';
 import script from './browser/till.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { Sentence } from './page-parts.tsx';
 import { type LinkPageProps, PayerForm, shownAmount } from './payer-form.tsx';
-import { decimalSeparator } from './words/language-formats.ts';
 
 /** The keypad, and a screen that stays on. */
 export const tillScript = hashedAsset('till', 'js', 'text/javascript', script);
@@ -55,8 +54,8 @@ export const LinkPage = ({ shown, reading }: LinkPageProps) => {
 
 const Keypad = ({ shown: { link }, reading: { words, formats } }: LinkPageProps) => {
   const { currency } = link;
-  const decimals = currency === null ? 0 : minorDigitsOf(currency);
-  const separator = decimals === 0 ? '00' : decimalSeparator(formats);
+  const decimals = typedDigitsOf(currency);
+  const separator = decimals === 0 ? '00' : formats.decimalSeparator();
   const { keypad, deleteDigit, clear } = words.till;
   return (
     <fieldset class="keypad unready" aria-label={keypad} dir="ltr" data-decimals={decimals}>

@@ -2,7 +2,9 @@
 // the page can show every fault at its field.
 
 import { createHash } from 'node:crypto';
-import { satPerBitcoin } from '../domain/format.ts';
+import { maxMoneySat } from '../bitcoin/transaction.ts';
+import { exactBitcoin } from '../domain/money.ts';
+import { readTypedAmount } from '../domain/typed-amount.ts';
 import { type ErrorCode, PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
 import { type Fault, type Faults, field, type PageRequest } from './page.ts';
 import { inWordsOfPages } from './page-words.ts';
@@ -80,11 +82,15 @@ export const wholeNumberFrom =
     throwInvalid(`a whole number from ${min} to ${max} is expected`);
   };
 
+const bitcoinDigits = 8;
+
 /** Parses an amount in bitcoin, such as 0.05, as satoshis. @throws PaygateError invalid */
 export function parseBitcoin(text: string): number {
-  const [, whole, part = ''] = /^(\d{1,8})(?:[.,](\d{1,8}))?$/.exec(text) ?? [];
-  if (whole !== undefined) return Number(whole) * satPerBitcoin + Number(part.padEnd(8, '0'));
-  throwInvalid('an amount such as 0.05 is expected');
+  const { minor, meanings } = readTypedAmount(text, bitcoinDigits, '.');
+  if (minor !== undefined && minor <= maxMoneySat) return Number(minor);
+  const [asDecimal] = meanings ?? [];
+  const example = asDecimal === undefined ? '0.05' : exactBitcoin(asDecimal);
+  throwInvalid(`an amount such as ${example} is expected, without separators of thousands`);
 }
 
 /** Parses one of the values of a select field. */

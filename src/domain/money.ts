@@ -25,7 +25,7 @@ const maxMinorLength = 15;
 
 /**
  * The minor units of an amount such as `12.50`: no sign, no exponent, no leading zeros, no more
- * decimals than the currency has.
+ * decimals than the currency has. Zeros at the end do not count.
  * @throws PaygateError invalid, saying what to do
  */
 export function parseMoney(text: string, currency: string): bigint {
@@ -105,7 +105,7 @@ export function boundedSat(sum: bigint): number {
 export const sumSat = (values: readonly number[]): number =>
   boundedSat(values.reduce((sum, value) => sum + BigInt(value), 0n));
 
-/** An exact decimal number: `units` / 10^`digits`. */
+/** An exact decimal number: `units` / 10^`digits`, with as few digits as it needs. */
 interface Decimal {
   readonly units: bigint;
   readonly digits: number;
@@ -115,9 +115,13 @@ interface Decimal {
 function parseDecimal(text: string): Decimal | undefined {
   const match = /^(0|[1-9]\d{0,19})(?:\.(\d{1,10}))?$/.exec(text);
   if (match === null) return undefined;
-  const [, whole = '', decimals = ''] = match;
+  const [, whole = '', written = ''] = match;
+  const decimals = withoutZeros(written);
   return { units: BigInt(whole + decimals), digits: decimals.length };
 }
+
+/** Decimals without zeros at the end, which change no value: shops write `1000.00` yen. */
+export const withoutZeros = (decimals: string): string => decimals.replace(/0+$/, '');
 
 function formatDecimal(units: bigint, digits: number): string {
   if (digits === 0) return String(units);

@@ -5,8 +5,8 @@ import { containsPrivateMaterial } from '../bitcoin/private-material.ts';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { isPlainText } from './body-fields.ts';
 import type { LinkAmounts, LinkInput } from './link-input.ts';
-import { minorDigitsOf } from './money.ts';
 import { type FiatPrice, minOrderSat, type SatPrice } from './quote.ts';
+import { type DecimalSeparator, readTypedAmount, typedDigitsOf } from './typed-amount.ts';
 
 export interface PayerInput {
   readonly price: FiatPrice | SatPrice;
@@ -18,6 +18,7 @@ export interface PayerProblem {
   readonly reason: PayerProblemReason;
   /** What the reason is measured by. */
   readonly limit?: number;
+  readonly meanings?: readonly bigint[];
 }
 
 export type PayerProblemReason =
@@ -26,6 +27,8 @@ export type PayerProblemReason =
   | 'no-number'
   /** `limit` is how many decimals the currency has; 0 for satoshis. */
   | 'too-many-decimals'
+  /** A point or comma may stand before decimals or thousands: `meanings`, in minor units. */
+  | 'two-meanings'
   /** `limit` is the bound of the amount, in minor units of the currency or satoshis. */
   | 'too-small'
   | 'too-large'
@@ -47,12 +50,14 @@ export type ParsedPayerInput =
 /**
  * Reads what a payer entered. A link that has an amount ignores the entered one.
  * @param entered the fields of the form; undefined for a field that it does not have
+ * @param decimalSeparator of the language in which the payer reads the form
  */
 export function parsePayerInput(
   link: PayableLink,
   entered: { readonly amount?: string | undefined; readonly note?: string | undefined },
+  decimalSeparator: DecimalSeparator = '.',
 ): ParsedPayerInput {
-  const amount = link.amount ?? parseEnteredAmount(link, entered.amount ?? '');
+  const amount = link.amount ?? parseEnteredAmount(link, entered.amount ?? '', decimalSeparator);
   const note = link.note === 'no' ? null : parseNote(link, entered.note ?? '');
   const problems = [amount, note].filter((each) => typeof each === 'object' && each !== null);
   if (isProblem(amount) || isProblem(note)) return { problems: problems as PayerProblem[] };
@@ -71,25 +76,27 @@ export const linkPrice = (
     ? { kind: 'sat', amountSat: amount }
     : { kind: 'fiat', currency, minor: BigInt(amount) };
 
-/**
- * An amount as people type it: with a comma or a point, also in Arabic digits. It has no separators
- * of thousands, because `1,000` has two meanings.
- * @returns minor units of the currency, or satoshis
- */
-export function parseEnteredAmount(link: LinkAmounts, entered: string): number | PayerProblem {
+/** @returns minor units of the currency, or satoshis */
+export function parseEnteredAmount(
+  link: LinkAmounts,
+  entered: string,
+  decimalSeparator: DecimalSeparator,
+): number | PayerProblem {
   const problem = (reason: PayerProblemReason, limit?: number): PayerProblem => ({
     ...{ field: 'amount', reason },
     ...(limit !== undefined && { limit }),
   });
   if (containsPrivateMaterial(entered)) return problem('private-material');
-  const text = asciiDigits(entered).trim();
-  if (text === '') return problem('missing');
-  const match = /^(\d{0,30})(?:[.,](\d{0,30}))?$/.exec(text);
-  const [, whole = '', decimals = ''] = match ?? [];
-  if (match === null || whole + decimals === '') return problem('no-number');
-  const digits = link.currency === null ? 0 : minorDigitsOf(link.currency);
-  if (decimals.length > digits) return problem('too-many-decimals', digits);
-  const amount = BigInt(whole + decimals.padEnd(digits, '0'));
+  if (entered.trim() === '') return problem('missing');
+  const { currency } = link;
+  const digits = typedDigitsOf(currency);
+  const typed = readTypedAmount(entered, digits, decimalSeparator);
+  if (typed.problem === 'two-meanings') {
+    return { field: 'amount', reason: 'two-meanings', meanings: typed.meanings };
+  }
+  if (typed.problem === 'too-many-decimals') return problem(typed.problem, digits);
+  if (typed.problem !== undefined) return problem(typed.problem);
+  const amount = typed.minor;
   const { min, max } = boundsOf(link);
   if (amount < min) return problem('too-small', min);
   return amount > max ? problem('too-large', max) : Number(amount);
@@ -103,13 +110,6 @@ export function boundsOf({ currency, minAmount, maxAmount }: LinkAmounts) {
 
 /** See `parseMoney`. */
 const maxMinor = 10 ** 15 - 1;
-
-/** The digits and the decimal separator of Arabic and Persian as ASCII. */
-const asciiDigits = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .replaceAll('٫', '.')
-    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
 
 function parseNote({ note }: PayableLink, entered: string): string | null | PayerProblem {
   const problem = (reason: PayerProblemReason, limit?: number): PayerProblem => ({

@@ -109,6 +109,17 @@ describe('a new order', () => {
     expect((await app.get('/orders?status=open')).body).toEqual({ data: [], has_more: false });
   });
 
+  test('takes zeros behind the last decimal, which change no value', async () => {
+    const app = await openPriced();
+    app.market.rates = { EUR: 50_000, JPY: 9_000_000 };
+    for (const [amount, currency, taken] of [
+      ['1000.00', 'JPY', '1000'],
+      ['12.5000', 'EUR', '12.50'],
+    ]) {
+      expect(await app.order({ amount, currency })).toMatchObject({ amount: taken, currency });
+    }
+  });
+
   test('ignores unknown fields, as other operations do', async () => {
     const app = await openPriced();
     expect(await app.order({ ...eur, color: 'red' })).toMatchObject({ status: 'open' });
@@ -158,6 +169,7 @@ const bad: readonly (readonly [string, unknown, RegExp])[] = [
   ['bitcoin as a currency', { ...eur, currency: 'BTC' }, /currency: .*amount_sat/],
   ['a currency without a price', { ...eur, currency: 'PYG', amount: '5' }, /no source has a price/],
   ['more digits than the currency has', { ...eur, amount: '12.505' }, /at most 2 decimals/],
+  ['a value behind the last decimal', { amount: '1000.10', currency: 'JPY' }, /no decimals/],
   ['decimals of a currency without', { amount: '1.5', currency: 'JPY' }, /JPY has no decimals/],
   ['an amount as a number', { ...eur, amount: 12.5 }, /amount: text such as "12.50"/],
   ['a negative amount', { ...eur, amount: '-1' }, /amount: a decimal number/],

@@ -123,12 +123,71 @@ describe('a link without an amount', () => {
     expect(await link.orders()).toEqual([]);
   });
 
+  test.each([
+    ['en', 'KWD', '1,000', 'such as 1.000 or 1000.000 .'],
+    ['de', 'KWD', '1.000', 'zum Beispiel 1,000 oder 1000,000 .'],
+    ['ar', 'KWD', '١,٠٠٠', '1.000 أو 1000.000'],
+    ['fr', 'KWD', '1.000', '1,000 ou 1000,000'],
+    ['de', 'EUR', '1.000', 'zum Beispiel 1,00 oder 1000,00 .'],
+    ['de', 'JPY', '1.000', 'zum Beispiel 1 oder 1000 .'],
+    ['de', 'EUR', '1.234,50', 'zum Beispiel 12,50 .'],
+    ['fr', 'EUR', '1\u202f234,50', '12,50'],
+    ['de', 'EUR', "1'234.50", 'zum Beispiel 12,50 .'],
+    ['en', 'KWD', '1,23,456.500', 'such as 12.500 .'],
+    ['ar', 'KWD', '١٬٢٣٤', '12.500'],
+  ])('in %s and %s says what to type for "%s"', async (lang, currency, amount, text) => {
+    const link = await openLink({ currency });
+    const seen = await link.submit({ amount }, `?lang=${lang}`);
+    expect([seen.status, await link.orders()]).toEqual([400, []]);
+    expect(textOf(seen)).toContain(text);
+    expect(seen.text).toContain(`value="${amount.replace("'", '&#39;')}"`);
+  });
+
+  test.each([
+    ['en', '1.000', '1.000'],
+    ['de', '1,000', '1.000'],
+    ['ar', '١٫٥٠٠', '1.500'],
+    ['en', '1234.5000', '1234.500'],
+  ])('in %s takes %s dinars as %s', async (lang, amount, taken) => {
+    const link = await openLink({ currency: 'KWD' });
+    link.app.market.rates = { KWD: 18_500 };
+    expect((await link.submit({ amount }, `?lang=${lang}`)).status).toBe(303);
+    expect(await link.orders()).toMatchObject([{ amount: taken }]);
+  });
+
+  test('that is suggested can be pressed in every language', async () => {
+    const link = await openLink({ currency: 'KWD', suggested: ['1', '2.5'] });
+    link.app.market.rates = { KWD: 18_500 };
+    for (const lang of ['en', 'de']) {
+      const seen = await link.see(`?lang=${lang}`);
+      const [, value = ''] = /name="amount" value="(1[.,]\d+)"/.exec(seen.text) ?? [];
+      expect(value).toBe(lang === 'en' ? '1.000' : '1,000');
+      expect((await link.submit({ amount: value }, `?lang=${lang}`)).status).toBe(303);
+    }
+    expect(await link.orders()).toMatchObject([{ amount: '1.000' }, { amount: '1.000' }]);
+  });
+
   test('is filled in by ?amount= if that can be paid', async () => {
     const link = await openLink(open);
     expect(field(await link.see('?amount=7.5'), 'amount')).toContain('value="7.5"');
-    for (const bad of ['1', 'x', '%3Cb%3E', '']) {
+    expect(field(await link.see('?amount=7.5000'), 'amount')).toContain('value="7.5000"');
+    for (const bad of ['1', '1.000', '1,000', '501.000', 'x', '%3Cb%3E', '']) {
       expect(field(await link.see(`?amount=${bad}`), 'amount')).toContain('value=""');
     }
+  });
+
+  test('has a point before decimals in ?amount=, in every language', async () => {
+    const link = await openLink({ currency: 'KWD' });
+    for (const [query, value] of [
+      ['lang=en&amount=1.000', '1.000'],
+      ['lang=de&amount=1.000', '1,000'],
+      ['lang=de&amount=2.5', '2,5'],
+      ['lang=en&amount=1,000', ''],
+    ]) {
+      expect(field(await link.see(`?${query}`), 'amount')).toContain(`value="${value}"`);
+    }
+    const euros = await openLink({ currency: 'EUR' });
+    expect(field(await euros.see('?lang=de&amount=12.500'), 'amount')).toContain('value="12,50"');
   });
 
   test('says what is too small for a bitcoin payment at the price of now', async () => {

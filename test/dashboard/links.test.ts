@@ -94,6 +94,12 @@ test('what is wrong is said beside what was typed, and nothing is made', async (
   expect(refused.text).toContain('id="fault-most-orders"');
   expect(refused.text).toContain('value="1.234"');
   expect((await add(visitor, { amount: '25.00' })).status).toBe(400);
+  const unclear = { currency: 'KWD', min: '1,000', max: '2,000', suggested: '1.000 3,000' };
+  const doubtful = await add(visitor, unclear);
+  expect(doubtful.status).toBe(400);
+  expect(doubtful.text).toContain('has two meanings: write 1.000 or 1000.000');
+  expect(doubtful.text).toContain('has two meanings: write 2.000 or 2000.000');
+  expect(doubtful.text).toContain('has two meanings: write 3.000 or 3000.000');
   expect(await linksOf(app)).toEqual([]);
   expect((await visitor.get(`${list}/7`)).status).toBe(404);
 });

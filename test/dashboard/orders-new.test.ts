@@ -62,7 +62,7 @@ describe('taking a payment', () => {
       400,
       { currency: 'Prices are switched off here: choose satoshis.' },
     ]);
-    const taken = await take(visitor, { amount: '25000', currency: '' });
+    const taken = await take(visitor, { amount: '25000.00', currency: '' });
     expect(taken.status).toBe(303);
     expect((await visitor.get(taken.to ?? '')).text).toContain('<span class="amount">25,000 sat');
   });
@@ -90,6 +90,18 @@ describe('taking a payment', () => {
 
   test.each([
     [{ amount: '1.234' }, { amount: 'An amount in EUR has at most 2 decimals.' }],
+    [
+      { amount: '1.000' },
+      { amount: 'Has two meanings: write 1.00 or 1000.00, without separators of thousands.' },
+    ],
+    [
+      { amount: '1,000', currency: '' },
+      { amount: 'Has two meanings: write 1 or 1000, without separators of thousands.' },
+    ],
+    [
+      { amount: '1,000', currency: 'KWD' },
+      { amount: 'Has two meanings: write 1.000 or 1000.000, without separators of thousands.' },
+    ],
     [{ amount: '' }, { amount: 'A decimal number such as 12.50 is expected.' }],
     [{ amount: 'ten', currency: '' }, { amount: 'Whole satoshis are expected.' }],
     [{ amount: '0.01' }, { amount: 'The amount is 20 sat; an order has at least 546 sat.' }],

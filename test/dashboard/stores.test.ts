@@ -202,6 +202,12 @@ describe('adding a store', () => {
     ['an empty name', { name: ' ' }, '1 to 100 characters'],
     ['no confirmations', { confirmations: '0' }, 'from 1 to 100'],
     ['a band without a depth', { 'above-0': '0.5', 'depth-0': '' }, 'id="fault-depth-0"'],
+    [
+      'bitcoins that may be one or a thousand',
+      { 'above-0': '1,000', 'depth-0': '6' },
+      'such as 1.00000000 is expected, without separators of thousands',
+    ],
+    ['more than all bitcoins', { 'above-0': '21000001', 'depth-0': '6' }, 'such as 0.05 is'],
   ])('refuses %s, and keeps the other fields', async (_, fault, words) => {
     const app = await openApp();
     const visitor = await signedIn(app);
@@ -409,7 +415,7 @@ describe('a store', () => {
     const visitor = await signedIn(app);
     const saved = await visitor.submit(`${stores}/1/general`, 'change', {
       ...shop(app, { name: 'Renamed' }),
-      ...{ 'above-0': '0,05', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
+      ...{ 'above-0': '0,0500000000', 'depth-0': '6', 'above-1': '1', 'depth-1': '12' },
     });
     expect(saved.to).toBe(`${stores}/1/general?done=saved#change`);
     const callbacks = await visitor.submit(`${stores}/1/callbacks`, 'change', {

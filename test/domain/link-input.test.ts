@@ -79,7 +79,7 @@ test.each<[LinkBody, ...string[]]>([
   [{ ...poster, currency: 'EUX' }, 'currency: the currency'],
   [{ ...poster, currency: 'BTC' }, 'currency: a price in bitcoin is given in satoshis'],
   [{ ...poster, amount: '25.001' }, 'amount: an amount in EUR has at most 2 decimals'],
-  [{ ...poster, currency: 'JPY' }, 'amount: an amount in JPY has no decimals'],
+  [{ ...poster, amount: '25.50', currency: 'JPY' }, 'amount: an amount in JPY has no decimals'],
   [{ ...poster, amount: '0' }, 'amount: must be above 0'],
   [{ ...poster, amount_sat: 1_000 }, 'amount_sat: a link with a currency has amount'],
   [{ title: 'Tips', amount_sat: 545 }, 'amount_sat: the amount is 545 sat'],

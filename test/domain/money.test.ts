@@ -28,6 +28,13 @@ describe('an amount of money', () => {
     ['99.90', 'HUF', 9990n],
     ['9999999999999.99', 'EUR', 999_999_999_999_999n],
     ['999999999999999', 'JPY', 999_999_999_999_999n],
+    // Zeros at the end change no value.
+    ['1000.00', 'JPY', 1000n],
+    ['12.0', 'JPY', 12n],
+    ['12.5000', 'EUR', 1250n],
+    ['12.500', 'EUR', 1250n],
+    ['1.0010000000', 'KWD', 1001n],
+    ['10.00', 'KWD', 10_000n],
   ])('%s %s is %i minor units', (text, currency, minor) => {
     expect(parseMoney(text, currency)).toBe(minor);
   });
@@ -48,8 +55,9 @@ describe('an amount of money', () => {
     ['NaN', 'EUR', 'a decimal number'],
     ['9'.repeat(100_000), 'EUR', 'a decimal number'],
     ['12.505', 'EUR', 'an amount in EUR has at most 2 decimals'],
-    ['12.500', 'EUR', 'an amount in EUR has at most 2 decimals'],
-    ['12.0', 'JPY', 'an amount in JPY has no decimals'],
+    ['12.5050', 'EUR', 'an amount in EUR has at most 2 decimals'],
+    ['12.10', 'JPY', 'an amount in JPY has no decimals'],
+    ['12.50000000000', 'EUR', 'a decimal number'],
     ['1.0001', 'KWD', 'an amount in KWD has at most 3 decimals'],
     ['0', 'EUR', 'must be above 0'],
     ['0.00', 'EUR', 'must be above 0'],

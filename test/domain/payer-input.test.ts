@@ -45,7 +45,7 @@ describe('an amount', () => {
     [anyAmount.EUR, '-5', 'no-number', undefined],
     [anyAmount.EUR, '1e3', 'no-number', undefined],
     [anyAmount.EUR, '1.234,50', 'no-number', undefined],
-    [anyAmount.EUR, '1,000', 'too-many-decimals', 2],
+    [anyAmount.EUR, '1,234', 'too-many-decimals', 2],
     [anyAmount.JPY, '1.5', 'too-many-decimals', 0],
     [dinars, '1.2345', 'too-many-decimals', 3],
     [anyAmount.EUR, '0.00', 'too-small', 1],
@@ -59,6 +59,26 @@ describe('an amount', () => {
   ])('%# %j is refused', (asked, amount, reason, limit) => {
     const problem = { field: 'amount', reason, ...(limit !== undefined && { limit }) };
     expect(parsePayerInput(asked, { amount })).toEqual({ problems: [problem] });
+  });
+
+  test.each([
+    [anyAmount.EUR, '1,000', '.', [100n, 100_000n]],
+    [dinars, '1,000', '.', [1_000n, 1_000_000n]],
+    [dinars, '1.000', ',', [1_000n, 1_000_000n]],
+    [anyAmount.JPY, '1.000', ',', [1n, 1_000n]],
+    [link({}), '1.000', '.', [1n, 1_000n]],
+  ] as const)(
+    '%# %j is refused, because it has two meanings',
+    (asked, amount, separator, meanings) => {
+      const problem = { field: 'amount', reason: 'two-meanings', meanings };
+      expect(parsePayerInput(asked, { amount }, separator)).toEqual({ problems: [problem] });
+    },
+  );
+
+  test('is read by the separator of the language', () => {
+    const price = { kind: 'fiat', currency: 'KWD', minor: 1_000n };
+    expect(parsePayerInput(dinars, { amount: '1.000' }, '.').input?.price).toEqual(price);
+    expect(parsePayerInput(dinars, { amount: '1,000' }, ',').input?.price).toEqual(price);
   });
 
   test('is what was typed, to the unit', () => {

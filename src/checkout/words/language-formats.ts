@@ -4,6 +4,7 @@
 
 import { formatBitcoin, satPerBitcoin } from '../../domain/format.ts';
 import type { Language } from '../../domain/language.ts';
+import type { DecimalSeparator } from '../../domain/typed-amount.ts';
 import { lazy } from '../../lib/lazy.ts';
 
 /** Begins text that runs from left to right. */
@@ -23,10 +24,6 @@ export const oneBitcoin = isolated(leftToRight, '1 BTC');
 
 /** A name of strangers in a text. */
 export const nameInText = (name: string): string => isolated(ownDirection, name);
-
-/** What stands before the decimals in a language. */
-export const decimalSeparator = ({ number }: Pick<LanguageFormats, 'number'>): string =>
-  number(1.5).replaceAll(/\d/g, '');
 
 /** Smaller amounts are shown in satoshis. */
 const minBitcoinSat = 100_000;
@@ -64,6 +61,11 @@ function createFormats(language: Language) {
   };
   return {
     number,
+    /** What stands before decimals. */
+    decimalSeparator: lazy(() => number(1.5).replaceAll(/\d/g, '') as DecimalSeparator),
+    /** `1.000 or 1000.000` */
+    either: (texts: readonly string[]): string =>
+      new Intl.ListFormat(language, { type: 'disjunction' }).format(texts),
     money,
     sat,
     bitcoin,

@@ -1,6 +1,6 @@
 // The form of a link, for a new one and for a change.
 
-import { BodyProblems } from '../../domain/body-fields.ts';
+import { BodyProblems, createFieldReader } from '../../domain/body-fields.ts';
 import { currencyCodes } from '../../domain/currency.ts';
 import {
   type LinkBody,
@@ -10,6 +10,7 @@ import {
   maxSuggested,
   noteRules,
 } from '../../domain/link-input.ts';
+import { asOfApi } from '../../domain/typed-amount.ts';
 import type { LinkRow } from '../../store/views/link-view.ts';
 import { choiceValue, FieldErrors } from '../form-fields.ts';
 import { chosenBefore, FaultNote, Field, faultAttributes, Select } from '../form-parts.tsx';
@@ -146,19 +147,25 @@ export function readingLink(read: () => LinkInput): LinkInput {
 export function linkBodyIn(request: PageRequest): LinkBody {
   const textOrNull = (name: string) => field(request, name) || null;
   const currency = textOrNull('currency');
-  const suggested = field(request, 'suggested').split(/\s+/).filter(Boolean);
-  const amounts = { amount: textOrNull('amount'), min: textOrNull('min'), max: textOrNull('max') };
+  const { field: read, problems } = createFieldReader<keyof typeof labels>();
+  const typed = (name: 'amount' | 'min' | 'max') =>
+    read(name, textOrNull(name), null, (text) => asOfApi(text, currency));
+  const amounts = { amount: typed('amount'), min: typed('min'), max: typed('max') };
+  const suggested = read('suggested', field(request, 'suggested'), [], (list) =>
+    list
+      .split(/\s+/)
+      .filter(Boolean)
+      .map((text) => asOfApi(text, currency)),
+  );
+  if (problems.length > 0) throw new BodyProblems(problems);
   return {
     ...{ title: field(request, 'title'), description: textOrNull('description'), currency },
     ...(currency === null
       ? {
-          ...{ amount_sat: satOf(amounts.amount), min_sat: satOf(amounts.min) },
-          ...{ max_sat: satOf(amounts.max), suggested_sat: suggested.map(Number) },
+          ...{ amount_sat: numberOf(amounts.amount), min_sat: numberOf(amounts.min) },
+          ...{ max_sat: numberOf(amounts.max), suggested_sat: suggested.map(Number) },
         }
-      : {
-          ...{ amount: decimalOf(amounts.amount), min: decimalOf(amounts.min) },
-          ...{ max: decimalOf(amounts.max), suggested: suggested.map(decimalOf) as string[] },
-        }),
+      : { amount: amounts.amount, min: amounts.min, max: amounts.max, suggested }),
     note: choiceValue(request, 'note', noteRules),
     view: choiceValue(request, 'view', linkViews),
     most_orders: numberOf(textOrNull('most-orders')),
@@ -168,7 +175,3 @@ export function linkBodyIn(request: PageRequest): LinkBody {
 /** NaN for a text that is no whole number, which is refused with all other problems. */
 const numberOf = (text: string | null): number | null =>
   text === null ? null : /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-const satOf = numberOf;
-
-/** A comma is a decimal point as well. */
-const decimalOf = (text: string | null): string | null => text?.replace(',', '.') ?? null;

@@ -3,6 +3,7 @@
 import { BodyProblems } from '../../domain/body-fields.ts';
 import { currencyCodes } from '../../domain/currency.ts';
 import type { OrderBody } from '../../domain/order-input.ts';
+import { asOfApi } from '../../domain/typed-amount.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { atField, FieldErrors, fieldError, versionOf, wholeNumber } from '../form-fields.ts';
 import { chosenBefore, FaultNote, Field, Form, faultAttributes, Select } from '../form-parts.tsx';
@@ -120,14 +121,22 @@ async function take(request: PageRequest): Promise<ActionResult> {
 
 /** The fields of the form as a body of the API. A comma is a decimal point as well. */
 function orderBodyIn(request: PageRequest): OrderBody {
-  const amount = field(request, 'amount').replace(',', '.');
   const currency = field(request, 'currency') || null;
+  const amount = amountIn(request, currency);
   const sat = /^\d{1,16}$/.test(amount) ? Number(amount) : Number.NaN;
   return {
     ...(currency === null ? { amount_sat: sat } : { amount, currency }),
     reference: field(request, 'reference') || null,
     description: field(request, 'description') || null,
   };
+}
+
+function amountIn(request: PageRequest, currency: string | null): string {
+  try {
+    return asOfApi(field(request, 'amount'), currency);
+  } catch (error) {
+    throw atField('amount', labels.amount, error);
+  }
 }
 
 /** Throws at the field of the currency if it has no price now. The price is cached for a minute. */
