@@ -111,7 +111,7 @@ test('ranks 0 to 2 are pure', () => {
   expect(impure).toEqual([]);
 });
 
-test('only World accesses time, chance, the process and the console', () => {
+test('S-141 only World accesses time, chance, the process and the console', () => {
   const found = files
     .filter(({ room, path }) => !worldly.has(room) && !worldly.has(path))
     .flatMap(({ path, text }) => {

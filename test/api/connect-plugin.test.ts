@@ -226,7 +226,7 @@ test('P-49 S-02 a key can write only while its plugin window is open', async () 
   expect(late.status).toBe(403);
 });
 
-test('a rotation closes the plugin windows of all earlier merchant keys', async () => {
+test('S-101 a rotation closes the plugin windows of all earlier merchant keys', async () => {
   const app = await openReady();
   const body = post({ name: 'Renamed' });
   const rotate = (fill: number) =>
@@ -271,6 +271,39 @@ test('S-01 a private key is refused in every field, and neither echoed nor store
   const noted = await app.withStore(async ({ audit }) => audit.list(10));
   expect(noted.filter(({ action }) => action.startsWith('store.'))).toEqual([]);
   expect(JSON.stringify(app.world.logs)).not.toMatch(/xprv|abandon/);
+});
+
+test('S-100 a key reads extended public keys, no secret that signs, and adds no wallet', async () => {
+  const app = await openReady();
+  await allowPlugin(app);
+  const http_callback = 'https://shop.example/other';
+  const foreign = merchantKey(2).account;
+  const writes: [string, unknown][] = [
+    ['/api/v2/stores', { name: 'Other', http_callback, xpub: foreign, wallet: { xpub: foreign } }],
+    ['/api/v2/stores/1', { name: 'Shop 1', xpub: foreign }],
+    ['/api/v2/stores/1/wallets', { wallet_id: 1, xpub: foreign }],
+    ['/api/v2/wallets', { address: foreign }],
+    ['/api/update_callback', { callback: http_callback, xpub: foreign }],
+  ];
+  const answers: string[] = [];
+  for (const [path, body] of writes) {
+    answers.push(JSON.stringify((await app.ask(path, post(body))).body));
+  }
+  for (const path of [
+    ...['/api/v2/wallets', '/api/v2/wallets/1', '/api/v2/stores?wallets=true', '/api/v2/stores/1'],
+    ...['/api/v2/stores/1/wallets', '/api/address?get_callback=true', '/api/new_address'],
+    ...['/api/v3/orders', '/api/v3/events', '/api/v3/links', '/api/price?currency=USD', '/healthz'],
+  ]) {
+    answers.push(JSON.stringify((await app.ask(path)).body));
+  }
+  expect(answers.join()).toContain(merchantKey().account);
+  await app.withStore(async ({ catalog }) => {
+    expect(catalog.wallets()).toHaveLength(1);
+    for (const { webhookSecret } of catalog.stores()) {
+      expect(webhookSecret).toMatch(/^whsec_/);
+      expect(answers.join()).not.toContain(webhookSecret.slice('whsec_'.length));
+    }
+  });
 });
 
 test('P-04 P-50 P-71 settings from a plugin are validated like those from the merchant', async () => {

@@ -407,7 +407,7 @@ describe('commands', () => {
     expect([status, headers.get('Retry-After')]).toEqual([503, '60']);
   });
 
-  test('cancel ends an open order once, and not a paid one', async () => {
+  test('S-103 cancel ends an open order once, and not a paid one', async () => {
     const app = await openPriced();
     const order = await app.order(eur);
     const canceled = await app.post(`/orders/${order.id}/cancel`);

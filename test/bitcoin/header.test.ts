@@ -185,7 +185,7 @@ describe("retarget: Bitcoin Core's pow_tests", () => {
     expect(bits).toBe(0x1c0168fd);
   });
 
-  test('signet: the same rule under its own limit', () => {
+  test('S-154 signet: the same rule under its own limit', () => {
     const at = from({ 0: stub(0, 0x1e0377ae) });
     const slow = stub(10_000_000, 0x1e0377ae);
     expect(expectedBits(signet, 2016, slow, 0, at)).toBe(0x1e0377ae);

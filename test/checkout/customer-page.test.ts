@@ -144,7 +144,7 @@ describe('a lapsed quote', () => {
     expect((await renew({ app, path: `/o/${publicId}` })).status).toBe(503);
   });
 
-  test('is renewed by our own page only', async () => {
+  test('S-119 is renewed by our own page only', async () => {
     const till = await openTill();
     await till.app.world.advance(quoteMs);
     for (const headers of [
@@ -244,7 +244,7 @@ describe('an order that waits no more', () => {
   });
 });
 
-test('the headers keep it out of caches, frames and search engines, and load nothing else', async () => {
+test('S-150 the headers keep it out of caches, frames and search engines, and load nothing else', async () => {
   const till = await openTill();
   const { headers } = await see(till);
   expect(headers.get('Content-Security-Policy')).toMatch(
@@ -328,7 +328,7 @@ test('the script is smaller than 4 KB, and may be cached without a time limit', 
   expect(Buffer.byteLength(script)).toBeLessThan(4096);
 });
 
-test('no log line contains the id of an order', async () => {
+test('S-120 no log line contains the id of an order', async () => {
   const till = await openTill();
   await till.pay(25_000);
   await see(till);

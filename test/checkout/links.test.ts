@@ -230,7 +230,7 @@ describe('the note', () => {
   });
 });
 
-describe('a private key', () => {
+describe('S-122 a private key', () => {
   test.each(['amount', 'note'])('in %s is refused, and neither shown nor stored', async (name) => {
     const link = await openLink({ currency: 'EUR', note: 'optional' });
     const seen = await link.submit({ amount: '5', note: 'Table 4', [name]: privateKey });
@@ -296,7 +296,7 @@ describe('a link that makes no order now', () => {
     await shows(link.see(), 503, 'Please ask the shop');
   });
 
-  test('counts unpaid addresses from a payment in a block on: others can be taken back', async () => {
+  test('S-123 counts unpaid addresses from a payment in a block on: others can be taken back', async () => {
     const link = await openLink(fixed);
     for (let count = 0; count < linkGap - 2; count += 1) await link.app.newAddress();
     await link.submit();
@@ -389,7 +389,7 @@ describe('limits and origin', () => {
     }
   });
 
-  test('only our own page orders', async () => {
+  test('S-121 only our own page orders', async () => {
     const link = await openLink(fixed);
     for (const headers of [
       { Origin: 'https://shop.example' },

@@ -88,7 +88,7 @@ test('its language is that of the link or of the browser, and its links keep the
   ]);
 });
 
-describe('it leads to the order', () => {
+describe('S-117 it leads to the order', () => {
   test('if the link names the order, as the page of the order does', async () => {
     const till = await openTill();
     const txid = await till.pay(25_000);

@@ -123,7 +123,7 @@ describe('the settings of the first password', () => {
   const file = () => join(tempFolder(), 'password');
   const read = (path: string) => firstPassword({ adminPasswordFile: path }, undefined);
 
-  test('an empty variable is none, and any is taken out of the environment', () => {
+  test('S-111 an empty variable is none, and any is taken out of the environment', () => {
     const env = { [variable]: '', PATH: '/bin' };
     expect(takePassword(env)).toBeUndefined();
     expect(env).toEqual({ PATH: '/bin' });

@@ -62,7 +62,7 @@ async function place(): Promise<Place> {
 
 const told = `paygate: in the folder of user ${user}, root works as that user`;
 
-describe.skipIf(!isRoot)('root', () => {
+describe.skipIf(!isRoot)('S-127 root', () => {
   it.each([
     ['backup', 'backups', ['backup']],
     ['restore', 'backups', ['restore', 'copy.db']],

@@ -160,7 +160,7 @@ describe.skipIf(!hasSystemd)('systemd', () => {
     return path;
   }
 
-  test(`finds the service exposed by ${maxExposure} of 10 at most`, () => {
+  test(`S-128 finds the service exposed by ${maxExposure} of 10 at most`, () => {
     const args = ['security', '--offline=true', '--no-pager', unitFile()];
     const report = execFileSync('systemd-analyze', args, { encoding: 'utf8' });
     const exposure = Number(/exposure level for paygate.service: ([\d.]+)/.exec(report)?.[1]);

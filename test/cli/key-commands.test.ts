@@ -91,7 +91,7 @@ test('the keys of a removed store are invalid, and it gets no new ones', async (
   expect(late.errors).toContain('removed');
 });
 
-test('the plugin window is opened for one key that may write, and closed by 0 minutes', async () => {
+test('S-153 the plugin window is opened for one key that may write, and closed by 0 minutes', async () => {
   const path = await fileWithStore();
   const before = Date.now();
   const { answer } = await run(path, 'plugin', 'allow', '--minutes', '15');

@@ -64,7 +64,7 @@ async function unpack(bytes: Uint8Array): Promise<Buffer> {
 const unpackAll = (...members: readonly Member[]) =>
   unpack(gzipSync(Buffer.concat([...members.map(member), end])));
 
-it('unpacks the executable and nothing else', async () => {
+it('S-132 unpacks the executable and nothing else', async () => {
   const text: Member = { name: `${folder.name}README.md`, content: Buffer.from('Read me.\n') };
   expect((await unpackAll(folder, text, executable)).equals(program)).toBe(true);
   expect((await unpackAll(executable, text)).equals(program)).toBe(true);

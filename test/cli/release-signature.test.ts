@@ -56,7 +56,7 @@ it.each([
   expect(() => signedVersion(sums, text, key.publicKey)).toThrow(message);
 });
 
-it('refuses one over other checksums, and one by another key of the same id', () => {
+it('S-130 refuses one over other checksums, and one by another key of the same id', () => {
   const other = Buffer.concat([sums, Buffer.from('\n')]);
   expect(() => signedVersion(other, good, key.publicKey)).toThrow(/does not match SHA256SUMS/);
   const stranger = makeSigningKey(id).signature(sums, 'paygate 0.2.0');

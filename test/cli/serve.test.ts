@@ -165,7 +165,7 @@ test.skipIf(!existsSync('/proc/self/comm'))('ps and pgrep find it by its name', 
   expect(readFileSync(`/proc/${child.pid}/comm`, 'utf8')).toBe('paygate\n');
 });
 
-test('its log is JSON or readable text', async () => {
+test('S-144 its log is JSON with the time in UTC, or readable text', async () => {
   const shop = await startReceiver();
   whenOver(() => shop.close());
   const path = await fileOwing(`${shop.origin}/cb`);
@@ -176,8 +176,17 @@ test('its log is JSON or readable text', async () => {
     const { by, errors } = await child.ended;
     expect(by).toBe(0);
     const line = errors.split('\n').find((each) => each.includes('is stopping')) ?? '';
-    if (format === 'json') expect(JSON.parse(line).message).toBe('paygate is stopping');
-    else expect(line).toMatch(/^\[\d{4}-.*\] INFO: paygate is stopping {"signal":"SIGTERM"}$/);
+    if (format === 'json') {
+      const lines = errors.trimEnd().split('\n');
+      for (const each of lines) {
+        expect(JSON.parse(each)).toMatchObject({
+          level: expect.any(String),
+          time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+          message: expect.any(String),
+        });
+      }
+      expect(JSON.parse(line).message).toBe('paygate is stopping');
+    } else expect(line).toMatch(/^\[\d{4}-.*\] INFO: paygate is stopping {"signal":"SIGTERM"}$/);
   }
 });
 

@@ -354,7 +354,7 @@ it('changes nothing for a wrong checksum, for none, or for a file that is no pay
   expect(left).toEqual(['download', 'paygate', 'tools']);
 });
 
-it('changes nothing without a signature by the release key', async () => {
+it('S-133 changes nothing without a signature by the release key', async () => {
   const { bring, update, binary, installed } = await machine();
   const file = bring('0.2.0');
   const sums = join(dirname(file), 'SHA256SUMS');
@@ -460,7 +460,7 @@ it('asks for --binary if paygate runs from its sources', async () => {
   ]);
 });
 
-it('is refused for an older version, unless a flag allows it', async () => {
+it('S-131 is refused for an older version, unless a flag allows it', async () => {
   const { bring, update, binary, installed } = await machine({ systemd: false });
   expect((await update(bring('0.10.0'))).code).toBe(0);
   const { code, stderr } = await update(bring('0.9.1'));

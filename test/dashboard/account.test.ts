@@ -31,7 +31,7 @@ async function enrol(app: TestApp, visitor: Visitor) {
 const signIn = (app: TestApp, fields: Record<string, string>) =>
   visitorOf(app).submit(signInPath, 'sign-in', { password, ...fields });
 
-test('one session is signed out by its row, and no other', async () => {
+test('S-140 one session is signed out by its row, and no other', async () => {
   const app = await openApp();
   const [visitor, other, third] = [await signedIn(app), await signedIn(app), await signedIn(app)];
   const { text } = await visitor.get(account);
@@ -109,7 +109,7 @@ test('ten recovery codes are shown once; each works once in place of a code', as
   ]);
 });
 
-test('a recovery code needs the password, and counts against the limit of codes', async () => {
+test('S-108 a recovery code needs the password, and counts against the limit of codes', async () => {
   const app = await openApp();
   const { codes } = await enrol(app, await signedIn(app));
   const [first = ''] = codes;
@@ -158,7 +158,7 @@ test('S-78 valid codes of a known client do not count against the limit; wrong o
   }
 });
 
-test('recovery codes are stored as hashes, and deleted with the authenticator app', async () => {
+test('S-106 recovery codes are stored as hashes, and deleted with the authenticator app', async () => {
   const app = await openApp();
   const visitor = await signedIn(app);
   const { codes } = await enrol(app, visitor);

@@ -63,7 +63,7 @@ const contentTypes = [
 ];
 
 describe('every page', () => {
-  test('shows nothing without a session', async () => {
+  test('S-147 shows nothing without a session', async () => {
     const app = await openApp();
     await setPassword(app);
     for (const path of [...shut, `${home}/nowhere`]) {
@@ -122,6 +122,16 @@ describe('every page', () => {
         expect([path, method, [303, 405].includes(out)]).toEqual([path, method, true]);
       }
     }
+  });
+
+  test('S-155 asks browsers for HTTPS for a year, by HTTPS only', async () => {
+    const { app, from } = await behindProxy();
+    const [secure, plain] = [from('203.0.113.5'), visitorOf(app)];
+    const path = `${home}/sign-in`;
+    const headerOf = async (visitor: typeof plain) =>
+      (await visitor.get(path)).headers.get('Strict-Transport-Security');
+    expect(await headerOf(secure)).toBe('max-age=31536000');
+    expect(await headerOf(plain)).toBeNull();
   });
 
   test.each(['PAY.example.com', 'pay.example.com:443'])(
@@ -227,7 +237,7 @@ describe('every page', () => {
 });
 
 describe('the first password', () => {
-  test('is set by a one-time link, which signs in and becomes invalid', async () => {
+  test('S-136 is set by a one-time link, which signs in and becomes invalid', async () => {
     const app = await openApp();
     const visitor = visitorOf(app);
     const path = await link(app);
@@ -843,7 +853,7 @@ describe('an authenticator app', () => {
   });
 });
 
-describe('a connection that others can read', () => {
+describe('S-148 a connection that others can read', () => {
   test.each([
     ['a name that leads here', { Host: 'pay.example.com' }],
     [

@@ -70,6 +70,29 @@ describe('payments', () => {
     expect(newest).toMatch(/54,321 sat[\s\S]*12,345 sat/);
   });
 
+  test('S-134 what is typed and asked for is never part of an SQL statement', async () => {
+    const { app, visitor } = await open();
+    const { address, txid } = await payNew(app);
+    const fields = ['q', 'state', 'store', 'from', 'to', 'before', 'link', 'type', 'status'];
+    const hostile = ["' or '1'='1", '1 or 1=1', "x'; drop table payments; --", "%' or 1=1 --", '"'];
+    const lists = ['payments', 'orders', 'callbacks', 'events', 'addresses', 'links'];
+    const queries = fields.flatMap((field) =>
+      hostile.map((text) => String(new URLSearchParams({ [field]: text }))),
+    );
+    for (const query of queries) {
+      for (const list of lists) {
+        const { status, text } = await visitor.get(`${home}/${list}?${query}`);
+        expect([list, query, status < 500]).toEqual([list, query, true]);
+        if (query.startsWith('q=')) expect(links(text, list)).toEqual([]);
+      }
+      for (const path of ['v3/orders', 'v3/events', 'v3/links', 'merchant/tx', 'searchhistory']) {
+        const { status } = await app.ask(`/api/${path}?${query}&addr=${query}&after=${query}`);
+        expect([path, query, status < 500]).toEqual([path, query, true]);
+      }
+    }
+    expect((await app.ask(`/api/merchant/tx?addr=${address}`)).body).toMatchObject({ txid });
+  });
+
   test('go page by page without duplicates, also when new ones arrive', async () => {
     const { app, visitor } = await open();
     await manyPayments(app, 120);

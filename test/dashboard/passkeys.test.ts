@@ -360,7 +360,7 @@ describe('a new passkey', () => {
   });
 });
 
-test('a lost device is removed by a one-time link, if its box is ticked', async () => {
+test('S-109 a lost device is removed by a one-time link, if its box is ticked', async () => {
   const { app, authenticator } = await withPasskey();
   const link = () => app.withStore((store) => createSignInLink(store, app.world, ''));
   const fields = { 'password-new': password, 'password-again': password };
@@ -374,7 +374,7 @@ test('a lost device is removed by a one-time link, if its box is ticked', async 
   expect(await entries(app)).toContainEqual(['passkey.remove', 'Phone']);
 });
 
-describe('where browsers have no passkeys', () => {
+describe('S-110 where browsers have no passkeys', () => {
   test('an address of loopback leads to localhost', async () => {
     const app = await openApp();
     const owner = await signedIn(app);

@@ -8,7 +8,7 @@ const one: PasswordClient = { network: 'one', isKnown: false };
 
 const passwords = () => createPasswords((length) => randomBytes(length));
 
-test('a password is verified by its hash, whose cost is that of scrypt N = 2^15, p = 3', async () => {
+test('S-105 a password is verified by its hash, whose cost is that of scrypt N = 2^15, p = 3', async () => {
   const { hash, verify } = passwords();
   const [first, second] = await Promise.all([hash('a lamp, two owls'), hash('a lamp, two owls')]);
   expect(first).toMatch(/^scrypt:15:8:3:/);
@@ -17,7 +17,7 @@ test('a password is verified by its hash, whose cost is that of scrypt N = 2^15,
   expect(await verify('a lamp, two owlz', first, one)).toBe(false);
 });
 
-test('the same characters in another Unicode form are the same password', async () => {
+test('S-138 the same characters in another Unicode form are the same password', async () => {
   const { verify } = passwords();
   expect(
     await verify('a\u0308 and fourteen more', cheapHash('\u00e4 and fourteen more'), one),
@@ -25,7 +25,7 @@ test('the same characters in another Unicode form are the same password', async 
 });
 
 test.each(['', 'fourteen chars', '👍'.repeat(14), 'x'.repeat(1001)])(
-  '%j is no valid password',
+  'S-137 %j is no valid password',
   async (text) => {
     await expect(passwords().hash(text)).rejects.toThrow('at least 15');
   },

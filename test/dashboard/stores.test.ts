@@ -522,7 +522,7 @@ describe('a store', () => {
     expect((await visitor.submit(`${stores}/1/keys`, 'revoke-key', { key: '1' })).status).toBe(404);
   });
 
-  test('Connect a plugin allows one key for 15 minutes', async () => {
+  test('S-102 Connect a plugin allows one key for 15 minutes', async () => {
     const app = await openApp();
     await untilReady(app);
     const visitor = await signedIn(app);

@@ -66,7 +66,7 @@ describe('P-71 a literal address', () => {
   });
 });
 
-describe('a name', () => {
+describe('S-151 a name', () => {
   const resolve = (addresses: string[], flags: CallbackFlags, scheme = 'https') =>
     guardTarget(
       new URL(`${scheme}://shop.example`),

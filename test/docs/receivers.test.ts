@@ -372,7 +372,7 @@ for (const [name, receiver] of Object.entries(receivers)) {
     const skipped = `there is no ${interpreter}, ${cases.length} tests are skipped`;
     process.stdout.write(`docs/receivers.md, ${name}: ${skipped}\n`);
   }
-  describe.skipIf(!isAtHand)(`the receiver in ${name}`, () => {
+  describe.skipIf(!isAtHand)(`S-104 the receiver in ${name}`, () => {
     it.each(cases)('%s', (_title, run) => run(receiver));
   });
 }

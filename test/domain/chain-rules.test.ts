@@ -44,7 +44,7 @@ function withoutWork(header: Header): Header {
   }
 }
 
-describe('work', () => {
+describe('S-112 work', () => {
   it('a header without it', () => {
     const { tip, chain } = easy(5);
     expect(chain.feed([withoutWork(child(tip))])).toEqual(rejected('^header 5: its hash does not'));

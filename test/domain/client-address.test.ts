@@ -26,7 +26,7 @@ test.each([
   expect(clientAddress(socket, header, proxies)).toBe(client);
 });
 
-test('without a trusted proxy the header is ignored', () => {
+test('S-124 without a trusted proxy the header is ignored', () => {
   expect(clientAddress('127.0.0.1', '198.51.100.1', [])).toBe('127.0.0.1');
 });
 

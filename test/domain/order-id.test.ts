@@ -24,7 +24,7 @@ test('other bytes are another id', () => {
   );
 });
 
-test('an id takes exactly 128 bits', () => {
+test('S-118 an id takes exactly 128 bits', () => {
   expect(() => idOf('ord', new Uint8Array(15))).toThrow('16 bytes');
 });
 

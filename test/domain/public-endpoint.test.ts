@@ -29,7 +29,7 @@ const read = (line: string) =>
   );
 const front = (line: string) => publicEndpointOf(read(line));
 
-describe('plain HTTP', () => {
+describe('S-116 plain HTTP', () => {
   test.each(['', '--listen 127.0.0.2:1', '--listen [::1]:8080', '--listen localhost:80'])(
     'stays on this machine: %s',
     (line) => expect(front(line)).toEqual({ kind: 'plain' }),

@@ -7,7 +7,7 @@ import {
 
 const codes = newRecoveryCodes(Uint8Array.from({ length: recoveryCodeBytes }, (_, place) => place));
 
-test('ten different codes of 120 bits each, in groups of four', () => {
+test('S-146 ten different codes of 120 bits each, in groups of four', () => {
   expect(codes.slice(0, 2)).toEqual([
     'aaaq-eaye-auda-ocaj-bifq-ydio',
     'b4ib-ceqt-cqkr-mfyy-denb-wha5',

@@ -23,7 +23,7 @@ describe('a code', () => {
   const now = 1_111_111_111_000;
   const step = totpStep(now);
 
-  test('is accepted one step early and late, with spaces as apps show them', () => {
+  test('S-139 is accepted one step early and late, with spaces as apps show them', () => {
     for (const off of [-1, 0, 1]) {
       const code = totpCode(secret, step + off);
       expect(matchingStep(secret, `${code.slice(0, 3)} ${code.slice(3)}`, now, 0)).toBe(step + off);

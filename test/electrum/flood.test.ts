@@ -20,7 +20,7 @@ async function flood(kind: Flood): Promise<Figures> {
   return JSON.parse(stdout) as Figures;
 }
 
-describe('memory stays flat under', () => {
+describe('S-114 memory stays flat under', () => {
   it.concurrent.each<Flood>([
     'notifications of what is subscribed',
     'a line that never ends',

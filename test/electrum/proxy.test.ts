@@ -81,7 +81,7 @@ describe('the address of a proxy', () => {
   });
 });
 
-describe('through a proxy', () => {
+describe('S-113 through a proxy', () => {
   it('the proxy resolves a name, and only the proxy is dialled', async () => {
     const server = await start();
     const socks = await socksServer({ names: { [onion]: server.port } });

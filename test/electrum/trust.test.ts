@@ -98,7 +98,7 @@ describe('a server address', () => {
   });
 });
 
-describe('a certificate', () => {
+describe('S-115 a certificate', () => {
   const address = parseServerAddress('ssl://h:1');
   const valid = { isValid: true, sha256 };
   const selfSigned = { isValid: false, error: 'is self-signed', sha256 };

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import {
   chownSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -82,6 +83,20 @@ it('is built to the same bytes in another environment', () => {
   const again = join(folder, 'again');
   build(again, { HOME: folder, LANG: 'de_DE.UTF-8', TZ: 'Asia/Tokyo' });
   expect(hashOf(again)).toBe(hashOf(program));
+});
+
+it('S-129 ignores NODE_OPTIONS and --inspect, but writes where NODE_COMPILE_CACHE points', () => {
+  const [preload, cache] = [join(folder, 'preload.cjs'), join(folder, 'cache')];
+  writeFileSync(preload, "require('node:fs').writeFileSync(__filename + '.loaded', '')");
+  const run = (words: string[], env: NodeJS.ProcessEnv) =>
+    spawnSync(program, words, { encoding: 'utf8', env });
+  const options = run(['--version'], { NODE_OPTIONS: `--require ${preload}` });
+  expect(options).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+  expect(existsSync(`${preload}.loaded`)).toBe(false);
+  const inspected = run(['--inspect=127.0.0.1:0', '--version'], {});
+  expect(inspected.stderr).not.toContain('Debugger listening');
+  run(['--version'], { NODE_COMPILE_CACHE: cache });
+  expect(existsSync(cache)).toBe(true);
 });
 
 it('runs in a root with only the C and C++ libraries, without /proc, as any user', () => {

@@ -84,7 +84,7 @@ describe.skipIf('missing' in pebble)('with Pebble', () => {
     return { app, authority, httpPort };
   }
 
-  test('a certificate is ordered, used, and readable by paygate only', async () => {
+  test('S-107 a certificate is ordered, used, and readable by paygate only', async () => {
     const { app, authority } = await openBoth();
     expect(warnings(app)).toEqual(['there is no HTTPS certificate yet']);
     await expect(shown(app, authority)).rejects.toThrow();

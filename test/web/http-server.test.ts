@@ -68,7 +68,7 @@ async function heard(socket: Socket): Promise<string> {
   return String(data);
 }
 
-describe('an upgrade request', () => {
+describe('S-126 an upgrade request', () => {
   it.each([
     ['h2c', '/'],
     ['h2c', '/payment/nobody'],
@@ -121,7 +121,7 @@ describe('a client that names no host', () => {
   });
 });
 
-describe('a client is disconnected', () => {
+describe('S-125 a client is disconnected', () => {
   it('that does not end its headers', async () => {
     const { port } = await openListener(undefined, { headersMs: 50, checkEveryMs: 10 });
     const socket = connect(port, '127.0.0.1');

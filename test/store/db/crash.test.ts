@@ -64,7 +64,7 @@ async function expectWhole(path: string, answered: ReadonlySet<number>): Promise
   await database.close();
 }
 
-it('loses no answered address, whenever it is killed', async () => {
+it('S-135 loses no answered address, whenever it is killed', async () => {
   const handedOut = await Promise.all([live(1), live(2)]);
   // Otherwise nothing was tested.
   expect(Math.min(...handedOut)).toBeGreaterThan(20);

@@ -202,7 +202,7 @@ describe('P-17 a crash', () => {
 });
 
 describe('P-17 a copy', () => {
-  it('of the file alone, in another folder', async () => {
+  it('S-152 of the file alone, in another folder', async () => {
     const path = await stoppedAfter(3);
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
