@@ -5,6 +5,7 @@
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { HARDENED_OFFSET } from '@scure/bip32';
+import { equalBytes } from '@scure/btc-signer/utils.js';
 import { throwInvalid } from '../lib/errors.ts';
 import {
   type ScriptType,
@@ -155,12 +156,18 @@ export function parseWalletKey(text: string, options: WalletKeyOptions): WalletK
       `this has no account for ${scriptType} addresses, only for ${[...types].join(', ')}`,
     );
   }
-  if (scriptType !== undefined || types.size < known.length) {
-    return throwInvalid(
-      'this has several wallets of one kind: give the key or descriptor of one of them',
+  if (new Set(found.map((each) => each.scriptType)).size === found.length) {
+    return rejectUnknownScriptType('this has several accounts', found);
+  }
+  if (named.filter(isOpen).length > 1) {
+    throwInvalid(
+      'this has several keys that do not say which kind of address they are for. Give one of them ' +
+        'alone, with --script. If they sign together, give the output descriptor of their wallet',
     );
   }
-  return rejectUnknownScriptType('this has several accounts', found);
+  return throwInvalid(
+    'this has several wallets of one kind: give the key or descriptor of one of them',
+  );
 }
 
 /** @throws PaygateError invalid, for private material first */
@@ -169,37 +176,66 @@ function namedWallets(text: string): readonly NamedWallet[] {
   return walletsInText(text);
 }
 
-/** The wallets that fit this server. @throws PaygateError invalid if none does */
+/** Whether a key does not state its script type. */
+const isOpen = ({ text, scriptType }: NamedWallet): boolean =>
+  scriptType === undefined && /^[xt]pub/i.test(text);
+
+/**
+ * The wallets that fit this server. A key that does not state its script type stands for a wallet
+ * of each type that no other key states.
+ * @throws PaygateError invalid if none fits, or a key beside others is mistyped
+ */
 function acceptedWallets(
   named: readonly NamedWallet[],
   options: Omit<WalletKeyOptions, 'scriptType'>,
 ): WalletKey[] {
   const failures: unknown[] = [];
-  const wallets = named.flatMap((one) => {
+  const accept = (one: NamedWallet, scriptType?: ScriptType): WalletKey[] => {
     try {
-      return walletKeysOf(one, options);
+      return [walletKeyOf(one, { ...options, ...(scriptType && { scriptType }) })];
     } catch (thrown) {
       failures.push(thrown);
       return [];
     }
-  });
+  };
+  const stated = named.filter((one) => !isOpen(one)).flatMap((one) => accept(one));
+  const types = new Set<WalletType>(stated.map(({ scriptType }) => scriptType));
+  const open = named.length === 1 ? named.filter(isOpen) : openAccounts(named, stated);
+  const left = scriptTypes.filter((type) => !types.has(type));
+  const wallets = [...stated, ...open.flatMap((one) => left.flatMap((type) => accept(one, type)))];
   if (wallets.length === 0) throw failures[0];
   return wallets;
 }
 
+/**
+ * The keys without a script type that may be accounts of their own. Neither the master key of the
+ * others is one, nor another spelling of a key whose type is stated once.
+ * @throws PaygateError invalid for a mistyped key
+ */
+function openAccounts(
+  named: readonly NamedWallet[],
+  stated: readonly WalletKey[],
+): readonly NamedWallet[] {
+  const isOf =
+    ({ publicKey, chainCode }: AccountKey) =>
+    ({ keys }: WalletKey) =>
+      keys.some(
+        (key) => equalBytes(key.publicKey, publicKey) && equalBytes(key.chainCode, chainCode),
+      );
+  const bare = named.filter(({ text }) => !resemblesDescriptor(text));
+  const decoded = bare.map((one) => ({ one, ...decodeExtendedKey(one.text) }));
+  const hasAccounts = bare.length < named.length || decoded.some(({ depth }) => depth > 0);
+  return decoded
+    .filter(({ one, depth, key }) => {
+      const isMaster = depth === 0 && hasAccounts;
+      const types = new Set(stated.filter(isOf(key)).map(({ scriptType }) => scriptType));
+      return isOpen(one) && !isMaster && types.size !== 1;
+    })
+    .map(({ one }) => one);
+}
+
 const distinct = (wallets: readonly WalletKey[]): WalletKey[] =>
   [...new Map(wallets.toReversed().map((each) => [each.descriptor, each])).values()].toReversed();
-
-/** One wallet, or one for each script type if none is stated. */
-function walletKeysOf(
-  named: NamedWallet,
-  options: Omit<WalletKeyOptions, 'scriptType'>,
-): readonly WalletKey[] {
-  const hasNoScriptType = named.scriptType === undefined && /^[xt]pub/i.test(named.text);
-  return (hasNoScriptType ? scriptTypes : [undefined]).map((scriptType) =>
-    walletKeyOf(named, { ...options, ...(scriptType && { scriptType }) }),
-  );
-}
 
 function walletKeyOf(named: NamedWallet, options: WalletKeyOptions): WalletKey {
   const wallet = resemblesDescriptor(named.text)

@@ -97,10 +97,12 @@ function walletsInLines(lines: readonly string[], whole: string): readonly Named
   const [first = ''] = lines;
   if (/^BSMS\s/i.test(first)) return [walletInBsms(lines)];
   if (lines.length > 1 && isSetupFile(lines)) return [walletInSetupFile(lines)];
-  const [template] = lines.filter(isPolicy);
+  const templates = lines.filter(isPolicy);
   const parts = lines.map((line) => expressionIn(line));
   const found = parts.filter((part) => part !== undefined);
-  if (template !== undefined && found.length > 0) return [walletOfPolicy(template, found)];
+  if (templates.length > 0 && found.length > 0) {
+    return templates.map((template) => walletOfPolicy(template, found));
+  }
   if (found.length === 0) return walletsInWords(whole);
   // A descriptor with line breaks: the caller rejects it.
   if (found.length < lines.length && resemblesDescriptor(whole) && !isDescriptor(first)) return [];

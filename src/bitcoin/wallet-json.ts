@@ -114,19 +114,17 @@ const pathOf = ({ fields }: JsonObject): string =>
 
 const typeNames = ['scripttype', 'addresstype', 'derivationmode', 'type', 'format'];
 
-interface ExportedAccount {
-  readonly wallet: NamedWallet;
-  readonly isCertain: boolean;
-}
-
 /** The accounts of an object, from its keys and the fields beside them. */
-function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'several')[] {
+function accountsIn(node: JsonObject, root: JsonFields): (NamedWallet | 'several')[] {
   const { name, fields } = node;
   const isElectrum = name === 'keystore' && root.has('wallettype');
-  const keys = [...fields].flatMap(([property, value]): [string, string][] =>
-    typeof value === 'string' && isKeyExpression(value.trim()) ? [[property, value.trim()]] : [],
+  const keys = [...fields].flatMap(([property, value]) =>
+    [value].flat().flatMap((each): [string, string][] => {
+      const text = typeof each === 'string' ? each.trim() : '';
+      return isKeyExpression(text) ? [[property, text]] : [];
+    }),
   );
-  return keys.flatMap(([property, text]): (ExportedAccount | 'several')[] => {
+  return keys.flatMap(([property, text]): (NamedWallet | 'several')[] => {
     const stated = [
       statedTypeOf(textOf(root, 'scripttype')),
       statedTypeOf(textOf(fields, `${property}deriv`)),
@@ -143,8 +141,7 @@ function accountsIn(node: JsonObject, root: JsonFields): (ExportedAccount | 'sev
     const scriptType = isElectrum
       ? electrumType(wallet.text, stated)
       : (wallet.scriptType ?? stated);
-    const isCertain = scriptType !== undefined || /^[yzuv]pub/.test(wallet.text);
-    return [{ wallet: { text: wallet.text, ...(scriptType && { scriptType }) }, isCertain }];
+    return [{ text: wallet.text, ...(scriptType && { scriptType }) }];
   });
 }
 
@@ -206,11 +203,10 @@ function caravanMultisig(root: JsonFields): NamedWallet | undefined {
 function policiesIn({ nodes }: JsonContents): NamedWallet[] {
   return nodes.flatMap(({ fields }) => {
     const values = [...fields.values()];
-    const template = values.find((value) => typeof value === 'string' && isPolicy(value));
-    if (typeof template !== 'string') return [];
+    const templates = values.filter((value) => typeof value === 'string').filter(isPolicy);
     const lists = values.map(listOf).map((list) => list.filter((each) => typeof each === 'string'));
     const keys = lists.find((list) => list.some(isKeyExpression));
-    return [keys === undefined ? { text: template } : walletOfPolicy(template, keys)];
+    return templates.map((text) => (keys === undefined ? { text } : walletOfPolicy(text, keys)));
   });
 }
 
@@ -239,19 +235,12 @@ export function walletsInJson(text: string): readonly NamedWallet[] {
   const descriptors = withoutChange([...new Set(texts.filter(isDescriptor))]).map((each) => ({
     text: withChecksum(each),
   }));
-  if (descriptors.some(({ text: each }) => each.includes('multi('))) return descriptors;
   const multisig = electrumMultisig(root) ?? sparrowMultisig(root) ?? caravanMultisig(root);
   if (multisig !== undefined) return [multisig];
   const policies = policiesIn(contents);
   if (policies.length > 0) return policies;
   const found = nodes.flatMap((node) => accountsIn(node, root));
-  const accounts = found.filter((each) => each !== 'several');
-  const certain = accounts.filter(({ isCertain }) => isCertain);
-  const taken = (certain.length > 0 ? certain : accounts).map(({ wallet }) => wallet);
-  const wallets = [
-    ...descriptors,
-    ...(descriptors.length > 0 ? certain.map(({ wallet }) => wallet) : taken),
-  ];
+  const wallets = [...descriptors, ...found.filter((each) => each !== 'several')];
   if (wallets.length > 0) return wallets;
   if (found.length > 0) rejectSigner();
   const lists = texts.filter((each) => isKeyExpression(each));

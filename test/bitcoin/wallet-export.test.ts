@@ -533,6 +533,122 @@ describe('the files of one key', () => {
     expect(possibleWallets(wasabi, mainnet)).toHaveLength(2);
   });
 
+  describe('a key without a type beside others', () => {
+    const found = (text: string, scriptType: Type) =>
+      parseWalletKey(text, { ...mainnet, scriptType }).descriptor;
+    const offered = (text: string) =>
+      possibleWallets(text, mainnet).map(({ scriptType, keys }) => [
+        scriptType,
+        three.find(
+          (number) =>
+            walletOf('p2wpkh', number).keys[0]?.publicKey.join() === keys[0]?.publicKey.join(),
+        ),
+      ]);
+    const three = [1, 2, 3];
+
+    test.each([
+      ['Coldcard’s edge firmware', json({ ExtPubKey: key, TaprootExtPubKey: account(2) })],
+      ['with other words', json({ a: { xpub: key }, b: { xpub: account(2), type: 'p2tr' } })],
+      ['a list', json({ taproot: account(2), keys: [key] })],
+      ['lines', `${key}\n[73c5da0a/86h/0h/0h]${account(2)}`],
+      ['a descriptor', json({ xpub: key, desc: signed(`tr(${account(2)}/0/*)`) })],
+      [
+        'another multisig wallet',
+        json({ zpub: account(2, 'zpub'), desc: signed(`wsh(sortedmulti(1,${account(3)}/0/*))`) }),
+      ],
+    ])('%s: both are offered', (what, text) => {
+      if (what === 'another multisig wallet') {
+        expect(offered(text)).toEqual([
+          ['p2wsh', 3],
+          ['p2wpkh', 2],
+        ]);
+        expect(refusalOf(text)).toContain('several accounts. Give --script');
+        return;
+      }
+      expect(offered(text)).toEqual([
+        ['p2tr', 2],
+        ['p2pkh', 1],
+        ['p2sh-p2wpkh', 1],
+        ['p2wpkh', 1],
+      ]);
+      const message = refusalOf(text);
+      expect(message).toContain('several accounts. Give --script');
+      for (const wallet of [walletOf('p2tr', 2), native]) {
+        expect(message).toContain(`${wallet.scriptType.padEnd(12)} ${firstAddresses(wallet, 1)}`);
+      }
+      expect(found(text, 'p2wpkh')).toBe(native.descriptor);
+      expect(found(text, 'p2tr')).toBe(walletOf('p2tr', 2).descriptor);
+    });
+
+    test('the accounts of one wallet as xpub, ypub and zpub', () => {
+      const accounts = [account(1), account(2, 'ypub'), account(3, 'zpub')];
+      for (const text of [accounts.join('\n'), json({ accounts }), json(accounts)]) {
+        expect(offered(text)).toEqual([
+          ['p2sh-p2wpkh', 2],
+          ['p2wpkh', 3],
+          ['p2pkh', 1],
+          ['p2tr', 1],
+        ]);
+        expect(refusalOf(text)).toContain('several accounts. Give --script');
+        expect(found(text, 'p2pkh')).toBe(walletOf('p2pkh').descriptor);
+      }
+    });
+
+    test('the same key in three spellings, of which none counts more', () => {
+      const spellings = [key, account(1, 'ypub'), account(1, 'zpub')];
+      for (const text of [spellings.join('\n'), json({ spellings })]) {
+        expect(offered(text).map(([type]) => type)).toEqual([
+          ...['p2sh-p2wpkh', 'p2wpkh', 'p2pkh', 'p2tr'],
+        ]);
+        for (const type of typeNames) expect(found(text, type)).toBe(walletOf(type).descriptor);
+      }
+      // One spelling with a type says what the xpub beside it is.
+      expectNative(`${key}\n${account(1, 'zpub')}`);
+      expectNative(json({ xpub: key, zpub: account(1, 'zpub') }));
+      expectNative(json({ xpub: key, desc: signed(`wpkh(${key}/0/*)`) }));
+    });
+
+    test('several of them: the reason says what is missing', () => {
+      const accounts = three.map((number) => account(number));
+      for (const text of [accounts.join('\n'), json({ accounts }), json(accounts)]) {
+        for (const options of [mainnet, { ...mainnet, scriptType: 'p2wpkh' } as const]) {
+          expect(refusalOf(text, options)).toContain('several keys that do not say which kind');
+        }
+      }
+      const zpubs = json(three.map((number) => account(number, 'zpub')));
+      expect(refusalOf(zpubs)).toContain('several wallets of one kind');
+      const mixed = [account(1), account(2), account(3, 'zpub')].join('\n');
+      expect(refusalOf(mixed)).toContain('several keys that do not say which kind');
+      expect(found(mixed, 'p2wpkh')).toBe(walletOf('p2wpkh', 3).descriptor);
+    });
+
+    test('the master key of the others, a key of another depth or network: none of them', () => {
+      const zpub = account(1, 'zpub');
+      for (const xpub of [account(9, 'xpub', 0), account(9, 'xpub', 4), account(9, 'tpub')]) {
+        expectNative(json({ xpub, zpub }));
+      }
+      expectNative(json({ xpub: account(9, 'xpub', 0), desc: signed(`wpkh(${key}/0/*)`) }));
+      const master = json({ xpub: account(9, 'xpub', 0) });
+      expect(refusalOf(master)).toContain('Give --script');
+      expect(refusalOf(json({ xpub: account(9, 'xpub', 0), other: key }))).toContain(
+        'Give --script',
+      );
+      expect(refusalOf(json({ xpub: account(9, 'tpub'), tpub: account(8, 'tpub') }))).toContain(
+        'this tpub is of',
+      );
+    });
+
+    test('a mistyped key is never left out', () => {
+      const mistyped = account(2).replace(/.$/, (last) => (last === '1' ? '2' : '1'));
+      for (const text of [
+        `${account(1, 'zpub')}\n${mistyped}`,
+        json({ zpub: account(1, 'zpub'), taproot: mistyped }),
+      ]) {
+        expect(refusalOf(text)).toContain('mistyped: its checksum is wrong');
+      }
+    });
+  });
+
   test('the name of a wallet has no meaning', () => {
     expect(refusalOf(json({ name: 'Taproot', xpub: key }))).toContain('Give --script');
   });
@@ -544,6 +660,17 @@ describe('the files of one key', () => {
       'wallet policy (BIP388)',
     );
     expect(refusalOf(`wsh(sortedmulti(2,@0/**,@1/**))\n${key}`)).toContain('no key @1');
+  });
+
+  test('two policies are two accounts', () => {
+    const keys_info = [`[73c5da0a/84'/0'/0']${key}`, account(2)];
+    const [one, other] = ['wpkh(@0/**)', 'tr(@1/**)'];
+    for (const text of [[one, other, ...keys_info].join('\n'), json({ one, other, keys_info })]) {
+      expect(refusalOf(text)).toContain('several accounts. Give --script');
+      expect(parseWalletKey(text, { ...mainnet, scriptType: 'p2tr' }).descriptor).toBe(
+        walletOf('p2tr', 2).descriptor,
+      );
+    }
   });
 });
 
