@@ -5,27 +5,32 @@
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { systemdUnit } from '../../src/cli/systemd-unit.ts';
 import { createPasswords } from '../../src/dashboard/password.ts';
-import { lazy } from '../../src/lib/lazy.ts';
-import { makeAuthority } from '../support/authority.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
 import type { BusyShop } from './busy-shop.ts';
-import { limitMemory, type MemoryLimit, noMemoryLimit } from './memory-limit.ts';
+import {
+  diskFolder,
+  executable,
+  mebibyte,
+  removeExecutable,
+  tlsArguments,
+  watchMemory,
+} from './limited-service.ts';
+import { limitMemory, noMemoryLimit } from './memory-limit.ts';
 import { eventually, prepareServe, type ServeProcess, serve } from './serving.ts';
 import { cannotRun, howMany } from './thorough.ts';
 import { openSignIn, openUnread, stylesheetOf } from './unread-responses.ts';
 
 afterEach(cleanUp);
-afterAll(() => rmSync(programFolder(), { recursive: true }));
+afterAll(removeExecutable);
 
-const mebibyte = 1024 * 1024;
 const limitBytes = Number(/^MemoryMax=(\d+)M$/m.exec(systemdUnit)?.[1]) * mebibyte;
 /** A sweep of the hot addresses takes ten minutes; a snapshot is due every 15 minutes. */
 const maxRoundMs = 25 * 60_000;
@@ -34,45 +39,10 @@ const asked = 500;
 const clients = 32;
 const paid = 100;
 
-/** On a disk: files of a tmpfs count as memory that the kernel cannot reclaim. */
-const makeFolder = (): string => mkdtempSync('/var/tmp/paygate-memory-');
-
-function diskFolder(): string {
-  const folder = makeFolder();
-  whenOver(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
-const programFolder = lazy(makeFolder);
-const executable = lazy(() => {
-  const program = join(programFolder(), 'paygate');
-  execFileSync(process.execPath, ['scripts/executable.mjs', '--out', program]);
-  return program;
-});
-
 /** Drops the file from the page cache, so that its pages count for the process that reads it. */
 function dropCache(path: string): void {
   const quietly = ['oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none'];
   execFileSync('dd', ['if=/dev/null', `of=${path}`, ...quietly]);
-}
-
-interface Peaks {
-  anonymousBytes: number;
-  /** The kernel's peak of resident memory, with files and shared memory. */
-  residentBytes: number;
-}
-
-function watchMemory({ pid }: ServeProcess, limit: MemoryLimit): Peaks {
-  const peaks: Peaks = { anonymousBytes: 0, residentBytes: 0 };
-  const sample = () => {
-    peaks.anonymousBytes = Math.max(peaks.anonymousBytes, limit.anonymousBytes());
-    // The entry is absent if the process has just ended.
-    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    if (peak !== undefined) peaks.residentBytes = Number(peak) * 1024;
-  };
-  const timer = setInterval(() => existsSync(`/proc/${pid}`) && sample(), 100);
-  whenOver(() => clearInterval(timer));
-  return peaks;
 }
 
 /** Issues addresses, and checks that they differ. */
@@ -174,14 +144,8 @@ it.skipIf(isSkipped)(
     );
     await store.write((tx) => store.admin.setPassword(tx, Date.now(), hash));
     await store.database.close();
-    const authority = makeAuthority();
-    whenOver(() => authority.remove());
-    const { cert, key } = authority.issue('localhost', '20200101000000Z', '20400101000000Z');
-    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    writeFileSync(certFile, cert);
-    writeFileSync(keyFile, key);
     const limit = limitMemory(limitBytes);
-    const args = [...setup.args, '--tls-cert', certFile, '--tls-key', keyFile];
+    const args = [...setup.args, ...tlsArguments(folder)];
     const paygate = await serve({ ...setup, args }, {}, limit.within([executable()]));
     const peaks = watchMemory(paygate, limit);
     const port = Number(new URL(paygate.origin).port);
