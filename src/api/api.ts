@@ -17,7 +17,6 @@ import { eventOperations } from './event-operations.ts';
 import { linkOperations } from './link-operations.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
-import type { OpenapiDocument } from './openapi-shape.ts';
 import { type Operation, readRequest } from './operation.ts';
 import { orderOperations } from './order-operations.ts';
 import { priceOperations } from './price.ts';
@@ -55,7 +54,8 @@ export interface ApiParts {
   readonly limits: Limits;
   readonly limitLookup: LimitedLookup;
   readonly receiptPage: ReceiptPage;
-  readonly description: () => OpenapiDocument;
+  /** The OpenAPI document as JSON. Unread responses share these bytes. */
+  readonly description: () => Uint8Array<ArrayBuffer>;
 }
 
 export function createApi(
@@ -73,7 +73,10 @@ export function createApi(
     allowed.set(path, [...(allowed.get(path) ?? []), ...methods]);
     api.on([...methods], path, handler);
   }
-  route('/openapi.json', ['GET'], (context) => context.json(description()));
+  route('/openapi.json', ['GET'], (context) => {
+    context.header('Content-Type', 'application/json');
+    return context.body(description());
+  });
   route('/tx', ['GET'], (context) => receiptPage(context, limitLookup));
   for (const operation of operations) {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -9,7 +9,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import { type HealthReport, publicHealth } from '../status/health.ts';
 import type { Readiness } from '../status/readiness.ts';
-import { sendDocsPage } from '../web/docs-page.tsx';
+import { encodedPage, sendDocsPage } from '../web/docs-page.tsx';
 import { errorResponse, logFailure, respondTo } from '../web/error-body.ts';
 import type { Fetch } from '../web/http-server.ts';
 import { createLookupLimit } from '../web/lookup-limit.ts';
@@ -79,16 +79,17 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const { receiptPage } = options;
   // Made at the first request, so that no start waits for it.
   const description = lazy(() => openapiOf(operations, options.rates));
-  const parts = { limits, limitLookup, receiptPage, description };
+  const encoded = lazy(() => new TextEncoder().encode(JSON.stringify(description())));
+  const parts = { limits, limitLookup, receiptPage, description: encoded };
   app.route('/api', createApi(options, operations, parts));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);
   app.route('/', options.pages);
-  const reference = createReference(description);
-  app.get('/docs', (context) => sendDocsPage(context, reference(baseOf(options, context))));
-  app.get('/docs/quickstart', (context) =>
-    sendDocsPage(context, quickstartOf(baseOf(options, context))),
-  );
+  const docsPages = { '/docs': createReference(description), '/docs/quickstart': quickstartOf };
+  for (const [path, render] of Object.entries(docsPages)) {
+    const page = encodedPage(render);
+    app.get(path, async (context) => sendDocsPage(context, await page(baseOf(options, context))));
+  }
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {
     if (!(error instanceof PaygateError)) logFailure(options.log, context, 'request failed', error);

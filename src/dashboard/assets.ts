@@ -25,7 +25,7 @@ export function sendIcon(context: Context): Response {
   context.header('Content-Type', assets.icon.type);
   context.header('Cache-Control', 'public, max-age=86400');
   context.header('X-Content-Type-Options', 'nosniff');
-  return context.body(assets.icon.text);
+  return context.body(assets.icon.bytes());
 }
 
 export const createAssets = (): Hono => serveAssets(Object.values(assets));

@@ -46,11 +46,27 @@ export const docsPage = ({ title, contents, body }: DocsPageParts): Markup =>
     ),
   });
 
+/**
+ * Encodes a page once for all readers that use the same URL. Responses that wait for slow readers
+ * share these bytes.
+ */
+export function encodedPage(
+  render: (base: string) => Markup | Promise<Markup>,
+): (base: string) => Promise<Uint8Array<ArrayBuffer>> {
+  let last: { readonly base: string; readonly bytes: Promise<Uint8Array<ArrayBuffer>> } | undefined;
+  const encode = async (base: string) => new TextEncoder().encode(String(await render(base)));
+  return (base) => {
+    if (last?.base !== base) last = { base, bytes: encode(base) };
+    return last.bytes;
+  };
+}
+
 /** Sends a page that names the requested host, so that no cache may have it. */
-export function sendDocsPage(context: Context, page: Markup): Response | Promise<Response> {
+export function sendDocsPage(context: Context, page: Uint8Array<ArrayBuffer>): Response {
   setTextPageHeaders(context, style.hash());
   context.header('Cache-Control', 'no-store');
-  return context.html(page);
+  context.header('Content-Type', 'text/html; charset=UTF-8');
+  return context.body(page);
 }
 
 /** A text with its code in backticks. */

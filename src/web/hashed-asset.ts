@@ -9,9 +9,10 @@ import script from './browser/page-refresh.client.js?raw';
 
 export interface HashedAsset {
   readonly type: string;
-  readonly text: string;
   /** File name with the digest of the content. */
   readonly name: () => string;
+  /** Unread responses share these bytes. */
+  readonly bytes: () => Uint8Array<ArrayBuffer>;
   readonly gzipped: () => Uint8Array<ArrayBuffer>;
 }
 
@@ -23,11 +24,11 @@ export const hashedAsset = (
   text: string,
 ): HashedAsset => ({
   type,
-  text,
   name: lazy(() => {
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 12);
     return `${stem}-${digest}.${end}`;
   }),
+  bytes: lazy(() => new TextEncoder().encode(text)),
   gzipped: lazy(() => new Uint8Array(gzipSync(text))),
 });
 
@@ -44,7 +45,7 @@ export function serveAssets(assets: readonly HashedAsset[]): Hono {
     context.header('X-Content-Type-Options', 'nosniff');
     context.header('Vary', 'Accept-Encoding');
     const isZipped = /\bgzip\b/.test(context.req.header('Accept-Encoding') ?? '');
-    if (!isZipped) return context.body(asset.text);
+    if (!isZipped) return context.body(asset.bytes());
     context.header('Content-Encoding', 'gzip');
     return context.body(asset.gzipped());
   });
