@@ -29,7 +29,7 @@ export interface PaymentSocketOptions extends Pick<ApiOptions, 'store' | 'proxie
 }
 
 /** A socket, or a request for one. */
-interface SocketSlot {
+interface SocketSlot extends ClientPrefixes {
   end(code: number, reason: string): void;
 }
 
@@ -42,15 +42,13 @@ const maxUnsentBytes = 64 * 1024;
 export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   const live = new Hono();
   /** The open sockets, the newest last. */
-  const open = new Map<SocketSlot, ClientPrefixes>();
+  const open = new Set<SocketSlot>();
   /** The socket to close so that one more can open; undefined below the limits. */
-  function socketToClose(place: SocketSlot, origin: ClientPrefixes): SocketSlot | undefined {
-    const { prefix64 } = origin;
-    const own = [...open.values()].filter((each) => each.prefix64 === prefix64);
+  function socketToClose(place: SocketSlot): SocketSlot | undefined {
+    const { prefix64 } = place;
+    const own = [...open].filter((each) => each.prefix64 === prefix64);
     if (own.length >= maxSocketsPerPrefix) return place;
-    return open.size < maxSockets
-      ? undefined
-      : connectionToClose(new Map([...open, [place, origin]]));
+    return open.size < maxSockets ? undefined : connectionToClose([...open, place]);
   }
 
   const upgrade = upgradeWebSocket((context) => {
@@ -63,22 +61,25 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
     const text = context.req.param('addr') ?? '';
     const row = limitLookup(context, '/payment', () => issuedAddress(store, text));
     const origin = clientPrefixesOf(clientAddressOf(context, proxies));
-    const candidate: SocketSlot = { end: () => {} };
-    if (socketToClose(candidate, origin) === candidate) {
+    const candidate: SocketSlot = { ...origin, end: () => {} };
+    if (socketToClose(candidate) === candidate) {
       throw new PaygateError('limited', 'Too many live connections', { retryAfterSeconds: 30 });
     }
     const sinceMs = Number(context.req.query('timestamp') ?? 0) * 1000 || 0;
     let end = (): void => {};
     return {
       onOpen(_event, socket) {
-        const place: SocketSlot = { end: (code, reason) => socket.close(code, reason) };
+        const place = {
+          ...origin,
+          end: (code: number, reason: string) => socket.close(code, reason),
+        };
         // Others may have opened since the request was accepted.
-        const closing = socketToClose(place, origin);
+        const closing = socketToClose(place);
         closing?.end(1013, 'too many connections');
         if (closing === place) return;
         // It is forgotten at once, because its close event may come much later.
         if (closing !== undefined) open.delete(closing);
-        open.set(place, origin);
+        open.add(place);
         const sendIfShown = (receipt: Receipt): void => {
           if (isShown(receipt, sinceMs)) send(socket, store, receipt);
         };

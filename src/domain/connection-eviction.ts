@@ -1,6 +1,6 @@
-// Chooses the connection to close when the limit of connections is reached. The /48 prefix with the
-// most connections loses one, from its /64 prefix with the most. A client with a whole IPv6 network
-// counts once.
+// Chooses the connection to close when connections, or what they need, reach a limit. The /48
+// prefix with the most loses one, from its /64 prefix with the most. A client with a whole IPv6
+// network counts once.
 
 import { networkPrefix48, networkPrefix64 } from './client-address.ts';
 
@@ -14,28 +14,32 @@ export const clientPrefixesOf = (address: string): ClientPrefixes => ({
   prefix48: networkPrefix48(address),
 });
 
-type ClientConnections<Connection> = readonly (readonly [Connection, ClientPrefixes])[];
-
 /**
- * The newest connection of the network prefix that has the most.
+ * The connection with the greatest weight of the network prefix that has the most; of several, the
+ * newest.
  * @param connections oldest first
+ * @param weightOf what is counted; by default the connections themselves
  */
-export function connectionToClose<Connection>(
-  connections: ReadonlyMap<Connection, ClientPrefixes>,
+export function connectionToClose<Connection extends ClientPrefixes>(
+  connections: readonly Connection[],
+  weightOf: (connection: Connection) => number = () => 1,
 ): Connection | undefined {
-  const ofLine = largest([...connections], (prefixes) => prefixes.prefix48);
-  return largest(ofLine, (prefixes) => prefixes.prefix64).at(-1)?.[0];
+  const ofNetwork = heaviest(connections, ({ prefix48 }) => prefix48, weightOf);
+  const ofClient = heaviest(ofNetwork, ({ prefix64 }) => prefix64, weightOf);
+  return heaviest(ofClient, (each) => each, weightOf)[0];
 }
 
 /** The connections of the owner with the most; of several, the owner of the newest one. */
-function largest<Connection>(
-  connections: ClientConnections<Connection>,
-  ownerOf: (prefixes: ClientPrefixes) => string,
-): ClientConnections<Connection> {
-  const owned = Map.groupBy(connections, ([, prefixes]) => ownerOf(prefixes));
-  const most = Math.max(...[...owned.values()].map((own) => own.length));
-  const newest = connections.findLast(
-    ([, prefixes]) => owned.get(ownerOf(prefixes))?.length === most,
+function heaviest<Connection>(
+  connections: readonly Connection[],
+  ownerOf: (connection: Connection) => unknown,
+  weightOf: (connection: Connection) => number,
+): readonly Connection[] {
+  const owned = Map.groupBy(connections, ownerOf);
+  const weights = new Map(
+    [...owned].map(([owner, own]) => [owner, own.reduce((sum, each) => sum + weightOf(each), 0)]),
   );
-  return newest === undefined ? [] : (owned.get(ownerOf(newest[1])) ?? []);
+  const most = Math.max(...weights.values());
+  const newest = connections.findLast((each) => weights.get(ownerOf(each)) === most);
+  return newest === undefined ? [] : (owned.get(ownerOf(newest)) ?? []);
 }

@@ -8,7 +8,7 @@ import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
-import { limitConnections } from './connection-limit.ts';
+import { type ConnectionLimits, Connections } from './connection-limit.ts';
 import { malformedRequestResponse } from './malformed-request.ts';
 
 /** Clients of the live socket send no messages. */
@@ -26,7 +26,12 @@ const tlsOptions = {
     'ECDHE+CHACHA20',
   ].join(':'),
 } as const;
-const defaultMaxConnections = 512;
+const defaultLimits: ConnectionLimits = {
+  maxConnections: 512,
+  // A hundred times the largest page for strangers.
+  maxUnsentBytes: 16 * 1024 * 1024,
+  onAbuse: () => {},
+};
 /** Time for in-flight requests once the server stops. */
 const stopGraceMs = 5_000;
 
@@ -62,7 +67,7 @@ export const isSocketUpgrade = ({ method, url = '', headers }: IncomingMessage):
   // The absolute form is valid, too (RFC 9112 section 3.2.2).
   URL.parse(url, 'http://localhost')?.pathname.startsWith('/payment/') === true;
 
-export interface Binding {
+export interface Binding extends Partial<ConnectionLimits> {
   /** `*` listens on every address of this machine. */
   readonly host: string;
   readonly port: number;
@@ -71,14 +76,13 @@ export interface Binding {
   /** HTTPS, with the certificate of `setCertificate`. */
   readonly tls?: boolean;
   readonly timeouts?: Partial<Timeouts>;
-  readonly maxConnections?: number;
 }
 
 export interface HttpListener {
   readonly port: number;
   /** The certificate (PEM) for new connections; without one, TLS handshakes fail. */
   setCertificate(pair: { readonly cert: string; readonly key: string }): void;
-  /** To call once a minute: ends live sockets whose client has not answered the last ping. */
+  /** To call once a minute: ends live sockets whose client does not answer or read. */
   pingSockets(): void;
   /** Accepts no more connections and finishes in-flight requests. */
   close(): Promise<void>;
@@ -87,30 +91,41 @@ export interface HttpListener {
 /** @throws PaygateError unavailable when the address is in use or not of this machine */
 export async function listen(
   fetch: Fetch,
-  { host, port, flag, tls = false, timeouts, maxConnections = defaultMaxConnections }: Binding,
+  binding: Binding,
   after: World['after'],
 ): Promise<HttpListener> {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxSocketMessageBytes });
+  const { host, port, flag, tls = false, timeouts } = binding;
+  const sockets = createSockets();
   const limits = { ...defaultTimeouts, ...timeouts };
+  const connections = new Connections({ ...defaultLimits, ...binding });
   const server = createAdaptorServer({
-    fetch: (request, env) => malformedRequestResponse(env) ?? fetch(request, env),
+    async fetch(request, env) {
+      // After the rest of a packet was parsed: it may end the connection.
+      await undefined;
+      return connections.has(env.incoming as IncomingMessage)
+        ? (malformedRequestResponse(env) ?? fetch(request, env))
+        : new Response(null, { status: 503 });
+    },
     // For requests without a Host, such as HTTP/1.0 checks of load balancers.
     hostname: 'localhost',
     websocket: { server: sockets as WebSocketServerLike },
     ...(tls && { createServer: createHttpsServer }),
     serverOptions: {
+      ServerResponse: connections.Response,
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: limits.checkEveryMs,
       // Other upgrade requests are ignored (RFC 9110 section 7.8). An upgrade without a handler
       // would leave an open socket without a timeout.
-      shouldUpgradeCallback: isSocketUpgrade,
+      shouldUpgradeCallback: (request) =>
+        isSocketUpgrade(request) && connections.mayUpgrade(request),
       ...(tls && { handshakeTimeout: limits.handshakeMs, ...tlsOptions }),
     },
   }) as Server | HttpsServer;
-  limitConnections(server, maxConnections);
+  connections.limit(server);
   server.timeout = limits.idleMs;
   const open = openSockets(server);
+  const ping = createPing(sockets);
   await bind(server, { host, port, flag });
   const bound = server.address();
   return {
@@ -118,7 +133,10 @@ export async function listen(
     setCertificate({ cert, key }) {
       if ('setSecureContext' in server) server.setSecureContext({ cert, key, ...tlsOptions });
     },
-    pingSockets: createPing(sockets),
+    pingSockets() {
+      ping();
+      connections.limitUnsent();
+    },
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets.clients) socket.close(1001, 'paygate stops');
@@ -165,6 +183,21 @@ function openSockets(server: Server | HttpsServer): ReadonlySet<Socket> {
   server.on('connection', add);
   server.on('secureConnection', add);
   return open;
+}
+
+/** The server of the live sockets. A client that does not read makes no pongs wait for it. */
+function createSockets(): WebSocketServer {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxSocketMessageBytes,
+    // It would answer each of thousands of pings. RFC 6455 section 5.5.3 asks for one.
+    autoPong: false,
+  });
+  return sockets.on('connection', (socket) => {
+    socket.on('ping', (data) => {
+      if (socket.bufferedAmount === 0) socket.pong(data);
+    });
+  });
 }
 
 /** Ends each socket that sent no pong between two pings. */

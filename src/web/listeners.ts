@@ -22,6 +22,7 @@ import {
   tryListening,
 } from './http-server.ts';
 import { createPort80 } from './port-80.ts';
+import { createRefusalLog } from './refused-requests.ts';
 
 export interface ListenerOptions extends EndpointOptions {
   /** The database file; fetched certificates are stored beside it. */
@@ -60,10 +61,12 @@ export function createListeners(options: ListenerOptions, world: World): Listene
     front.kind === 'acme' ? createAcme(front, join(dirname(options.db), 'acme'), world) : undefined;
   const source: CertificateSource | undefined =
     front.kind === 'files' ? certificateFiles(front, world) : acme;
+  const closings = createRefusalLog(world.log, world.monotonic, 'a connection was closed');
   const opened: { readonly host: string; readonly listening: HttpListener }[] = [];
 
   async function openListener(fetch: Fetch, binding: Binding): Promise<HttpListener> {
-    const listening = await listen(fetch, binding, world.after);
+    const onAbuse = (client: string, reason: string) => closings.note({ client, reason });
+    const listening = await listen(fetch, { ...binding, onAbuse }, world.after);
     opened.push({ host: binding.host, listening });
     return listening;
   }

@@ -8,10 +8,10 @@ import type { Logger } from '../world/world.ts';
 export interface Refusal {
   readonly client: string;
   /** The path of the operation, because the request's own path may contain a secret. */
-  readonly path: string;
+  readonly path?: string;
   readonly reason: string;
   /** The id of a key that is or was valid. */
-  readonly key: number | undefined;
+  readonly key?: number | undefined;
 }
 
 export interface RefusalLog {
@@ -27,8 +27,15 @@ interface Share {
   readonly unlogged: number;
 }
 
-/** @param monotonic milliseconds */
-export function createRefusalLog(log: Logger, monotonic: () => number): RefusalLog {
+/**
+ * @param monotonic milliseconds
+ * @param message what is logged
+ */
+export function createRefusalLog(
+  log: Logger,
+  monotonic: () => number,
+  message = 'a request was refused',
+): RefusalLog {
   /** By key; the operator has made all of them. */
   const shares = new Map<number | undefined, Share>();
   return {
@@ -37,7 +44,7 @@ export function createRefusalLog(log: Logger, monotonic: () => number): RefusalL
       const { bucket, waitMs } = takeToken(loggedRate, before, monotonic());
       shares.set(key, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
       if (waitMs > 0) return false;
-      log.warn('a request was refused', {
+      log.warn(message, {
         ...refusal,
         ...(key !== undefined && { key }),
         ...(unlogged > 0 && { unlogged }),

@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemdUnit } from '../../src/cli/systemd-unit.ts';
 import { lazy } from '../../src/lib/lazy.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { whenOver } from '../support/files.ts';
@@ -11,6 +12,7 @@ import type { MemoryLimit } from './memory-limit.ts';
 import type { ServeProcess } from './serving.ts';
 
 export const mebibyte = 1024 * 1024;
+export const limitOfServiceBytes = Number(/^MemoryMax=(\d+)M$/m.exec(systemdUnit)?.[1]) * mebibyte;
 
 /** On a disk: files of a tmpfs count as memory that the kernel cannot reclaim. */
 const makeFolder = (): string => mkdtempSync('/var/tmp/paygate-memory-');

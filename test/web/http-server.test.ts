@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Binding, type HttpListener, listen } from '../../src/web/http-server.ts';
+import { type Binding, type Fetch, type HttpListener, listen } from '../../src/web/http-server.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { countIssued } from '../support/files.ts';
 
@@ -16,18 +16,12 @@ afterEach(closeApps);
 
 /** A listener without deadlines: in-flight requests have unlimited time when it closes. */
 async function openListener(
-  answer = () => new Response('ok'),
-  timeouts: Binding['timeouts'] = {},
-  maxConnections?: number,
+  answer: Fetch = () => new Response('ok'),
+  binding: Partial<Binding> = {},
 ): Promise<HttpListener> {
   const never = () => () => {};
-  const at = {
-    host: '127.0.0.1',
-    port: 0,
-    flag: '--listen',
-    ...(maxConnections && { maxConnections }),
-  };
-  const listener = await listen(answer, { ...at, timeouts }, never);
+  const at = { host: '127.0.0.1', port: 0, flag: '--listen' };
+  const listener = await listen(answer, { ...at, ...binding }, never);
   closing.push(() => listener.close());
   return listener;
 }
@@ -123,7 +117,9 @@ describe('a client that names no host', () => {
 
 describe('S-125 a client is disconnected', () => {
   it('that does not end its headers', async () => {
-    const { port } = await openListener(undefined, { headersMs: 50, checkEveryMs: 10 });
+    const { port } = await openListener(undefined, {
+      timeouts: { headersMs: 50, checkEveryMs: 10 },
+    });
     const socket = connect(port, '127.0.0.1');
     closing.push(() => socket.destroy());
     socket.write('GET / HTTP/1.1\r\n');
@@ -132,7 +128,9 @@ describe('S-125 a client is disconnected', () => {
   });
 
   it('that sends requests and does not read', async () => {
-    const listener = await openListener(() => new Response('x'.repeat(100_000)), { idleMs: 100 });
+    const listener = await openListener(() => new Response('x'.repeat(100_000)), {
+      timeouts: { idleMs: 100 },
+    });
     const socket = await visit(listener.port, 'GET / HTTP/1.1');
     socket.pause();
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
@@ -176,7 +174,7 @@ describe('user info in the absolute URL of a request', () => {
 
 describe('at the maximum of connections', () => {
   it('S-29 a new client replaces the newest connection of the client with the most', async () => {
-    const { port } = await openListener(undefined, {}, 4);
+    const { port } = await openListener(undefined, { maxConnections: 4 });
     const first = await come(port, '127.0.0.2');
     const greedy = [];
     for (let count = 0; count < 3; count += 1) greedy.push(await come(port, '127.0.0.3'));
@@ -188,7 +186,7 @@ describe('at the maximum of connections', () => {
   });
 
   it('the client with the most gets no further one, and neither does any if all have as many', async () => {
-    const { port } = await openListener(undefined, {}, 3);
+    const { port } = await openListener(undefined, { maxConnections: 3 });
     const greedy = [];
     for (let count = 0; count < 4; count += 1) greedy.push(await come(port, '127.0.0.3'));
     const served = [];
@@ -201,7 +199,7 @@ describe('at the maximum of connections', () => {
   });
 
   it('a connection slot is free again when its client has gone', async () => {
-    const { port } = await openListener(undefined, {}, 1);
+    const { port } = await openListener(undefined, { maxConnections: 1 });
     for (let count = 0; count < 3; count += 1) {
       const socket = await come(port, '127.0.0.2');
       expect(await isServed(socket)).toBe(true);
@@ -211,7 +209,7 @@ describe('at the maximum of connections', () => {
   });
 
   it('simultaneous clients get as many connections as the maximum', async () => {
-    const { port } = await openListener(undefined, {}, 5);
+    const { port } = await openListener(undefined, { maxConnections: 5 });
     const crowd = await Promise.all(Array.from({ length: 40 }, () => come(port, '127.0.0.3')));
     const served = await Promise.all(crowd.map(isServed));
     expect(served.filter(Boolean)).toHaveLength(5);
