@@ -8,15 +8,16 @@ import {
   parseCheckpoint,
   parseNetworkName,
 } from './bitcoin/network.ts';
+import { maxMoneySat } from './bitcoin/transaction.ts';
 import { scanGap } from './domain/allocation.ts';
 import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
+import { endpointDefinitions, listenOf } from './domain/endpoint-options.ts';
 import {
   fileOption,
   namedOption,
   type Option,
   type OptionDefinition,
   optional,
-  parseAmount,
   parseChoice,
   parseCount,
   parseOneOf,
@@ -27,13 +28,10 @@ import {
 } from './domain/option.ts';
 import {
   type EndpointOptions,
-  httpsOnAllAddresses,
   type ListenAddress,
   letsEncrypt,
   parseDirectory,
-  parseDomain,
   parseEmail,
-  parseListen,
   parseLoopback,
 } from './domain/public-endpoint.ts';
 import type { Rate } from './domain/rate-limit.ts';
@@ -110,12 +108,7 @@ const definitions: OptionDefinitions = {
     default: 'paygate.db',
     parse: single(parsePath),
   },
-  listen: {
-    value: 'host:port',
-    help: 'listen address; * means every address of this machine (default with --domain: *:443)',
-    default: '127.0.0.1:8080',
-    parse: single(parseListen),
-  },
+  listen: endpointDefinitions.listen,
   plainHttp: {
     value: 'choice',
     help: 'allow or refuse plain HTTP on an address that is not loopback; only for a network that only your proxy can reach',
@@ -125,11 +118,7 @@ const definitions: OptionDefinitions = {
   },
   tlsCert: fileOption('certificate and chain for HTTPS (PEM), reloaded when the file changes'),
   tlsKey: fileOption('key of that certificate (PEM)'),
-  domain: {
-    value: 'name',
-    help: "domain name for HTTPS; paygate fetches and renews its certificates; you agree to the authority's terms",
-    parse: optional(parseDomain),
-  },
+  domain: endpointDefinitions.domain,
   acmeEmail: {
     value: 'address',
     help: 'your email address for the certificate authority',
@@ -143,11 +132,7 @@ const definitions: OptionDefinitions = {
   acmeCa: fileOption(
     "root certificate of that authority's server (PEM), for an authority of your own",
   ),
-  listenHttp: {
-    value: 'host:port',
-    help: 'listen address for the challenge of the authority, which it sends to port 80 (default: *:80 with --domain)',
-    parse: optional(parseListen),
-  },
+  listenHttp: endpointDefinitions.listenHttp,
   network: {
     value: 'name',
     help: 'mainnet, testnet3, testnet4, signet or regtest; fixed for a database (default for a new one: mainnet)',
@@ -289,8 +274,7 @@ export function readConfig(flags: FlagValues, env: Record<string, string | undef
   const entries = optionNames.map((name) => [name, readOption(options[name], flags[name], env)]);
   const config = Object.fromEntries(entries) as Config;
   const hasListen = flags.listen !== undefined || Boolean(env[options.listen.env]);
-  const isHttpsDefault = config.domain !== undefined && !hasListen;
-  return Object.freeze(isHttpsDefault ? { ...config, listen: httpsOnAllAddresses } : config);
+  return Object.freeze({ ...config, listen: listenOf(config, hasListen) });
 }
 
 /** No server may occur twice, because the agreement of two servers counts as a cross-check. */
@@ -323,6 +307,15 @@ function parsePublicUrl(text: string): string {
     throw new PaygateError('invalid', 'no user and no password in it: it is shown to everybody');
   }
   return url.href.replace(/\/$/, '');
+}
+
+function parseAmount(text: string): number {
+  const valueSat = Number(text);
+  if (/^\d{1,16}$/.test(text) && valueSat <= maxMoneySat) return valueSat;
+  throw new PaygateError(
+    'invalid',
+    `whole satoshis from 0 to ${maxMoneySat} expected, not "${text}"`,
+  );
 }
 
 /** The options of the API. */

@@ -2,9 +2,9 @@
 // Lists the commands, and runs the one of the command line. The module of a command is loaded only
 // for that command, because all modules together take longer to start than most commands to run.
 
-import { runProgram } from './cli/program.ts';
+import { launch } from './cli/launcher.ts';
 
-void runProgram({
+void launch({
   serve: async () => (await import('./cli/serve-command.ts')).serveCommand(),
   sandbox: async () => (await import('./cli/sandbox-command.ts')).sandboxCommand(),
   health: async () => (await import('./cli/health-command.ts')).healthCommand(),

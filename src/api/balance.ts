@@ -1,6 +1,6 @@
 // `balance` and `searchhistory` (wire §§2-3): sums and lists over whole histories.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { type BalanceChange, isConfirmed, balanceOf as sumOf } from '../domain/balance-change.ts';
 import { sumSat } from '../domain/money.ts';
 import { PaygateError } from '../lib/errors.ts';

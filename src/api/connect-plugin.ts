@@ -4,7 +4,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { checkCallbackUrl } from '../domain/callback.ts';
 import {
   checkStoreSettings,

@@ -1,6 +1,6 @@
 // Events for shops that catch up after an outage (docs/orders.md), the oldest first.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';

@@ -4,7 +4,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Context } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 

@@ -2,7 +2,7 @@
 // (checkout/link-order.ts), never here.
 
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseLinkChange, parseLinkInput } from '../domain/link-input.ts';
 import { idBytes, idOf, isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 // The shapes of links in the API: the body of a new or changed link, and the answers.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { linkViews, maxSuggested, noteRules } from '../domain/link-input.ts';
 import { pageOf } from './listed.ts';
 import { satoshis, unixTime } from './shared-schemas.ts';

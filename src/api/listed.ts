@@ -1,6 +1,6 @@
 // Lists of the API: their parameters, and one page of what a key may see.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Key } from '../store/records/api-keys.ts';

@@ -1,6 +1,6 @@
 // `merchant/tx` (wire §2): the state of payments, from the database alone.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';

@@ -1,6 +1,6 @@
 // `new_address` (wire §2): a new address for one order of a store.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { IssueAddress } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { idempotencyHeaders, idempotencyKeyOf } from './idempotency-key.ts';

@@ -2,7 +2,7 @@
 // schemas that read requests, so that it can not be outdated.
 // https://spec.openapis.org/oas/v3.1.1
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { isAllowed, keyScopes } from '../domain/key-scope.ts';
 import { version } from '../lib/version.ts';
 import { type Rates, rateText } from '../web/request-limits.ts';

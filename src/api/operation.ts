@@ -2,7 +2,7 @@
 // documentation and tests read the same value, so that they can not differ.
 
 import type { Context } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Tx } from '../store/db/writer.ts';

@@ -1,6 +1,6 @@
 // The shapes of orders and events in the API: the body of a new order, and the answers.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { maxExpirySeconds } from '../domain/order-input.ts';
 import type { OrderJson } from '../domain/order-json.ts';
 import { pageOf } from './listed.ts';

@@ -1,6 +1,6 @@
 // `price` and `currencies` (wire §3), without a key, in the shapes that shops rely on.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { PaygateError } from '../lib/errors.ts';
 import type { Prices } from '../price/prices.ts';
 import type { ApiOptions } from './api-parts.ts';

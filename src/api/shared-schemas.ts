@@ -1,6 +1,6 @@
 // Schemas that several operations share.
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const unixTime = z.int().nonnegative().describe('Unix seconds');
 export const satoshis = z.int().describe('Satoshis');

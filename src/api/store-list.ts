@@ -1,7 +1,7 @@
 // Stores and their wallets, as plugins read them (wire §3). A key sees its own stores and nothing
 // else.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
 import { redactUrl } from '../domain/callback.ts';
 import { decodeBars } from '../domain/url-text.ts';

@@ -1,6 +1,6 @@
 // `tx_detail` (wire §3): a transaction that paid a store of the key, with its inputs and outputs.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { scriptToAddress } from '../bitcoin/address.ts';
 import type { Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';

@@ -1,7 +1,7 @@
 // Wallets as plugins read them (wire §3): their extended key, next index and, on request, their
 // balance. store-list.ts decides which wallets a key sees.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import type { WalletRow } from '../store/records/catalog.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { balanceOf, balanceShape } from './balance.ts';

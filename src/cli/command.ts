@@ -15,6 +15,7 @@ import { openStore, type Store } from '../store/open-store.ts';
 import { commandClient, type OperatorChange } from '../store/records/audit.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
+import { printFailure } from './failure.ts';
 import { becomeOwner, hintFor } from './file-owner.ts';
 import { flagValues } from './serve-options.ts';
 
@@ -121,26 +122,11 @@ export function fileName(text: string): string {
   }
 }
 
-/**
- * Prints an error to standard error and sets the exit code: 2 for invalid usage, else 1.
- * @param isJson prints `{"error":{"code","message"}}` on one line
- */
+/** As `printFailure`, with a hint where root works as another user. */
 export function fail(error: unknown, isJson = false): void {
-  const { syscall } = error as NodeJS.ErrnoException;
-  const isFolderRemoved = syscall === 'uv_cwd';
-  const known = error instanceof PaygateError ? error.code : undefined;
-  const code = isFolderRemoved ? 'unavailable' : (known ?? 'internal');
-  const message = isFolderRemoved ? removedFolderText : reasonOf(error);
-  const hint = hintFor(message);
-  if (isJson) {
-    const shown = { code, message: [message, hint].filter(Boolean).join('; ') };
-    process.stderr.write(`${JSON.stringify({ error: shown })}\n`);
-  } else {
-    const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
-    const texts = [`paygate: ${message}`, hint && `paygate: ${hint}`, stack].filter(Boolean);
-    process.stderr.write(`${plainLines(texts.join('\n'))}\n`);
-  }
-  process.exitCode = code === 'invalid' ? 2 : 1;
+  const isFolderRemoved = (error as NodeJS.ErrnoException).syscall === 'uv_cwd';
+  const known = isFolderRemoved ? new PaygateError('unavailable', removedFolderText) : error;
+  printFailure(known, isJson, hintFor(reasonOf(known)));
 }
 
 /** A parser of whole numbers for commander, which prints the error and exits with 2. */

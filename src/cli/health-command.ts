@@ -3,18 +3,7 @@
 
 import { Command } from 'commander';
 import { options } from '../config.ts';
-import { plainText } from '../domain/format.ts';
-import { listenAddressesOf } from '../domain/public-endpoint.ts';
-import { PaygateError } from '../lib/errors.ts';
-import { print } from './command.ts';
-import { fetchHealth, noAnswerText } from './local-health.ts';
-import { configOfService } from './systemd-service.ts';
-
-interface HealthOptions {
-  readonly listen?: string;
-  readonly strict?: boolean;
-  readonly json?: boolean;
-}
+import { type HealthOptions, printHealth } from './health-report.ts';
 
 export function healthCommand(): Command {
   return new Command('health')
@@ -22,15 +11,5 @@ export function healthCommand(): Command {
     .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
     .option('--strict', 'exit with 1 also while something is wrong, for cron and scripts')
     .option('--json', 'print JSON')
-    .action(async (given: HealthOptions) => {
-      const config = await configOfService(given.listen);
-      const report = await fetchHealth(listenAddressesOf(config));
-      if (report === undefined) {
-        throw new PaygateError('unavailable', noAnswerText(config.listen));
-      }
-      print(given, report, () =>
-        [report.status, ...report.warnings].map((each) => plainText(each)).join('\n'),
-      );
-      if (given.strict && report.status !== 'ok') process.exitCode = 1;
-    });
+    .action((given: HealthOptions) => printHealth(given));
 }

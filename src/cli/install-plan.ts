@@ -1,6 +1,7 @@
 // What `paygate install` puts on a machine with systemd: the executable, a user, settings and a
 // confined service. Plain data: paths, texts, commands.
 
+import { serviceName } from './service-environment.ts';
 import { systemdUnit } from './systemd-unit.ts';
 
 export interface PlannedFile {
@@ -27,7 +28,7 @@ export interface InstallOptions {
 
 export const paths = {
   binary: '/usr/local/bin/paygate',
-  unit: '/etc/systemd/system/paygate.service',
+  unit: `/etc/systemd/system/${serviceName}`,
   user: '/etc/sysusers.d/paygate.conf',
   settings: '/etc/paygate.env',
   data: '/var/lib/paygate',

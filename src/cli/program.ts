@@ -1,13 +1,12 @@
 // The program around its commands: parsing, exit codes, and what happens before any command.
 
-import { writeFileSync } from 'node:fs';
 import { Command, Help, type Option } from 'commander';
 import { plainText } from '../domain/format.ts';
-import { PaygateError } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
 import { addExamples } from './examples.ts';
 import { refusePrivateInput } from './private-input.ts';
+import { prepareProcess } from './process-setup.ts';
 import { usageError } from './usage-error.ts';
 
 const commandersHelp = new Help();
@@ -34,13 +33,8 @@ export async function runProgram(commands: Commands): Promise<void> {
   }
   addExamples(program);
   prepare(program);
-  // Files of paygate (database, mark file, lock) are readable by its own user only.
-  process.umask(0o077);
-  prepareThreads();
   const isJson = hasJson(args);
-  ignoreClosedOutput(isJson);
-  ignoreDebuggerSignal();
-  setProcessName();
+  prepareProcess((error) => fail(error, isJson));
   try {
     refusePrivateInput(args, process.env);
     if (args.length === 0) {
@@ -84,44 +78,6 @@ function withoutHelp(program: Command, args: readonly string[]): string[] {
     command = found;
   }
   return [...path, '--help'];
-}
-
-/**
- * Keeps slow name servers from blocking other work. libuv gives at most half of its threads to DNS:
- * 32 stuck lookups block no others. The resolver tries 3 times 1 s, not 2 times 5 s. Both variables
- * are read when the first thread starts. https://docs.libuv.org/en/v1.x/threadpool.html,
- * https://man7.org/linux/man-pages/man5/resolv.conf.5.html
- */
-export function prepareThreads(): void {
-  process.env.UV_THREADPOOL_SIZE ??= '64';
-  process.env.RES_OPTIONS ??= 'timeout:1 attempts:3';
-}
-
-/** A closed or full output must not end the process, least of all `serve`. */
-function ignoreClosedOutput(isJson: boolean): void {
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // The reader closed the pipe, as `head` does.
-    if (code === 'EPIPE') return;
-    fail(new PaygateError('unavailable', `the answer cannot be written (${code})`), isJson);
-  });
-  process.stderr.on('error', () => {});
-}
-
-/**
- * Ignores SIGUSR1, for which Node opens a debugger on a local port: any local user could read keys
- * there. Tools that rotate logs send this signal. https://nodejs.org/api/process.html#signal-events
- */
-function ignoreDebuggerSignal(): void {
-  process.on('SIGUSR1', () => {});
-}
-
-/** The name in `ps`, `top` and for `pgrep`; without it, Node's main thread is MainThread. */
-function setProcessName(): void {
-  try {
-    writeFileSync('/proc/self/comm', 'paygate');
-  } catch {
-    // /proc is missing or read-only.
-  }
 }
 
 /**

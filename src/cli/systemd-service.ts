@@ -1,23 +1,15 @@
-// The systemd service of paygate: whether it exists, its environment, its restart, and whether it
+// The systemd service of paygate: whether it exists, its configuration, its restart, and whether it
 // then answers with the expected version.
 
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import type { ListenAddress } from '../domain/public-endpoint.ts';
 import type { World } from '../world/world.ts';
-import { paths } from './install-plan.ts';
 import { fetchHealth } from './local-health.ts';
-import { run } from './update-binary.ts';
+import { serviceEnvironment, systemctl } from './service-environment.ts';
 
-/** A stop takes up to 10 seconds; a start may migrate a large database. */
-const systemctlTimeoutMs = 300_000;
 const pollMs = 1_000;
 /** One answer may be the last before a crash. */
 const minAnswers = 3;
-
-const systemctl = (...args: readonly string[]) =>
-  run('systemctl', [...args], { timeout: systemctlTimeoutMs });
 
 /** Whether systemd runs here and knows the unit. */
 export async function hasUnit(unit: string): Promise<boolean> {
@@ -33,33 +25,11 @@ export const restart = (unit: string): Promise<unknown> => systemctl('restart', 
 export const stop = (unit: string): Promise<unknown> => systemctl('stop', unit);
 
 /**
- * The PAYGATE variables of the process that the unit runs. Our own environment wins.
- * @param fallback if that process sets none, does not run, or may not be read
- */
-export async function environmentOf(
-  unit: string,
-  fallback: NodeJS.ProcessEnv = process.env,
-): Promise<NodeJS.ProcessEnv> {
-  try {
-    const { stdout } = await systemctl('show', '--property', 'MainPID', '--value', unit);
-    const lines = readFileSync(`/proc/${Number(stdout)}/environ`, 'utf8').split('\0');
-    const set = lines.flatMap((line) => {
-      const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
-      return name === undefined ? [] : [[name, value]];
-    });
-    return set.length === 0 ? fallback : { ...Object.fromEntries(set), ...process.env };
-  } catch {
-    return fallback;
-  }
-}
-
-/**
  * The configuration of our environment, completed from the installed service.
  * @param listen replaces the address of both
  */
 export async function configOfService(listen: string | undefined): Promise<Config> {
-  const unit = basename(paths.unit);
-  return readConfig(listen ? { listen: [listen] } : {}, await environmentOf(unit));
+  return readConfig(listen ? { listen: [listen] } : {}, await serviceEnvironment());
 }
 
 export interface ExpectedServer {

@@ -14,7 +14,8 @@ import { lockForServer } from '../store/db/file-guards.ts';
 import { type FileOptions, fileCommand, parseDuration, print, world } from './command.ts';
 import { ownerOf } from './file-owner.ts';
 import { commandLine } from './own-program.ts';
-import { environmentOf, hasUnit, restart, startFault, stop } from './systemd-service.ts';
+import { environmentOf } from './service-environment.ts';
+import { hasUnit, restart, startFault, stop } from './systemd-service.ts';
 import {
   assertNotOlder,
   assertReadsDatabase,

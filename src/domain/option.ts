@@ -1,6 +1,5 @@
 // An option of `serve`, and parsers of its text from the command line or the environment.
 
-import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { flagOf } from './public-endpoint.ts';
 import { parseRate, type Rate } from './rate-limit.ts';
@@ -92,15 +91,6 @@ export function parsePath(text: string): string {
     throw new PaygateError('invalid', `${text} is no file, and nothing would last; name a file`);
   }
   return text;
-}
-
-export function parseAmount(text: string): number {
-  const valueSat = Number(text);
-  if (/^\d{1,16}$/.test(text) && valueSat <= maxMoneySat) return valueSat;
-  throw new PaygateError(
-    'invalid',
-    `whole satoshis from 0 to ${maxMoneySat} expected, not "${text}"`,
-  );
 }
 
 export function parseChoice(text: string): boolean {

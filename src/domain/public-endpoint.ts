@@ -95,7 +95,7 @@ export const listenAddressesOf = ({
   listen,
   listenHttp,
   domain,
-}: EndpointOptions): ListenAddress[] =>
+}: Pick<EndpointOptions, 'listen' | 'listenHttp' | 'domain'>): ListenAddress[] =>
   domain === undefined ? [listen] : [listen, listenHttp ?? httpOnAllAddresses];
 
 /** The public URL without a slash at the end; undefined if it is not set. */

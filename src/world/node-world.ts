@@ -8,7 +8,9 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { networkInterfaces } from 'node:os';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
-import { buildConnector, Client } from 'undici';
+import request from 'undici/lib/api/api-request.js';
+import buildConnector from 'undici/lib/core/connect.js';
+import Client from 'undici/lib/dispatcher/client.js';
 import { portOf } from '../domain/callback-url-policy.ts';
 import { errorCodeOf, networkErrorText } from '../domain/network-error.ts';
 import { connectTimeoutCode, proxyDownCode, proxyRefusedCode } from '../domain/retry.ts';
@@ -29,6 +31,9 @@ import {
   type SocksProxy,
   type World,
 } from './world.ts';
+
+// Its index does that, with all its methods.
+Client.prototype.request = request;
 
 /** A platform timer with a longer delay fires at once. */
 const maxTimerMs = 2 ** 31 - 1;

@@ -3,7 +3,7 @@
 import { scrypt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { prepareThreads } from '../../src/cli/program.ts';
+import { prepareThreads } from '../../src/cli/process-setup.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
 prepareThreads();

@@ -1,7 +1,7 @@
 // What the demo shop reads of the paygate API, and its client: HTTP with an API key, as in any
 // shop.
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import type { World } from '../../world/world.ts';
 
