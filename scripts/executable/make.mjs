@@ -13,10 +13,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { build } from 'esbuild';
-import { bundling, rewriteInAscii } from '../bundling.mjs';
+import { bundleInParts } from '../bundling.mjs';
 import { assertKnown } from './binaries.mjs';
 import { assertLoadable } from './elf.mjs';
 import { licensesOf } from './licenses.mjs';
@@ -25,6 +25,7 @@ const run = promisify(execFile);
 
 /** What Node looks for in its own file to know that something was injected. */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const loader = fileURLToPath(new URL('loader.cjs', import.meta.url));
 const triplets = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 
 /**
@@ -73,14 +74,18 @@ async function makeBlob(folder, { arch, node }) {
   const copied = join(folder, 'better_sqlite3.node');
   copyFileSync(addon, copied);
   assertKnown('better-sqlite3', arch, copied);
-  const inputs = await bundle(join(folder, 'program.cjs'));
-  const licenses = licensesOf(inputs, dirname(dirname(node)));
+  copyFileSync(loader, join(folder, 'loader.cjs'));
+  // The driver's own code too: the addon is an asset.
+  const { parts, metafile } = await bundleInParts('src/main.ts', 'paygate', { external: [] });
+  for (const { path, text } of parts) writeFileSync(join(folder, basename(path)), text);
+  const licenses = licensesOf(Object.keys(metafile.inputs), dirname(dirname(node)));
   writeFileSync(join(folder, 'licenses.json'), JSON.stringify(licenses));
+  const names = parts.map(({ path }) => basename(path)).sort();
   const config = {
-    main: 'program.cjs',
+    main: 'loader.cjs',
     output: 'paygate.blob',
     assets: Object.fromEntries(
-      ['better_sqlite3.node', 'licenses.json'].map((name) => [name, name]),
+      [...names, 'better_sqlite3.node', 'licenses.json'].map((name) => [name, name]),
     ),
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
@@ -91,27 +96,6 @@ async function makeBlob(folder, { arch, node }) {
   };
   writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
   await run(process.execPath, ['--experimental-sea-config', 'sea.json'], { cwd: resolve(folder) });
-}
-
-/**
- * Writes paygate as a program that needs nothing beside it, in ASCII.
- * @param {string} outfile
- * @returns {Promise<string[]>} the paths of all files that went in
- */
-async function bundle(outfile) {
-  const { metafile } = await build({
-    ...bundling,
-    // The driver's own code too: the addon is an asset.
-    external: [],
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'none',
-    entryPoints: ['src/main.ts'],
-    outfile,
-    metafile: true,
-  });
-  rewriteInAscii(outfile);
-  return Object.keys(metafile.inputs);
 }
 
 /**

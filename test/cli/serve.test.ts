@@ -18,8 +18,10 @@ import { createNodeWorld } from '../../src/world/node-world.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, damageTable, look, pragma, tempFolder, whenOver } from '../support/files.ts';
+import { findPebble, startPebble } from '../support/pebble.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
+import { askByTls } from '../support/tls.ts';
 
 afterEach(cleanUp);
 
@@ -346,3 +348,30 @@ test('a file of an older version is updated by serve', async () => {
     message: 'the database is brought to this version; nobody is answered meanwhile',
   });
 });
+
+const pebble = findPebble();
+if ('missing' in pebble) process.stdout.write(`${pebble.missing}: 1 test is skipped\n`);
+
+test.skipIf('missing' in pebble)(
+  'the bundle, without what libraries bring along, gets a certificate from Pebble',
+  async () => {
+    const [port, httpPort] = [await freePort(), await freePort()];
+    const path = 'path' in pebble ? pebble.path : '';
+    const authority = await startPebble(path, { httpPort });
+    const domain = 'pay.example.com';
+    const child = serve(
+      await emptyFile(),
+      nowhere,
+      ...['--domain', domain, '--listen', `127.0.0.1:${port}`],
+      ...['--listen-http', `127.0.0.1:${httpPort}`],
+      ...['--acme-directory', authority.directory, '--acme-ca', authority.ca],
+    );
+    const asked = { port, path: '/healthz', servername: domain, headers: { Host: domain } };
+    const ca = await authority.root();
+    for (let status: number | undefined; status !== 200; ) {
+      ({ status } = await askByTls({ ...asked, ca }).catch(() => ({ status: undefined })));
+    }
+    child.stop();
+    expect((await child.ended).by).toBe(0);
+  },
+);

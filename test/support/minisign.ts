@@ -3,8 +3,8 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { releaseKey } from '../../src/cli/release-key.ts';
 import { bundleOf } from './bundle.ts';
 
@@ -37,12 +37,18 @@ export function makeSigningKey(id: Uint8Array = randomBytes(8)): SigningKey {
 const base64Of = (algorithm: string, ...parts: readonly Uint8Array[]): string =>
   Buffer.concat([Buffer.from(algorithm), ...parts]).toString('base64');
 
-/** The bundle of a program with another release key. */
+/** The bundle of a program in parts, with another release key. */
 export function bundleWithKey(program: string, { publicKey }: SigningKey): string {
   const bundle = bundleOf(program);
-  const path = join(dirname(bundle), `key-${Buffer.from(publicKey).toString('hex')}.cjs`);
-  writeFileSync(path, readFileSync(bundle, 'utf8').replaceAll(releaseKey, publicKey));
-  return path;
+  const folder = join(dirname(bundle), `key-${Buffer.from(publicKey).toString('hex')}`);
+  if (existsSync(folder)) return join(folder, basename(bundle));
+  for (const name of readdirSync(dirname(bundle), { recursive: true, encoding: 'utf8' })) {
+    if (!/^paygate[^/]*(\/[^/]+)?\.cjs$/.test(name)) continue;
+    const text = readFileSync(join(dirname(bundle), name), 'utf8');
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text.replaceAll(releaseKey, publicKey));
+  }
+  return join(folder, basename(bundle));
 }
 
 /** Why minisign cannot run here, or undefined. Prints how many tests are skipped. */
