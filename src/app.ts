@@ -55,6 +55,8 @@ export interface AppOptions {
   readonly extraPages?: readonly ExtraPage[];
   /** A clock that shows an earlier time is wrong, epoch milliseconds; 0 without it. */
   readonly releasedAt?: number;
+  /** See `SenderOptions`. */
+  readonly signingTime?: () => number;
   /** Checks a snapshot once a day; no check without it. */
   readonly checkCopy?: CopyCheck | undefined;
 }
@@ -253,7 +255,7 @@ interface PaymentPath {
 function buildPaymentPath(opened: OpenedApp): PaymentPath {
   const { config, world, options, listeners, store, network, servers, prices } = opened;
   const { events } = store;
-  const { releasedAt } = options;
+  const { releasedAt, signingTime } = options;
   const clockFault = (): string | undefined =>
     clockError(world.now(), { releasedAt, newestBlockTime: store.headers.tipTime() });
   const isClockWrong = oncePerTurn(() => clockFault() !== undefined);
@@ -262,6 +264,7 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     listeners: listeners.addresses,
     proxy: config.proxy,
     isClockWrong,
+    signingTime,
   });
   const { proxy } = config;
   const notifier = createNotifier({ world, store, sender, proxy, publicUrl: publicUrlOf(config) });

@@ -106,6 +106,8 @@ export interface SenderOptions extends RequestOptions {
   readonly version: string;
   /** While true, callbacks are unsigned, because a signature contains the time. */
   readonly isClockWrong?: () => boolean;
+  /** The time in signatures, epoch milliseconds; the clock of the world without it. */
+  readonly signingTime?: (() => number) | undefined;
 }
 
 interface SenderParts extends RequestParts {
@@ -231,8 +233,9 @@ function requestHeaders(
   { signed: { eventId, webhookSecrets }, body }: Exchange,
   payload: string,
 ): Record<string, string> {
-  const { version, isClockWrong } = options;
-  const content = { eventId, timestamp: Math.floor(world.now() / 1000), payload };
+  const { version, isClockWrong, signingTime } = options;
+  const now = signingTime?.() ?? world.now();
+  const content = { eventId, timestamp: Math.floor(now / 1000), payload };
   return {
     'user-agent': `paygate/${version}`,
     accept: '*/*',

@@ -5,6 +5,8 @@ import type { World } from '../world/world.ts';
 export interface SandboxWorld extends World {
   /** Sets the wall clock forward to this time, epoch milliseconds. It never goes back. */
   passTo(time: number): void;
+  /** The wall clock of this machine, which other programs here have as well. */
+  machineNow(): number;
 }
 
 export function movableClock(world: World): SandboxWorld {
@@ -13,5 +15,5 @@ export function movableClock(world: World): SandboxWorld {
   const passTo = (time: number): void => {
     aheadMs += Math.max(0, time - now());
   };
-  return { ...world, now, passTo };
+  return { ...world, now, passTo, machineNow: () => world.now() };
 }

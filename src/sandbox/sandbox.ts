@@ -122,6 +122,8 @@ async function start(
   const opened = await openApp(configOf(options, electrum.port, shopOrigin), world, {
     onFatal: options.onFatal,
     extraPages: [chainPage.page, signIn.page],
+    // Receivers on this machine refuse a signature of the future.
+    signingTime: world.machineNow,
   });
   const app = await startApp(opened);
   onStop(() => app.stop());

@@ -3,10 +3,12 @@
 
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { ask, openSandbox, type Placed, sandboxOptions, type Visit } from '../support/sandbox.ts';
 import { password, visitorOf } from '../support/visitor.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -138,7 +140,8 @@ describe('a payment', () => {
     const visit = await openSandbox();
     const order = await visit.order();
     await press(visit, order, 'expire');
-    await visit.world.advance(1_000);
+    // The jump of the clock begins an interruption: paygate connects anew, and asks the server.
+    await visit.world.advance(5_000);
     const { amounts, text } = await visit.reaches(order, 'expired');
     expect(amounts).not.toHaveProperty('Missing');
     expect(text).toContain('Do not pay any more');
@@ -154,16 +157,51 @@ describe('a payment', () => {
     expect(await visit.shown(next)).toMatchObject({ status: 'open' });
   });
 
-  test('to an address of no order sends a callback, which the shop rejects', async () => {
+  test('after the clock was moved is signed so that the published library verifies it', async () => {
+    const receiver = await startReceiver();
+    whenOver(() => receiver.close());
+    const visit = await openSandbox();
+    // The library reads the clock of this machine.
+    visit.world.jumpWallClock(Date.now() - visit.world.now());
+    const own = ['--webhook-url', `${receiver.origin}/hook`, '--callback-url', receiver.origin];
+    expect(await runCli(['store', 'set', '1', ...own, '--db', visit.db])).toMatchObject({
+      code: 0,
+    });
+    const shown = await runCli(['store', 'show', '1', '--json', '--db', visit.db]);
+    const webhook = new Webhook(JSON.parse(shown.stdout).webhook_secret);
+    const order = await visit.order();
+    await press(visit, order, 'expire');
+    await visit.world.advance(5_000);
+    await visit.pay(order);
+    await visit.settle();
+    const events = receiver.requests.filter(({ method }) => method === 'POST');
+    const callbacks = receiver.requests.filter(({ method }) => method === 'GET');
+    expect(events.length).toBeGreaterThan(1);
+    for (const { body = '', headers } of events) {
+      webhook.verify(body, headers as Record<string, string>);
+    }
+    expect(callbacks.length).toBeGreaterThan(0);
+    for (const { url, headers } of callbacks) {
+      const at = new Date(Number(headers['webhook-timestamp']) * 1000);
+      expect(Math.abs(at.getTime() - Date.now())).toBeLessThan(120_000);
+      const signed = webhook.sign(String(headers['webhook-id']), at, url.replace(/^.*\?/, ''));
+      expect(headers['webhook-signature']).toBe(signed);
+    }
+  });
+
+  test('to an address of no order sends a callback, which the shop takes as not its own', async () => {
     const visit = await openSandbox();
     const { apiOrigin, apiKey, app } = visit.sandbox;
+    const order = await visit.order();
     const headers = { Authorization: `Bearer ${apiKey}` };
     const { text } = await ask(`${apiOrigin}/api/new_address`, { headers });
     const { address } = JSON.parse(text);
     const paid = await visit.pull('pay', { address, amount: '5', how: 'exact' });
     expect(paid).toMatchObject({ status: 303, to: `/dashboard/chain?address=${address}&amount=5` });
     await visit.settle();
-    expect(app.health().callbacks).toMatchObject({ owed: 1 });
+    expect(app.health().callbacks).toMatchObject({ owed: 0 });
+    expect(visit.world.logs.filter(({ level }) => level === 'warn')).toEqual([]);
+    expect((await visit.shown(order)).received).toEqual([]);
   });
 });
 

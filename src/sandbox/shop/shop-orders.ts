@@ -80,11 +80,11 @@ export class Orders {
     if (paygate.status === 'paid') order.isShipped = true;
   }
 
-  /** Notes a callback. @throws PaygateError not_found when no order has the address */
-  applyCallback(query: string): void {
+  /** Notes a callback. False if no order has its address: it is for another program. */
+  applyCallback(query: string): boolean {
     const address = new URLSearchParams(query).get('addr');
     const order = [...this.#byId.values()].find(({ paygate }) => paygate.address === address);
-    if (order === undefined) throw new PaygateError('not_found', 'No order has this address');
-    order.received.push(`callback ${query}`);
+    order?.received.push(`callback ${query}`);
+    return order !== undefined;
   }
 }

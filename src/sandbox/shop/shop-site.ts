@@ -8,8 +8,8 @@ import { minuteMs, secondMs } from '../../lib/time-units.ts';
 import { httpStatusOf } from '../../web/error-body.ts';
 import { EventStreams } from '../../web/event-stream.ts';
 import type { Fetch } from '../../web/http-server.ts';
-import type { World } from '../../world/world.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';
+import type { SandboxWorld } from '../sandbox-clock.ts';
 import { mine, pay, reorganise, replaceNewest } from './chain-controls.ts';
 import { simulatedPaymentSat } from './order-page.ts';
 import type { PaygateClient } from './paygate-client.ts';
@@ -21,7 +21,7 @@ import { rates, ratesPath } from './simulated-rates.ts';
 import { browserFiles } from './static-files.ts';
 
 export interface SiteOptions {
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'after' | 'schedule' | 'log'>;
+  readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes' | 'after' | 'schedule' | 'log'>;
   readonly chain: SimulatedChain;
   /** The Chain page of the dashboard. */
   readonly chainUrl: () => string;

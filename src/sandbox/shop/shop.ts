@@ -6,7 +6,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Markup } from '../../web/html-page.ts';
-import type { World } from '../../world/world.ts';
+import type { SandboxWorld } from '../sandbox-clock.ts';
 import type { Fields } from './chain-controls.ts';
 import { orderPage } from './order-page.ts';
 import { event, type PaygateClient } from './paygate-client.ts';
@@ -27,7 +27,7 @@ export interface ShopOptions {
   readonly paygate: () => PaygateClient;
   /** `whsec_…` */
   readonly webhookSecret: string;
-  readonly world: Pick<World, 'now' | 'randomBytes'>;
+  readonly world: Pick<SandboxWorld, 'machineNow' | 'randomBytes'>;
   /** What the box below an order does, by the name of its form. */
   readonly plays: Readonly<Record<string, Play>>;
   /** URL of the Chain page in the dashboard. */
@@ -96,14 +96,13 @@ async function receiveWebhook(options: ShopOptions, context: Context): Promise<R
   return context.text('ok');
 }
 
-/** Its orders have webhooks, so the shop only notes callbacks. */
+/** Its orders have webhooks, so the shop only notes callbacks of theirs, and takes all others. */
 function receiveCallback(options: ShopOptions, context: Context): Response {
   const { url } = context.req;
   const query = url.slice(url.indexOf('?') + 1);
   checkSignature(options, context, query);
   if (context.req.query('txid') === testTxid) return context.text('ok, a test');
-  options.orders.applyCallback(query);
-  options.onChange();
+  if (options.orders.applyCallback(query)) options.onChange();
   return context.text('ok');
 }
 
@@ -113,7 +112,7 @@ function checkSignature(
   { req }: Context,
   content: string,
 ): void {
-  verify({ content, header: (name) => req.header(name) }, { secret, now: world.now() });
+  verify({ content, header: (name) => req.header(name) }, { secret, now: world.machineNow() });
 }
 
 /** Text fields of the form; uploaded files are ignored. */
