@@ -42,7 +42,7 @@ import {
   parseServerAddress,
   type ServerAddress,
 } from './electrum/server-address.ts';
-import { PaygateError } from './lib/errors.ts';
+import { PaygateError, throwInvalid } from './lib/errors.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
 import type { Rates } from './web/request-limits.ts';
 import { type LogLevel, logLevels, type SocksProxy } from './world/world.ts';
@@ -295,18 +295,25 @@ function parseServers(texts: readonly string[]): ServerAddress[] {
   );
 }
 
+/** A host alone, because pages, cookies and the shop's plugins begin at its root. */
 function parsePublicUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
-    throw new PaygateError(
-      'invalid',
-      `a URL such as https://pay.example.com expected, not "${text}"`,
+  // The text is not repeated with a password in it.
+  if (text.includes('@')) throwInvalid('no user and no password in it: it is shown to everybody');
+  const url = URL.parse(text);
+  const isHost = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)$/.test(url?.hostname ?? '');
+  if (url === null || !/^https?:$/.test(url.protocol) || !isHost) {
+    return throwInvalid(`a URL such as https://pay.example.com expected, not "${text}"`);
+  }
+  if (`${url.origin}/` !== url.href) {
+    throwInvalid(
+      `${url.origin} alone expected, without a path: paygate needs a host name or a port of its own, ` +
+        'such as https://pay.example.com, whose root its proxy forwards',
     );
   }
-  if (url.username || url.password) {
-    throw new PaygateError('invalid', 'no user and no password in it: it is shown to everybody');
+  if (/^(0\.0\.0\.0|\[::\])$/.test(url.hostname) || url.port === '0') {
+    throwInvalid(`the address at which shops reach paygate expected, not "${text}"`);
   }
-  return url.href.replace(/\/$/, '');
+  return url.origin;
 }
 
 function parseAmount(text: string): number {

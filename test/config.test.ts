@@ -29,14 +29,63 @@ test('an option has one name, as a flag and as a variable', () => {
   });
 });
 
-test('the public URL has no query and no password, because the docs show it', () => {
+describe('the public URL', () => {
   const read = (text: string) => () => readConfig({ publicUrl: [text] }, {}).publicUrl;
-  expect(read('https://pay.example.com/btc/')()).toBe('https://pay.example.com/btc');
-  expect(read('https://pay.example.com/?a')).toThrow(/^--public-url: a URL such as/);
-  for (const user of ['you:hunter2', 'you', ':hunter2']) {
-    expect(read(`https://${user}@pay.example.com`)).toThrow(
-      '--public-url: no user and no password in it: it is shown to everybody',
+
+  test.each([
+    ['https://pay.example.com', 'https://pay.example.com'],
+    ['https://PAY.example.com:443/', 'https://pay.example.com'],
+    ['http://192.168.1.7:8080/', 'http://192.168.1.7:8080'],
+    ['https://[2001:db8::7]:8443', 'https://[2001:db8::7]:8443'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['http://shop_1.internal', 'http://shop_1.internal'],
+  ])('%s', (text, origin) => expect(read(text)()).toBe(origin));
+
+  test.each([
+    ...['pay', 'pay/', 'btc/pay', '/', '?a', '?', '#', '#a', '%20'].map((path) => `/${path}`),
+    '?a',
+    '#a',
+    '\\pay',
+  ])('%s behind it is refused: pages below a path would lead out of it', (path) => {
+    expect(read(`https://shop.example${path}`)).toThrow(
+      /^--public-url: https:\/\/shop\.example alone expected, without a path/,
     );
+  });
+
+  test.each(['pay.example.com', 'ftp://a.example', 'https://', 'https://*.example', '//a.example'])(
+    'not %s',
+    (text) => expect(read(text)).toThrow(/^--public-url: a URL such as/),
+  );
+
+  test.each(['http://0.0.0.0:8080', 'http://[::]:8080', 'https://a.example:0'])(
+    '%s is an address of nothing',
+    (text) => expect(read(text)).toThrow(/^--public-url: the address at which shops reach/),
+  );
+
+  test('a password in it is neither taken nor repeated', () => {
+    for (const user of ['you:hunter2', 'you', ':hunter2']) {
+      for (const rest of ['pay.example.com', 'pay.example.com/?a', '', ':x']) {
+        const refused = read(`https://${user}@${rest}`);
+        expect(refused).toThrow('--public-url: no user and no password in it: it is shown to');
+        expect(refused).not.toThrow('hunter2');
+      }
+    }
+  });
+});
+
+test('a user or a password is refused where none is sent, and never repeated', () => {
+  for (const [name, text] of [
+    ['acmeDirectory', 'https://:hunter2@a.example/dir'],
+    ['acmeDirectory', 'https://you:hunter2@a.example/dir'],
+    ['priceSource', 'https://:hunter2@a.example/#{CODE}'],
+    ['priceSource', 'https://you@a.example/#{CODE}'],
+    ['electrum', 'tcp://you:hunter2@a.example:50001'],
+    ['electrum', 'ssl://:hunter2@a.example'],
+  ] as const) {
+    const read = () => readConfig({ [name]: [text] }, {});
+    expect([text, read]).toEqual([text, expect.any(Function)]);
+    expect(read).toThrow(PaygateError);
+    expect(read).not.toThrow('hunter2');
   }
 });
 

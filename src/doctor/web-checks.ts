@@ -68,15 +68,13 @@ async function publicCheck(input: WebChecksInput, signal: AbortSignal): Promise<
   const { publicUrl, sender, network } = input;
   if (publicUrl === undefined)
     return skip('no public URL is set; shops need one (--public-url, --domain)');
-  const { protocol, pathname } = new URL(publicUrl);
-  const path = `${pathname.replace(/\/$/, '')}/healthz`;
-  const url = `${new URL(publicUrl).origin}${path}`;
-  const asked = { ...allowAny, url, method: 'GET', path } as const;
+  const url = `${publicUrl}/healthz`;
+  const asked = { ...allowAny, url, method: 'GET', path: '/healthz' } as const;
   const answer = await sender.probe(asked, signal);
   const fault = wrongServerFault(answer, network);
   if (fault !== undefined) return fail(`GET ${url}: ${fault}`);
   const text = `GET ${url} reached paygate at ${answer.address}`;
-  if (protocol === 'http:')
+  if (publicUrl.startsWith('http:'))
     return warn(
       `${text}, without TLS: API keys can be read on the way; use --domain or a proxy with HTTPS`,
     );

@@ -15,7 +15,12 @@ export function parseProxyNetwork(text: string): Proxies[number] {
   const [host = ''] = text.split('/');
   // ipaddr.js reads IPv4 like C: 10/8 as 0.0.0.10/8, and 010.0.0.1 as 8.0.0.1.
   const isPlain = host.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(host);
-  if (isPlain && ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (isPlain && ipaddr.isValidCIDR(text)) {
+    const [network, bits] = ipaddr.parseCIDR(text);
+    // Clients behind such a network are compared by their IPv4 address.
+    const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96;
+    return isMapped ? [network.toIPv4Address(), bits - 96] : [network, bits];
+  }
   if (!isPlain || !ipaddr.isValid(text)) {
     throw new PaygateError('invalid', `an address or network expected, not "${text}"`);
   }

@@ -1,7 +1,7 @@
 // The public endpoint: plain HTTP, HTTPS with the operator's certificate files, or HTTPS with
 // certificates from an authority (ACME). Parses its options and rejects unsafe combinations.
 
-import { PaygateError } from '../lib/errors.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
 
 /** A host and port to listen at; host `*` means every address of this machine. */
 export interface ListenAddress {
@@ -69,11 +69,15 @@ export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
     if (cert !== undefined || key !== undefined) {
       throw refuse('--domain and --tls-cert: one of them, a certificate is fetched or given');
     }
+    requireHttps(options);
     const directory = acmeDirectory ?? letsEncrypt;
     const listenHttp = options.listenHttp ?? httpOnAllAddresses;
     return { kind: 'acme', domain, email: acmeEmail, directory, ca: acmeCa, listenHttp };
   }
-  if (cert !== undefined && key !== undefined) return { kind: 'files', cert, key };
+  if (cert !== undefined && key !== undefined) {
+    requireHttps(options);
+    return { kind: 'files', cert, key };
+  }
   if (cert !== undefined) throw refuse('--tls-cert: needs --tls-key');
   if (key !== undefined) throw refuse('--tls-key: needs --tls-cert');
   if (!isLoopback(options.listen.host) && options.plainHttp !== true) {
@@ -84,6 +88,12 @@ export function publicEndpointOf(options: EndpointOptions): PublicEndpoint {
     );
   }
   return { kind: 'plain' };
+}
+
+/** @throws PaygateError invalid */
+function requireHttps({ publicUrl }: EndpointOptions): void {
+  if (publicUrl?.startsWith('http:') !== true) return;
+  throwInvalid('--public-url: must start with https://, because paygate serves HTTPS here');
 }
 
 /** The flag of an option: `--listen-http` for `listenHttp`. */
@@ -98,11 +108,11 @@ export const listenAddressesOf = ({
 }: Pick<EndpointOptions, 'listen' | 'listenHttp' | 'domain'>): ListenAddress[] =>
   domain === undefined ? [listen] : [listen, listenHttp ?? httpOnAllAddresses];
 
-/** The public URL without a slash at the end; undefined if it is not set. */
+/** An origin; undefined if it is not set. */
 export const publicUrlOf = ({ publicUrl, domain }: EndpointOptions): string | undefined =>
   publicUrl ?? (domain === undefined ? undefined : `https://${domain}`);
 
-/** The public URL, or else the URL at which this machine reaches paygate; no slash at the end. */
+/** The public URL, or else the URL at which this machine reaches paygate; an origin. */
 export function baseUrlOf(options: EndpointOptions, port: number): string {
   const { tlsCert, listen } = options;
   const publicUrl = publicUrlOf(options);
@@ -161,6 +171,9 @@ export function parseEmail(text: string): string {
 /** @throws PaygateError invalid */
 export function parseDirectory(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' && !url.username && !url.hash) return url.href;
+  if (url?.username || url?.password) {
+    throwInvalid('an https URL of an ACME directory expected, without user and password');
+  }
+  if (url?.protocol === 'https:' && !url.hash) return url.href;
   throw new PaygateError('invalid', `an https URL of an ACME directory expected, not "${text}"`);
 }

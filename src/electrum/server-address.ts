@@ -4,7 +4,7 @@
 
 import ipaddr from 'ipaddr.js';
 import type { NetworkName } from '../bitcoin/network.ts';
-import { PaygateError } from '../lib/errors.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import type { SocksProxy } from '../world/world.ts';
 
 export interface ServerAddress {
@@ -45,6 +45,7 @@ interface Choices {
 export function parseServerAddress(text: string): ServerAddress {
   const refuse = (why: string): PaygateError =>
     new PaygateError('invalid', `Electrum server "${text}": ${why}`);
+  if (text.includes('@')) throwInvalid('an Electrum server has no user and no password');
   const parts = /^(tcp|ssl):\/\/(\[[^\]]*\]|[^:/?#[\]]*)(?::([0-9]*))?(?:\?(.*))?$/i.exec(text);
   if (parts === null) throw refuse('write tcp://host:port or ssl://host:port');
   const [, scheme = '', bracketed = '', portText = '', choice] = parts;

@@ -62,7 +62,7 @@ const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (found) => entities[found] ?? '');
 
 const linkOf = ({ path }: Notice, publicUrl: string | undefined): string | undefined =>
-  publicUrl === undefined ? undefined : publicUrl.replace(/\/$/, '') + path;
+  publicUrl === undefined ? undefined : publicUrl + path;
 
 /**
  * The body of the request to a webhook. Chat servers show `text`; ntfy takes `title` and `text` by

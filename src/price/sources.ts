@@ -44,7 +44,12 @@ export function parsePriceSource(text: string): PriceSource {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const steps = path.split('.');
   const isPath = steps.every((step) => /^[\w{}-]{1,64}$/.test(step)) && more.length === 0;
-  if (parsed === undefined || !isPath || !code.test(text) || parsed.username !== '') {
+  if (
+    parsed === undefined ||
+    !isPath ||
+    !code.test(text) ||
+    parsed.username + parsed.password !== ''
+  ) {
     throw new PaygateError(
       'invalid',
       'expected a URL and the path to the number, with {CODE} or {code} for the currency, ' +

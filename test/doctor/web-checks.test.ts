@@ -64,9 +64,9 @@ describe('by HTTP', () => {
     });
     const body = '{"version":"0.1.0","network":"mainnet"}';
     const other = await receiver({ answer: () => ({ status: 200, body }) });
-    const found = await findings({ publicUrl: `${other.origin}/pay` });
+    const found = await findings({ publicUrl: other.origin });
     expect(found['public URL']?.text).toContain('a paygate of another network answers');
-    expect(other.requests[0]?.url).toBe('/pay/healthz');
+    expect(other.requests[0]?.url).toBe('/healthz');
     expect((await findings({}))['public URL']).toMatchObject({ state: 'skip' });
   });
 
@@ -106,9 +106,9 @@ describe('by HTTP', () => {
     expect(await publicUrl('--domain', 'pay.invalid')).toContain(
       'GET https://pay.invalid/healthz: pay.invalid could not be resolved',
     );
-    const other = ['--public-url', 'https://shop.invalid/pay'];
+    const other = ['--public-url', 'https://shop.invalid'];
     expect(await publicUrl('--domain', 'pay.invalid', ...other)).toContain(
-      'GET https://shop.invalid/pay/healthz: ',
+      'GET https://shop.invalid/healthz: ',
     );
   });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   clientAddress,
+  isProxy,
   networkPrefix64,
   parseProxyNetwork,
 } from '../../src/domain/client-address.ts';
@@ -42,6 +43,18 @@ test.each(['10/8', '010.0.0.1', '0x0a.0.0.1/8', '10.1', '10'])(
     expect(() => parseProxyNetwork(text)).toThrow('expected');
   },
 );
+
+test('a network of IPv4 in IPv6 holds the same clients as in IPv4', () => {
+  for (const text of ['::ffff:10.0.0.0/104', '::ffff:a00:0/104', '10.0.0.0/8']) {
+    const networks = [parseProxyNetwork(text)];
+    expect([text, isProxy('10.9.8.7', networks)]).toEqual([text, true]);
+    expect(isProxy('::ffff:10.9.8.7', networks)).toBe(true);
+    expect(isProxy('11.0.0.1', networks)).toBe(false);
+  }
+  // A wider one is no network of IPv4.
+  expect(isProxy('10.9.8.7', [parseProxyNetwork('::/0')])).toBe(false);
+  expect(isProxy('2001:db8::1', [parseProxyNetwork('2001:db8::/32')])).toBe(true);
+});
 
 test('a malformed network is an error', () => {
   expect(() => parseProxyNetwork('proxy.example')).toThrow('expected');

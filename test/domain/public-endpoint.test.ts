@@ -61,6 +61,16 @@ describe('HTTPS', () => {
     });
   });
 
+  test('has no public URL with http', () => {
+    for (const served of ['--domain pay.example.com', '--tls-cert a.pem --tls-key b.pem']) {
+      expect(() => front(`${served} --public-url http://pay.example.com`)).toThrow(
+        '--public-url: must start with https://, because paygate serves HTTPS here',
+      );
+      expect(front(`${served} --public-url https://pay.example.com:8443`).kind).not.toBe('plain');
+    }
+    expect(front('--public-url http://192.168.1.7:8080')).toEqual({ kind: 'plain' });
+  });
+
   test('by an authority listens on all addresses by default', () => {
     const config = read('--domain Pay.example.com --acme-email you@example.com');
     expect(config.listen).toEqual({ host: '*', port: 443 });
