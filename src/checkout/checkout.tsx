@@ -104,7 +104,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     const { row } = requested(context);
     return streams.open(context, {
       topic: row.id,
-      client: clientOf(context),
+      client: clientAddressOf(context, proxies),
       nextChangeMs: () => nextChangeMs(row),
     });
   });

@@ -1,16 +1,22 @@
 // Event streams that say only that something changed; the page then fetches itself again.
-// It bounds the number of streams, and ends those that are not read.
+// It bounds the number of streams, and ends those that are not read. At the maximum, a new stream
+// replaces the newest of the network prefix with the most streams.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 import type { Context } from 'hono';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import {
+  type ClientPrefixes,
+  clientPrefixesOf,
+  connectionToClose,
+} from '../domain/connection-eviction.ts';
 import type { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 
 export interface EventStreamOptions {
   readonly world: Pick<World, 'after'>;
   readonly maxStreams: number;
-  /** Undefined: no limit for one client. */
+  /** Streams of one network prefix (/48). Undefined: no limit. */
   readonly maxOfClient?: number;
   /** The error for one stream too many. */
   readonly refusal: () => PaygateError;
@@ -21,7 +27,7 @@ export interface StreamOptions {
   readonly isAllowed?: () => boolean;
   /** What the stream is about. */
   readonly topic?: number;
-  /** The client that reads it. */
+  /** The address of the client that reads it. */
   readonly client?: string;
   /**
    * Milliseconds until its page changes by itself; asked at the start and after each event.
@@ -36,7 +42,7 @@ export interface StreamOptions {
  */
 const heartbeatMs = 12_500;
 
-interface OpenStream extends Pick<StreamOptions, 'topic' | 'client'> {
+interface OpenStream extends Pick<StreamOptions, 'topic'>, ClientPrefixes {
   readonly onChange: () => void;
 }
 
@@ -72,13 +78,24 @@ export class EventStreams {
   open(context: Context, stream: StreamOptions = {}): Response {
     // The body of a HEAD request would never be read, and never end.
     if (context.req.method === 'HEAD') return context.body(null);
-    const { maxStreams, maxOfClient = maxStreams, refusal } = this.#options;
-    const own = [...this.#open.values()].filter(({ client }) => client === stream.client);
-    if (this.#open.size >= maxStreams || own.length >= maxOfClient) throw refusal();
+    this.#makeRoom(clientPrefixesOf(stream.client ?? ''));
     context.header('X-Accel-Buffering', 'no');
     const response = streamSSE(context, (api) => this.#serve(api, stream));
     response.headers.set('Cache-Control', 'no-store');
     return response;
+  }
+
+  /** Ends another stream if that is needed for one more. @throws PaygateError the refusal */
+  #makeRoom(candidate: ClientPrefixes): void {
+    const { maxStreams, maxOfClient = maxStreams, refusal } = this.#options;
+    const open = [...this.#open.values()];
+    const own = open.filter(({ prefix48 }) => prefix48 === candidate.prefix48);
+    if (own.length >= maxOfClient) throw refusal();
+    if (open.length < maxStreams) return;
+    const closing = connectionToClose([...open, candidate]);
+    const [ended] = [...this.#open].find(([, each]) => each === closing) ?? [];
+    if (ended === undefined) throw refusal();
+    ended.abort();
   }
 
   async #serve(stream: SSEStreamingApi, options: StreamOptions): Promise<void> {
@@ -102,7 +119,7 @@ export class EventStreams {
       isChanged = true;
       wake();
     };
-    this.#open.set(stream, { ...options, onChange });
+    this.#open.set(stream, { ...options, ...clientPrefixesOf(options.client ?? ''), onChange });
     const setTimer = (): (() => void) => {
       const delayMs = nextChangeMs();
       return delayMs === undefined ? () => {} : after(delayMs, onChange);

@@ -1,6 +1,7 @@
 // The event stream of an order's page.
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, quoteMs } from '../support/checkout.ts';
 import { listenTo } from '../support/event-stream.ts';
@@ -59,4 +60,55 @@ test('is open for twenty pages of one client, and for the next one when one is c
   await till.app.world.turn();
   const { response } = await listenTo(till.app, `${till.path}/live`);
   expect(response.status).toBe(200);
+});
+
+type Stream = Awaited<ReturnType<typeof listenTo>>;
+
+const behindProxy = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
+const from = (client: string) => ({ 'X-Forwarded-For': client });
+
+test('one subscriber of IPv6 has twenty, with any number of /64 prefixes', async () => {
+  const till = await openTill({}, behindProxy);
+  const listen = (client: string) => listenTo(till.app, `${till.path}/live`, from(client));
+  for (let index = 0; index < 20; index += 1) {
+    const { response } = await listen(`2001:db8:7:${index.toString(16)}::1`);
+    expect(response.status).toBe(200);
+  }
+  expect((await listen('2001:db8:7:ffff::1')).response.status).toBe(429);
+  expect((await listen('2001:db8:8:1::1')).response.status).toBe(200);
+});
+
+describe('when all streams are in use', () => {
+  test.each([
+    ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
+    ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
+  ])('S-83 by %s, a customer of another network replaces the newest', async (_name, client) => {
+    const till = await openTill({}, behindProxy);
+    const listen = (address: string) => listenTo(till.app, `${till.path}/live`, from(address));
+    const greedy: Stream[] = [];
+    for (let index = 0; index < 15; index += 1) {
+      greedy.push(...(await Promise.all(Array.from({ length: 20 }, () => listen(client(index))))));
+    }
+    const customers: Stream[] = [];
+    for (const customer of ['203.0.113.9', '198.51.100.7', '2001:db8:8888:1::1']) {
+      customers.push(await listen(customer));
+    }
+    expect(customers.map(({ response }) => response.status)).toEqual([200, 200, 200]);
+    const ended = () => greedy.filter(({ heard }) => heard.over);
+    await till.app.world.until(() => ended().length === 3, 'the newest to give way');
+    // One of each network that had the most, the last one first.
+    expect(ended().every((each) => greedy.indexOf(each) >= 240)).toBe(true);
+    await till.pay(25_000);
+    await till.app.world.until(() => customers.every(({ heard }) => changes(heard) > 0), 'news');
+    expect((await listen(client(0))).response.status).toBe(429);
+  });
+
+  test('by as many customers, one more gets 429', async () => {
+    const till = await openTill({}, behindProxy);
+    const listen = (index: number) =>
+      listenTo(till.app, `${till.path}/live`, from(`198.18.${index >> 8}.${index & 255}`));
+    const open = await Promise.all(Array.from({ length: 300 }, (_, index) => listen(index)));
+    expect((await listen(300)).response.status).toBe(429);
+    expect(open.some(({ heard }) => heard.over)).toBe(false);
+  });
 });
