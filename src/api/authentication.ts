@@ -3,13 +3,13 @@
 
 import type { Context } from 'hono';
 import { readApiKey } from '../domain/api-key.ts';
-import { networkPrefix64, type Proxies } from '../domain/client-address.ts';
+import type { Proxies } from '../domain/client-address.ts';
 import { requireScope } from '../domain/key-scope.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { isPluginOpen, type Key, type Keys } from '../store/records/api-keys.ts';
 import type { RefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
-import { clientAddressOf } from '../web/request-origin.ts';
+import { clientAddressOf, clientNetworkOf } from '../web/request-origin.ts';
 import type { KeyedOperation, Operation } from './operation.ts';
 
 export interface AuthParts {
@@ -73,7 +73,7 @@ export function limitOpenOperation(
   context: Context,
 ): void {
   const limit = limitOf(operation, context);
-  if (limit !== undefined) limits.take(limit, networkPrefix64(clientAddressOf(context, proxies)));
+  if (limit !== undefined) limits.take(limit, clientNetworkOf(context, proxies));
 }
 
 const limitOf = ({ limit }: Operation, context: Context) =>
@@ -83,8 +83,7 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
   const { text, apiKey } = presentedKey(context);
   const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
   if (key !== undefined) return key;
-  if (text !== undefined)
-    limits.take('unknownKey', networkPrefix64(clientAddressOf(context, proxies)));
+  if (text !== undefined) limits.take('unknownKey', clientNetworkOf(context, proxies));
   context.header('WWW-Authenticate', 'Bearer');
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }

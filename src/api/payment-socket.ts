@@ -45,8 +45,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   const open = new Set<SocketSlot>();
   /** The socket to close so that one more can open; undefined below the limits. */
   function socketToClose(place: SocketSlot): SocketSlot | undefined {
-    const { prefix64 } = place;
-    const own = [...open].filter((each) => each.prefix64 === prefix64);
+    const own = [...open].filter(({ prefix48 }) => prefix48 === place.prefix48);
     if (own.length >= maxSocketsPerPrefix) return place;
     return open.size < maxSockets ? undefined : connectionToClose([...open, place]);
   }

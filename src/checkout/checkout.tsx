@@ -3,7 +3,6 @@
 // No id is logged.
 
 import { type Context, Hono } from 'hono';
-import { networkPrefix64 } from '../domain/client-address.ts';
 import { isId } from '../domain/order-id.ts';
 import type { Rate } from '../domain/rate-limit.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
@@ -13,7 +12,12 @@ import { pageScript, serveAssets } from '../web/hashed-asset.ts';
 import { reloadUnlessFollowed } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
-import { clientAddressOf, isSentFrom, ownOriginsOf } from '../web/request-origin.ts';
+import {
+  clientAddressOf,
+  clientNetworkOf,
+  isSentFrom,
+  ownOriginsOf,
+} from '../web/request-origin.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
@@ -62,10 +66,8 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   });
   store.events.on('orderChanged', (orderId) => streams.announce(orderId));
 
-  const clientOf = (context: Context): string => networkPrefix64(clientAddressOf(context, proxies));
-
   const takeRequest: LinkRouteOptions['takeRequest'] = (rate, context) =>
-    limits.take(rate, clientOf(context));
+    limits.take(rate, clientNetworkOf(context, proxies));
 
   /** @throws PaygateError limited, not_found */
   function requested(context: Context): RequestedPage {

@@ -4,12 +4,12 @@
 // alone would show which addresses are ours.
 
 import type { Context } from 'hono';
-import { networkPrefix48, type Proxies } from '../domain/client-address.ts';
+import type { Proxies } from '../domain/client-address.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Logger } from '../world/world.ts';
 import { createRefusalLog } from './refused-requests.ts';
 import type { Limits } from './request-limits.ts';
-import { clientAddressOf } from './request-origin.ts';
+import { clientAddressOf, clientNetworkOf } from './request-origin.ts';
 
 /** Runs a lookup that needs no key. @throws PaygateError limited, and what `look` throws */
 export type LimitedLookup = <T>(context: Context, path: string, look: () => T) => T;
@@ -30,7 +30,7 @@ export function createLookupLimit({
   const refusals = createRefusalLog(log, monotonic);
   return (context, path, look) => {
     const client = clientAddressOf(context, proxies);
-    const prefix = networkPrefix48(client);
+    const prefix = clientNetworkOf(context, proxies);
     const note = (reason: string) => refusals.note({ client, path, reason, key: undefined });
     try {
       limits.require('unknownAddress', prefix);

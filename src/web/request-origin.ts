@@ -3,7 +3,7 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { clientAddress, isProxy, type Proxies } from '../domain/client-address.ts';
+import { clientAddress, isProxy, networkPrefix48, type Proxies } from '../domain/client-address.ts';
 
 /** Headers of proxies; a request with one of them is for another client. */
 export const forwardedHeaders = [
@@ -16,6 +16,10 @@ export function clientAddressOf(context: Context, proxies: Proxies): string {
   const forwardedFor = context.req.header('X-Forwarded-For');
   return clientAddress(socketAddressOf(context), forwardedFor, proxies);
 }
+
+/** What limits count: the IPv4 address of the client, or its /48 of IPv6. */
+export const clientNetworkOf = (context: Context, proxies: Proxies): string =>
+  networkPrefix48(clientAddressOf(context, proxies));
 
 /**
  * The host of a request that reached a trusted proxy by HTTPS; undefined for other requests.

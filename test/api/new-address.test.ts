@@ -245,6 +245,10 @@ test('P-14 behind a listed proxy each client has a limit of its own', async () =
   expect((await from('198.51.100.7')).status).toBe(401);
   expect((await from('198.51.100.7')).status).toBe(429);
   expect((await from('198.51.100.8')).status).toBe(401);
+  // A subscriber of IPv6 has up to a /48.
+  expect((await from('2001:db8:0:1::1')).status).toBe(401);
+  expect((await from('2001:db8:0:2::1')).status).toBe(429);
+  expect((await from('2001:db8:1:1::1')).status).toBe(401);
 });
 
 test('a whole callback URL means its store before all whose URL only contains it, but no removed one', async () => {

@@ -133,9 +133,20 @@ test('P-43 S-25 one client has a maximum of sockets, and closed ones do not coun
 const behindProxy = { trustedProxy: [parseProxyNetwork('127.0.0.1')] };
 const from = (client: string) => ({ 'X-Forwarded-For': client });
 
+test('one subscriber of IPv6 has as many, with any number of /64 prefixes', async () => {
+  const app = await openReady({ config: behindProxy });
+  const address = await app.newAddress();
+  const pages: Page[] = [];
+  for (let index = 0; index < 20; index += 1) {
+    pages.push(await openPage(app, address, from(`2001:db8:7:${index.toString(16)}::1`)));
+  }
+  expect(await refusal(app, address, from('2001:db8:7:ffff::1'))).toBe(429);
+  pages.push(await openPage(app, address, from('2001:db8:8::1')));
+  for (const { socket } of pages) socket.terminate();
+});
+
 describe('when all sockets are in use', () => {
   test.each([
-    ['one line of IPv6', (index: number) => `2001:db8:7:${index.toString(16)}::1`],
     ['a /44 of IPv6', (index: number) => `2001:db8:${index.toString(16)}::1`],
     ['a few addresses of IPv4', (index: number) => `192.0.2.${index}`],
   ])('P-43 S-26 by %s, a customer of another network still gets one', async (_name, client) => {

@@ -68,9 +68,10 @@ test('P-13 a client address has one limit for both routes; other addresses and k
   expect(await from('198.51.100.7')).toEqual(refused);
   expect(await from('198.51.100.7', '/api/currencies')).toEqual(refused);
   expect((await from('198.51.100.8')).status).toBe(200);
-  expect((await from('2001:db8::1')).status).toBe(200);
-  expect((await from('2001:db8::2')).status).toBe(200);
-  expect((await from('2001:db8::3')).status).toBe(429);
+  expect((await from('2001:db8:0:1::1')).status).toBe(200);
+  expect((await from('2001:db8:0:2::1')).status).toBe(200);
+  expect((await from('2001:db8:0:3::1')).status).toBe(429);
+  expect((await from('2001:db8:1:1::1')).status).toBe(200);
   const withKey = await from('198.51.100.7', '/api/v2/stores', `Bearer ${app.apiKey}`);
   expect(withKey.status).toBe(200);
   await app.world.advance(1_000);

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { translationOf } from '../../src/checkout/words/languages.ts';
 import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
+import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { closeApps, merchantKey } from '../support/app.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';
@@ -358,6 +359,27 @@ describe('limits and origin', () => {
     expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
     expect((await link.see()).status).toBe(200);
     expect((await link.orders()).length).toBe(5);
+  });
+
+  test('S-84 a subscriber of IPv6 has one limit, with any number of /64 prefixes', async () => {
+    const link = await openLink(fixed, {
+      config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] },
+    });
+    const orderFrom = async (client: string): Promise<number> => {
+      const headers = { 'X-Forwarded-For': client };
+      return (await link.send('key=k', headers)).status;
+    };
+    const statuses: number[] = [];
+    for (let index = 0; index < 6; index += 1)
+      statuses.push(await orderFrom(`2001:db8:1:${index}::1`));
+    expect(statuses).toEqual([303, 303, 303, 303, 303, 429]);
+    expect(await orderFrom('2001:db8:2:1::1')).toBe(303);
+    for (let index = 0; index < 60; index += 1) {
+      await link.see('', { 'X-Forwarded-For': `2001:db8:3:${index.toString(16)}::1` });
+    }
+    const see = async (client: string) =>
+      (await link.see('', { 'X-Forwarded-For': client })).status;
+    expect([await see('2001:db8:3:ff::1'), await see('2001:db8:4:1::1')]).toEqual([429, 200]);
   });
 
   test('pages of links and orders share sixty requests a minute', async () => {
