@@ -93,6 +93,47 @@ describe('payments', () => {
     expect((await app.ask(`/api/merchant/tx?addr=${address}`)).body).toMatchObject({ txid });
   });
 
+  test('of one store are searched up to a limit, and then among the older ones', async () => {
+    const { app, visitor } = await open();
+    await payNew(app, 12_345);
+    await app.withStore(({ database }) =>
+      database.write(() => {
+        const at = app.world.now() + 1;
+        database.orm.$client
+          .prepare(
+            `insert into payments (address_id, txid, value_sat, state, first_seen_at, changed_at)
+            with recursive n(i) as (select 1 union all select i + 1 from n where i < 5050)
+            select (select max(id) from addresses where origin = 'ahead'), 'n' || i, 1000,
+              'settled', ${at}, ${at} from n`,
+          )
+          .run();
+        // An address of no store, as a restore skips it.
+        database.orm.$client
+          .prepare(
+            "update addresses set origin = 'skipped' where id = (select max(id) from addresses)",
+          )
+          .run();
+      }),
+    );
+    const found = async (query: string) => {
+      const { text } = await visitor.get(`${home}/payments${query}`);
+      const [, older = ''] = /href="[^"]*\/payments(\?[^"]*)" rel="next"/.exec(mainOf(text)) ?? [];
+      const isCut = text.includes('5,000 payments were searched. Older ones may match, too.');
+      const hasSum = text.includes('class="sums"') || text.includes('>Add up<');
+      const hasFile = text.includes('<summary>Export</summary>');
+      const count = links(text, 'payments').length;
+      return { older: older.replaceAll('&amp;', '&'), count, isCut, hasSum, hasFile };
+    };
+    const first = await found('?store=1');
+    expect(first).toMatchObject({ count: 0, isCut: true, hasSum: true, hasFile: true });
+    const second = await found(first.older);
+    expect(second).toEqual({ older: '', count: 1, isCut: false, hasSum: false, hasFile: true });
+    expect(await found('?store=2')).toMatchObject({ count: 0, isCut: true });
+    const table = (await visitor.get(`${home}/payments/export?store=1`)).text;
+    expect(table.trim().split('\r\n')).toHaveLength(2);
+    expect(await found('?state=unconfirmed')).toMatchObject({ count: 1, isCut: false });
+  });
+
   test('go page by page without duplicates, also when new ones arrive', async () => {
     const { app, visitor } = await open();
     await manyPayments(app, 120);

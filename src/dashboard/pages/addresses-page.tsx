@@ -2,11 +2,7 @@
 
 import { gapLimitNeeded } from '../../domain/allocation.ts';
 import type { StateWord } from '../../domain/state-words.ts';
-import {
-  type AddressEntry,
-  type AddressPage,
-  maxRowsRead,
-} from '../../store/views/address-view.ts';
+import type { AddressEntry, AddressPage } from '../../store/views/address-view.ts';
 import { Pill, Short, Time } from '../../web/values.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
@@ -23,6 +19,7 @@ import {
   queryStore,
   rowsOfPage,
   rowsPerQuery,
+  SearchedPart,
   SearchField,
   StoreFilter,
 } from './listing.tsx';
@@ -56,9 +53,7 @@ function addressesMarkup(request: PageRequest) {
       </FilterForm>
       {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
       {goesOnAt !== undefined ? (
-        <p>
-          {maxRowsRead.toLocaleString('en')} addresses were searched. Older ones may match, too.
-        </p>
+        <SearchedPart noun="addresses" />
       ) : rows.length === 0 ? (
         <Empty request={request} noun="addresses">
           Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.

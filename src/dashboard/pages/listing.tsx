@@ -4,6 +4,7 @@ import type { Child } from 'hono/jsx';
 import { formatCount } from '../../domain/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
+import { maxRowsRead } from '../../store/views/searched-list.ts';
 import { Select } from '../form-parts.tsx';
 import type { PageRequest } from '../page.ts';
 
@@ -174,6 +175,18 @@ export const Empty = ({ request, noun, children }: EmptyProps) => {
     </p>
   );
 };
+
+interface SearchedPartProps {
+  /** Plural. */
+  readonly noun: string;
+}
+
+/** A page that ends early because it compared so many rows. */
+export const SearchedPart = ({ noun }: SearchedPartProps) => (
+  <p>
+    {maxRowsRead.toLocaleString('en')} {noun} were searched. Older ones may match, too.
+  </p>
+);
 
 interface PagerProps {
   readonly request: PageRequest;

@@ -69,8 +69,9 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
       worth_when_seen: (row) => worthIn(row) ?? null,
       price_when_seen: (row) => (row.priceCents === null ? null : priceText(row.priceCents)),
     },
-    read: (place) => ({
-      rows: search === undefined ? [] : store.paymentView.list({ ...filter, ...search, ...place }),
-    }),
+    read: (place) =>
+      search === undefined
+        ? { rows: [] }
+        : store.paymentView.page({ ...filter, ...search, ...place }),
   };
 }

@@ -15,7 +15,7 @@ import { reversedShownMs } from '../../status/findings.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AccountFilter } from '../../store/views/account-view.ts';
 import { confirmationsOf, hasLeft } from '../../store/views/confirmations.ts';
-import type { PaymentEntry, PaymentFilter } from '../../store/views/payment-view.ts';
+import type { PaymentEntry, PaymentFilter, PaymentPage } from '../../store/views/payment-view.ts';
 import { Pill, Short, Time } from '../../web/values.tsx';
 import { PaymentMoney } from '../fiat-worth.tsx';
 import { Layout, Table } from '../layout.tsx';
@@ -34,6 +34,7 @@ import {
   queryText,
   rowsOfPage,
   rowsPerCount,
+  SearchedPart,
   SearchField,
   StoreFilter,
   withQuery,
@@ -69,8 +70,11 @@ function paymentsMarkup(request: PageRequest) {
   const search = searchOf(request);
   const filter = { ...filterOf(request), ...search };
   const page = { beforeId: queryNumber(request, 'before'), limit: rowsPerCount(request) };
-  const rows =
-    search === undefined ? [] : request.parts.store.paymentView.list({ ...filter, ...page });
+  const { rows, goesOnAt }: PaymentPage =
+    search === undefined
+      ? { rows: [], goesOnAt: undefined }
+      : request.parts.store.paymentView.page({ ...filter, ...page });
+  const isNone = rows.length === 0 && goesOnAt === undefined;
   const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
   return (
     <Layout request={request} title="Payments" live={isLive}>
@@ -87,21 +91,29 @@ function paymentsMarkup(request: PageRequest) {
           <input type="date" name="to" value={queryText(request, 'to')} />
         </label>
       </FilterForm>
-      {rows.length === 0 ? (
+      {goesOnAt === undefined ? null : <SearchedPart noun="payments" />}
+      {isNone ? (
         <Empty request={request} noun="payments">
           <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
           <a href="/docs/quickstart">request an address</a>.
         </Empty>
-      ) : (
+      ) : rows.length === 0 ? null : (
         <PaymentTable request={request} rows={rowsOfPage(rows)} />
       )}
       <div class="under">
-        <Count request={request} rows={rows} noun="payment" max={maxCounted} />
-        <Pager request={request} rows={rows} />
-        {rows.length === 0 || page.beforeId !== undefined ? null : (
-          <Sums request={request} rows={rows} filter={filter} />
+        {goesOnAt === undefined ? (
+          <Count request={request} rows={rows} noun="payment" max={maxCounted} />
+        ) : null}
+        <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+        {isNone || page.beforeId !== undefined ? null : (
+          <Sums
+            request={request}
+            rows={rows}
+            filter={filter}
+            isAll={goesOnAt === undefined && rows.length <= maxCounted}
+          />
         )}
-        {rows.length === 0 ? null : <Exports request={request} />}
+        {isNone ? null : <Exports request={request} />}
       </div>
     </Layout>
   );
@@ -115,11 +127,13 @@ interface SumsProps {
   /** All rows that the query returned. */
   readonly rows: readonly PaymentEntry[];
   readonly filter: AccountFilter;
+  /** No other payment matches. */
+  readonly isAll: boolean;
 }
 
 /** The sums of the confirmed payments of the list, which are those of its files. */
-async function Sums({ request, rows, filter }: SumsProps) {
-  if (rows.length <= maxCounted) return <SumText sums={addUp(noSums, rows)} />;
+async function Sums({ request, rows, filter, isAll }: SumsProps) {
+  if (isAll) return <SumText sums={addUp(noSums, rows)} />;
   if (queryText(request, sumsQuery) === undefined) {
     return <a href={withQuery(request, { [sumsQuery]: 1 })}>Add up</a>;
   }

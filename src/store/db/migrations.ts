@@ -149,11 +149,15 @@ CREATE TABLE \`payments\` (
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX \`payments_state\` ON \`payments\` (\`state\`,\`height\`);--> statement-breakpoint
+CREATE INDEX \`payments_address\` ON \`payments\` (\`address_id\`);--> statement-breakpoint
+CREATE INDEX \`payments_in_block\` ON \`payments\` (\`state\`,\`height\`) WHERE state = 'confirming' or state = 'confirmed';--> statement-breakpoint
 CREATE INDEX \`payments_txid\` ON \`payments\` (\`txid\`);--> statement-breakpoint
 CREATE INDEX \`payments_unsettled\` ON \`payments\` (\`address_id\`) WHERE state in ('unconfirmed', 'confirming', 'confirmed');--> statement-breakpoint
-CREATE INDEX \`payments_seen\` ON \`payments\` (\`first_seen_at\`,\`state\`,\`value_sat\`);--> statement-breakpoint
+CREATE INDEX \`payments_seen\` ON \`payments\` (\`state\`,\`first_seen_at\`,\`id\`,\`value_sat\`);--> statement-breakpoint
+CREATE INDEX \`payments_currency\` ON \`payments\` (\`currency\`,\`first_seen_at\`) WHERE currency is not null;--> statement-breakpoint
 CREATE INDEX \`payments_unpriced\` ON \`payments\` (\`first_seen_at\`) WHERE currency is not null and price_cents is null;--> statement-breakpoint
+CREATE INDEX \`payments_reversed\` ON \`payments\` (\`state\`,\`changed_at\`) WHERE state = 'dropped' and (status <> 0 or cycle > 0);--> statement-breakpoint
+CREATE INDEX \`payments_fallen\` ON \`payments\` (\`state\`,\`changed_at\`) WHERE state = 'unconfirmed' and cycle > 0;--> statement-breakpoint
 CREATE UNIQUE INDEX \`payments_identity\` ON \`payments\` (\`address_id\`,\`txid\`);--> statement-breakpoint
 CREATE TABLE \`servers\` (
 	\`label\` text PRIMARY KEY NOT NULL,

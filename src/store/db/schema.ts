@@ -235,16 +235,30 @@ export const payments = sqliteTable(
   },
   (table) => [
     unique('payments_identity').on(table.addressId, table.txid),
-    index('payments_state').on(table.state, table.height),
+    index('payments_address').on(table.addressId),
+    // Written with OR: SQLite sees that one of the two states implies it.
+    index('payments_in_block')
+      .on(table.state, table.height)
+      .where(sql`state = 'confirming' or state = 'confirmed'`),
     index('payments_txid').on(table.txid),
     index('payments_unsettled')
       .on(table.addressId)
       .where(sql`state in ('unconfirmed', 'confirming', 'confirmed')`),
-    // With all that a sum by day reads.
-    index('payments_seen').on(table.firstSeenAt, table.state, table.valueSat),
+    // In the order of lists, and with all that a sum by day reads.
+    index('payments_seen').on(table.state, table.firstSeenAt, table.id, table.valueSat),
+    index('payments_currency')
+      .on(table.currency, table.firstSeenAt)
+      .where(sql`currency is not null`),
     index('payments_unpriced')
       .on(table.firstSeenAt)
       .where(sql`currency is not null and price_cents is null`),
+    // Both have hardly any row; see isReversedSince and payment-counts.ts.
+    index('payments_reversed')
+      .on(table.state, table.changedAt)
+      .where(sql`state = 'dropped' and (status <> 0 or cycle > 0)`),
+    index('payments_fallen')
+      .on(table.state, table.changedAt)
+      .where(sql`state = 'unconfirmed' and cycle > 0`),
   ],
 );
 

@@ -431,7 +431,7 @@ const prepareTimes = (orm: Orm) => ({
         and not (${orders.status} = 'open' and ${orders.expiresAt} is not null
           and ${orders.expiresAt} <= ${placeholder('now')})`,
     )
-    .orderBy(asc(payments.id))
+    .orderBy(asc(payments.firstSeenAt), asc(payments.id))
     .limit(sql.placeholder('pageSize'))
     .prepare(),
   expiring: orm

@@ -176,7 +176,10 @@ function prepare(orm: Orm) {
       .from(payments)
       .innerJoin(addresses, eq(addresses.id, payments.addressId))
       .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-      .where(sql`${payments.state} in ('confirming', 'confirmed') and ${headers.hash} is null`)
+      .where(
+        sql`(${payments.state} = 'confirming' or ${payments.state} = 'confirmed')
+          and ${headers.hash} is null`,
+      )
       .prepare(),
   };
 }

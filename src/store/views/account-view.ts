@@ -19,7 +19,7 @@ export interface AccountView {
 }
 
 interface Parts {
-  readonly paymentView: Pick<PaymentView, 'list'>;
+  readonly paymentView: Pick<PaymentView, 'page'>;
   readonly orderView: Pick<OrderView, 'byAddressId' | 'record' | 'standing'>;
   readonly headers: Pick<Headers, 'bestAt'>;
   readonly refundedSatOf: RefundedSatOf;
@@ -36,10 +36,10 @@ export function createAccountView(parts: Parts): AccountView {
     for (;;) {
       // Without this turn, a fast reader would take the event loop until the last row.
       await nextTurn();
-      const page = paymentView.list({ ...filter, beforeId, limit: rowsPerPage });
-      if (page.length > 0) yield page;
-      if (page.length < rowsPerPage) return;
-      beforeId = page.at(-1)?.id;
+      const { rows, goesOnAt } = paymentView.page({ ...filter, beforeId, limit: rowsPerPage });
+      if (rows.length > 0) yield rows;
+      beforeId = rows.length < rowsPerPage ? goesOnAt : rows.at(-1)?.id;
+      if (beforeId === undefined) return;
     }
   }
 

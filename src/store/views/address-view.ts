@@ -6,6 +6,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { addresses, isGivenOut, isOfStore, stores, wallets } from '../db/schema.ts';
+import { maxRowsRead } from './searched-list.ts';
 
 export interface AddressFilter {
   readonly scripthash?: Scripthash | undefined;
@@ -27,9 +28,6 @@ export interface AddressPage {
    */
   readonly goesOnAt: number | undefined;
 }
-
-/** In so many one page looks for those of a kind: of a million none may be. */
-export const maxRowsRead = 5_000;
 
 export type AddressView = ReturnType<typeof createAddressView>;
 

@@ -2,7 +2,7 @@
 // compares the stored bytes of the newest payments: a replacement appears about when the replaced
 // one goes.
 
-import { and, desc, eq, gte, isNull, min, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, min, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import type { Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
@@ -117,11 +117,11 @@ export function createConflictingPayments(orm: Orm): ConflictingPayments {
       const isGone = new Set(gone);
       const spenders = lazy(() => {
         const since = statements.firstSeen.get({ txids: JSON.stringify(gone) })?.at ?? 0;
-        const near = [
-          ...statements.newest.all({ limit: maxNear }),
-          ...statements.since.all({ since, limit: maxNear }),
-        ];
-        return bySpentInput(near.filter((each) => hasInputs(each) && !isGone.has(each.txid)));
+        const near = statesWithInputs.flatMap((state) => [
+          ...statements.newest.all({ state, limit: maxNear }),
+          ...statements.since.all({ state, since, limit: maxNear }),
+        ]);
+        return bySpentInput(near.filter(({ txid }) => !isGone.has(txid)));
       });
       const dropped = lazy(() => {
         const newest = statements.gone.all({ limit: maxGone });
@@ -150,8 +150,9 @@ export function createConflictingPayments(orm: Orm): ConflictingPayments {
 const isUnconfirmed = ({ state }: Pick<Spending, 'state'>): boolean => state === 'unconfirmed';
 
 /** It is not gone, and its bytes are stored, which those of settled payments are not. */
-const hasInputs = ({ state }: Pick<Spending, 'state'>): boolean =>
-  state !== 'dropped' && state !== 'settled';
+const statesWithInputs: readonly PaymentState[] = ['unconfirmed', 'confirming', 'confirmed'];
+
+const hasInputs = ({ state }: Pick<Spending, 'state'>): boolean => statesWithInputs.includes(state);
 
 function spentBy(raw: Uint8Array): Inputs {
   try {
@@ -166,7 +167,7 @@ function spentBy(raw: Uint8Array): Inputs {
 
 function prepare(orm: Orm) {
   const limit = sql.placeholder('limit');
-  const near = { txid: payments.txid, state: payments.state };
+  const isInState = eq(payments.state, placeholder('state'));
   return {
     rawOf: prepareRaw(orm),
     firstSeen: orm
@@ -174,26 +175,26 @@ function prepare(orm: Orm) {
       .from(payments)
       .where(sql`${payments.txid} in (select value from json_each(${placeholder('txids')}))`)
       .prepare(),
-    // A limit of the rows that match would not limit the rows that are read.
     newest: orm
-      .select(near)
+      .select({ txid: payments.txid })
       .from(payments)
+      .where(isInState)
       .orderBy(desc(payments.firstSeenAt))
       .limit(limit)
       .prepare(),
     since: orm
-      .select(near)
+      .select({ txid: payments.txid })
       .from(payments)
-      .where(gte(payments.firstSeenAt, placeholder('since')))
+      .where(and(isInState, gte(payments.firstSeenAt, placeholder('since'))))
       .orderBy(payments.firstSeenAt)
       .limit(limit)
       .prepare(),
-    // None of these has a height, so the index of both has them by their ids.
+    // A limit of the rows without a replacement would not limit the rows that are read.
     gone: orm
       .select({ id: payments.id, txid: payments.txid, replacedBy: payments.replacedBy })
       .from(payments)
-      .where(and(eq(payments.state, 'dropped').inlineParams(), isNull(payments.height)))
-      .orderBy(desc(payments.id))
+      .where(eq(payments.state, 'dropped'))
+      .orderBy(desc(payments.firstSeenAt), desc(payments.id))
       .limit(limit)
       .prepare(),
   };

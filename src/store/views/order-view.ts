@@ -19,6 +19,7 @@ import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
 import type { Headers } from '../records/headers.ts';
 import type { ConflictingPayments } from './conflicting-payments.ts';
+import { listBegin, newestFirst, rowsBehind, type TimedPlace } from './timed-list.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
 
@@ -135,12 +136,10 @@ function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
   };
 }
 
-/** The order of all lists: by time, those of one moment by number. */
-export const newestFirst = (one: ListPlace, other: ListPlace): number =>
-  other.createdAt - one.createdAt || other.id - one.id;
-
-/** A place in the lists. */
-type ListPlace = Pick<OrderRow, 'createdAt' | 'id'>;
+const placeOf = ({ createdAt, id }: Pick<OrderRow, 'createdAt' | 'id'>): TimedPlace => ({
+  at: createdAt,
+  id,
+});
 
 const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired', 'canceled'];
 
@@ -153,11 +152,12 @@ function createOrderList(orm: Orm): OrderView['list'] {
   const statements = prepareList(orm);
 
   /** The place before which a list begins; undefined if the row of the page before is unknown. */
-  function beginOf({ createdBefore, beforeId }: OrderQuery): ListPlace | undefined {
-    const begin = { createdAt: createdBefore ?? Number.MAX_SAFE_INTEGER, id: 0 };
+  function beginOf({ createdBefore, beforeId }: OrderQuery): TimedPlace | undefined {
+    const begin = { ...listBegin, at: createdBefore ?? listBegin.at };
     if (beforeId === undefined) return begin;
     const last = statements.place.get({ id: beforeId });
-    return last === undefined || newestFirst(begin, last) < 0 ? last : begin;
+    if (last === undefined) return undefined;
+    return newestFirst(begin, placeOf(last)) < 0 ? placeOf(last) : begin;
   }
 
   return (query) => {
@@ -165,22 +165,19 @@ function createOrderList(orm: Orm): OrderView['list'] {
     const begin = beginOf(query);
     if (begin === undefined) return [];
     const byLink = linkId === undefined ? statements.all : statements.ofLink;
-    const { sameMoment, older } = reference === undefined ? byLink.all : byLink.ofReference;
-    const read = (part: OrderQuery, { createdAt, id }: ListPlace): OrderRow[] => {
-      const same = id === 0 ? [] : sameMoment.all({ ...part, createdAt, id });
-      const left = part.limit - same.length;
-      const rows = left === 0 ? same : [...same, ...older.all({ ...part, createdAt, limit: left })];
-      return rows.filter((row) => row.createdAt >= createdAfter);
-    };
+    const statement = reference === undefined ? byLink.all : byLink.ofReference;
     const storeIds =
       storeId === undefined ? statements.stores.all().map(({ id }) => id) : [storeId];
     const lists = storeIds.flatMap((ofStore) =>
       (status === undefined ? statuses : [status]).map((ofStatus): ReadList<OrderRow> => {
         const part = { storeId: ofStore, status: ofStatus, reference, linkId };
-        return (last = begin as OrderRow, size) => read({ ...part, limit: size }, last);
+        return (last, size) =>
+          rowsBehind(statement, part, last === undefined ? begin : placeOf(last), size).filter(
+            ({ createdAt }) => createdAt >= createdAfter,
+          );
       }),
     );
-    return mergeLists(lists, newestFirst, limit);
+    return mergeLists(lists, (one, other) => newestFirst(placeOf(one), placeOf(other)), limit);
   };
 }
 
@@ -202,12 +199,11 @@ function prepareList(orm: Orm) {
         .orderBy(desc(orders.createdAt), desc(orders.id))
         .limit(sql.placeholder('limit'))
         .prepare();
-    const createdAt = placeholder('createdAt');
+    const at = placeholder('at');
     return {
-      // Apart from older ones: SQLite searches no index by a pair that ends with the id.
-      sameMoment: rows(eq(orders.createdAt, createdAt), lt(orders.id, placeholder('id'))),
+      sameMoment: rows(eq(orders.createdAt, at), lt(orders.id, placeholder('id'))),
       // Without the other end of a span, for which SQLite would take an index that knows less.
-      older: rows(lt(orders.createdAt, createdAt)),
+      older: rows(lt(orders.createdAt, at)),
     };
   };
   const isOfReference = eq(orders.reference, placeholder('reference'));

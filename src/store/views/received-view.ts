@@ -71,7 +71,7 @@ export function createReceivedView(orm: Orm): ReceivedView {
         ]),
       );
       const inSpan = sql`${payments.firstSeenAt} >= ${since} and ${payments.firstSeenAt} < ${until}
-        and +${payments.state} in ('confirmed', 'settled')`;
+        and ${payments.state} in ('confirmed', 'settled')`;
       const row = orm
         .select({
           count: sql<number>`count(*)`,
@@ -99,13 +99,7 @@ export function createReceivedView(orm: Orm): ReceivedView {
       orm.get<Unconfirmed>(sql`select count(*) as count, ${satSum(sql`value_sat`)} as valueSat
         from (select value_sat from payments where state in ('unconfirmed', 'confirming')
           limit ${maxUnconfirmed})`),
-    currencies: (since) =>
-      orm
-        .selectDistinct({ currency: payments.currency })
-        .from(payments)
-        .where(sql`${payments.firstSeenAt} >= ${since} and ${payments.currency} is not null`)
-        .all()
-        .flatMap(({ currency }) => currency ?? []),
+    currencies: (since) => usedCurrencies(orm).filter((currency) => isSeen(orm, currency, since)),
     payment: (paymentId) =>
       orm
         .select({ firstSeenAt: payments.firstSeenAt, currency: payments.currency })
@@ -114,6 +108,22 @@ export function createReceivedView(orm: Orm): ReceivedView {
         .get(),
   };
 }
+
+/** Steps from one currency to the next by their index, which has many payments of each. */
+function usedCurrencies(orm: Orm): string[] {
+  const found: string[] = [];
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    last = orm.get<{ currency: string } | undefined>(
+      sql`select currency from payments where currency > ${last} order by currency limit 1`,
+    )?.currency;
+    if (last !== undefined) found.push(last);
+  }
+  return found;
+}
+
+const isSeen = (orm: Orm, currency: string, since: number): boolean =>
+  orm.get(sql`select 1 from payments where currency = ${currency} and first_seen_at >= ${since}
+    limit 1`) !== undefined;
 
 const isPricedIn = (currency: string): SQL =>
   sql`${payments.currency} = ${currency} and ${payments.priceCents} is not null`;

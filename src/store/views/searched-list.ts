@@ -1,0 +1,74 @@
+// Lists with filters that no index holds. A page compares so many rows one by one, and says where
+// the next page goes on, because of a million rows none may match.
+
+import type { ReadList } from '../../lib/merged-lists.ts';
+
+/** One page compares so many rows. */
+export const maxRowsRead = 5_000;
+/** So many are read at once. */
+const readAtOnce = 500;
+
+/** A list of few columns of the rows that can match. */
+export interface Candidates<Row> {
+  readonly read: ReadList<Row>;
+  /** Undefined if all of them match. */
+  readonly matches?: ((row: Row) => boolean) | undefined;
+  /** Whether neither this row nor one behind it matches. */
+  readonly isOver?: (row: Row) => boolean;
+}
+
+export interface FoundIds {
+  readonly ids: readonly number[];
+  /** The last row that was compared, if a page that is not full may have more matches behind it. */
+  readonly goesOnAt: number | undefined;
+}
+
+/** A page of a list: rows, and where the next page goes on if this one ends early. */
+export interface SearchedPage<Row> {
+  readonly rows: readonly Row[];
+  readonly goesOnAt: number | undefined;
+}
+
+export function findIds<Row extends { readonly id: number }>(
+  { read, matches, isOver = () => false }: Candidates<Row>,
+  limit: number,
+): FoundIds {
+  const size = matches === undefined ? limit : readAtOnce;
+  const ids: number[] = [];
+  let last: Row | undefined;
+  for (let compared = 0; compared < maxRowsRead; compared += size) {
+    const part = read(last, size);
+    for (const row of part) {
+      if (isOver(row)) return { ids, goesOnAt: undefined };
+      if (matches?.(row) ?? true) ids.push(row.id);
+      if (ids.length === limit) return { ids, goesOnAt: undefined };
+    }
+    last = part.at(-1);
+    if (part.length < size) return { ids, goesOnAt: undefined };
+  }
+  return { ids, goesOnAt: last?.id };
+}
+
+/** All rows of a list up to a limit. It may read the whole table, page by page. */
+export function readAll<Row>(
+  page: (place: { beforeId: number | undefined; limit: number }) => SearchedPage<Row>,
+  { beforeId, limit }: { readonly beforeId?: number | undefined; readonly limit: number },
+): Row[] {
+  const found: Row[] = [];
+  let before = beforeId;
+  do {
+    const { rows, goesOnAt } = page({ beforeId: before, limit: limit - found.length });
+    found.push(...rows);
+    before = goesOnAt;
+  } while (before !== undefined);
+  return found;
+}
+
+/** Few rows, which were read at once; the newest has the highest id. */
+export function inMemory<Row extends { readonly id: number }>(
+  rows: readonly Row[],
+  beforeId = Number.MAX_SAFE_INTEGER,
+): ReadList<Row> {
+  const sorted = rows.toSorted((one, other) => other.id - one.id);
+  return (last, limit) => sorted.filter(({ id }) => id < (last?.id ?? beforeId)).slice(0, limit);
+}
