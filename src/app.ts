@@ -13,7 +13,7 @@ import { createSignInLink } from './dashboard/sign-in-link.ts';
 import { createDispatchers, type Dispatchers } from './delivery/dispatchers.ts';
 import { createSender, type Sender } from './delivery/sender.ts';
 import { newWebhookSecret } from './delivery/signature.ts';
-import { clockError } from './domain/clock-check.ts';
+import { maxBlockAgeMs } from './domain/clock-check.ts';
 import { baseUrlOf, publicUrlOf } from './domain/public-endpoint.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
 import { PaygateError } from './lib/errors.ts';
@@ -45,6 +45,7 @@ import type { Fetch } from './web/http-server.ts';
 import { createListeners, type Listeners } from './web/listeners.ts';
 import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
 import { createUntrustedProxies, type UntrustedProxies } from './web/untrusted-proxies.ts';
+import { ClockWatch } from './world/clock-watch.ts';
 import { minFreeBytes } from './world/disk.ts';
 import type { World } from './world/world.ts';
 
@@ -57,6 +58,8 @@ export interface AppOptions {
   readonly releasedAt?: number;
   /** See `SenderOptions`. */
   readonly signingTime?: () => number;
+  /** How old the newest block may be by a right clock; without it, as the network has it. */
+  readonly maxBlockAgeMs?: number | undefined;
   /** Checks a snapshot once a day; no check without it. */
   readonly checkCopy?: CopyCheck | undefined;
 }
@@ -194,6 +197,7 @@ function buildApp(opened: OpenedApp): BuiltApp {
   const cancels = [
     ...maintenance.cancels,
     world.schedule(everyMinute, () => listeners.pingSockets()),
+    world.schedule(everyMinute, () => path.clock.tick()),
     world.schedule(everyMinute, () => void findingHistory.record()),
   ];
 
@@ -248,17 +252,23 @@ interface PaymentPath {
   /** Undefined if prices are off. */
   readonly receiptPricer: ReceiptPricer | undefined;
   readonly priceWatch: PriceWatch;
-  /** Evidence that the clock of this machine is wrong; undefined without such evidence. */
-  readonly clockFault: () => string | undefined;
+  readonly clock: ClockWatch;
 }
 
 function buildPaymentPath(opened: OpenedApp): PaymentPath {
   const { config, world, options, listeners, store, network, servers, prices } = opened;
   const { events } = store;
-  const { releasedAt, signingTime } = options;
-  const clockFault = (): string | undefined =>
-    clockError(world.now(), { releasedAt, newestBlockTime: store.headers.tipTime() });
-  const isClockWrong = oncePerTurn(() => clockFault() !== undefined);
+  const { signingTime } = options;
+  let isCaughtUp = (): boolean => false;
+  const clock = new ClockWatch({
+    world,
+    releasedAt: options.releasedAt,
+    newestBlockTime: () => store.headers.tipTime(),
+    isCaughtUp: () => isCaughtUp(),
+    maxAgeMs: options.maxBlockAgeMs ?? maxBlockAgeMs(network.name),
+  });
+  store.idempotency.judgeBy(clock);
+  const isClockWrong = oncePerTurn(() => clock.fault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
     listeners: listeners.addresses,
@@ -267,13 +277,14 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     signingTime,
   });
   const { proxy } = config;
-  const notifier = createNotifier({ world, store, sender, proxy, publicUrl: publicUrlOf(config) });
+  const publicUrl = publicUrlOf(config);
+  const notifier = createNotifier({ world, store, sender, proxy, publicUrl, clock });
   const backlog = createBacklog(world, () => {
     events.emit('callbacksDue');
     events.emit('webhooksDue');
   });
   const isHeldBack = backlog.isHolding;
-  const dispatchers = createDispatchers({ world, store, sender, isHeldBack });
+  const dispatchers = createDispatchers({ world, store, sender, isHeldBack, clock });
   const watcher = createWatcher({
     world,
     store,
@@ -283,15 +294,17 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     ownMaxInFlight: config.electrumInFlight,
     proveDepthAboveSat: config.proveDepthAbove,
     isClockWrong,
+    clock,
     backlog,
   });
+  isCaughtUp = () => watcher.isCaughtUp();
   const receiptPricer = prices && new ReceiptPricer({ ...store, world, prices });
   logPayments(world.log, store);
   events.on('paymentChanged', () => receiptPricer?.wake());
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
   const priceWatch = new PriceWatch({ world, store, prices });
-  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, clockFault };
+  return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, clock };
 }
 
 /** What is wrong, and whether paygate can serve. */
@@ -307,12 +320,13 @@ interface Status {
 
 function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   const { config, world, options, listeners, store } = opened;
-  const { watcher, clockFault } = path;
+  const { watcher, clock } = path;
   const { refuseGap } = config;
   const { channels } = path.dispatchers;
   const guard = createIssuingGuard(store.database, store.addresses.isSetBack);
   const snapshots = createSnapshots(store.database, {
     floorBytes: minFreeBytes,
+    clock,
     check: options.checkCopy,
     onDamaged: (warning) => world.log.error(warning),
   });
@@ -321,7 +335,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
   const untrustedProxies = createUntrustedProxies({ ...common, log: world.log });
   const sources: FindingSource[] = [
     { code: 'file-displaced', warnings: guard.warnings },
-    { code: 'clock-wrong', warnings: () => [clockFault() ?? []].flat() },
+    { code: 'clock-wrong', warnings: () => [clock.fault() ?? []].flat() },
     { code: 'database-damaged', warnings: snapshots.damage },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
     { code: 'wallet-gap', warnings: createGapWarnings({ ...common, store }) },
@@ -347,7 +361,7 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
 /** What answers requests: the API with its documentation, the dashboard, pages for customers. */
 function buildPages(
   opened: OpenedApp,
-  { watcher, sender, notifier, clockFault }: PaymentPath,
+  { watcher, sender, notifier, clock }: PaymentPath,
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
   const { config, world, options, store, network, prices } = opened;
@@ -373,7 +387,12 @@ function buildPages(
   const proxies = config.trustedProxy;
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, requestedBackups, sender, notifier },
-    ...{ clockFault, callbackSender, proxies, dashboardPlainHttp: config.dashboardPlainHttp },
+    ...{
+      clockFault: () => clock.fault(),
+      callbackSender,
+      proxies,
+      dashboardPlainHttp: config.dashboardPlainHttp,
+    },
     takePayment: createPaymentTaker(issuing),
     extraPages: options.extraPages ?? [],
   });

@@ -147,7 +147,7 @@ const advices: Readonly<Record<FindingCode, Advice>> = {
     link: 'Deliveries with a doubtful response',
   },
   'clock-wrong': {
-    text: 'Set the clock, and synchronise it by NTP. Until then callbacks are sent without a signature, and no server certificate is pinned or accepted.',
+    text: 'Set the clock, and synchronise it by NTP. Until then callbacks are sent without a signature, no server certificate is pinned or accepted, no order expires, and nothing is deleted by its age.',
     ...servers,
   },
   'notifications-failed': {

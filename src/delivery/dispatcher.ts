@@ -28,13 +28,20 @@
 // 5. A failed attempt never ends the pump.
 // 6. The pump never spins: it claims again only after a wake.
 
-import { isWaitExhausted, maxWaits, nextAttempt, nextConfirmation } from '../domain/retry.ts';
+import {
+  isWaitExhausted,
+  maxWaits,
+  nextAttempt,
+  nextConfirmation,
+  unsureWaitMs,
+} from '../domain/retry.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { NextAttempt } from '../store/records/attempts.ts';
 import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
+import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel } from '../world/world.ts';
 import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
 import { CircuitBreaker, hostOf } from './circuit-breaker.ts';
@@ -70,6 +77,8 @@ export interface DispatcherParts<T extends ClaimedDelivery> extends AttemptParts
   readonly limits?: DeliveryLimits;
   /** The dispatcher claims nothing while this is true. Its owner calls `wake` when it ends. */
   readonly isHeldBack?: () => boolean;
+  /** While the clock may be wrong, nothing is exhausted and no old row is deleted. */
+  readonly clock?: AgeJudge;
 }
 
 /** What other modules ask of a dispatcher, whichever channel it serves. */
@@ -90,6 +99,7 @@ const attemptRetentionMs = 90 * dayMs;
 export class DeliveryDispatcher<T extends ClaimedDelivery> {
   readonly #parts: DispatcherParts<T>;
   readonly #limits: DeliveryLimits;
+  readonly #clock: AgeJudge;
   /** Address ids with a request in flight, and their store ids. */
   readonly #inFlight = new Map<number, number>();
   /** Deliveries whose record is not yet written. Housekeeping tasks as well. */
@@ -109,6 +119,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
   constructor(parts: DispatcherParts<T>) {
     this.#parts = parts;
     this.#limits = parts.limits ?? deliveryLimits;
+    this.#clock = parts.clock ?? trustedClock;
   }
 
   /** Ends the leases of the previous process, then delivers until `stop`. */
@@ -288,7 +299,8 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
     const downForMs = this.#breaker.downForMs(url, world.monotonic());
     this.#noteReachability(url, attempt);
     if (downForMs !== undefined && attempt.unreachable) {
-      return { step, at: isWaitExhausted(now - dueAt, downForMs) ? undefined : dueAt };
+      const isOver = isWaitExhausted(now - dueAt, downForMs) && this.#clock.isSure();
+      return { step, at: isOver ? undefined : dueAt };
     }
     if (isConfirmation || attempt.doubt !== null) {
       const answers = isConfirmation ? step + 1 : 1;
@@ -296,7 +308,10 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
     }
     const { retryAfterSeconds } = attempt;
     const failed = { attemptCount: step + 1, now, jitter: world.random(), retryAfterSeconds };
-    return { step: step + 1, at: nextAttempt(failed) };
+    const at = nextAttempt(failed);
+    return at === undefined && !this.#clock.isSure()
+      ? { step, at: now + unsureWaitMs }
+      : { step: step + 1, at };
   }
 
   #noteReachability(url: string, { unreachable, outcome }: Attempt): void {
@@ -313,7 +328,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
 
   async #deleteOldAttempts(): Promise<void> {
     const { database, channel, world } = this.#parts;
-    const before = world.now() - attemptRetentionMs;
+    const before = this.#clock.passed(world.now()) - attemptRetentionMs;
     try {
       while (!this.#stopping && (await database.write((tx) => channel.queue.fold(tx, before)))) {}
     } catch (error) {

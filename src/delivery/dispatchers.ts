@@ -4,6 +4,7 @@
 import type { Store } from '../store/open-store.ts';
 import type { Attempts } from '../store/records/attempts.ts';
 import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
+import type { AgeJudge } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import { callbackChannel, type DeliveryChannel, webhookChannel } from './delivery-channel.ts';
 import { DeliveryDispatcher, type DispatcherStatus } from './dispatcher.ts';
@@ -29,6 +30,7 @@ interface DispatchersParts {
   readonly store: Store;
   readonly sender: Sender;
   readonly isHeldBack: () => boolean;
+  readonly clock?: AgeJudge;
 }
 
 export function createDispatchers({ store, ...parts }: DispatchersParts): Dispatchers {

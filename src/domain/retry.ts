@@ -24,6 +24,9 @@ export const retryScheduleMs: readonly number[] = [
   24 * hourMs,
 ];
 
+/** The wait after a failure that would be the last one, while the clock cannot be trusted. */
+export const unsureWaitMs = 24 * hourMs;
+
 /** The waits before a callback with a doubtful 200 is sent again, each from the answer before. */
 export const confirmScheduleMs: readonly number[] = [5 * minuteMs, 60 * minuteMs];
 

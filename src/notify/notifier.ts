@@ -3,7 +3,7 @@
 // sent at least once: without a record of its attempt, it is sent again with the same id.
 
 import { formatCount, formatTime, verbOf } from '../domain/format.ts';
-import { nextAttempt } from '../domain/retry.ts';
+import { nextAttempt, unsureWaitMs } from '../domain/retry.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
@@ -13,6 +13,7 @@ import type {
   NotificationResult,
   NotificationRow,
 } from '../store/records/notification-queue.ts';
+import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, World } from '../world/world.ts';
 import {
   createNotificationSender,
@@ -25,6 +26,8 @@ export interface NotifierParts {
   readonly world: Pick<World, 'now' | 'monotonic' | 'random' | 'after' | 'schedule' | 'log'>;
   readonly store: Pick<Store, 'database' | 'notifications'>;
   readonly sender: NotificationSender;
+  /** While the clock may be wrong, nothing fails for good by its age. */
+  readonly clock?: AgeJudge;
 }
 
 /** A lane pauses for so long when its server fails, because the next mail would fail as well. */
@@ -38,7 +41,7 @@ const nameOf = ({ channel, owner }: NotificationLane): string => `${channel} ${o
 
 export const createNotifier = (
   parts: Omit<NotificationSenderParts, 'world' | 'store'> &
-    Pick<NotifierParts, 'store'> & {
+    Pick<NotifierParts, 'store' | 'clock'> & {
       readonly world: World;
       readonly store: Pick<Store, 'catalog'>;
     },
@@ -46,6 +49,7 @@ export const createNotifier = (
 
 export class Notifier {
   readonly #parts: NotifierParts;
+  readonly #clock: AgeJudge;
   readonly #tasks: BackgroundTasks;
   readonly #running = new Set<string>();
   /** By lane, monotonic. */
@@ -56,6 +60,7 @@ export class Notifier {
 
   constructor(parts: NotifierParts) {
     this.#parts = parts;
+    this.#clock = parts.clock ?? trustedClock;
     this.#tasks = createBackgroundTasks((error) => {
       parts.world.log.error('notifications could not be sent', { reason: reasonOf(error) });
     });
@@ -159,10 +164,16 @@ export class Notifier {
   #resultOf({ attemptCount }: NotificationRow, sent: Sent): NotificationResult {
     if (sent.kind !== 'failed') return { state: sent.kind, reason: null };
     const { world } = this.#parts;
+    const now = world.now();
     const { reason, isPermanent, retryAfterSeconds } = sent;
-    const jitter = world.random();
-    const failed = { attemptCount: attemptCount + 1, now: world.now(), jitter, retryAfterSeconds };
-    const at = isPermanent ? undefined : nextAttempt(failed);
+    const failed = {
+      attemptCount: attemptCount + 1,
+      now,
+      jitter: world.random(),
+      retryAfterSeconds,
+    };
+    const later = this.#clock.isSure() ? undefined : now + unsureWaitMs;
+    const at = isPermanent ? undefined : (nextAttempt(failed) ?? later);
     return at === undefined ? { state: 'failed', reason } : { state: 'owed', at, reason };
   }
 
@@ -183,6 +194,8 @@ export class Notifier {
   #tidy(): void {
     const { world, store } = this.#parts;
     const { database, notifications } = store;
-    this.#tasks.run(() => database.write((tx) => notifications.tidy(tx, world.now())));
+    this.#tasks.run(() =>
+      database.write((tx) => notifications.tidy(tx, world.now(), this.#clock.passed(world.now()))),
+    );
   }
 }

@@ -7,7 +7,7 @@ import { plainText } from '../domain/format.ts';
 import { errorCodeOf, networkErrorText } from '../domain/network-error.ts';
 import type { AcmeOptions } from '../domain/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { minuteMs } from '../lib/time-units.ts';
+import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { orderCertificate } from './acme-order.ts';
 import { openAcmeState } from './acme-state.ts';
@@ -24,6 +24,11 @@ const everyMinute = '0 * * * * *';
 const retryWaitsMs = [1, 10, 60, 360].map((minutes) => minutes * minuteMs);
 /** The least time between the attempts of two starts, for a service that restarts in a loop. */
 const restartWaitMs = 15 * minuteMs;
+/**
+ * After a certificate that is due at once: by a clock that is ahead, any other one is so too. An
+ * authority issues few of them a week.
+ */
+const dueAgainWaitMs = 2 * dayMs;
 const maxReasonLength = 300;
 
 export interface Acme extends CertificateSource {
@@ -56,7 +61,7 @@ export function createAcme(options: AcmeOptions, folder: string, world: World): 
       const fetched = await fetchCertificate();
       if (isStopped) return;
       [current, failure] = [fetched, undefined];
-      backoff.succeeded();
+      backoff.succeeded(isDue() ? dueAgainWaitMs : 0);
       onChange(fetched);
       const until = dayOf(fetched.until);
       world.log.info('a new certificate is in use', { domain: options.domain, until });
@@ -125,8 +130,10 @@ function createBackoff({ monotonic }: World) {
   let notBefore = monotonic();
   return {
     mayOrder: () => monotonic() >= notBefore,
-    succeeded() {
+    /** @param waitMs before the next order, in milliseconds */
+    succeeded(waitMs: number): void {
       failures = 0;
+      notBefore = monotonic() + waitMs;
     },
     /** @returns the wait until the next order, in milliseconds */
     failed(): number {

@@ -1,8 +1,7 @@
 // What the passing of time changes of orders. Those whose time is over expire. Money that was in no
-// block for a day counts nothing any more. Both wait until every address was compared with the
-// watched server, and while an announced change of the address is not recorded. Each other
-// connected server is asked before an order expires, because one alone may hide a payment. Without
-// a due order, a tick costs one read by an index.
+// block for a day counts nothing any more. Both need a right clock, and every address compared with
+// the watched server. They wait while a change of the address is announced. Each other connected
+// server is asked before an order expires, because one alone may hide a payment.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import { statusHash } from '../domain/script-history.ts';
@@ -10,8 +9,10 @@ import type { Session } from '../electrum/session.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
+import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
 import type { DueOrder } from '../store/records/orders.ts';
+import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import type { Interruption } from './interruption.ts';
 import type { ServerChoice } from './server-choice.ts';
@@ -19,6 +20,7 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface OrderExpiryParts {
   readonly world: World;
+  readonly clock?: AgeJudge;
   readonly store: Pick<Store, 'database' | 'orders'>;
   readonly tasks: BackgroundTasks;
   readonly servers: Pick<ServerChoice, 'caughtUp' | 'current' | 'live'>;
@@ -38,14 +40,20 @@ const maxAtOnce = 200;
 /** Addresses that other servers are asked for at once. */
 const maxAskedAtOnce = 20;
 
+/** Repeats a write that changes some orders, until none is left. */
+const all = (write: () => Promise<number>) => async (): Promise<void> => {
+  while ((await write()) === maxAtOnce);
+};
+
 export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
-  const { world, store, tasks, servers, interruption, queue } = parts;
+  const { world, clock = trustedClock, store, tasks, servers, interruption, queue } = parts;
   const { database, orders } = store;
   /** Scripts of due orders that every other connected server was asked for. */
   const asked = new Set<Scripthash>();
   let isAtWork = false;
 
-  const isWatching = (): boolean => servers.caughtUp !== undefined && interruption.isWatching();
+  const isWatching = (): boolean =>
+    servers.caughtUp !== undefined && interruption.isWatching() && clock.isSure();
   const isPending = (scripthash: Scripthash): boolean => queue.isPending(scripthash);
   const waits = (scripthash: Scripthash): boolean =>
     !asked.has(scripthash) || isPending(scripthash);
@@ -53,13 +61,12 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
   const due = (limit: number): DueOrder[] => orders.expiring(world.now(), isPending, limit);
 
   /** The server may be lost, and a change be announced, before the write begins. */
-  const expire = (): Promise<number> =>
-    database.write((tx) => (isWatching() ? orders.expire(tx, world.now(), waits, maxAtOnce) : 0));
+  const write = (work: (tx: Tx, now: number) => number): Promise<number> =>
+    database.write((tx) => (isWatching() ? work(tx, world.now()) : 0));
 
-  const review = (): Promise<number> =>
-    database.write((tx) =>
-      isWatching() ? orders.reviewUnmined(tx, world.now(), isPending, maxAtOnce) : 0,
-    );
+  const expire = () => write((tx, now) => orders.expire(tx, now, waits, maxAtOnce));
+  const reopen = () => write((tx, now) => orders.reopen(tx, now, maxAtOnce));
+  const review = () => write((tx, now) => orders.reviewUnmined(tx, now, isPending, maxAtOnce));
 
   /** A server that does not answer once is not asked again in this round. */
   async function ask(found: readonly DueOrder[], others: Set<Session>): Promise<void> {
@@ -90,7 +97,7 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
       await ask(found.slice(0, maxAskedAtOnce), others);
       await expire();
     }
-    while ((await expire()) === maxAtOnce);
+    await all(expire)();
     if (due(1).length === 0) asked.clear();
   }
 
@@ -108,16 +115,14 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
 
   return {
     tick() {
-      if (!isAtWork && isWatching() && due(1).length > 0) tasks.run(() => atWork(expireDue));
+      if (isAtWork || !isWatching()) return;
+      if (due(1).length > 0) tasks.run(() => atWork(expireDue));
+      else if (orders.unexpired(world.now(), 1).length > 0) tasks.run(() => atWork(all(reopen)));
     },
     reviewUnmined() {
       const hasSome = () => orders.unmined(world.now(), isPending, 1).length > 0;
       if (isAtWork || !isWatching() || !hasSome()) return;
-      tasks.run(() =>
-        atWork(async () => {
-          while ((await review()) === maxAtOnce);
-        }),
-      );
+      tasks.run(() => atWork(all(review)));
     },
   };
 }

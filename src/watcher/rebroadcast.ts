@@ -14,11 +14,13 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SeenPayment } from '../store/records/observation.ts';
+import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import type { Fallback } from './other-servers.ts';
 
 export interface RebroadcastParts {
   readonly world: World;
+  readonly clock?: AgeJudge;
   readonly store: Store;
   readonly pool: Pick<Pool, 'live'>;
 }
@@ -74,9 +76,10 @@ async function broadcast(
   refusals: BroadcastRefusals,
   queue: SerialQueue,
 ): Promise<void> {
-  const { world, store, pool } = parts;
-  // At least the newest block's time: a late clock must not make payments look too young.
-  const now = Math.max(world.now(), (store.headers.tipTime() ?? 0) * 1000);
+  const { world, clock = trustedClock, store, pool } = parts;
+  // At least the newest block's time: a late clock must not make payments look too young. A clock
+  // that is ahead must not make them look too old.
+  const now = Math.max(clock.passed(world.now()), (store.headers.tipTime() ?? 0) * 1000);
   const due = store.broadcasts.due(now, now - maxAgeMs, now - intervalMs, maxAtOnce);
   for (const txid of due) {
     const raw = store.ledger.rawOf(txid);
@@ -98,8 +101,12 @@ async function broadcast(
 }
 
 /** Forgets payments that were dropped as long ago as a payment is broadcast. */
-async function forget({ world, store: { broadcasts, database } }: RebroadcastParts): Promise<void> {
-  const now = world.now();
+async function forget({
+  world,
+  clock = trustedClock,
+  store: { broadcasts, database },
+}: RebroadcastParts): Promise<void> {
+  const now = clock.passed(world.now());
   const idle = broadcasts.idle(now - maxAgeMs, maxForgottenAtOnce);
   if (idle.length === 0) return;
   await database.write((tx) => broadcasts.forget(tx, now, now - maxAgeMs, idle));

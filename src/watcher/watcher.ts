@@ -14,6 +14,7 @@ import { Events } from '../lib/events.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HoldReason } from '../store/records/hold-record.ts';
+import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, SocksProxy, World } from '../world/world.ts';
 import {
   type AddressSubscriptions,
@@ -52,6 +53,8 @@ export interface WatcherParts {
   readonly maxSubscribed?: number;
   /** While it is, no certificate is stored; never without it. */
   readonly isClockWrong?: () => boolean;
+  /** Orders change with time and old transactions are deleted by it. */
+  readonly clock?: AgeJudge;
   readonly backlog: Backlog;
 }
 
@@ -112,10 +115,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
     queue,
     interruption,
   });
-  const rebroadcast = createRebroadcast({ world, store, pool });
+  const { clock = trustedClock } = parts;
+  const rebroadcast = createRebroadcast({ world, clock, store, pool });
   const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
-  const orderExpiry = createOrderExpiry({ ...common, servers, queue, interruption });
+  const orderExpiry = createOrderExpiry({ ...common, clock, servers, queue, interruption });
   const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
     ...{ ...common, pool, headerSync, hold, servers, addressSync },
@@ -250,6 +254,11 @@ export class Watcher {
       walletFault: wallets.fault(),
       soleReporters: addressSync.soleReporters(),
     };
+  }
+
+  /** Whether every address was compared with the watched server since it was connected. */
+  isCaughtUp(): boolean {
+    return this.#parts.servers.caughtUp !== undefined;
   }
 
   /** Whether a server announced something about a script that is not recorded yet. */

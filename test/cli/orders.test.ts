@@ -290,6 +290,16 @@ describe('addresses list', () => {
   });
 });
 
+it('an order that expired by a clock that was ahead is shown as its event says', async () => {
+  const shop = await open();
+  const early = await order(shop);
+  await shop.write((tx) => shop.orders.expire(tx, now + 3 * hour, () => false, 10));
+  expect(await ask(shop, 'orders', 'show', early.id)).toMatchObject({
+    ...{ status: 'expired', version: 2, missing_sat: null },
+  });
+  expect(await ask(shop, 'orders', 'list')).toMatchObject([{ status: 'expired', version: 2 }]);
+});
+
 describe('orders forget', () => {
   const day = 86_400_000;
 
@@ -311,6 +321,20 @@ describe('orders forget', () => {
     expect((await run(shop, 'orders', 'forget', '--older-than', '365d')).stdout).toBe(
       'No order has texts that old.\n',
     );
+  });
+
+  it('deletes nothing by a clock that is ahead of the newest block', async () => {
+    const shop = await open();
+    const texts = { reference: '1007', expiresAt: now - 399 * day };
+    await order(shop, texts, now - 400 * day);
+    await shop.write((tx) => {
+      shop.orders.expire(tx, now, () => false, 10);
+      // The chain of the shop is years old, as it is for a clock that is years ahead.
+      shop.catalog.putSetting(tx, 'network', 'mainnet');
+    });
+    expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 0 });
+    await shop.write((tx) => shop.catalog.putSetting(tx, 'network', 'regtest'));
+    expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
   });
 
   it('refuses an age at which events still hold the texts', async () => {

@@ -1,6 +1,6 @@
-// The test world with two differences. Its clock leaps from timer to timer, so hours cost little.
+// The test world with three differences. Its clock leaps from timer to timer, so hours cost little.
 // Tasks that repeat within a minute run once a leap. Its power can be cut: sockets end and no
-// connection opens, as for a killed process.
+// connection opens, as for a killed process. Its wall clock may be wrong, or its machine asleep.
 
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
@@ -9,6 +9,12 @@ import type { Cancel } from '../../src/world/world.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 export interface SimulationWorld extends TestWorld {
+  /** The time of the miners, and of the wall clock while that is right; epoch milliseconds. */
+  trueNow(): number;
+  /** Time passes for all but the monotonic clock, as while a machine sleeps. */
+  sleep(ms: number): void;
+  /** By how much the wall clock is ahead of the true time, in milliseconds; negative if behind. */
+  wrongMs(): number;
   /** Ends all sockets, and refuses new ones until the power is restored. */
   cutPower(): void;
   restorePower(): void;
@@ -77,13 +83,22 @@ interface Round {
 }
 
 type Clock = Pick<
-  TestWorld,
-  'now' | 'monotonic' | 'after' | 'schedule' | 'advance' | 'jumpWallClock'
+  SimulationWorld,
+  | 'now'
+  | 'monotonic'
+  | 'after'
+  | 'schedule'
+  | 'advance'
+  | 'jumpWallClock'
+  | 'sleep'
+  | 'trueNow'
+  | 'wrongMs'
 >;
 
 function createClock(): Clock {
   let elapsedMs = 0;
   let wallStart = startAt;
+  let trueStart = startAt;
   const timers = new Set<Timer>();
   const rounds = new Set<Round>();
 
@@ -136,7 +151,15 @@ function createClock(): Clock {
     wallStart += ms;
     for (const round of rounds) round.dueAt = following(round.periodMs);
   };
-  return { now, monotonic: () => elapsedMs, after, schedule, advance, jumpWallClock };
+  const sleep = (ms: number): void => {
+    trueStart += ms;
+    jumpWallClock(ms);
+  };
+  return {
+    ...{ now, monotonic: () => elapsedMs, after, schedule, advance, jumpWallClock, sleep },
+    trueNow: () => Math.floor(trueStart + elapsedMs),
+    wrongMs: () => wallStart - trueStart,
+  };
 }
 
 async function turn(turns: number): Promise<void> {

@@ -96,6 +96,10 @@ export interface TestAppOptions {
   /** Settings that replace the defaults of a test: no limits, no trusted proxy. */
   readonly config?: Partial<Config>;
   readonly checkCopy?: AppOptions['checkCopy'];
+  /** As on a network with a schedule of blocks. */
+  readonly maxBlockAgeMs?: number;
+  /** The clock of the miners, epoch milliseconds, where it is not that of paygate's machine. */
+  readonly trueNow?: () => number;
   /** Called before paygate starts, with a chain that has coins. */
   readonly before?: (chain: SimulatedChain) => void;
 }
@@ -154,7 +158,8 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
   const { world = createTestWorld() } = options;
   const folder = mkdtempSync(join(tempRoot, 'paygate-app-'));
   cleanups.push(async () => rmSync(folder, { recursive: true }));
-  const chain = new SimulatedChain({ seed: 'house', now: () => world.now() / 1000 });
+  const { trueNow = () => world.now() } = options;
+  const chain = new SimulatedChain({ seed: 'house', now: () => trueNow() / 1000 });
   chain.mine(options.blocks ?? 110);
   options.before?.(chain);
 
@@ -180,6 +185,7 @@ export async function openApp(options: TestAppOptions = {}): Promise<TestApp> {
     path,
     config: options.config,
     checkCopy: options.checkCopy,
+    maxBlockAgeMs: options.maxBlockAgeMs,
     ...(file === undefined ? {} : { apiKey: file.apiKey }),
   });
   cleanups.push(() => app.stop());
@@ -202,6 +208,7 @@ interface TestAppParts {
   readonly apiKey?: string;
   readonly config?: Partial<Config> | undefined;
   readonly checkCopy: AppOptions['checkCopy'];
+  readonly maxBlockAgeMs: number | undefined;
 }
 
 function createTestApp(built: TestAppParts): TestApp {
@@ -285,6 +292,7 @@ function createTestApp(built: TestAppParts): TestApp {
     async start() {
       const opened = await openFile(config, world, {
         checkCopy: built.checkCopy,
+        maxBlockAgeMs: built.maxBlockAgeMs,
         onFatal: (error) => {
           throw error;
         },

@@ -5,6 +5,7 @@
 import { copyFileSync, existsSync, linkSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
 import { syncPath } from '../../world/disk.ts';
 import type { Database } from '../db/database.ts';
 import { allPages, latestName, makeBackupFolder, type Pace, pagesAtOnce } from './backup.ts';
@@ -27,6 +28,8 @@ export interface Snapshots {
 export interface SnapshotOptions extends DailyCheckOptions {
   /** What must stay free on the disk of the snapshots, mostly that of the database. */
   readonly floorBytes: number;
+  /** While the clock may be wrong, no day is removed. */
+  readonly clock?: AgeJudge;
 }
 
 /** One of a gigabyte takes a minute or so. */
@@ -38,6 +41,7 @@ const unfinished = /^\.+latest(-damaged)?\.db-/;
 export function createSnapshots(database: Database, options: SnapshotOptions): Snapshots {
   // While the working folder is there, of which it may be a part.
   const path = resolve(database.path);
+  const { clock = trustedClock } = options;
   const daily = new DailyCheck(path, options);
   let seen: string | undefined;
   let fault: string | undefined;
@@ -66,7 +70,7 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
     if (isOurs && daily.isDue(dayOf(now))) await takeChecked(folder, now, pace);
     else {
       await database.backup(daily.target, pace);
-      if (options.check === undefined) keepDay(folder, now);
+      if (options.check === undefined) keepDay(folder, now, clock);
     }
     seen = changes;
   }
@@ -75,7 +79,7 @@ export function createSnapshots(database: Database, options: SnapshotOptions): S
     const fresh = join(folder, uncheckedName);
     try {
       await database.backup(fresh, pace);
-      if (await daily.pass(dayOf(now))) keepDay(folder, now);
+      if (await daily.pass(dayOf(now))) keepDay(folder, now, clock);
     } finally {
       rmSync(fresh, { force: true });
     }
@@ -123,12 +127,13 @@ function endless(forMs: number, isLooking: boolean): string {
 
 const dayOf = (now: number): string => `${new Date(now).toISOString().slice(0, 10)}.db`;
 
-function keepDay(folder: string, now: number): void {
+function keepDay(folder: string, now: number, clock: AgeJudge): void {
   const today = dayOf(now);
   if (existsSync(join(folder, today))) return;
   linkOrCopy(join(folder, latestName), join(folder, today));
   const days = readdirSync(folder).filter((name) => dayFile.test(name));
-  for (const old of superseded(days, today)) rmSync(join(folder, old));
+  const old = clock.isSure() ? superseded(days, today) : [];
+  for (const name of old) rmSync(join(folder, name));
   syncPath(folder);
 }
 

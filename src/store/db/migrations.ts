@@ -369,6 +369,7 @@ CREATE INDEX \`orders_reference\` ON \`orders\` (\`store_id\`,\`reference\`,\`st
 CREATE INDEX \`orders_link\` ON \`orders\` (\`store_id\`,\`link_id\`,\`status\`,\`created_at\`) WHERE link_id is not null;--> statement-breakpoint
 CREATE INDEX \`orders_link_reference\` ON \`orders\` (\`store_id\`,\`link_id\`,\`reference\`,\`status\`,\`created_at\`) WHERE link_id is not null and reference is not null;--> statement-breakpoint
 CREATE INDEX \`orders_expiring\` ON \`orders\` (\`expires_at\`) WHERE status = 'open';--> statement-breakpoint
+CREATE INDEX \`orders_expired\` ON \`orders\` (\`expires_at\`) WHERE status = 'expired';--> statement-breakpoint
 CREATE TABLE \`quotes\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`order_id\` integer NOT NULL,

@@ -112,6 +112,7 @@ export const orders = sqliteTable(
       .on(table.storeId, table.linkId, table.reference, table.status, table.createdAt)
       .where(sql`link_id is not null and reference is not null`),
     index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
+    index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
   ],
 );
 

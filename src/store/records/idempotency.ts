@@ -2,13 +2,14 @@
 // made an order (wire §2).
 
 import { and, asc, eq, sql } from 'drizzle-orm';
+import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { idempotencyKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
 /** How long two requests with the same key are one. */
-export const maxIdempotencyMs = 24 * 3_600_000;
+const maxIdempotencyMs = 24 * 3_600_000;
 /** Old keys that go with each new one: a shop waits for it. */
 const forgottenAtOnce = 100;
 
@@ -20,6 +21,10 @@ export interface IdempotentAnswer {
 }
 
 export interface Idempotency {
+  /** Ages go by this clock from now on: while it may be wrong, no key is too old. */
+  judgeBy(clock: AgeJudge): void;
+  /** Since when keys count, epoch milliseconds. */
+  since(now: number): number;
   /** What this key of a store got within the last day. */
   find(now: number, storeId: number, key: string): IdempotentAnswer | undefined;
   keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void;
@@ -29,13 +34,18 @@ export function createIdempotency(orm: Orm): Idempotency {
   const statements = prepare(orm);
   /** Before it no key is old: it is looked for then, and not with each new one. */
   let nextOldAt = 0;
+  let clock = trustedClock;
+  const since = (now: number): number => clock.passed(now) - maxIdempotencyMs;
   return {
-    find: (now, storeId, key) =>
-      statements.find.get({ storeId, key, since: now - maxIdempotencyMs }),
+    judgeBy(judge) {
+      clock = judge;
+    },
+    since,
+    find: (now, storeId, key) => statements.find.get({ storeId, key, since: since(now) }),
     keep(tx, now, storeId, key, answer) {
       // Further off than that it was found under a clock that was ahead.
       if (now >= nextOldAt || nextOldAt - now > maxIdempotencyMs) {
-        statements.forget.run({ before: now - maxIdempotencyMs });
+        statements.forget.run({ before: since(now) });
         const oldest = statements.oldest.get()?.createdAt ?? now;
         tx.afterCommit(() => {
           nextOldAt = oldest + maxIdempotencyMs;

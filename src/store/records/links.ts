@@ -16,7 +16,7 @@ import type { OrderRow } from '../views/order-view.ts';
 import type { IssuedAddress } from './address-row.ts';
 import type { Addresses, IsPending } from './addresses.ts';
 import type { Catalog, StoreRow } from './catalog.ts';
-import { type Idempotency, maxIdempotencyMs } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Orders } from './orders.ts';
 
 export interface NewLink extends LinkInput {
@@ -70,7 +70,7 @@ export class Links {
   ): LinkRow | undefined {
     if (idempotencyKey === undefined) return undefined;
     const { view, idempotency } = this.#parts;
-    const before = view.madeWith(storeId, idempotencyKey, now - maxIdempotencyMs);
+    const before = view.madeWith(storeId, idempotencyKey, idempotency.since(now));
     const isSame = before?.bodyHash && bodyHash?.equals(before.bodyHash);
     if (isSame) return before;
     if (before === undefined && !idempotency.find(now, storeId, idempotencyKey)) return undefined;

@@ -67,8 +67,11 @@ export interface Notifications {
   /** The first row of a lane that is due. */
   next(lane: NotificationLane, now: number): NotificationRow | undefined;
   record(tx: Tx, now: number, id: number, result: NotificationResult): void;
-  /** Corrects due times of a clock that was ahead, ends old rows, deletes very old ones. */
-  tidy(tx: Tx, now: number): void;
+  /**
+   * Corrects due times of a clock that was ahead, ends old rows, deletes very old ones.
+   * @param passed the latest time that has certainly passed
+   */
+  tidy(tx: Tx, now: number, passed?: number): void;
   /** What failed in the last days, by recipient, newest first. */
   missed(now: number): MissedNotifications[];
   /** How many wait, and why the last of them that failed did. */
@@ -125,10 +128,10 @@ export function createNotifications(orm: Orm, catalog: Catalog): Notifications {
       const settledAt = state === 'owed' ? null : now;
       statements.settle.run({ id, state, at: at ?? null, reason, settledAt });
     },
-    tidy(_tx, now) {
+    tidy(_tx, now, passed = now) {
       statements.recall.run({ now, latest: now + maxWaitMs });
-      statements.giveUp.run({ now, before: now - maxAgeMs });
-      statements.forget.run({ before: now - retentionMs });
+      statements.giveUp.run({ now, before: passed - maxAgeMs });
+      statements.forget.run({ before: passed - retentionMs });
     },
     missed: (now) => statements.missed.all({ since: now - missedShownMs }),
     waiting: () => statements.waiting.get() ?? { count: 0, reason: null },

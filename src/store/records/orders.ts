@@ -180,6 +180,18 @@ export class Orders {
     return due.length;
   }
 
+  /** Orders that expired by a clock that was ahead: their time is not over now. */
+  unexpired(now: number, limit: number): number[] {
+    return this.#statements.unexpired.all({ now, limit }).map(({ id }) => id);
+  }
+
+  /** Opens these orders again, with an event each. @returns how many, at most `limit` */
+  reopen(tx: Tx, now: number, limit: number): number {
+    const found = this.unexpired(now, limit);
+    for (const id of found) this.#scanned(tx, now, id, null);
+    return found.length;
+  }
+
   /** Orders that still count money which has been in no block for a day. */
   unmined(now: number, waits: Waits, limit: number): number[] {
     const before = now - maxUnminedMs;
@@ -234,8 +246,8 @@ export class Orders {
   }
 
   /** A server that had caught up shows nothing of its address that is not recorded. */
-  #scanned(tx: Tx, now: number, id: number): void {
-    this.#change(id, { scannedAt: now });
+  #scanned(tx: Tx, now: number, id: number, scannedAt: number | null = now): void {
+    this.#change(id, { scannedAt });
     this.#review(tx, now, this.#record(id));
   }
 
@@ -418,6 +430,13 @@ const prepareTimes = (orm: Orm) => ({
     .from(orders)
     .where(and(isOpen, lte(orders.expiresAt, placeholder('before'))))
     .limit(1)
+    .prepare(),
+  unexpired: orm
+    .select({ id: orders.id })
+    .from(orders)
+    .where(sql`${orders.status} = 'expired' and ${orders.expiresAt} > ${placeholder('now')}`)
+    .orderBy(asc(orders.expiresAt))
+    .limit(sql.placeholder('limit'))
     .prepare(),
   unmined: orm
     .select({ id: orders.id, scripthash: addresses.scripthash })

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
 import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { createRebroadcast } from '../../../src/watcher/rebroadcast.ts';
+import type { AgeJudge } from '../../../src/world/clock-watch.ts';
 import { open } from '../../electrum/open-session.ts';
 import type { Script } from '../../electrum/scripted-server.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -73,7 +74,7 @@ const taking: Script = {
 };
 
 /** Broadcasts within a minute, `ms` after the payments were seen. The server takes them all. */
-async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
+async function sweptAfter(shop: Shop, ms: number, clock?: AgeJudge): Promise<{ sent: string[] }> {
   const world = createTestWorld({ startAt: now + ms });
   const sent: string[] = [];
   const { session } = await open(
@@ -86,7 +87,8 @@ async function sweptAfter(shop: Shop, ms: number): Promise<{ sent: string[] }> {
     },
     { world },
   );
-  await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
+  const pool = { live: () => [session] };
+  await createRebroadcast({ world, store: shop, pool, ...(clock && { clock }) }).run();
   return { sent };
 }
 
@@ -102,6 +104,23 @@ describe('the raw bytes of a payment', () => {
     await sweptAfter(shop, 14 * dayMs + hourMs);
     expect(shop.ledger.rawOf(gone.txid)).toBeUndefined();
     expect(shop.ledger.rawOf(there.txid)).toEqual(there.raw);
+  });
+
+  it('P-115 go by the time that has certainly passed, whatever the clock shows', async () => {
+    const shop = await openShop();
+    const issued = await shop.issue();
+    const [gone, there] = [transaction(1), transaction(2)];
+    await seen(shop, issued, [gone, there]);
+    await drop(shop, issued, gone.txid);
+    const at = (ms: number) => ({ isSure: () => false, passed: () => now + ms });
+    const later = 400 * dayMs;
+    expect((await sweptAfter(shop, later, at(hourMs))).sent).toEqual([]);
+    expect((await sweptAfter(shop, later, at(7 * hourMs))).sent).toEqual([
+      there.raw.toString('hex'),
+    ]);
+    expect(shop.ledger.rawOf(gone.txid)).toEqual(gone.raw);
+    await sweptAfter(shop, later, at(14 * dayMs + hourMs));
+    expect(shop.ledger.rawOf(gone.txid)).toBeUndefined();
   });
 
   it('that is settled are deleted at once, because its inputs cannot be spent again', async () => {

@@ -74,3 +74,18 @@ test('a key that is a day old and not deleted begins anew', async () => {
   await store.write((tx) => store.idempotency.keep(tx, now + dayMs, 1, 'order 249', answer(id)));
   expect(addressOf('order 249')).toBe(id);
 });
+
+test('while the clock may be wrong, no key is too old and none is deleted', async () => {
+  const { store, addressId } = await shopWith(3);
+  let passedAt = now;
+  store.idempotency.judgeBy({ isSure: () => false, passed: (at) => Math.min(at, passedAt) });
+  const later = now + 400 * dayMs;
+  const addressOf = (key: string) => store.idempotency.find(later, 1, key)?.addressId;
+  expect(addressOf('order 1')).toBe(addressId);
+  await store.write((tx) => store.idempotency.keep(tx, later, 1, 'of the jump', answer(addressId)));
+  expect(countOf(store)).toBe(4);
+  expect(store.idempotency.since(later)).toBe(now - dayMs);
+  passedAt = later;
+  expect(addressOf('order 1')).toBeUndefined();
+  expect(addressOf('of the jump')).toBe(addressId);
+});

@@ -99,6 +99,20 @@ test('a failed attempt waits, and an old row ends as failed until its recipient 
   expect(queue.missed(end)).toEqual([]);
 });
 
+test('a row ends by the time that has certainly passed, and is deleted by it', async () => {
+  const { queue, fail, write } = await open({ recipients: ['a@shop.example'] });
+  await fail();
+  const later = now + 400 * dayMs;
+  await write((tx) => queue.tidy(tx, later, now + hourMs));
+  expect(queue.waiting().count).toBe(1);
+  await write((tx) => queue.tidy(tx, later, now + 5 * dayMs));
+  expect(queue.waiting().count).toBe(0);
+  await write((tx) => queue.tidy(tx, later, now + 29 * dayMs));
+  expect(queue.missed(later)).toHaveLength(1);
+  await write((tx) => queue.tidy(tx, later, now + 31 * dayMs));
+  expect(queue.missed(later)).toHaveLength(0);
+});
+
 test('a due time of a clock that was ahead is corrected', async () => {
   const { queue, fail, write } = await open(two);
   await fail(now + 400 * dayMs);

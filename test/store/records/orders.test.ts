@@ -264,6 +264,27 @@ describe('the time of an order', () => {
     expect(due(at, () => false, 3)).toEqual([1, 2, 3]);
   });
 
+  it('that is not over any more opens orders again, a part of them at once', async () => {
+    const { shop, json } = await ordered();
+    const { id: addressId } = await shop.issue();
+    const second = { ...priced, publicId: 'ord_2', storeId: 1, addressId, expiresAt: over + 1 };
+    await shop.write((tx) => shop.orders.create(tx, now, second));
+    await shop.write((tx) => shop.orders.expire(tx, over + hour, () => false, 200));
+    const reopen = (at: number, limit: number) =>
+      shop.write((tx) => shop.orders.reopen(tx, at, limit));
+    expect(shop.orders.unexpired(over + 1, 9)).toEqual([]);
+    expect(shop.orders.unexpired(over, 9)).toEqual([2]);
+    expect(shop.orders.unexpired(over - 1, 9)).toEqual([1, 2]);
+    expect([await reopen(over, 200), await reopen(over, 200)]).toEqual([1, 0]);
+    expect([await reopen(now, 1), await reopen(now, 1)]).toEqual([1, 0]);
+    expect(json()).toMatchObject({ status: 'open', version: 3, missing_sat: 25_000 });
+    expect(typesOf(shop)).toEqual([
+      ...['order.expired', 'order.expired', 'order.updated', 'order.updated'],
+    ]);
+    // It waits for a new scan.
+    expect(json(over + hour).status).toBe('open');
+  });
+
   it('is read by its index', async () => {
     const { shop } = await ordered();
     const { database, orderView: view, events: listeners, notifications } = shop;
@@ -280,6 +301,9 @@ describe('the time of an order', () => {
     );
     expect(expiring).toContain('SEARCH orders USING INDEX orders_expiring (expires_at>? AND');
     expect(expiring).not.toContain('TEMP B-TREE');
+    const ended = statements.filter((text) => /"status" = 'expired' and/.test(text));
+    const [unexpired] = plansOf(shop.path, ended).map((steps) => steps.join('; '));
+    expect(unexpired).toBe('SEARCH orders USING COVERING INDEX orders_expired (expires_at>?)');
   });
 
   it('is no obstacle to enough money', async () => {
