@@ -88,10 +88,13 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
 
-/** The bearer token of a request, as text and, if it has the form of one, as an API key. */
+/**
+ * The bearer token of a request, as text and, if it has the form of one, as an API key. What came
+ * along when a key was copied is beyond ASCII, which no key has.
+ */
 export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
-  const [, text] = /^Bearer +(\S+) *$/i.exec(header) ?? [];
+  const [, text] = /^Bearer +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
 }
 

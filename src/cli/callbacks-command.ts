@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { maxMoneySat } from '../bitcoin/transaction.ts';
 import { type SentTest, sendTestCallback, type TestParts } from '../delivery/test-callback.ts';
 import { sendTestPayment } from '../delivery/test-payment.ts';
+import { pastedAddress } from '../domain/pasted-text.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
 import { throwInvalid } from '../lib/errors.ts';
@@ -161,6 +162,7 @@ function testCommand(): Command {
     .option(
       '--addr <address>',
       'test payment to this unpaid address: at status 2 the shop treats its order as paid',
+      pastedAddress,
     )
     .addOption(
       new Option('--status <status>', 'status in the callback')

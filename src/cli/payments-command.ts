@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { addressToScript, scripthash } from '../bitcoin/address.ts';
 import { parseTxid, type Txid } from '../bitcoin/ids.ts';
 import { networks } from '../bitcoin/network.ts';
+import { pastedAddress, withoutInvisible } from '../domain/pasted-text.ts';
 import type { PaymentState } from '../domain/payment.ts';
 import {
   type FileOptions,
@@ -47,7 +48,7 @@ interface ListOptions extends FileOptions {
 
 function txidOf(text: string): Txid {
   try {
-    return parseTxid(text.toLowerCase());
+    return parseTxid(withoutInvisible(text).toLowerCase());
   } catch {
     throw new InvalidArgumentError('Give the 64 hexadecimal digits of a transaction id.');
   }
@@ -57,7 +58,7 @@ function listCommand(): Command {
   return fileCommand('list', 'list payments, newest first')
     .option('--store <id>', 'only to this store', rowId)
     .addOption(new Option('--state <state>', 'only in this state').choices(states))
-    .option('--address <address>', 'only to this address')
+    .option('--address <address>', 'only to this address', pastedAddress)
     .option('--txid <txid>', 'only by this transaction', txidOf)
     .option('--seen-after <time>', 'only first seen from this UTC time or age on', parseTime)
     .option('--seen-before <time>', 'only first seen before this UTC time or age', parseTime)

@@ -7,6 +7,7 @@ import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
 import type { Proxies } from '../domain/client-address.ts';
 import type { OrderBody } from '../domain/order-input.ts';
+import { trimInvisible } from '../domain/pasted-text.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
@@ -139,6 +140,6 @@ export function idIn({ context }: PageRequest): number {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
 }
 
-/** The text of a form field, trimmed. */
+/** The text of a form field, without invisible characters around it. */
 export const field = ({ form }: Pick<PageRequest, 'form'>, name: string): string =>
-  (form.get(name) ?? '').trim();
+  trimInvisible(form.get(name) ?? '');

@@ -11,6 +11,7 @@ import {
 } from './callback-url-policy.ts';
 import { type NoticeKind, noticeKinds } from './notice.ts';
 import { isOnion, onionError } from './onion.ts';
+import { asciiHost, trimInvisible, withKeyboardSpaces } from './pasted-text.ts';
 
 /** `tls`: from the first byte. `none`: only to this machine. */
 export const mailSecurities = ['tls', 'starttls', 'none'] as const;
@@ -62,7 +63,7 @@ const maxTextLength = 500;
 
 /** @throws PaygateError invalid */
 export function parseMailHost(text: string): string {
-  const host = text.trim().toLowerCase();
+  const host = asciiHost(withKeyboardSpaces(text.slice(0, maxTextLength)).trim()).toLowerCase();
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host);
   if (host.length > 253 || (!isName && literalAddress(host) === undefined)) {
     throwInvalid('the name of a mail server is expected, such as smtp.example.com');
@@ -78,15 +79,23 @@ export function parseMailPort(text: string): number {
   return throwInvalid('a whole number from 1 to 65535 is expected');
 }
 
-/** A mail address without a name: no quotes, no spaces (RFC 5321). @throws PaygateError invalid */
+/**
+ * A mail address without a name: no quotes, no spaces (RFC 5321). Its domain may have letters
+ * beyond ASCII, which become `xn--…`. Few servers take them before the @ (RFC 6531).
+ * @throws PaygateError invalid
+ */
 export function parseMailAddress(text: string): string {
-  const address = text.trim();
+  const [name = '', ...rest] = withKeyboardSpaces(text.slice(0, maxTextLength)).trim().split('@');
+  const address = [name, ...rest.map(asciiHost)].join('@');
   const local = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@/;
   const domain =
     /@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
   const isAddress =
     address.length <= maxAddressLength && local.test(address) && domain.test(address);
   if (isAddress && address.split('@').length === 2) return address;
+  if (/[^\0-\x7f]/.test(name)) {
+    throwInvalid('letters beyond ASCII stand before the @, which few mail servers take');
+  }
   return throwInvalid(
     `${JSON.stringify(address.slice(0, 80))} is no mail address such as me@example.com`,
   );
@@ -96,7 +105,7 @@ export function parseMailAddress(text: string): string {
 export function parseRecipients(text: string): string[] {
   const addresses = text
     .split(/[\s,;]+/)
-    .filter((each) => each !== '')
+    .filter((each) => trimInvisible(each) !== '')
     .map(parseMailAddress);
   const distinct = [...new Set(addresses)];
   if (distinct.length <= maxRecipients) return distinct;
@@ -110,7 +119,7 @@ export function parseMailText(text: string): string | null {
   if (/\p{Cc}/u.test(text) || text.length > maxTextLength) {
     throwInvalid(`one row of at most ${maxTextLength} characters is expected`);
   }
-  return text === '' ? null : text;
+  return withKeyboardSpaces(text) || null;
 }
 
 /** Kinds with commas between them. @throws PaygateError invalid */

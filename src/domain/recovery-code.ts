@@ -3,6 +3,7 @@
 // Sources: RFC 4648 (base32), NIST SP 800-63B-4 (look-up secrets: 112 bits)
 
 import { base32nopad } from '@scure/base';
+import { withoutInvisible } from './pasted-text.ts';
 
 export const recoveryCodeCount = 10;
 const codeBytes = 15;
@@ -18,6 +19,9 @@ export const newRecoveryCodes = (bytes: Uint8Array): string[] =>
 
 /** The code as `newRecoveryCodes` writes it, however it was typed; undefined for anything else. */
 export function parseRecoveryCode(typed: string): string | undefined {
-  const text = typed.toLowerCase().replaceAll(/[\s-]/g, '');
+  // Word processors make other dashes of a hyphen.
+  const text = withoutInvisible(typed)
+    .toLowerCase()
+    .replaceAll(/[\p{Pd}\u2212]/gu, '');
   return /^[a-z2-7]{24}$/.test(text) ? text.match(/.{4}/g)?.join('-') : undefined;
 }

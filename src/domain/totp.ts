@@ -5,6 +5,7 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha1 } from '@noble/hashes/legacy.js';
 import { base32nopad } from '@scure/base';
+import { withoutInvisible } from './pasted-text.ts';
 
 export const totpSecretBytes = 20;
 const stepMs = 30_000;
@@ -35,7 +36,7 @@ export function matchingStep(
   now: number,
   after: number,
 ): number | undefined {
-  const typed = code.replaceAll(/\s/g, '');
+  const typed = withoutInvisible(code);
   const current = totpStep(now);
   for (let step = current - maxStepDifference; step <= current + maxStepDifference; step += 1) {
     if (step > after && totpCode(secret, step) === typed) return step;

@@ -2,8 +2,7 @@
 // characters and escapes of a page's source are errors; they are never encoded into a secret. Only
 // a bare `|` is encoded.
 
-/** White space, control and format characters, and other invisible characters. */
-const invisible = /[\s\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+import { invisible } from './pasted-text.ts';
 
 /** Closing marks by their opening mark. No URL begins with one of these. */
 const quotations: Readonly<Record<string, string>> = {

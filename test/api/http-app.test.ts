@@ -83,6 +83,18 @@ describe('a refused request', () => {
   const refusalsOf = (app: TestApp) =>
     app.world.logs.filter(({ message }) => message === 'a request was refused');
   const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+  test('is not one whose key was copied with characters beyond ASCII', async () => {
+    const app = await openReady();
+    // What a shop sends of a no-break space and of a zero-width space, in UTF-8.
+    for (const around of ['\xc2\xa0', '\xe2\x80\x8b']) {
+      const { status } = await app.ask('/api/new_address', as(`${around}${app.apiKey}${around}`));
+      expect(status).toBe(200);
+    }
+    const { status } = await app.ask('/api/new_address', as(`${app.apiKey.slice(0, -1)}\xc2\xa0`));
+    expect(status).toBe(401);
+  });
+
   const client = '127.0.0.1';
   const path = '/new_address';
 

@@ -48,6 +48,9 @@ describe('payments', () => {
     expect(await found('')).toBe(2);
     expect(await found(`?q=${first.address}`)).toBe(1);
     expect(await found(`?q=${second.txid.toUpperCase()}`)).toBe(1);
+    const pasted = encodeURIComponent(`\u2066${first.address}\u2069\u00a0`);
+    expect(await found(`?q=${pasted}`)).toBe(1);
+    expect(await found(`?q=%E2%80%8B${second.txid}%C2%A0`)).toBe(1);
     expect(await found(`?q=${'0'.repeat(64)}`)).toBe(0);
     expect(await found('?q=%3Cscript%3Ealert(1)%3C/script%3E')).toBe(0);
     expect(await found('?state=unconfirmed')).toBe(1);

@@ -62,6 +62,21 @@ test('a mail server and a recipient are set, and a test arrives', async () => {
   expect(sent && headerOf(sent, 'Subject')).toBe('Test of the notifications of paygate');
 });
 
+test('no-break spaces of an app password, and umlauts of a domain, do no harm', async () => {
+  const { app, visitor, mail } = await open();
+  const pasted = {
+    ...{ 'password-mail': `\u00a0${password.replaceAll(' ', '\u00a0')}\u200b` },
+    ...{ user: '\u200eshop\u200f', from: 'paygate@müller.example', host: 'localhost\ufeff' },
+  };
+  expect((await visitor.submit(page, 'save-mail', mailFields(mail.port, pasted))).status).toBe(303);
+  expect((await settingsOf(app)).server).toMatchObject({
+    ...{ password, user: 'shop', from: 'paygate@xn--mller-kva.example', host: 'localhost' },
+  });
+  await visitor.submit(page, 'save-recipients', { recipients: 'kasse@müller.example' });
+  const { text } = await visitor.submit(page, 'send-test');
+  expect(text).toContain('kasse@xn--mller-kva.example: accepted.');
+});
+
 test('the password is never shown, logged or written to the audit log, and stays with its server', async () => {
   const { app, visitor, mail } = await open();
   await visitor.submit(page, 'save-mail', mailFields(mail.port));

@@ -36,14 +36,16 @@ describe('a refund', () => {
     expect(form).toContain('All that is confirmed: 30,000 sat');
     expect(form).toContain('12.50 EUR at the rate of now, at most all');
     for (let times = 0; times < 2; times += 1) {
-      const prepared = await prepare(visitor, page, { fee: '200' });
+      const address = `bitcoin:\u2066${theirs}\u2069\u00a0`;
+      const prepared = await prepare(visitor, page, { fee: '200', address });
       expect([prepared.status, prepared.to]).toEqual([303, page]);
     }
     const { text } = await visitor.get(page);
     expect(text).toContain('aria-label="QR code to send 4,800 sat"');
     expect(text).toContain(`href="bitcoin:${theirs}?amount=0.000048&amp;message=Refund%201007"`);
     expect((await visitor.get(order)).text).toContain('Refund of 4,800 sat prepared');
-    const sent = await visitor.submit(page, 'done', { txid: txid.toUpperCase() });
+    const pastedTxid = `\u200b${txid.slice(0, 32)}\u00ad\u00a0${txid.slice(32)}`;
+    const sent = await visitor.submit(page, 'done', { txid: pastedTxid.toUpperCase() });
     expect([sent.status, sent.to]).toEqual([303, `${order}?done=refund-sent`]);
     const shown = (await visitor.get(sent.to ?? '')).text;
     expect(shown).toContain('The refund is noted as sent.');

@@ -60,6 +60,9 @@ describe('the list', () => {
     expect(await found(`q=${id}`)).toEqual([id]);
     expect(await found(`q=${id}&state=paid`)).toEqual([]);
     expect(await found(`q=${address}`)).toEqual([id]);
+    expect(await found(`q=%E2%80%8Bbitcoin:${address}%C2%A0`)).toEqual([id]);
+    expect(await found(`q=%EF%BB%BF${id}`)).toEqual([id]);
+    expect(await found('q=%C2%A01008%E2%80%8B')).toEqual([other.id]);
     expect(await found('q=%3Cscript%3E')).toEqual([]);
     const { text } = await visitor.get(`${list}?q=nothing`);
     expect(text).toContain('No orders found.');

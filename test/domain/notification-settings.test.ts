@@ -35,12 +35,34 @@ test.each([
   expect(() => parseMailAddress(text)).toThrow('no mail address');
 });
 
+test.each([
+  ['kasse@müller.example', 'kasse@xn--mller-kva.example'],
+  ['kasse@mu\u0308ller.example', 'kasse@xn--mller-kva.example'],
+  ['me@例え.テスト', 'me@xn--r8jz45g.xn--zckzah'],
+  ['\u2066me@exam\u200bple.com\u2069\u00a0', 'me@example.com'],
+  ['\ufeffme@example.com\r\n', 'me@example.com'],
+])('%j is the mail address %s', (text, address) => {
+  expect(parseMailAddress(text)).toBe(address);
+  expect(parseRecipients(`${text}; ${text}`)).toEqual([address]);
+});
+
+test.each([
+  ['kässe@example.com', 'beyond ASCII stand before the @'],
+  ['кассa@müller.example', 'beyond ASCII stand before the @'],
+  ['me@exam\u00a0ple.com', 'no mail address'],
+  ['me@-ü.example@x', 'no mail address'],
+  [`me@${'ü'.repeat(300)}.example`, 'no mail address'],
+])('%j is refused with the reason', (text, reason) => {
+  expect(() => parseMailAddress(text)).toThrow(reason);
+});
+
 test('recipients are distinct, and at most ten', () => {
   expect(parseRecipients('a@b.example, c@d.example;a@b.example\n')).toEqual([
     'a@b.example',
     'c@d.example',
   ]);
   expect(parseRecipients('')).toEqual([]);
+  expect(parseRecipients('\u200b, \u00a0;\ufeff')).toEqual([]);
   const many = Array.from({ length: 11 }, (_, number) => `a${number}@b.example`).join(',');
   expect(() => parseRecipients(many)).toThrow('at most 10');
 });
@@ -48,6 +70,7 @@ test('recipients are distinct, and at most ten', () => {
 test('a host is a name or an address, without scheme and port', () => {
   expect(parseMailHost('SMTP.Example.com')).toBe('smtp.example.com');
   expect(parseMailHost('::1')).toBe('::1');
+  expect(parseMailHost('\u200email.Müller.example\u00a0')).toBe('mail.xn--mller-kva.example');
   for (const text of ['', 'smtp://example.com', 'example.com:25', 'a b', 'x.onion']) {
     expect(() => parseMailHost(text)).toThrow();
   }
@@ -55,7 +78,10 @@ test('a host is a name or an address, without scheme and port', () => {
 
 test('a password has one row, and keeps its white space', () => {
   expect(parseMailText(' a b ')).toBe(' a b ');
+  expect(parseMailText('abcd\u00a0efgh\u200b\u00a0')).toBe('abcd efgh');
   expect(parseMailText('')).toBeNull();
+  expect(parseMailText('\u00a0\u200b')).toBeNull();
+  expect(() => parseMailText(`${'\u00a0'.repeat(500)}x`)).toThrow('one row');
   expect(() => parseMailText('a\r\nRCPT TO')).toThrow('one row');
 });
 

@@ -20,6 +20,7 @@ test.each([
   [' AAAQ EAYE-AUDA OCAJ bifq ydio '],
   ['aaaqeayeaudaocajbifqydio'],
   ['aaaq-eaye-auda-ocaj-bifq-ydio'],
+  ['\u200eaaaq\u2011eaye\u2013auda\u2014ocaj\u2212bifq\u00a0ydio\ufeff'],
 ])('%j is read as it was meant', (typed) => {
   expect(parseRecoveryCode(typed)).toBe('aaaq-eaye-auda-ocaj-bifq-ydio');
 });

@@ -33,6 +33,12 @@ describe('a code', () => {
     }
   });
 
+  test('is accepted with what comes along when it is pasted', () => {
+    const code = totpCode(secret, step);
+    const pasted = `\u2066${code.slice(0, 3)}\u00a0\u200b${code.slice(3)}\ufeff`;
+    expect(matchingStep(secret, pasted, now, 0)).toBe(step);
+  });
+
   test('is accepted once, and no earlier one after it', () => {
     expect(matchingStep(secret, totpCode(secret, step), now, step)).toBeUndefined();
     expect(matchingStep(secret, totpCode(secret, step - 1), now, step)).toBeUndefined();

@@ -2,6 +2,7 @@
 
 import type { Child } from 'hono/jsx';
 import { formatCount } from '../../domain/format.ts';
+import { trimInvisible } from '../../domain/pasted-text.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { maxRowsRead } from '../../store/views/searched-list.ts';
@@ -25,7 +26,7 @@ export const rowsOfPage = <T,>(rows: readonly T[]): readonly T[] => rows.slice(0
 
 /** A parameter of the page's query; undefined if it is empty. */
 export function queryText({ context }: PageRequest, name: string): string | undefined {
-  return context.req.query(name)?.trim() || undefined;
+  return trimInvisible(context.req.query(name) ?? '') || undefined;
 }
 
 /** @throws PaygateError invalid */

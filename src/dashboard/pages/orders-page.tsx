@@ -4,6 +4,7 @@ import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
 import type { OrderStatus } from '../../domain/order.ts';
 import { isId } from '../../domain/order-id.ts';
+import { pastedAddress } from '../../domain/pasted-text.ts';
 import { orderWords } from '../../domain/state-words.ts';
 import type { OrderRow } from '../../store/views/order-view.ts';
 import { Money, Pill, Time } from '../../web/values.tsx';
@@ -98,9 +99,10 @@ export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRo
 /** The order with this id, or of this address. */
 export function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
   const { orderView, addresses, network } = parts.store;
-  if (isId('ord', text)) return orderView.byPublicId(text);
+  const pasted = pastedAddress(text);
+  if (isId('ord', pasted)) return orderView.byPublicId(pasted);
   try {
-    const found = addresses.byScripthash(scripthash(addressToScript(text, networks[network])));
+    const found = addresses.byScripthash(scripthash(addressToScript(pasted, networks[network])));
     return found && orderView.byAddressId(found.id);
   } catch {
     return undefined;

@@ -8,6 +8,7 @@ import { type AccountSums, addUp, noSums } from '../../domain/account-row.ts';
 import { minorText } from '../../domain/currency.ts';
 import { formatCount, formatDecimal } from '../../domain/format.ts';
 import { exactBitcoin } from '../../domain/money.ts';
+import { pastedAddress } from '../../domain/pasted-text.ts';
 import { hasHadBlockStatus, type PaymentState } from '../../domain/payment.ts';
 import { paymentWords, type StateWord } from '../../domain/state-words.ts';
 import { dayMs } from '../../lib/time-units.ts';
@@ -210,9 +211,12 @@ export function searchOf(
 ): { readonly scripthash?: Scripthash; readonly txid?: Txid } | undefined {
   const text = queryText(request, 'q');
   if (text === undefined) return {};
-  if (/^[0-9a-f]{64}$/i.test(text)) return { txid: text.toLowerCase() as Txid };
+  const pasted = pastedAddress(text);
+  if (/^[0-9a-f]{64}$/i.test(pasted)) return { txid: pasted.toLowerCase() as Txid };
   try {
-    return { scripthash: scripthash(addressToScript(text, networks[request.parts.store.network])) };
+    return {
+      scripthash: scripthash(addressToScript(pasted, networks[request.parts.store.network])),
+    };
   } catch {
     return undefined;
   }

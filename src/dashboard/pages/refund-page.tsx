@@ -5,6 +5,7 @@ import { addressToScript, scripthash } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { formatSat } from '../../domain/format.ts';
 import type { Standing } from '../../domain/order.ts';
+import { pastedAddress, withoutInvisible } from '../../domain/pasted-text.ts';
 import { paymentUri } from '../../domain/payment-uri.ts';
 import {
   isStillCovered,
@@ -268,8 +269,9 @@ function amountAtFee<T>(read: () => T): T {
 /** @throws PaygateError invalid for what is no address of this network, and for our own ones */
 function customerAddress({ parts }: PageRequest, text: string): string {
   const { network, addresses } = parts.store;
-  const script = addressToScript(text, networks[network]);
-  if (addresses.byScripthash(scripthash(script)) === undefined) return text;
+  const address = pastedAddress(text);
+  const script = addressToScript(address, networks[network]);
+  if (addresses.byScripthash(scripthash(script)) === undefined) return address;
   throwInvalid('this is an address of your own wallet; ask the customer for one of theirs');
 }
 
@@ -296,8 +298,8 @@ async function done(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const txid = readFields(request, (read) =>
     read('txid', labels.txid, (text) => {
-      if (!/^[0-9a-f]{64}$/i.test(text)) throwInvalid('64 digits and letters a to f are expected');
-      const own = text.toLowerCase();
+      const own = withoutInvisible(text).toLowerCase();
+      if (!/^[0-9a-f]{64}$/.test(own)) throwInvalid('64 digits and letters a to f are expected');
       if (record.payments.every((each) => each.txid !== own)) return own;
       throwInvalid('this is the payment of the customer; the refund has another transaction');
     }),

@@ -9,6 +9,7 @@ import {
   possibleWallets,
   type WalletKey,
 } from '../../bitcoin/keychain.ts';
+import { pastedAddress } from '../../domain/pasted-text.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { isOn, type ReadField, readFields, wholeNumberFrom } from '../form-fields.ts';
@@ -173,8 +174,7 @@ const withHiddenEnd = (address: string): string =>
 
 /** The address in a text as wallets show it: with a URI scheme, in groups, or shortened. */
 function addressIn(text: string): string {
-  const shown = text.replace(/[\s\p{Cc}\p{Default_Ignorable_Code_Point}"'`]/gu, '');
-  const [address = ''] = shown.replace(/^bitcoin:(\/\/)?/i, '').split('?');
+  const address = pastedAddress(text.replace(/["'`]/g, ''));
   return address.split(/…|\.{2,}|[•·*_-]+/).at(-1) ?? '';
 }
 
