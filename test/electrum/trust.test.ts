@@ -70,7 +70,7 @@ describe('a server address', () => {
     ['', /write tcp:\/\/host:port/],
     ['electrum.example.org:50002:s', /write tcp:\/\/host:port/],
     ['http://h:1', /write tcp:\/\/host:port/],
-    ['ssl://user@h:1', /host is not/],
+    ['ssl://user@h:1', /has no user/],
     ['ssl://h:1/', /write tcp:\/\/host:port/],
     ['ssl://h', /port is missing/],
     ['ssl://h:', /port is missing/],
