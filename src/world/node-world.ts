@@ -8,6 +8,7 @@ import { connect as dialTcp, isIP, type LookupFunction, type Socket } from 'node
 import { networkInterfaces } from 'node:os';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
 import { type DestinationStream, destination, pino, stdTimeFunctions } from 'pino';
+import { SocksClient } from 'socks';
 import request from 'undici/lib/api/api-request.js';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
@@ -226,7 +227,6 @@ async function openTunnel(
     code = proxyRefusedCode;
     signal.addEventListener('abort', abort);
     // Loaded on demand, because most installations have no proxy.
-    const { SocksClient } = await import('socks');
     await SocksClient.createConnection({
       command: 'connect',
       proxy: { ...proxy, ...login, type: 5 },
