@@ -11,7 +11,7 @@ export const exampleLines: readonly string[] = [
   'sandbox',
   'health --strict || echo "look at paygate"',
   'store add --name "My shop" --xpub zpub… --callback-url https://shop.example/callback',
-  'store add --name Test --xpub - --network regtest < wallet.json',
+  'store add --name Test --xpub - --webhook-url https://shop.example/hook < wallet.json',
   'store list',
   'store set 1 --currency EUR --tolerance 0.5',
   'store wallet 1 --xpub zpub…',

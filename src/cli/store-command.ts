@@ -10,7 +10,7 @@ import { defaultConfirmations, readBands } from '../domain/confirmation-policy.t
 import { formatTime } from '../domain/format.ts';
 import { severalStoresAdvice, sharedWalletAdvice } from '../domain/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../domain/store-settings.ts';
-import { PaygateError } from '../lib/errors.ts';
+import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../store/records/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../store/records/store-setup.ts';
@@ -69,7 +69,7 @@ export function storeCommand(): Command {
 }
 
 function addCommand(): Command {
-  const command = fileCommand('add', 'add a store')
+  const command = fileCommand('add', 'add a store; it needs a callback URL, a webhook URL, or both')
     .addOption(settingOption('name').makeOptionMandatory())
     .addOption(xpubOption())
     .addOption(scriptOption())
@@ -87,6 +87,12 @@ function addCommand(): Command {
 }
 
 function add(given: AddOptions & SettingOptions): Promise<void> {
+  if (given.callbackUrl === undefined && given.webhookUrl === undefined) {
+    throwInvalid(
+      'store add needs --callback-url <url> or --webhook-url <url>; ' +
+        '`paygate store add --help` says what they are',
+    );
+  }
   const settings = { ...defaultStoreSettings, name: '', callbackUrl: '', ...settingsIn(given) };
   checkSettings(settings, undefined);
   const fields = { ...settings, webhookSecret: newWebhookSecret(world.randomBytes) };

@@ -2,7 +2,7 @@
 // form of the dashboard and the API take names, texts, bounds, defaults and checks from here. The
 // API never changes a webhook or the terms of orders: a stolen key must not redirect them.
 
-import { PaygateError, reasonOf } from '../lib/errors.ts';
+import { PaygateError, reasonOf, throwInvalid } from '../lib/errors.ts';
 import { checkCallbackUrl, checkWebhookUrl } from './callback.ts';
 import type { CallbackFlags, CallbackSender } from './callback-url-policy.ts';
 import {
@@ -330,9 +330,10 @@ function checkStoreCallbackUrl(
   here: CallbackSender,
 ): void {
   const { callbackUrl, webhookUrl } = after;
-  const hadWebhook = before !== undefined && before.webhookUrl !== null;
   if (callbackUrl !== '') checkCallbackUrl(callbackUrl, after, before, here);
-  else if (webhookUrl === null) checkCallbackUrl('', after, hadWebhook ? undefined : before, here);
+  else if (webhookUrl === null && (before?.callbackUrl !== '' || before.webhookUrl !== null)) {
+    throwInvalid('a store needs a Callback URL, a webhook URL, or both');
+  }
 }
 
 /** NaN for a text that is no number. */
