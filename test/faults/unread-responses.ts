@@ -9,11 +9,11 @@ const host = '127.0.0.1';
 /** The address of another client, which takes a connection (src/domain/connection-eviction.ts). */
 const localAddress = '127.0.0.2';
 /** Pipelined requests on one connection: a third one closes it. */
-const requests = 2;
+export const unreadRequests = 2;
 
 /** Opens connections, requests a path on each, and reads no response. */
 export async function openUnread(port: number, count: number, path: string): Promise<TLSSocket[]> {
-  const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(requests);
+  const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(unreadRequests);
   const open: TLSSocket[] = [];
   whenOver(() => {
     for (const socket of open) socket.destroy();
@@ -77,8 +77,9 @@ export async function openSignIn(port: number): Promise<(password: string) => Pr
   };
 }
 
-/** The path of the dashboard's stylesheet. */
-export async function stylesheetOf(port: number): Promise<string> {
+/** The dashboard's stylesheet: its path, and the size of its response without headers. */
+export async function stylesheetOf(port: number): Promise<{ path: string; bytes: number }> {
   const { text } = await ask({ port, path: '/dashboard/sign-in' });
-  return /href="([^"]+\.css)"/.exec(text)?.[1] ?? '';
+  const path = /href="([^"]+\.css)"/.exec(text)?.[1] ?? '';
+  return { path, bytes: Buffer.byteLength((await ask({ port, path })).text) };
 }
