@@ -121,6 +121,44 @@ test('a due time of a clock that was ahead is corrected', async () => {
   expect(queue.lanesDue(now)).toEqual([mails]);
 });
 
+test('the longest wait of the schedule is left, a longer one is corrected', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail();
+  const wait = async (ms: number) => {
+    const row = queue.next(mails, now);
+    const result = { state: 'owed', at: now + ms, reason: 'away' } as const;
+    await write((tx) => queue.record(tx, now, row?.id ?? 0, result));
+  };
+  await wait(2 * dayMs);
+  await wait(2 * dayMs + 1);
+  expect(queue.next(mails, now)).toBeUndefined();
+  await write((tx) => queue.tidy(tx, now));
+  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+});
+
+test('what the webhook of one store received does not end what that of another missed', async () => {
+  const store = await openTestStore();
+  const { notifications: queue, catalog, write } = store;
+  await store.addWallet();
+  for (const storeId of [1, 2]) {
+    await store.addStore({ name: `Shop ${storeId}` });
+    const webhookUrl = `https://ntfy.example/${storeId}`;
+    const failed = { storeId, noun: 'callback', eventId: 'msg_1', reason: 'answered 500' } as const;
+    await write((tx) => {
+      putNotifyTarget(tx, catalog, storeId, { ...noTarget, webhookUrl });
+      queue.deliveryFailed(tx, now, failed);
+    });
+  }
+  for (const [owner, state] of [
+    [1, 'failed'],
+    [2, 'sent'],
+  ] as const) {
+    const row = queue.next({ channel: 'webhook', owner }, now);
+    await write((tx) => queue.record(tx, now + owner, row?.id ?? 0, { state, reason: null }));
+  }
+  expect(queue.missed(now + hourMs)).toMatchObject([{ channel: 'webhook', count: 1 }]);
+});
+
 test('the queue does not cost more with the notifications that were sent', async () => {
   const { database, catalog } = await openTestStore();
   const statements = await statementsOf(() => createNotifications(database.orm, catalog));
