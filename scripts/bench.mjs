@@ -38,6 +38,7 @@ const benches = {
   'order-page-1M': async () => (await import('./bench/pages.mjs')).benchOrderPage,
   growth: async () => (await import('./bench/growth.mjs')).benchGrowth,
   'first-answer': async () => (await import('./bench/executable.mjs')).benchFirstAnswer,
+  commands: async () => (await import('./bench/commands.mjs')).benchCommands,
   'memory-10k': async () => (await import('./bench/executable.mjs')).benchMemory,
 };
 

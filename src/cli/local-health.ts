@@ -3,7 +3,8 @@
 // one request does not need.
 
 import type { IncomingMessage } from 'node:http';
-import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
+import { connect } from 'node:net';
+import { hostAndPort, type ListenAddress, localTargetOf } from '../domain/public-endpoint.ts';
 import type { HealthReport } from '../status/health.ts';
 
 const timeoutMs = 5_000;
@@ -18,18 +19,30 @@ export async function fetchHealth(
   addresses: readonly ListenAddress[],
 ): Promise<HealthReport | undefined> {
   for (const address of addresses) {
-    const report = await fetchFrom(localAddressOf(address));
+    const target = localTargetOf(address);
+    const report = (await isOpen(target)) ? await fetchFrom(hostAndPort(target)) : undefined;
     if (report !== undefined) return report;
   }
   return undefined;
 }
 
+/** Whether anything listens there. A closed port needs no HTTP client. */
+const isOpen = (target: ListenAddress): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ ...target, timeout: timeoutMs });
+    const end = (found: boolean) => {
+      socket.destroy();
+      resolve(found);
+    };
+    socket
+      .once('connect', () => end(true))
+      .once('timeout', () => end(false))
+      .once('error', () => end(false));
+  });
+
 async function fetchFrom(address: string): Promise<HealthReport | undefined> {
   for (const scheme of ['http', 'https'] as const) {
-    const answer = await ask(scheme, address);
-    // Without a listener, HTTPS needs no try.
-    if (answer === undefined) return undefined;
-    const report = reportIn(answer);
+    const report = reportIn(await ask(scheme, address));
     if (report !== undefined) return report;
   }
   return undefined;
@@ -44,8 +57,8 @@ function reportIn(text: string): HealthReport | undefined {
   }
 }
 
-/** @returns the body of a 200; undefined if the port is closed; '' for any other outcome */
-async function ask(scheme: 'http' | 'https', address: string): Promise<string | undefined> {
+/** @returns the body of a 200, '' for any other outcome */
+async function ask(scheme: 'http' | 'https', address: string): Promise<string> {
   const { get } = scheme === 'http' ? await import('node:http') : await import('node:https');
   const options = {
     agent: false,
@@ -56,9 +69,7 @@ async function ask(scheme: 'http' | 'https', address: string): Promise<string | 
     const request = get(`${scheme}://${address}/healthz`, options, (response) => {
       bodyOf(response).then(resolve, () => resolve(''));
     });
-    request.on('error', ({ code }: NodeJS.ErrnoException) =>
-      resolve(code === 'ECONNREFUSED' ? undefined : ''),
-    );
+    request.on('error', () => resolve(''));
   });
 }
 

@@ -125,11 +125,14 @@ export function baseUrlOf(options: EndpointOptions, port: number): string {
 export const hostAndPort = ({ host, port }: ListenAddress): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** The `host:port` at which this machine reaches one of its own listen addresses. */
-export function localAddressOf({ host, port }: ListenAddress): string {
-  if (host === '*' || host === '0.0.0.0') return `127.0.0.1:${port}`;
-  return hostAndPort({ host: host === '::' ? '::1' : host, port });
+/** The host and port at which this machine reaches one of its own listen addresses. */
+export function localTargetOf({ host, port }: ListenAddress): ListenAddress {
+  if (host === '*' || host === '0.0.0.0') return { host: '127.0.0.1', port };
+  return { host: host === '::' ? '::1' : host, port };
 }
+
+/** The same as `host:port`. */
+export const localAddressOf = (listen: ListenAddress): string => hostAndPort(localTargetOf(listen));
 
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 

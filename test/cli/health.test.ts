@@ -3,7 +3,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { version } from '../../src/lib/version.ts';
@@ -83,14 +88,18 @@ describe('another server at that address is no paygate', () => {
   const answering = (status: number, body: string | Buffer) =>
     createServer((_, response) => void response.writeHead(status).end(body));
 
+  // The command closes its connections when it has seen enough.
+  const tcpServer = (answer: (socket: Socket) => void) =>
+    createTcpServer((socket) => answer(socket.on('error', () => {})));
+
   test.each<[string, () => Server]>([
     ['another report', () => answering(200, '{"status":"ok"}')],
     ['null', () => answering(200, 'null')],
     ['a page', () => answering(200, '<h1>It works!</h1>')],
     ['an error', () => answering(503, '{"status":"ok","warnings":[]}')],
     ['endless text', () => answering(200, Buffer.alloc(5_000_000, ' '))],
-    ['noise', () => createTcpServer((socket) => void socket.end('\0\x01noise'))],
-    ['a closed connection', () => createTcpServer((socket) => void socket.destroy())],
+    ['noise', () => tcpServer((socket) => socket.end('\0\x01noise'))],
+    ['a closed connection', () => tcpServer((socket) => socket.destroy())],
   ])('with %s', async (_, make) => {
     const port = await listen(make());
     const { code, stderr } = await runCli(at(port));
