@@ -169,7 +169,7 @@ function walletsCheck({ store, walletGap, world }: FileChecksInput): CheckResult
   const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
   const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
   const problems = [
-    ...warnings,
+    ...warnings.map(({ fact, hint }) => fact + hint),
     ...scanning.map(({ id }) => `wallet ${id} issues no address until the chain is scanned`),
   ];
   if (wallets.length === 0) return skip('there is no wallet yet');

@@ -4,6 +4,7 @@
 
 import { gapLimitNeeded, unpaidLimitOf } from '../domain/allocation.ts';
 import type { Store } from '../store/open-store.ts';
+import type { Finding } from './findings.ts';
 
 export interface GapOptions {
   readonly store: Pick<Store, 'catalog' | 'addresses'>;
@@ -18,8 +19,15 @@ const widestStepCachedMs = 600_000;
 /** The unpaid run is cached until the next address is issued: anybody may ask for /healthz. */
 const unpaidRunCachedMs = 5_000;
 
+/** A finding of one wallet. */
+type WalletFinding = Required<Pick<Finding, 'subject' | 'fact' | 'hint'>>;
+
 /** Returns the warnings of this moment. */
-export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): () => string[] {
+export function createGapWarnings({
+  store,
+  walletGap,
+  monotonic,
+}: GapOptions): () => WalletFinding[] {
   const widestOf = cached(widestStepCachedMs, monotonic, store.addresses.widestStep);
   const unpaidOf = cached(unpaidRunCachedMs, monotonic, store.addresses.unpaidRun);
   return () =>
@@ -31,12 +39,16 @@ export function createGapWarnings({ store, walletGap, monotonic }: GapOptions): 
         gaps.widest > walletGap
           ? `has ${gaps.widest - 1} unpaid addresses before a paid one`
           : `has issued ${gaps.unpaid} addresses since the last paid one`;
-      return [
-        `wallet ${id} ${fact}, and wallets stop looking after ${walletGap}: set the gap limit of the ` +
-          `merchant's wallet to ${needed}, and start serve with --wallet-gap ${needed}`,
-      ];
+      return {
+        subject: `wallet ${id}`,
+        fact: `wallet ${id} ${fact}, and wallets stop looking after ${walletGap}`,
+        hint: `: set the gap limit of the merchant's wallet to ${needed}, and start serve with --wallet-gap ${needed}`,
+      };
     });
 }
+
+const gapLimit =
+  "the gap limit of the merchant's wallet, and start serve with the same --wallet-gap";
 
 export interface GapRefusalOptions extends GapOptions {
   readonly store: Pick<Store, 'catalog' | 'addresses' | 'linkView'>;
@@ -45,7 +57,7 @@ export interface GapRefusalOptions extends GapOptions {
 }
 
 /** Returns what is refused at this moment because too many addresses in a row are unpaid. */
-export function createGapRefusals(options: GapRefusalOptions): () => string[] {
+export function createGapRefusals(options: GapRefusalOptions): () => WalletFinding[] {
   const { store, walletGap, refuseGap, monotonic } = options;
   const { catalog, addresses, linkView } = store;
   const linkLimit = unpaidLimitOf(walletGap);
@@ -59,13 +71,21 @@ export function createGapRefusals(options: GapRefusalOptions): () => string[] {
     return catalog.wallets().flatMap(({ id, nextIndex }) => {
       const stores = running.filter(({ walletId }) => walletId === id);
       if (stores.length > 0 && isRefused(id, nextIndex) === 1) {
-        return `wallet ${id}: its last ${refuseGap} addresses are unpaid, so --refuse-gap ${refuseGap} refuses every new one`;
+        return {
+          subject: `wallet ${id}`,
+          fact: `wallet ${id}: its last ${refuseGap} addresses are unpaid, so --refuse-gap ${refuseGap} refuses every new one`,
+          hint: `; raise ${gapLimit} and a higher --refuse-gap`,
+        };
       }
       const isLinked = stores.some((each) => linked.has(each.id));
       const unpaid = isLinked ? unpaidOf(id, nextIndex) : 0;
       return unpaid < linkLimit
         ? []
-        : `wallet ${id}: its last ${unpaid} addresses are unpaid, so its links make no order; the rest of its gap limit is for the shop`;
+        : {
+            subject: `links of wallet ${id}`,
+            fact: `wallet ${id}: its last ${unpaid} addresses are unpaid, so its links make no order`,
+            hint: `; the rest of its gap limit is for the shop. Raise ${gapLimit}`,
+          };
     });
   };
 }

@@ -85,15 +85,13 @@ export function createHealth(parts: FindingParts): () => HealthReport {
 export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
   createHash('sha256').update(instance).digest('hex').slice(0, 16);
 
-/** One text for each host that cannot be reached, with pending deliveries. */
-export const hostWarnings = (channels: readonly ChannelStatus[]): string[] =>
+/** One finding for each host that cannot be reached, with pending deliveries. */
+export const hostWarnings = (channels: readonly ChannelStatus[]) =>
   channels.flatMap(({ noun, dispatcher }) =>
-    dispatcher
-      .downHosts()
-      .map(
-        ({ host, waiting }) =>
-          `${host} cannot be reached: ${countText(waiting)} ${verbOf(waiting, `${noun} waits`, `${noun}s wait`)} for it, and one attempt is made each minute`,
-      ),
+    dispatcher.downHosts().map(({ host, waiting }) => ({
+      subject: `${noun} ${host}`,
+      fact: `${host} cannot be reached: ${countText(waiting)} ${verbOf(waiting, `${noun} waits`, `${noun}s wait`)} for it, and one attempt is made each minute`,
+    })),
   );
 
 const seconds = (epochMs: number): number => Math.floor(epochMs / 1000);

@@ -359,3 +359,22 @@ test('a lost server is told when it is lost and when it is back, once each', asy
   await pass(app, 15);
   expect(subjectsAt(mail).slice(1)).toEqual([expect.stringMatching(/^Ended: no Electrum server/)]);
 });
+
+test('S-88 a mail says that links stopped, and what to do', async () => {
+  const mail = await openMail();
+  const app = await openShop({ port: mail.port, operator: owner });
+  const body = JSON.stringify({ title: 'Tips', amount_sat: 5_000 });
+  expect((await app.ask('/api/v3/links', { method: 'POST', body })).status).toBe(200);
+  for (let count = 0; count < 15; count += 1) await app.newAddress();
+  await pass(app, 5);
+  expect(subjectsAt(mail)).toEqual([
+    expect.stringMatching(
+      /^Alarm: wallet 1: its last 15 addresses are unpaid, so its links make no/,
+    ),
+  ]);
+  const [sent] = mail.mails;
+  if (sent === undefined) throw new Error('no mail');
+  expect(partsOf(sent)[0]).toContain(
+    "Raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap",
+  );
+});

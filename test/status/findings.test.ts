@@ -7,6 +7,7 @@ import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { severityOf } from '../../src/status/finding-severity.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { signedIn } from '../support/visitor.ts';
 
 afterEach(closeApps);
 
@@ -180,7 +181,8 @@ test('the gap that --refuse-gap refuses is a finding with severity error, until 
   issued.push(await app.newAddress());
   expect((await app.ask('/api/new_address')).status).toBe(409);
   expect(warnings(app)).toEqual([
-    'wallet 1: its last 3 addresses are unpaid, so --refuse-gap 3 refuses every new one',
+    'wallet 1: its last 3 addresses are unpaid, so --refuse-gap 3 refuses every new one; raise the gap ' +
+      "limit of the merchant's wallet, and start serve with the same --wallet-gap and a higher --refuse-gap",
   ]);
   expect(severityOf('gap-reached')).toBe('error');
   await pay(app, issued[2]);
@@ -206,7 +208,8 @@ test('links that make no order because of the gap are a finding, while one is ac
   await issue(app, 1);
   expect(warnings(app)).toEqual([
     expect.stringContaining('wallets stop looking after 20'),
-    'wallet 1: its last 15 addresses are unpaid, so its links make no order; the rest of its gap limit is for the shop',
+    'wallet 1: its last 15 addresses are unpaid, so its links make no order; the rest of its gap limit ' +
+      "is for the shop. Raise the gap limit of the merchant's wallet, and start serve with the same --wallet-gap",
   ]);
   await send(`/links/${id}`, { active: false });
   expect(warnings(app)).toHaveLength(1);
@@ -220,4 +223,38 @@ test('links that make no order because of the gap are a finding, while one is ac
   await app.settle();
   await app.world.advance(5_000);
   expect(warnings(app).join()).not.toContain('its links make no order');
+});
+
+test('S-87 links that stop are one finding for each wallet, with its own time', async () => {
+  const app = await openApp();
+  await untilReady(app);
+  const second = await app.addStore({
+    key: merchantKey(2),
+    startIndex: 0,
+    callbackUrl: `${app.receiver.origin}/second`,
+  });
+  const stop = async (storeId: number, query: string): Promise<void> => {
+    const body = JSON.stringify({ title: 'Mug', amount_sat: 5_000, store_id: storeId });
+    expect((await app.ask('/api/v3/links', { method: 'POST', body })).status).toBe(200);
+    for (let count = 0; count < 15; count += 1) await app.newAddress(query);
+    await app.world.advance(5_000);
+  };
+  const visitor = await signedIn(app);
+  /** The texts and starts of the alarms about links. */
+  const shown = async (): Promise<(readonly [string | undefined, string | undefined])[]> => {
+    const { text } = await visitor.get('/dashboard');
+    return text
+      .split('<div class="alarm ')
+      .filter((each) => each.includes('data-alarm="gap-reached"'))
+      .map((each) => [/wallet \d/.exec(each)?.[0], /<time datetime="([^"]+)"/.exec(each)?.[1]]);
+  };
+  await stop(1, '?match_callback=/cb');
+  const [first] = await shown();
+  expect(first?.[0]).toBe('wallet 1');
+  await app.world.advance(20 * minuteMs);
+  await stop(second.id, '?match_callback=/second');
+  const [still, other] = await shown();
+  expect(still).toEqual(first);
+  expect(other?.[0]).toBe('wallet 2');
+  expect(other?.[1]).not.toBe(first?.[1]);
 });
