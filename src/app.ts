@@ -45,6 +45,7 @@ import type { Fetch } from './web/http-server.ts';
 import { createListeners, type Listeners } from './web/listeners.ts';
 import { createMetricsEndpoint } from './web/metrics-endpoint.ts';
 import { createUntrustedProxies, type UntrustedProxies } from './web/untrusted-proxies.ts';
+import { createVisitLimit } from './web/visit-limit.ts';
 import { ClockWatch } from './world/clock-watch.ts';
 import { minFreeBytes } from './world/disk.ts';
 import type { World } from './world/world.ts';
@@ -385,21 +386,24 @@ function buildPages(
     onIssued: ({ scripthash }) => watcher.issued(scripthash),
   };
   const proxies = config.trustedProxy;
+  const limitVisit = createVisitLimit(proxies, () => world.monotonic());
   const dashboard = createDashboard({
     ...{ ...common, world, feed, findingHistory, requestedBackups, sender, notifier },
     ...{
       clockFault: () => clock.fault(),
       callbackSender,
       proxies,
+      limitVisit,
       dashboardPlainHttp: config.dashboardPlainHttp,
     },
     takePayment: createPaymentTaker(issuing),
     extraPages: options.extraPages ?? [],
   });
-  const checkout = createCheckout({ ...common, ...issuing, world, proxies });
+  const checkout = createCheckout({ ...common, ...issuing, world, proxies, limitVisit });
   const fetch = createHttpApp({
     ...{ ...common, ...issuing, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
     untrustedProxies,
+    limitVisit,
     pages: dashboard.app,
     checkout: checkout.app,
     receiptPage: checkout.receiptPage,

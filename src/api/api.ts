@@ -7,6 +7,7 @@ import { errorResponse } from '../web/error-body.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
 import { createRefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
+import type { LimitVisit } from '../web/visit-limit.ts';
 import { createAddressIssuer } from './address-requests.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, authorise, limitOpenOperation } from './authentication.ts';
@@ -53,6 +54,7 @@ export type ReceiptPage = (
 export interface ApiParts {
   readonly limits: Limits;
   readonly limitLookup: LimitedLookup;
+  readonly limitVisit: LimitVisit;
   readonly receiptPage: ReceiptPage;
   /** The OpenAPI document as JSON. Unread responses share these bytes. */
   readonly description: () => Uint8Array<ArrayBuffer>;
@@ -61,7 +63,7 @@ export interface ApiParts {
 export function createApi(
   options: ApiOptions,
   operations: readonly Operation[],
-  { limits, limitLookup, receiptPage, description }: ApiParts,
+  { limits, limitLookup, limitVisit, receiptPage, description }: ApiParts,
 ): Hono {
   const refusals = createRefusalLog(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
@@ -74,6 +76,7 @@ export function createApi(
     api.on([...methods], path, handler);
   }
   route('/openapi.json', ['GET'], (context) => {
+    limitVisit(context, 'page');
     context.header('Content-Type', 'application/json');
     return context.body(description());
   });

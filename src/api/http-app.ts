@@ -15,6 +15,7 @@ import type { Fetch } from '../web/http-server.ts';
 import { createLookupLimit } from '../web/lookup-limit.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { httpsHostOf } from '../web/request-origin.ts';
+import type { LimitVisit } from '../web/visit-limit.ts';
 import { createApi, operationsOf, type ReceiptPage } from './api.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
@@ -39,6 +40,7 @@ export interface HttpAppOptions
   /** The pages for customers, `/o/…` and `/l/…`. */
   readonly checkout: Hono;
   readonly receiptPage: ReceiptPage;
+  readonly limitVisit: LimitVisit;
 }
 
 export function createHttpApp(options: HttpAppOptions): Fetch {
@@ -64,23 +66,27 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   );
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
+    const isOpen = maySeeDetails(options, context);
+    if (!isOpen) options.limitVisit(context, 'state');
     const report = options.health();
-    return context.json(maySeeDetails(options, context) ? report : publicHealth(report));
+    return context.json(isOpen ? report : publicHealth(report));
   });
   app.get('/readyz', (context) => {
     context.header('Cache-Control', 'no-store');
+    const isOpen = maySeeDetails(options, context);
+    if (!isOpen) options.limitVisit(context, 'state');
     const { ready, reasons } = options.ready();
-    const shown = maySeeDetails(options, context) ? { ready, reasons } : { ready };
+    const shown = isOpen ? { ready, reasons } : { ready };
     return context.json(shown, ready ? 200 : 503);
   });
   const operations = operationsOf(options);
   const limits = createLimits(options.rates, options.monotonic);
   const limitLookup = createLookupLimit({ ...options, limits });
-  const { receiptPage } = options;
+  const { receiptPage, limitVisit } = options;
   // Made at the first request, so that no start waits for it.
   const description = lazy(() => openapiOf(operations, options.rates));
   const encoded = lazy(() => new TextEncoder().encode(JSON.stringify(description())));
-  const parts = { limits, limitLookup, receiptPage, description: encoded };
+  const parts = { limits, limitLookup, limitVisit, receiptPage, description: encoded };
   app.route('/api', createApi(options, operations, parts));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);
@@ -88,7 +94,10 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const docsPages = { '/docs': createReference(description), '/docs/quickstart': quickstartOf };
   for (const [path, render] of Object.entries(docsPages)) {
     const page = encodedPage(render);
-    app.get(path, async (context) => sendDocsPage(context, await page(baseOf(options, context))));
+    app.get(path, async (context) => {
+      options.limitVisit(context, 'page');
+      return sendDocsPage(context, await page(baseOf(options, context)));
+    });
   }
   app.notFound((context) => errorResponse(context, 404, 'There is nothing at this path'));
   app.onError((error, context) => {

@@ -133,6 +133,8 @@ export function sendErrorPage(
   if (retryAfter !== undefined) context.header('Retry-After', String(retryAfter));
   return sendMessage(context, reading, text ?? reading.words.errors.unexpected, {
     ...options,
+    // A refusal must cost less than the page.
+    hasLanguages: options.hasLanguages !== false && known?.code !== 'limited',
     status: known === undefined ? 500 : httpStatusOf(known),
   });
 }

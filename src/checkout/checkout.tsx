@@ -18,6 +18,7 @@ import {
   isSentFrom,
   ownOriginsOf,
 } from '../web/request-origin.ts';
+import type { LimitVisit } from '../web/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';
@@ -30,6 +31,7 @@ import type { Words } from './words/words.ts';
 
 export interface CheckoutOptions extends Omit<LinkRouteOptions, 'takeRequest'> {
   readonly world: LinkRouteOptions['world'] & Pick<World, 'monotonic' | 'after'>;
+  readonly limitVisit: LimitVisit;
 }
 
 export interface Checkout {
@@ -93,7 +95,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   }
 
   const orders = new Hono();
-  orders.route('/', serveAssets([pageScript, tillScript]));
+  orders.route('/', serveAssets([pageScript, tillScript], options.limitVisit));
   orders.use(unframedHeaders);
   orders.get('/:id', (context) => {
     const { row, reading } = requested(context);

@@ -174,7 +174,7 @@ function sendLinkError(
     ...{ log, path: '/l/{id}', message: 'the page of a link failed' },
     text: textOf?.(reading.words),
     // Its links to other languages would repeat a private key of the query.
-    hasLanguages: isKnown && !hasSecret(context),
+    hasLanguages: isKnown && !(error instanceof PaygateError && error.code === 'invalid'),
     link: isForm && isKnown ? { url, text: reading.words.errors.back } : undefined,
   });
 }

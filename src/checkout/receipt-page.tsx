@@ -49,9 +49,8 @@ export function receiptPage(
       context,
       reading,
       { title: facts.payment, text },
-      {
-        status: httpStatusOf(error),
-      },
+      // Its links to other languages would repeat what is no address, such as a private key.
+      { status: httpStatusOf(error), hasLanguages: code === 'not_found' },
     );
   }
 }

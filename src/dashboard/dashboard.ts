@@ -142,7 +142,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const app = new Hono();
   app.get('/', (context) => context.redirect(base, 302));
   app.get(iconPath, sendIcon);
-  app.route(base, createAssets());
+  app.route(base, createAssets(options.limitVisit));
   app.route(base, createGuardedPages(parts, [...pages, ...options.extraPages, events.page]));
   return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };
 }

@@ -51,6 +51,8 @@ export function createGuardedPages(parts: DashboardParts, pages: readonly Page[]
       ? error.message
       : 'Something went wrong. The log of paygate has the details.';
     const status = known ? httpStatusOf(error) : 500;
+    const seconds = known ? error.retryAfterSeconds : undefined;
+    if (seconds !== undefined) context.header('Retry-After', String(seconds));
     return send(context, errorPage(message, status === 404 ? 'Not found' : undefined), status);
   });
   return app;
@@ -74,6 +76,8 @@ async function handleRequest(
   page: Page,
   context: Context,
 ): Promise<Response> {
+  // Before any work for a stranger, such as the search for private keys.
+  if (!isSignedIn(parts, context)) parts.limitVisit(context, page.open ? 'page' : 'locked');
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
   if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');

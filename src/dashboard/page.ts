@@ -18,6 +18,7 @@ import type { Session } from '../store/records/admin.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import type { Limits } from '../web/request-limits.ts';
+import type { LimitVisit } from '../web/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
 import type { PasskeyChallenges } from './passkey-challenge.ts';
@@ -41,6 +42,7 @@ export interface DashboardOptions {
   readonly requestedBackups: Pick<RequestedBackups, 'make'>;
   readonly notifier: Pick<Notifier, 'test'>;
   readonly proxies: Proxies;
+  readonly limitVisit: LimitVisit;
   readonly publicUrl: string | undefined;
   /** The gap limit of the merchants' own wallets. */
   readonly walletGap: number;

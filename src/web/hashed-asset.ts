@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { Hono } from 'hono';
 import { lazy } from '../lib/lazy.ts';
 import script from './browser/page-refresh.client.js?raw';
+import type { LimitVisit } from './visit-limit.ts';
 
 export interface HashedAsset {
   readonly type: string;
@@ -36,8 +37,9 @@ export const hashedAsset = (
 export const pageScript = hashedAsset('script', 'js', 'text/javascript', script);
 
 /** Serves `/assets/<name>`. */
-export function serveAssets(assets: readonly HashedAsset[]): Hono {
+export function serveAssets(assets: readonly HashedAsset[], limitVisit: LimitVisit): Hono {
   return new Hono().get('/assets/:name', (context) => {
+    limitVisit(context, 'file');
     const asset = assets.find(({ name }) => name() === context.req.param('name'));
     if (asset === undefined) return context.notFound();
     context.header('Content-Type', `${asset.type}; charset=utf-8`);

@@ -361,6 +361,34 @@ describe('limits and origin', () => {
     expect((await link.orders()).length).toBe(5);
   });
 
+  test('a page links to other languages with the amount alone, if it is short', async () => {
+    const link = await openLink({ currency: 'EUR' });
+    const query = `?amount=12.50&utm_source=${'x'.repeat(4_000)}&__proto__=1&addr=${'y'.repeat(101)}`;
+    const { text } = await link.see(query);
+    expect(text).toContain('<a href="?amount=12.50&amp;lang=de" lang="de"');
+    expect(text).not.toContain('xxx');
+    expect(text).not.toContain('yyy');
+    expect(text.length).toBeLessThan((await link.see()).text.length + 500);
+    expect((await link.see(`?amount=${'1'.repeat(32)}`)).text).toContain(
+      `${'1'.repeat(32)}&amp;lang`,
+    );
+    expect((await link.see(`?amount=${'1'.repeat(33)}`)).text).not.toContain('111');
+  });
+
+  test('the page that asks to wait has no links to other languages, and nothing of the query', async () => {
+    const link = await openLink({ currency: 'EUR' });
+    await link.submit({ amount: '5' });
+    const [order] = await link.orders();
+    for (let count = 0; count < 60; count += 1) await link.see();
+    for (const path of [link.path, `/o/${order?.id}`, '/l/x', '/o/x']) {
+      const refused = await visitorOf(link.app).get(`${path}?amount=7&lang=de`);
+      expect(refused.status).toBe(429);
+      expect(textOf(refused)).toContain('Bitte warten');
+      expect(refused.text).not.toContain('hreflang');
+      expect(refused.text).not.toContain('amount=7');
+    }
+  });
+
   test('S-84 a subscriber of IPv6 has one limit, with any number of /64 prefixes', async () => {
     const link = await openLink(fixed, {
       config: { trustedProxy: [parseProxyNetwork('127.0.0.1')] },
