@@ -8,7 +8,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { PaygateError } from '../lib/errors.ts';
 import { Wordmark } from '../web/brand.tsx';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
-import { httpStatusOf, logFailure } from '../web/error-body.ts';
+import { beginRefusal, logFailure } from '../web/error-body.ts';
 import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
@@ -128,14 +128,11 @@ export function sendErrorPage(
 ): Response | Promise<Response> {
   const known = error instanceof PaygateError && error.code !== 'internal' ? error : undefined;
   if (known === undefined) logFailure(log, context, message, error, path);
-  const isUnavailable = known?.code === 'unavailable';
-  const retryAfter = known?.retryAfterSeconds ?? (isUnavailable ? retryAfterSeconds : undefined);
-  if (retryAfter !== undefined) context.header('Retry-After', String(retryAfter));
   return sendMessage(context, reading, text ?? reading.words.errors.unexpected, {
     ...options,
     // A refusal must cost less than the page.
     hasLanguages: options.hasLanguages !== false && known?.code !== 'limited',
-    status: known === undefined ? 500 : httpStatusOf(known),
+    status: known === undefined ? 500 : beginRefusal(context, known, retryAfterSeconds),
   });
 }
 

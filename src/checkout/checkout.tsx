@@ -64,7 +64,8 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     world,
     maxStreams,
     maxOfClient: maxStreamsOfClient,
-    refusal: () => new PaygateError('limited', 'Too many pages are open.'),
+    refusal: () =>
+      new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 }),
   });
   store.events.on('orderChanged', (orderId) => streams.announce(orderId));
 

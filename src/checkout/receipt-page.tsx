@@ -15,7 +15,7 @@ import { issuedAddress } from '../store/views/issued-address.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
-import { httpStatusOf } from '../web/error-body.ts';
+import { beginRefusal } from '../web/error-body.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { reloadSeconds, reloadUnlessFollowed } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
@@ -39,8 +39,7 @@ export function receiptPage(
     return context.html(<ReceiptPage shown={shown} reading={reading} />);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
-    const { code, retryAfterSeconds } = error;
-    if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
+    const { code } = error;
     const reading = readingOf(context);
     const { receipt, facts } = reading.words;
     const texts = { not_found: receipt.unknown, limited: receipt.limited };
@@ -50,7 +49,7 @@ export function receiptPage(
       reading,
       { title: facts.payment, text },
       // Its links to other languages would repeat what is no address, such as a private key.
-      { status: httpStatusOf(error), hasLanguages: code === 'not_found' },
+      { status: beginRefusal(context, error), hasLanguages: code === 'not_found' },
     );
   }
 }

@@ -141,7 +141,10 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const events = createPageEvents(parts);
   const app = new Hono();
   app.get('/', (context) => context.redirect(base, 302));
-  app.get(iconPath, sendIcon);
+  app.get(iconPath, (context) => {
+    options.limitVisit(context, 'file');
+    return sendIcon(context);
+  });
   app.route(base, createAssets(options.limitVisit));
   app.route(base, createGuardedPages(parts, [...pages, ...options.extraPages, events.page]));
   return { app, stop: events.stop, isSignedIn: (context) => isSignedIn(parts, context) };

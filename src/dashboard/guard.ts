@@ -13,7 +13,7 @@ import {
 } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { interactivePageHeaders } from '../web/content-policy.ts';
-import { httpStatusOf, logFailure } from '../web/error-body.ts';
+import { beginRefusal, logFailure } from '../web/error-body.ts';
 import { isSentFrom } from '../web/request-origin.ts';
 import { newToken, setVisitorCookie } from './dashboard-session.ts';
 import { FieldErrors } from './form-fields.ts';
@@ -50,9 +50,7 @@ export function createGuardedPages(parts: DashboardParts, pages: readonly Page[]
     const message = known
       ? error.message
       : 'Something went wrong. The log of paygate has the details.';
-    const status = known ? httpStatusOf(error) : 500;
-    const seconds = known ? error.retryAfterSeconds : undefined;
-    if (seconds !== undefined) context.header('Retry-After', String(seconds));
+    const status = known ? beginRefusal(context, error) : 500;
     return send(context, errorPage(message, status === 404 ? 'Not found' : undefined), status);
   });
   return app;
@@ -180,11 +178,9 @@ async function runAction(request: PageRequest, page: Page): Promise<Response> {
     return context.redirect(outcome.to, 303);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
-    const { retryAfterSeconds } = error;
-    if (retryAfterSeconds !== undefined) context.header('Retry-After', String(retryAfterSeconds));
     const problem = inWordsOfPages(error.message);
     const faults = error instanceof FieldErrors ? error.faults : new Map();
-    return renderPage({ ...request, problem, faults }, page, httpStatusOf(error));
+    return renderPage({ ...request, problem, faults }, page, beginRefusal(context, error));
   }
 }
 

@@ -21,7 +21,21 @@ const statuses: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
 
 export const httpStatusOf = ({ code }: PaygateError): ContentfulStatusCode => statuses[code];
 
+/** How long to wait if an error does not say it. */
 const defaultRetryAfterSeconds = 5;
+
+/** The status of an error. A response with 429 or 503 says how long to wait. */
+export function beginRefusal(
+  context: Context,
+  error: PaygateError,
+  waitSeconds = defaultRetryAfterSeconds,
+): ContentfulStatusCode {
+  const status = httpStatusOf(error);
+  if (status === 429 || status === 503) {
+    context.header('Retry-After', String(error.retryAfterSeconds ?? waitSeconds));
+  }
+  return status;
+}
 
 /** @param number clients branch on it; by default it is the status */
 export function errorResponse(
@@ -55,9 +69,5 @@ export function respondTo(context: Context, error: unknown): Response {
   if (!(error instanceof PaygateError) || error.code === 'internal') {
     return errorResponse(context, 500, 'Internal error; the log of paygate says more');
   }
-  const status = httpStatusOf(error);
-  if (status === 429 || status === 503) {
-    context.header('Retry-After', String(error.retryAfterSeconds ?? defaultRetryAfterSeconds));
-  }
-  return errorResponse(context, status, error.message, error.number);
+  return errorResponse(context, beginRefusal(context, error), error.message, error.number);
 }

@@ -386,6 +386,8 @@ describe('limits and origin', () => {
       expect(textOf(refused)).toContain('Bitte warten');
       expect(refused.text).not.toContain('hreflang');
       expect(refused.text).not.toContain('amount=7');
+      const long = `${path}?lang=de&amount=7&txid=${'e'.repeat(64)}&q=${'x'.repeat(7_500)}`;
+      expect((await visitorOf(link.app).get(long)).text).toBe(refused.text);
     }
   });
 

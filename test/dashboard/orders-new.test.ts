@@ -127,6 +127,7 @@ describe('taking a payment', () => {
     app.market.rates = undefined;
     const refused = await take(visitor);
     expect([refused.status, Object.keys(faultsOf(refused.text))]).toEqual([503, ['currency']]);
+    expect(refused.headers.get('Retry-After')).toBe('5');
     expect(await count()).toBe(0);
     app.market.rates = { EUR: 50_000 };
     await app.world.advance(2 * minuteMs);

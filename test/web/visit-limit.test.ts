@@ -45,6 +45,7 @@ describe('S-89 of one network, a minute has', () => {
     ['300 locked pages', '/dashboard/nothing', 300],
     ['120 files', '/dashboard/assets/x', 120],
     ['120 files', '/o/assets/x', 120],
+    ['120 files', '/favicon.svg', 120],
     ['120 states', '/healthz', 120],
     ['120 states', '/readyz', 120],
   ])('%s: %s', async (_what, path, limit) => {
