@@ -10,11 +10,13 @@ import {
   accountCsv,
   accountFormatNames,
   accountFormats,
+  checkSeparator,
   currenciesOf,
   fileCurrency,
 } from '../domain/account-formats.ts';
 import { parseCurrency } from '../domain/currency.ts';
 import { formatCount } from '../domain/format.ts';
+import { type CsvSeparator, csvSeparators } from '../lib/csv.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { dayMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
@@ -32,6 +34,7 @@ import { withOptionName } from './setting-options.ts';
 
 interface ExportOptions extends FileOptions {
   readonly format: AccountFormatName;
+  readonly separator: CsvSeparator;
   readonly store?: number;
   readonly from?: number;
   readonly to?: number;
@@ -49,6 +52,11 @@ export function exportCommand(): Command {
     .option('--store <id>', 'only to this store', rowId)
     .option('--from <time>', 'only first seen from this UTC time or age on', parseTime)
     .option('--to <time>', 'only first seen until the end of this UTC day, or before a time', endOf)
+    .addOption(
+      new Option('--separator <name>', 'between cells; semicolon brings decimal commas')
+        .choices(csvSeparators)
+        .default('comma'),
+    )
     .option('--currency <code>', 'of a file for QuickBooks', withOptionName(parseCurrency))
     .option('-o, --output <file>', 'file to write; must not exist yet', fileName)
     .action((given: ExportOptions) => withStore(given, (store) => writeExport(given, store)));
@@ -59,13 +67,14 @@ const endOf = (text: string): number =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? parseTime(text) + dayMs : parseTime(text);
 
 async function writeExport(given: ExportOptions, store: Store): Promise<void> {
-  const { store: storeId, from: since, to: until, output } = given;
+  const { store: storeId, from: since, to: until, output, separator } = given;
   const format = accountFormats[given.format];
   const stores = store.catalog.stores({ archived: true });
+  checkSeparator(format, separator);
   const currency = fileCurrency(format, given.currency, currenciesOf(stores, storeId));
   const tally = { written: 0, leftOut: 0 };
   const pages = store.accountView.pages({ storeId, since, until }, world.now());
-  const text = Readable.from(accountCsv(pages, format, currency, tally));
+  const text = Readable.from(accountCsv(pages, format, { currency, separator }, tally));
   if (output === undefined) {
     await writeToOutput(text);
   } else {

@@ -2,7 +2,7 @@
 // the confirmed ones as Koinly, CoinTracking and QuickBooks import them. The rules are in
 // docs/accounts.md.
 
-import { byteOrderMark, type CsvCell, csvRow } from '../lib/csv.ts';
+import { byteOrderMark, type CsvCell, type CsvSeparator, csvDecimal, csvRow } from '../lib/csv.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { type AccountRow, isBooked } from './account-row.ts';
 import { worthOf } from './currency.ts';
@@ -51,11 +51,11 @@ const paygate: AccountFormat = {
   cells: (row) => [
     isoTime(row.firstSeenAt),
     ...orderCells(row),
-    row.priceCents === null ? null : formatPrice(row.priceCents),
-    worthAtReceipt(row),
+    csvDecimal(row.priceCents === null ? null : formatPrice(row.priceCents)),
+    csvDecimal(worthAtReceipt(row)),
     row.priceSources,
     row.valueSat,
-    exactBitcoin(row.valueSat),
+    csvDecimal(exactBitcoin(row.valueSat)),
     row.txid,
     row.address,
     row.height,
@@ -75,9 +75,11 @@ function orderCells(row: AccountRow): CsvCell[] {
     // A settled payment is a confirmed one for a reader.
     row.state === 'settled' ? 'confirmed' : row.state,
     row.currency,
-    amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),
-    rateCents === null ? null : formatPrice(rateCents),
-    worthAt(row, rateCents, currency),
+    csvDecimal(
+      amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),
+    ),
+    csvDecimal(rateCents === null ? null : formatPrice(rateCents)),
+    csvDecimal(worthAt(row, rateCents, currency)),
   ];
 }
 
@@ -150,6 +152,12 @@ export const accountFormats: Readonly<Record<AccountFormatName, AccountFormat>> 
   ...{ cointracking, quickbooks },
 };
 
+export interface AccountFileOptions {
+  /** The currency of a file whose rows are booked in one. */
+  readonly currency: string | undefined;
+  readonly separator?: CsvSeparator | undefined;
+}
+
 export interface AccountTally {
   written: number;
   /** Booked payments without a worth in the currency of the file. */
@@ -158,16 +166,15 @@ export interface AccountTally {
 
 /**
  * The text of a file, page by page.
- * @param currency of a file whose rows are booked in a currency
  * @param tally counts the payments while the file is read
  */
 export async function* accountCsv(
   pages: AsyncIterable<readonly AccountRow[]>,
   format: AccountFormat,
-  currency: string | undefined,
+  { currency, separator = 'comma' }: AccountFileOptions,
   tally: AccountTally = { written: 0, leftOut: 0 },
 ): AsyncGenerator<string, void> {
-  yield (format.hasByteOrderMark ? byteOrderMark : '') + csvRow(format.columns);
+  yield (format.hasByteOrderMark ? byteOrderMark : '') + csvRow(format.columns, separator);
   for await (const page of pages) {
     const wanted = format.rows === 'all' ? page : page.filter(isBooked);
     const rows =
@@ -176,8 +183,14 @@ export async function* accountCsv(
         : wanted;
     tally.written += rows.length;
     tally.leftOut += wanted.length - rows.length;
-    if (rows.length > 0) yield rows.map((row) => csvRow(format.cells(row))).join('');
+    if (rows.length > 0) yield rows.map((row) => csvRow(format.cells(row), separator)).join('');
   }
+}
+
+/** @throws PaygateError invalid for a program that reads commas only */
+export function checkSeparator(format: AccountFormat, separator: CsvSeparator): void {
+  if (separator === 'comma' || format === paygate) return;
+  throw new PaygateError('invalid', `${format.label} reads files with commas only`);
 }
 
 /**

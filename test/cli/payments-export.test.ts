@@ -87,10 +87,35 @@ it('writes a new file, and never over another', async () => {
   });
 });
 
+it('writes decimal commas between semicolons, for the own file only', async () => {
+  const shop = await paid({});
+  const { code, stdout } = await run(shop, '--separator', 'semicolon');
+  expect(code).toBe(0);
+  const [head, row] = stdout.split('\r\n');
+  expect(head).toContain('\ufefftime_utc;order;reference;');
+  expect(row).toContain(
+    '2026-11-01T12:00:00Z;;;confirmed;EUR;;;;50000,00;50,00;;100000;0,00100000;',
+  );
+  expect((await run(shop, '--separator', 'comma')).stdout).toBe((await run(shop)).stdout);
+  for (const [format, label] of [
+    ['koinly', 'Koinly'],
+    ['cointracking', 'CoinTracking'],
+    ['quickbooks', 'QuickBooks'],
+  ] as const) {
+    const options = ['--format', format, '--separator', 'semicolon', '--currency', 'EUR'];
+    expect(await run(shop, ...options)).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: `paygate: ${label} reads files with commas only\n`,
+    });
+  }
+});
+
 it('refuses a format, a currency and a time that make no sense', async () => {
   const shop = await paid();
   for (const options of [
     ['--format', 'datev'],
+    ['--separator', 'tab'],
+    ['--separator', ''],
     ['--currency', 'EURO'],
     ['--from', '2026-02-31'],
     ['--to', 'soon'],

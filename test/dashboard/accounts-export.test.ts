@@ -133,10 +133,12 @@ test('each file is linked with the filters of the list', async () => {
   const filter = 'store=1&state=confirmed';
   expect(links).toEqual([
     `${home}/export?${filter}&format=paygate`,
+    `${home}/export?${filter}&format=paygate&separator=semicolon`,
     `${home}/export?${filter}&format=koinly`,
     `${home}/export?${filter}&format=cointracking`,
     `${home}/export?${filter}&format=quickbooks&currency=EUR`,
     `${home}/export?${filter}`,
+    `${home}/export?${filter}&separator=semicolon`,
   ]);
   for (const link of links) {
     const { status, headers } = await visitor.get(link);
@@ -159,6 +161,19 @@ test('the file without a format has the columns that it always had', async () =>
   );
 });
 
+test('both files of paygate have decimal commas between semicolons', async () => {
+  const { visitor } = await open([{}]);
+  const rowOf = async (query: string) =>
+    (await visitor.get(`${home}/export?${query}`)).text.split('\r\n');
+  const [head, row] = await rowOf('format=paygate&separator=semicolon');
+  expect(head).toMatch(/^time_utc;order;/);
+  expect(row).toContain(';confirmed;EUR;;;;50123,45;0,50;;1000;0,00001000;');
+  const [listHead, listRow] = await rowOf('separator=semicolon');
+  expect(listHead).toMatch(/^id;first_seen;store;/);
+  expect(listRow).toMatch(/;EUR;0,50;50123,45$/);
+  expect(await rowOf('separator=comma')).toEqual(await rowOf(''));
+});
+
 test('a search finds its payment in each file, and a senseless one finds none', async () => {
   const { visitor } = await open([{}, {}]);
   const count = async (search: string) =>
@@ -174,6 +189,12 @@ test('an unknown format or currency is refused, and so is a choice of currencies
   expect(await status('format=datev')).toBe(400);
   expect(await status('format=quickbooks&currency=XXXX')).toBe(400);
   expect(await status('format=quickbooks')).toBe(200);
+  const commasOnly = await visitor.get(`${home}/export?format=quickbooks&separator=semicolon`);
+  expect(commasOnly.status).toBe(400);
+  expect(commasOnly.text).toContain('QuickBooks reads files with commas only');
+  const unknown = await visitor.get(`${home}/export?format=paygate&separator=tab`);
+  expect(unknown.status).toBe(400);
+  expect(unknown.text).toContain('separator: one of comma, semicolon is expected.');
   await app.withStore(({ database, catalog }) =>
     database.write((tx) => catalog.changeStore(tx, 1, { currency: null })),
   );

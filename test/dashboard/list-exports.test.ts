@@ -66,12 +66,35 @@ test('orders have the values of their JSON', async () => {
   expect(rows[0]).toMatchObject({ reference: "'@SUM(A1)", paid_at: '', missing_sat: '30000' });
 });
 
+test('lists have semicolons on request, with decimal commas and no formula', async () => {
+  const { app, id, visitor } = await open();
+  await app.order({ amount_sat: 30_000, reference: 'a,=1', description: '1.5; 2' });
+  const { headers, text } = await visitor.get(`${home}/orders/export?separator=semicolon`);
+  expect(headers.get('Content-Disposition')).toBe('attachment; filename="orders.csv"');
+  const [head = '', plain = '', paid = '', ...rest] = text.split('\r\n');
+  expect(rest).toEqual(['']);
+  const comma = (await visitor.get(`${home}/orders/export`)).text.split('\r\n');
+  expect(head).toBe(comma[0]?.replaceAll(',', ';'));
+  expect(plain).toContain(';a,\'=1;"1.5; 2";');
+  expect(paid).toContain(`${id};1;;open;false;12,50;EUR;25000;`);
+  for (const list of ['orders', 'callbacks', 'events', 'addresses']) {
+    const [first = ''] = (
+      await visitor.get(`${home}/${list}/export?separator=semicolon`)
+    ).text.split('\r\n');
+    expect([list, first]).toEqual([list, expect.stringMatching(/^id;[^,]*$/)]);
+    const refused = await visitor.get(`${home}/${list}/export?separator=tab`);
+    expect([list, refused.status]).toEqual([list, 400]);
+    expect(refused.text).toContain('separator: one of comma, semicolon is expected.');
+  }
+});
+
 test('orders are those of the filters of their list, whichever page is shown', async () => {
   const { app, id, address, visitor, rowsOf } = await open();
   for (let more = 0; more < 210; more += 1) await app.order({ amount_sat: 1_000 + more });
   const { text } = await visitor.get(`${home}/orders?state=open&before=100`);
   const [, link = ''] = /href="\/dashboard(\/orders\/export[^"]*)" download/.exec(text) ?? [];
   expect(link).toBe('/orders/export?state=open');
+  expect(text).toContain(`href="${home}${link}&amp;separator=semicolon" download`);
   const ids = (await rowsOf(link)).map((row) => row.id);
   expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([211, 211, id]);
   for (const query of [`q=${id}`, `q=${address}`, 'q=1007', 'q=1007&state=open&store=1']) {

@@ -6,10 +6,12 @@ import {
   accountCsv,
   accountFormatNames,
   accountFormats,
+  checkSeparator,
   currenciesOf,
   fileCurrency,
 } from '../../src/domain/account-formats.ts';
 import { type AccountRow, addUp, noSums } from '../../src/domain/account-row.ts';
+import type { CsvSeparator } from '../../src/lib/csv.ts';
 
 const txid = 'ab'.repeat(32);
 const orderId = 'ord_3yQ8tZr6WmB1nK5vXc2dLp';
@@ -44,12 +46,14 @@ async function fileOf(
   name: AccountFormatName,
   rows: readonly AccountRow[],
   currency?: string,
+  separator?: CsvSeparator,
 ): Promise<string[]> {
   async function* pages() {
     yield rows;
   }
   let text = '';
-  for await (const part of accountCsv(pages(), accountFormats[name], currency)) text += part;
+  for await (const part of accountCsv(pages(), accountFormats[name], { currency, separator }))
+    text += part;
   expect(text.endsWith('\r\n')).toBe(true);
   return text.slice(0, -2).split('\r\n');
 }
@@ -75,6 +79,28 @@ test('the own file has every payment with its status, and empty cells for what i
     `${time},${orderId},1007,confirming,${worths},${sums},800000,,false,7`,
     `${time},,,dropped,,,,,,,,${sums},,,,0`,
   ]);
+});
+
+test('with semicolons, decimals have a comma, and nothing else changes', async () => {
+  const order = paid.order && { ...paid.order, reference: '10.07;=1+1', currency: 'KWD' };
+  const rows = [{ ...paid, order, storeName: 'Shop' }, plain];
+  const [head, first, second] = await fileOf('paygate', rows, undefined, 'semicolon');
+  const [commaHead] = await fileOf('paygate', rows);
+  expect(head).toBe(commaHead?.replaceAll(',', ';'));
+  const sums = `25000;0,00025000;${txid};bcrt1qaddress;800000;2026-11-21T16:40:01Z`;
+  expect([first, second]).toEqual([
+    `2026-11-21T16:26:00Z;${orderId};"10.07;=1+1";confirmed;EUR;1,250;50000,00;12,500;49800,00;` +
+      `12,45;a.example b.example;${sums};false;0`,
+    `2026-11-21T16:26:00Z;;;confirmed;;;;;;;;${sums};;0`,
+  ]);
+});
+
+test.each(accountFormatNames)('%s has semicolons if its program reads them', (name) => {
+  const { label } = accountFormats[name];
+  const check = () => checkSeparator(accountFormats[name], 'semicolon');
+  if (name === 'paygate') expect(check).not.toThrow();
+  else expect(check).toThrow(`${label} reads files with commas only`);
+  expect(() => checkSeparator(accountFormats[name], 'comma')).not.toThrow();
 });
 
 test('an order in satoshis has no rate, and a late payment without a price has none yet', async () => {
@@ -142,8 +168,12 @@ test.each(accountFormatNames.filter((name) => name !== 'paygate'))(
 
 test.each(accountFormatNames)('%s gets no cell that a spreadsheet runs', async (name) => {
   const order = paid.order && { ...paid.order, reference: '=HYPERLINK("http://evil")' };
-  const [, line = ''] = await fileOf(name, [{ ...paid, order, storeName: '@SUM(1);=2' }], 'EUR');
+  const hostile = { ...paid, order, storeName: '@SUM(1);=2' };
+  const [, line = ''] = await fileOf(name, [hostile], 'EUR');
   expect(line).not.toMatch(/(^|[,;"])[=@]/);
+  const comma = { ...order, reference: 'a,=2' } as typeof order;
+  const [, split = ''] = await fileOf('paygate', [{ ...paid, order: comma }], 'EUR', 'semicolon');
+  expect(split).toContain(";a,'=2;");
 });
 
 test('a file in one currency names the only currency, or asks for it', () => {

@@ -1,7 +1,15 @@
 // A list as a file of CSV, read and sent page by page: paygate never holds more than one page.
 
-import { byteOrderMark, type CsvCell, csvRow } from '../../lib/csv.ts';
+import {
+  byteOrderMark,
+  type CsvCell,
+  type CsvSeparator,
+  csvRow,
+  csvSeparators,
+} from '../../lib/csv.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
+import type { PageRequest } from '../page.ts';
+import { queryChoice, separatorQuery } from './listing.tsx';
 
 /** Few enough rows that other requests do not wait for long. */
 const rowsPerRead = 100;
@@ -24,8 +32,14 @@ export interface CsvList<Row> {
   read(place: ListPlace): ReadPage<Row>;
 }
 
-export const csvFile = <Row extends { readonly id: number }>(list: CsvList<Row>): Response =>
-  csvResponse(list.name, csvText(list));
+export const csvFile = <Row extends { readonly id: number }>(
+  request: PageRequest,
+  list: CsvList<Row>,
+): Response => csvResponse(list.name, csvText(list, separatorIn(request)));
+
+/** @throws PaygateError invalid */
+export const separatorIn = (request: PageRequest): CsvSeparator =>
+  queryChoice(request, separatorQuery, csvSeparators) ?? 'comma';
 
 /** Each piece of text is made when the client has taken what came before. */
 export const csvResponse = (name: string, text: AsyncIterable<string>): Response =>
@@ -36,18 +50,24 @@ export const csvResponse = (name: string, text: AsyncIterable<string>): Response
     },
   });
 
-async function* csvText<Row extends { readonly id: number }>({
-  columns,
-  read,
-}: CsvList<Row>): AsyncGenerator<string, void> {
+async function* csvText<Row extends { readonly id: number }>(
+  { columns, read }: CsvList<Row>,
+  separator: CsvSeparator,
+): AsyncGenerator<string, void> {
   const cells = Object.values(columns);
-  yield byteOrderMark + csvRow(Object.keys(columns));
+  yield byteOrderMark + csvRow(Object.keys(columns), separator);
   let beforeId: number | undefined;
   do {
     // Without this turn, a fast client would take the event loop until the last row.
     await nextTurn();
     const { rows, goesOnAt } = read({ beforeId, limit: rowsPerRead });
-    if (rows.length > 0) yield rows.map((row) => csvRow(cells.map((cell) => cell(row)))).join('');
+    const texts = rows.map((row) =>
+      csvRow(
+        cells.map((cell) => cell(row)),
+        separator,
+      ),
+    );
+    if (rows.length > 0) yield texts.join('');
     beforeId = rows.length < rowsPerRead ? goesOnAt : rows.at(-1)?.id;
   } while (beforeId !== undefined);
 }

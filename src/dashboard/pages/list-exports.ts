@@ -1,6 +1,7 @@
 // Orders, deliveries and addresses as CSV, with the filters of their lists. The columns have the
 // names and values of the JSON; times are in UTC.
 
+import { csvDecimal } from '../../lib/csv.ts';
 import type { AddressEntry } from '../../store/views/address-view.ts';
 import type { CallbackRow } from '../../store/views/callback-view.ts';
 import type { ListedEvent } from '../../store/views/event-view.ts';
@@ -18,7 +19,7 @@ const utcOfSeconds = (at: number | null): string | null => utc(at === null ? nul
 
 export const ordersExportPage: Page = {
   path: '/orders/export',
-  show: (request) => csvFile(ordersFile(request)),
+  show: (request) => csvFile(request, ordersFile(request)),
 };
 
 /** @throws PaygateError invalid */
@@ -35,7 +36,7 @@ function ordersFile(request: PageRequest) {
     link_id: ({ order }) => order.link_id,
     status: ({ order }) => order.status,
     late: ({ order }) => String(order.late),
-    amount: ({ order }) => order.amount,
+    amount: ({ order }) => csvDecimal(order.amount),
     currency: ({ order }) => order.currency,
     amount_sat: ({ order }) => order.amount_sat,
     received_sat: ({ order }) => order.received_sat,
@@ -59,7 +60,7 @@ export const callbacksExportPage: Page = {
   path: '/callbacks/export',
   show: (request) => {
     const search = callbackSearch(request);
-    return csvFile({
+    return csvFile(request, {
       name: 'callbacks.csv',
       columns: callbackColumns,
       read: (place) => ({ rows: search(place) }),
@@ -90,7 +91,7 @@ export const eventsExportPage: Page = {
   path: '/events/export',
   show: (request) => {
     const search = eventSearch(request);
-    return csvFile({
+    return csvFile(request, {
       name: 'events.csv',
       columns: eventColumns,
       read: (place) => ({ rows: search(place) }),
@@ -126,6 +127,6 @@ export const addressesExportPage: Page = {
       paid: (row) => String(row.isPaid),
       issued_at: (row) => utc(row.issuedAt),
     };
-    return csvFile({ name: 'addresses.csv', columns, read: addressSearch(request) });
+    return csvFile(request, { name: 'addresses.csv', columns, read: addressSearch(request) });
   },
 };

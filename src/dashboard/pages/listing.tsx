@@ -3,6 +3,7 @@
 import type { Child } from 'hono/jsx';
 import { formatCount } from '../../domain/format.ts';
 import { trimInvisible } from '../../domain/pasted-text.ts';
+import type { CsvSeparator } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import { maxRowsRead } from '../../store/views/searched-list.ts';
@@ -220,12 +221,24 @@ interface ExportLinkProps {
   readonly path: string;
 }
 
-/** The file of all rows that the filters leave. */
-export const ExportLink = ({ request, path }: ExportLinkProps) => (
-  <a href={withQuery(request, { before: undefined }, `${path}/export`)} download>
-    Export CSV
-  </a>
-);
+/** The parameter of a file: `semicolon`, or none for commas. */
+export const separatorQuery = 'separator';
+
+/** The files of all rows that the filters leave. */
+export const ExportLink = ({ request, path }: ExportLinkProps) => {
+  const file = (separator: CsvSeparator | undefined) =>
+    withQuery(request, { before: undefined, [separatorQuery]: separator }, `${path}/export`);
+  return (
+    <>
+      <a href={file(undefined)} download>
+        Export CSV
+      </a>
+      <a href={file('semicolon')} download>
+        With semicolons
+      </a>
+    </>
+  );
+};
 
 interface ListFootProps extends CountProps {
   readonly rows: PagerProps['rows'];

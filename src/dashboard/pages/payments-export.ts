@@ -6,16 +6,18 @@ import {
   accountCsv,
   accountFormatNames,
   accountFormats,
+  checkSeparator,
   currenciesOf,
   fileCurrency,
 } from '../../domain/account-formats.ts';
 import type { AccountRow } from '../../domain/account-row.ts';
 import { parseCurrency } from '../../domain/currency.ts';
+import { csvDecimal } from '../../lib/csv.ts';
 import { confirmationsOf } from '../../store/views/confirmations.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
 import { priceText, worthIn } from '../fiat-worth.tsx';
 import type { Page, PageRequest } from '../page.ts';
-import { type CsvList, csvFile, csvResponse } from './csv-file.ts';
+import { type CsvList, csvFile, csvResponse, separatorIn } from './csv-file.ts';
 import { queryChoice, queryText } from './listing.tsx';
 import { filterOf, searchOf } from './payments-page.tsx';
 
@@ -24,7 +26,7 @@ export const paymentsExportPage: Page = {
   show: (request) => {
     const name = queryChoice(request, 'format', accountFormatNames);
     return name === undefined
-      ? csvFile(confirmationsFile(request))
+      ? csvFile(request, confirmationsFile(request))
       : csvResponse(`payments-${name}.csv`, accountText(request, accountFormats[name]));
   },
 };
@@ -42,7 +44,9 @@ function accountText(request: PageRequest, format: AccountFormat): AsyncIterable
   );
   const pages =
     search === undefined ? noPages() : accountView.pages({ ...filter, ...search }, request.now);
-  return accountCsv(pages, format, currency);
+  const separator = separatorIn(request);
+  checkSeparator(format, separator);
+  return accountCsv(pages, format, { currency, separator });
 }
 
 async function* noPages(): AsyncGenerator<readonly AccountRow[], void> {}
@@ -66,8 +70,9 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
       height: (row) => row.height,
       replaced_by: (row) => row.replacedBy,
       currency: (row) => row.currency,
-      worth_when_seen: (row) => worthIn(row) ?? null,
-      price_when_seen: (row) => (row.priceCents === null ? null : priceText(row.priceCents)),
+      worth_when_seen: (row) => csvDecimal(worthIn(row) ?? null),
+      price_when_seen: (row) =>
+        csvDecimal(row.priceCents === null ? null : priceText(row.priceCents)),
     },
     read: (place) =>
       search === undefined

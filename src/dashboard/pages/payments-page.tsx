@@ -38,6 +38,7 @@ import {
   SearchedPart,
   SearchField,
   StoreFilter,
+  separatorQuery,
   withQuery,
 } from './listing.tsx';
 
@@ -180,12 +181,17 @@ function Exports({ request }: { readonly request: PageRequest }) {
       <summary>Export</summary>
       <ul>
         {file({ format: 'paygate' }, 'CSV for accounts')}
+        {file(
+          { format: 'paygate', [separatorQuery]: 'semicolon' },
+          'CSV for accounts, with semicolons',
+        )}
         {file({ format: 'koinly' }, 'Koinly')}
         {file({ format: 'cointracking' }, 'CoinTracking')}
         {currenciesOf(stores, queryStore(request)).map((currency) =>
           file({ format: 'quickbooks', currency }, `QuickBooks, ${currency}`),
         )}
         {file({}, 'CSV with confirmations')}
+        {file({ [separatorQuery]: 'semicolon' }, 'CSV with confirmations and semicolons')}
       </ul>
     </details>
   );
