@@ -1,7 +1,7 @@
 // The image and its services, held against each other and against paygate: named files exist,
 // settings are ones that paygate takes, ports and paths agree. No container runs here.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemdUnit } from '../src/cli/systemd-unit.ts';
@@ -55,6 +55,22 @@ describe.each(cases)('%s', (_, service, values) => {
   test('has few rights, and the memory that paygate is built for', () => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], mem_limit: '512m' });
   });
+});
+
+test('S-91 each service of the tree has a log of bounded size', () => {
+  const files = readdirSync('packaging', { recursive: true, encoding: 'utf8' })
+    .filter((path) => /compose[^/]*\.ya?ml$/.test(path))
+    .map((path) => join('packaging', path));
+  expect(files.sort()).toEqual(cases.map(([path]) => path).sort());
+  for (const path of files) {
+    const services: Service[] = Object.values(readYaml(path).services);
+    // The proxy of Umbrel is its own.
+    const ours = services.filter(({ image }) => image !== undefined);
+    expect([path, ours.map(({ logging }) => logging)]).toEqual([
+      path,
+      [{ driver: 'json-file', options: { 'max-size': '10m', 'max-file': '3' } }],
+    ]);
+  }
 });
 
 test('the image has only the executable, and starts it as an unprivileged user', () => {

@@ -114,13 +114,20 @@ async function useCode(
   }
 }
 
+/** The password before it was right. */
+class WrongCode extends PaygateError {
+  constructor(what: 'code' | 'recovery code') {
+    super('unauthorized', `This ${what} is wrong, or was already used.`);
+  }
+}
+
 /** @throws PaygateError unauthorized */
 async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
   const { admin, database } = request.parts.store;
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
-  if (!taken) throw new PaygateError('unauthorized', 'This code is wrong, or was already used.');
+  if (!taken) throw new WrongCode('code');
 }
 
 /** @throws PaygateError unauthorized */
@@ -136,7 +143,7 @@ async function useRecoveryCode(request: PageRequest): Promise<void> {
       return true;
     }));
   if (isUsed) return;
-  throw new PaygateError('unauthorized', 'This recovery code is wrong, or was already used.');
+  throw new WrongCode('recovery code');
 }
 
 /** Begins a session in the given transaction; the caller sets the cookie after the commit. */
@@ -149,11 +156,19 @@ export function beginSession(tx: Tx, request: PageRequest): string {
   return token;
 }
 
-/** Attempts beyond the limit are not logged, because strangers may send thousands of them. */
+/**
+ * Attempts beyond the limit are not logged. Strangers may send thousands of others, which must not
+ * hide a thief that knows the password, or the clients of the owner.
+ */
 function logRefusedSignIn(request: PageRequest, error: unknown): void {
   if (error instanceof PaygateError && error.code === 'limited') return;
-  const fields = { client: clientOf(request), reason: reasonOf(error) };
-  request.parts.world.log.warn('sign-in refused', fields);
+  const client = passwordClientOf(request).isKnown ? 'known' : strangers;
+  const share = error instanceof WrongCode ? 'code' : client;
+  request.parts.refusedSignIns.note({
+    client: clientOf(request),
+    reason: reasonOf(error),
+    share,
+  });
 }
 
 export async function signIn(request: PageRequest): Promise<void> {

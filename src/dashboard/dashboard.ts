@@ -3,6 +3,7 @@
 import { type Context, Hono } from 'hono';
 import type { Rate } from '../domain/rate-limit.ts';
 import { iconPath } from '../web/html-page.ts';
+import { createRefusalLog } from '../web/refused-requests.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { createAssets, sendIcon } from './assets.ts';
 import { createDailySums } from './daily-sums.ts';
@@ -130,6 +131,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
   const { world } = options;
   const parts = {
     ...options,
+    refusedSignIns: createRefusalLog(world.log, () => world.monotonic(), 'sign-in refused'),
     startedAt: world.now(),
     passwords: createPasswords((length) => world.randomBytes(length)),
     dailySums: createDailySums(options.store, world),

@@ -17,6 +17,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Session } from '../store/records/admin.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
+import type { RefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { LimitVisit } from '../web/visit-limit.ts';
 import type { World } from '../world/world.ts';
@@ -66,6 +67,7 @@ export interface DashboardParts extends DashboardOptions {
   readonly passwords: Passwords;
   readonly passkeyChallenges: PasskeyChallenges;
   readonly limits: Limits<'password' | 'code' | 'passkey'>;
+  readonly refusedSignIns: RefusalLog;
   readonly dailySums: DailySums;
   /** When this process began to serve, epoch milliseconds. */
   readonly startedAt: number;

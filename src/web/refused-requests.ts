@@ -12,6 +12,8 @@ export interface Refusal {
   readonly reason: string;
   /** The id of a key that is or was valid. */
   readonly key?: number | undefined;
+  /** Clients that use up a share of their own, if no key does; it is not logged. */
+  readonly share?: string;
 }
 
 export interface RefusalLog {
@@ -19,7 +21,7 @@ export interface RefusalLog {
   note(refusal: Refusal): boolean;
 }
 
-/** For one key. All requests without a known key share one bucket. */
+/** For one key, or one share. All other requests without a known key have one bucket. */
 const loggedRate: Rate = { perMinute: 6, burst: 10 };
 
 interface Share {
@@ -36,13 +38,14 @@ export function createRefusalLog(
   monotonic: () => number,
   message = 'a request was refused',
 ): RefusalLog {
-  /** By key; the operator has made all of them. */
-  const shares = new Map<number | undefined, Share>();
+  /** By key or share; the operator has made all keys, and there are few shares. */
+  const shares = new Map<number | string | undefined, Share>();
   return {
-    note({ key, ...refusal }) {
-      const { bucket: before, unlogged = 0 } = shares.get(key) ?? {};
+    note({ key, share, ...refusal }) {
+      const who = key ?? share;
+      const { bucket: before, unlogged = 0 } = shares.get(who) ?? {};
       const { bucket, waitMs } = takeToken(loggedRate, before, monotonic());
-      shares.set(key, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
+      shares.set(who, { bucket, unlogged: waitMs > 0 ? unlogged + 1 : 0 });
       if (waitMs > 0) return false;
       log.warn(message, {
         ...refusal,

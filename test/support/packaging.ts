@@ -13,7 +13,8 @@ export const read = (path: string): string => readFileSync(path, 'utf8');
 export const readYaml = (path: string) => parse(read(path));
 
 export interface Service {
-  readonly image: string;
+  /** Undefined for a service that the platform has itself. */
+  readonly image?: string;
   readonly build?: { readonly context: string; readonly dockerfile: string };
   readonly environment: Record<string, string>;
   readonly volumes: readonly (string | { readonly source: string; readonly target: string })[];
@@ -21,6 +22,7 @@ export interface Service {
   readonly read_only: boolean;
   readonly cap_drop: readonly string[];
   readonly mem_limit: string;
+  readonly logging: unknown;
 }
 
 /** The value of each instruction of the Dockerfile, in order. */
