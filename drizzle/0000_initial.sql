@@ -85,10 +85,10 @@ CREATE TABLE `callbacks` (
 	FOREIGN KEY (`store_id`) REFERENCES `stores`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX `callbacks_due` ON `callbacks` (`store_id`,`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX `callbacks_owed` ON `callbacks` (`store_id`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX `callbacks_sendable` ON `callbacks` (`store_id`,`due_at`,`address_id`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `callbacks_of_address` ON `callbacks` (`address_id`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX `callbacks_exhausted` ON `callbacks` (`id`,`store_id`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `callbacks_exhausted` ON `callbacks` (`store_id`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `callbacks_given_up` ON `callbacks` (`settled_at`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `callbacks_leased` ON `callbacks` (`store_id`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX `callbacks_store` ON `callbacks` (`store_id`,`id`);--> statement-breakpoint
@@ -287,10 +287,10 @@ CREATE UNIQUE INDEX `events_public_id_unique` ON `events` (`public_id`);--> stat
 CREATE INDEX `events_store` ON `events` (`store_id`,`id`);--> statement-breakpoint
 CREATE INDEX `events_type` ON `events` (`store_id`,`type`,`id`);--> statement-breakpoint
 CREATE INDEX `events_order` ON `events` (`order_id`) WHERE order_id is not null;--> statement-breakpoint
-CREATE INDEX `events_due` ON `events` (`store_id`,`next_attempt_at`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX `events_owed` ON `events` (`store_id`) WHERE state = 'owed';--> statement-breakpoint
 CREATE INDEX `events_sendable` ON `events` (`store_id`,`due_at`,`address_id`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX `events_of_address` ON `events` (`address_id`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX `events_exhausted` ON `events` (`id`,`store_id`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX `events_exhausted` ON `events` (`store_id`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `events_given_up` ON `events` (`settled_at`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX `events_leased` ON `events` (`store_id`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE INDEX `events_age` ON `events` (`created_at`);--> statement-breakpoint

@@ -5,9 +5,8 @@ import { describe as describeCallback } from '../../src/cli/callback-text.ts';
 import { describe as describeEvent } from '../../src/cli/event-text.ts';
 import { byteOrderMark } from '../../src/lib/csv.ts';
 import { closeApps, type TestApp } from '../support/app.ts';
-import { openTill, priced } from '../support/checkout.ts';
+import { openTill } from '../support/checkout.ts';
 import { cleanUp } from '../support/files.ts';
-import { plansOf, statementsOf } from '../support/plans.ts';
 import { signedIn, type Visitor } from '../support/visitor.ts';
 
 afterEach(closeApps);
@@ -214,51 +213,4 @@ test('addresses name their order, and are paid or unpaid', async () => {
   expect(await found('state=unpaid')).toEqual([unpaid]);
   expect(await found(`q=${address}`)).toEqual([address]);
   expect(await found('q=nothing')).toEqual([]);
-});
-
-/** The steps of SQLite's plans for the pages of a file. */
-async function planOf(app: TestApp, visitor: Visitor, path: string): Promise<string[]> {
-  const statements = await statementsOf(() => visitor.get(home + path));
-  const reads = statements.filter((text) => /^\s*select.*limit/is.test(text));
-  return plansOf(app.path, reads).flat();
-}
-
-test('no file reads a whole table for a page', async () => {
-  const { app, visitor } = await openDelivered();
-  await app.order({ ...priced, reference: '1008' });
-  const whole = /^SCAN (orders|payments|events|quotes|addresses|callbacks)(?! USING INDEX)/;
-  const scansOf = async (path: string): Promise<string[]> =>
-    (await planOf(app, visitor, path)).filter((step) => whole.test(step));
-  expect(await scansOf('/orders/export')).toEqual([]);
-  // The newest of all are the last rows of the table.
-  expect(await scansOf('/events/export')).toEqual(['SCAN events']);
-  for (const path of [
-    ...['/orders/export?state=open', '/orders/export?store=1', '/orders/export?q=1008'],
-    ...['/events/export?store=1', '/events/export?state=exhausted'],
-    ...['/callbacks/export?store=1', '/callbacks/export?state=owed'],
-  ]) {
-    expect([path, await scansOf(path)]).toEqual([path, []]);
-  }
-});
-
-test('a search reads the deliveries of what it names only, whatever else is filtered', async () => {
-  const { app, visitor, id, txid, address } = await openDelivered();
-  const stepsOf = async (table: string, query: string): Promise<string[]> =>
-    (await planOf(app, visitor, `/${table}/export?${query}`)).flatMap(
-      (step) => new RegExp(`^S\\w+ ${table}\\b.*`).exec(step)?.[0] ?? [],
-    );
-  for (const more of ['', '&store=1', '&state=owed', '&state=exhausted', '&state=delivered']) {
-    for (const text of [address, txid]) {
-      const [step, ...others] = await stepsOf('callbacks', `q=${text}${more}`);
-      expect([more, text, step]).toEqual([more, text, expect.stringMatching(/\(payment_id=\?\)$/)]);
-      expect(others).toEqual([]);
-    }
-    for (const text of ['1007', txid]) {
-      const [step, ...others] = await stepsOf('events', `q=${text}${more}`);
-      expect([more, text, step]).toEqual([more, text, expect.stringMatching(/\(order_id=\?\)$/)]);
-      expect(others).toEqual([]);
-    }
-    const [step] = await stepsOf('events', `q=${id}${more}`);
-    expect([more, step]).toEqual([more, expect.stringMatching(/order_id=\?/)]);
-  }
 });

@@ -137,6 +137,52 @@ describe('payments', () => {
     expect(await found('?state=unconfirmed')).toMatchObject({ count: 1, isCut: false });
   });
 
+  test.each([
+    ['callbacks', 'deliveries', 'held'],
+    ['events', 'events', 'superseded'],
+  ])(
+    '%s in a state that few have are searched up to a limit, and then among the older ones',
+    async (list, noun, state) => {
+      const { app, visitor } = await open();
+      await payNew(app, 12_345);
+      await app.withStore(({ database }) =>
+        database.write(() => {
+          const { $client } = database.orm;
+          const many =
+            'with recursive n(i) as (select 1 union all select i + 1 from n where i < 5050)';
+          const event =
+            '(public_id, store_id, address_id, type, body, created_at, state, next_attempt_at)';
+          $client.exec(`update callbacks set state = 'held';
+          insert into callbacks
+            (payment_id, store_id, version, event_id, status, query, state, next_attempt_at, created_at)
+            ${many} select 1, 1, 9 + i, 'e' || i, 0, '', 'delivered', 0, 0 from n;
+          insert into events ${event}
+            select 'evt_old', 1, address_id, 'payment.seen', '{}', 0, 'superseded', 0 from payments;
+          insert into events ${event}
+            ${many} select 'evt_' || i, 1, 1, 'payment.seen', '{}', 0, 'delivered', 0 from n`);
+        }),
+      );
+      const found = async (query: string) => {
+        const { text } = await visitor.get(`${home}/${list}${query}`);
+        const main = mainOf(text);
+        const [, older = ''] = /href="[^"]*\/\w+(\?[^"]*)" rel="next"/.exec(main) ?? [];
+        const isCut = main.includes(`5,000 ${noun} were searched. Older ones may match, too.`);
+        const isEmpty = /No \w+ found/.test(main);
+        const hasFile = main.includes('/export?');
+        const count = links(text, list).length;
+        return { older: older.replaceAll('&amp;', '&'), count, isCut, isEmpty, hasFile };
+      };
+      const first = await found(`?state=${state}`);
+      expect(first).toMatchObject({ count: 0, isCut: true, isEmpty: false, hasFile: true });
+      const second = await found(first.older);
+      expect(second).toEqual({ older: '', count: 1, isCut: false, isEmpty: false, hasFile: true });
+      const table = (await visitor.get(`${home}/${list}/export?state=${state}`)).text;
+      expect(table.trim().split('\r\n')).toHaveLength(2);
+      const none = await found('?state=exhausted');
+      expect(none).toEqual({ older: '', count: 0, isCut: false, isEmpty: true, hasFile: false });
+    },
+  );
+
   test('go page by page without duplicates, also when new ones arrive', async () => {
     const { app, visitor } = await open();
     await manyPayments(app, 120);

@@ -4,6 +4,7 @@ import { deliveryWords, formatStatus } from '../../domain/state-words.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackRow } from '../../store/views/callback-view.ts';
+import type { SearchedPage } from '../../store/views/searched-list.ts';
 import { Amount, Pill, Short, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
@@ -23,6 +24,7 @@ import {
   queryText,
   rowsOfPage,
   rowsPerQuery,
+  SearchedPart,
   SearchField,
   StoreFilter,
   storeOption,
@@ -46,7 +48,7 @@ export const callbacksPage: Page = {
 
 function callbacksMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const rows = callbackSearch(request)({ beforeId, limit: rowsPerQuery });
+  const { rows, goesOnAt } = callbackSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Deliveries">
       <DoneNote request={request} />
@@ -61,16 +63,17 @@ function callbacksMarkup(request: PageRequest) {
         />
         <StoreFilter request={request} />
       </FilterForm>
-      {rows.length === 0 ? (
+      {goesOnAt === undefined ? null : <SearchedPart noun="deliveries" />}
+      {rows.length === 0 && goesOnAt === undefined ? (
         <Empty request={request} noun="deliveries">
           <a href={`${base}/stores`}>Send a test callback</a> from the page of a store.
         </Empty>
-      ) : (
+      ) : rows.length === 0 ? null : (
         <Form request={request} action="resend" button="Resend selected">
           <CallbackTable request={request} rows={rowsOfPage(rows)} />
         </Form>
       )}
-      <ListFoot request={request} rows={rows} noun="callback" path={here} />
+      <ListFoot request={request} rows={rows} goesOnAt={goesOnAt} noun="callback" path={here} />
       <ResendAll request={request} />
     </Layout>
   );
@@ -80,7 +83,9 @@ const filterText = (state: (typeof filters)[number]): string =>
   state === 'flagged' ? 'Delivered, doubtful response' : deliveryWords[state].text;
 
 /** Reads the callbacks of the page's query, page by page. @throws PaygateError invalid */
-export function callbackSearch(request: PageRequest): (place: ListPlace) => CallbackRow[] {
+export function callbackSearch(
+  request: PageRequest,
+): (place: ListPlace) => SearchedPage<CallbackRow> {
   const state = queryChoice(request, 'state', filters);
   const filter = {
     storeId: queryNumber(request, 'store'),
@@ -89,7 +94,10 @@ export function callbackSearch(request: PageRequest): (place: ListPlace) => Call
   const { outbox } = request.parts.store;
   const text = queryText(request, 'q') ?? '';
   const search = /^\d{1,15}$/.test(text) ? { id: Number(text) } : searchOf(request);
-  return (place) => (search === undefined ? [] : outbox.list({ ...filter, ...search, ...place }));
+  return (place) =>
+    search === undefined
+      ? { rows: [], goesOnAt: undefined }
+      : outbox.page({ ...filter, ...search, ...place });
 }
 
 interface CallbackTableProps {

@@ -5,6 +5,7 @@ import { isId } from '../../domain/order-id.ts';
 import { deliveryWords } from '../../domain/state-words.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
 import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
+import type { SearchedPage } from '../../store/views/searched-list.ts';
 import { Pill, Time } from '../../web/values.tsx';
 import { recordChange } from '../audit-entry.ts';
 import { wholeNumber } from '../form-fields.ts';
@@ -26,6 +27,7 @@ import {
   queryText,
   rowsOfPage,
   rowsPerQuery,
+  SearchedPart,
   SearchField,
   StoreFilter,
   withQuery,
@@ -50,12 +52,12 @@ export const eventPage: Page = {
 };
 
 /** Reads the events of the page's query, page by page. @throws PaygateError invalid */
-export function eventSearch(request: PageRequest): (place: ListPlace) => ListedEvent[] {
+export function eventSearch(request: PageRequest): (place: ListPlace) => SearchedPage<ListedEvent> {
   const storeId = queryNumber(request, 'store');
   const state = queryChoice(request, 'state', states);
   const { webhooks } = request.parts.store;
   const search = namedIn(request);
-  return (place) => webhooks.list({ storeId, state, ...search, ...place });
+  return (place) => webhooks.page({ storeId, state, ...search, ...place });
 }
 
 /** What the search of the page names: an event, or the orders whose events are shown. */
@@ -71,7 +73,7 @@ function namedIn(request: PageRequest): Partial<EventFilter> {
 
 function eventsMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
-  const rows = eventSearch(request)({ beforeId, limit: rowsPerQuery });
+  const { rows, goesOnAt } = eventSearch(request)({ beforeId, limit: rowsPerQuery });
   return (
     <Layout request={request} title="Webhook events">
       <DoneNote request={request} />
@@ -86,14 +88,15 @@ function eventsMarkup(request: PageRequest) {
         />
         <StoreFilter request={request} />
       </FilterForm>
-      {rows.length === 0 ? (
+      {goesOnAt === undefined ? null : <SearchedPart noun="events" />}
+      {rows.length === 0 && goesOnAt === undefined ? (
         <Empty request={request} noun="events">
           <a href={`${base}/stores`}>Send a test event</a> from the page of a store with a webhook.
         </Empty>
-      ) : (
+      ) : rows.length === 0 ? null : (
         <EventTable label="Webhook events" head="Type" rows={rowsOfPage(rows)} />
       )}
-      <ListFoot request={request} rows={rows} noun="event" path={here} />
+      <ListFoot request={request} rows={rows} goesOnAt={goesOnAt} noun="event" path={here} />
       <ResendFailed request={request} />
     </Layout>
   );

@@ -63,7 +63,7 @@ export const callbacksExportPage: Page = {
     return csvFile(request, {
       name: 'callbacks.csv',
       columns: callbackColumns,
-      read: (place) => ({ rows: search(place) }),
+      read: search,
     });
   },
 };
@@ -94,7 +94,7 @@ export const eventsExportPage: Page = {
     return csvFile(request, {
       name: 'events.csv',
       columns: eventColumns,
-      read: (place) => ({ rows: search(place) }),
+      read: search,
     });
   },
 };

@@ -242,16 +242,19 @@ export const ExportLink = ({ request, path }: ExportLinkProps) => {
 
 interface ListFootProps extends CountProps {
   readonly rows: PagerProps['rows'];
+  readonly goesOnAt?: PagerProps['goesOnAt'];
   /** The path of the list. */
   readonly path: string;
 }
 
 /** What stands below a list: how many rows match, other pages, and the file of all. */
-export const ListFoot = ({ path, ...props }: ListFootProps) => (
+export const ListFoot = ({ path, goesOnAt, ...props }: ListFootProps) => (
   <div class="under">
-    <Count {...props} />
-    <Pager request={props.request} rows={props.rows} />
-    {props.rows.length === 0 ? null : <ExportLink request={props.request} path={path} />}
+    {goesOnAt === undefined ? <Count {...props} /> : null}
+    <Pager request={props.request} rows={props.rows} goesOnAt={goesOnAt} />
+    {props.rows.length === 0 && goesOnAt === undefined ? null : (
+      <ExportLink request={props.request} path={path} />
+    )}
   </div>
 );
 

@@ -198,12 +198,12 @@ export const events = sqliteTable(
     index('events_store').on(table.storeId, table.id),
     index('events_type').on(table.storeId, table.type, table.id),
     index('events_order').on(table.orderId).where(sql`order_id is not null`),
-    index('events_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('events_owed').on(table.storeId).where(sql`state = 'owed'`),
     index('events_sendable')
       .on(table.storeId, table.dueAt, table.addressId)
       .where(sql`due_at is not null`),
     index('events_of_address').on(table.addressId).where(sql`due_at is not null`),
-    index('events_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
+    index('events_exhausted').on(table.storeId).where(sql`state = 'exhausted'`),
     index('events_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
     index('events_leased').on(table.storeId).where(sql`leased_until is not null`),
     index('events_age').on(table.createdAt),

@@ -332,12 +332,12 @@ export const callbacks = sqliteTable(
     // An event's id is a hash that holds its payment: one of the ids alone would touch a page for
     // each row.
     unique('callbacks_event').on(table.paymentId, table.eventId),
-    index('callbacks_due').on(table.storeId, table.nextAttemptAt).where(sql`state = 'owed'`),
+    index('callbacks_owed').on(table.storeId).where(sql`state = 'owed'`),
     index('callbacks_sendable')
       .on(table.storeId, table.dueAt, table.addressId)
       .where(sql`due_at is not null`),
     index('callbacks_of_address').on(table.addressId).where(sql`due_at is not null`),
-    index('callbacks_exhausted').on(table.id, table.storeId).where(sql`state = 'exhausted'`),
+    index('callbacks_exhausted').on(table.storeId).where(sql`state = 'exhausted'`),
     index('callbacks_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
     index('callbacks_leased').on(table.storeId).where(sql`leased_until is not null`),
     index('callbacks_store').on(table.storeId, table.id),

@@ -1,12 +1,29 @@
 // What people see of callbacks: a list, and one callback with every attempt.
 
-import { and, asc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import type { Orm } from '../db/orm.ts';
-import { addresses, attempts, type CallbackState, callbacks, payments } from '../db/schema.ts';
+import { placeholder } from '../db/placeholder.ts';
+import {
+  addresses,
+  attempts,
+  type CallbackState,
+  callbacks,
+  payments,
+  stores,
+} from '../db/schema.ts';
 import { isDoubtful, isExhausted, isOwed } from '../records/callback-conditions.ts';
+import {
+  type Candidates,
+  findIds,
+  inMemory,
+  maxRowsRead,
+  readAll,
+  type SearchedPage,
+} from './searched-list.ts';
 
 export interface CallbackFilter {
   readonly id?: number | undefined;
@@ -28,12 +45,14 @@ export interface CallbackFilter {
 }
 
 /** A callback as it is listed, with the outcome of its last attempt. */
-export type CallbackRow = ReturnType<typeof list>[number];
+export type CallbackRow = NonNullable<ReturnType<ReturnType<typeof prepareEntry>['get']>>;
 /** An attempt as it was recorded. */
 export type AttemptRow = typeof attempts.$inferSelect;
 
 export interface CallbackView {
-  /** Newest first. */
+  /** Newest first. A page may end early, and says where the next one begins. */
+  page(filter: CallbackFilter): SearchedPage<CallbackRow>;
+  /** Newest first, all that match up to the limit. It may read the whole table, page by page. */
   list(filter: CallbackFilter): CallbackRow[];
   /** @throws PaygateError not_found */
   callback(id: number): CallbackRow;
@@ -42,14 +61,22 @@ export interface CallbackView {
 }
 
 export function createCallbackView(orm: Orm): CallbackView {
-  function callback(id: number): CallbackRow {
-    const [row] = list(orm, { limit: 1, id });
-    if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
-    return row;
-  }
+  const entry = prepareEntry(orm);
+  const candidates = createCandidates(orm);
+
+  const page: CallbackView['page'] = (filter) => {
+    const { ids, goesOnAt } = findIds(candidates(filter), filter.limit);
+    return { rows: ids.flatMap((id) => entry.get({ id }) ?? []), goesOnAt };
+  };
+
   return {
-    list: (filter) => list(orm, filter),
-    callback,
+    page,
+    list: (filter) => readAll((place) => page({ ...filter, ...place }), filter),
+    callback(id) {
+      const row = entry.get({ id });
+      if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
+      return row;
+    },
     attempts: (callbackId) =>
       orm
         .select()
@@ -60,13 +87,7 @@ export function createCallbackView(orm: Orm): CallbackView {
   };
 }
 
-function list(orm: Orm, filter: CallbackFilter) {
-  const { id, scripthash, txid, storeId, state, doubted, beforeId, since, until, limit } = filter;
-  // Open ones are few and have indexes of their own, that of exhausted ones by id. A payment has
-  // few, too. A plus keeps SQLite from the larger indexes.
-  const isOfPayments = scripthash !== undefined || txid !== undefined;
-  const hold = sql.raw(isOfPayments || state === 'owed' ? '+' : '');
-  const holdStore = sql.raw(isOfPayments || state === 'owed' || state === 'exhausted' ? '+' : '');
+function prepareEntry(orm: Orm) {
   const ofLastAttempt = <T>(column: string): SQL<T | null> =>
     sql`(select a.${sql.raw(column)} from attempts a where a.callback_id = callbacks.id
       order by a.id desc limit 1)`;
@@ -83,23 +104,143 @@ function list(orm: Orm, filter: CallbackFilter) {
     .from(callbacks)
     .innerJoin(payments, eq(payments.id, callbacks.paymentId))
     .innerJoin(addresses, eq(addresses.id, payments.addressId))
-    .where(
-      and(
-        id === undefined ? undefined : eq(callbacks.id, id),
-        scripthash === undefined ? undefined : eq(addresses.scripthash, scripthash),
-        txid === undefined ? undefined : eq(payments.txid, txid),
-        state === undefined ? undefined : stateIs(state),
-        doubted ? isDoubtful : undefined,
-        storeId === undefined ? undefined : sql`${holdStore}${callbacks.storeId} = ${storeId}`,
-        beforeId === undefined ? undefined : sql`${hold}${callbacks.id} < ${beforeId}`,
-        since === undefined ? undefined : sql`${callbacks.createdAt} >= ${since}`,
-        until === undefined ? undefined : sql`${callbacks.createdAt} < ${until}`,
-      ),
-    )
-    .orderBy(sql`${hold}${callbacks.id} desc`)
-    .limit(limit)
-    .all();
+    .where(eq(callbacks.id, placeholder('id')))
+    .prepare();
 }
 
-const stateIs = (state: CallbackState): SQL =>
-  state === 'owed' ? isOwed : state === 'exhausted' ? isExhausted : eq(callbacks.state, state);
+/** What the filters compare of a callback. */
+interface Candidate {
+  readonly id: number;
+  readonly storeId: number;
+  readonly state: CallbackState;
+  readonly createdAt: number;
+}
+
+/** Finds the rows that can match, by an index where there is one, the newest first. */
+function createCandidates(orm: Orm): (filter: CallbackFilter) => Candidates<Candidate> {
+  const statements = prepareCandidates(orm);
+
+  function ofStores({ storeId, state, beforeId }: CallbackFilter): ReadList<Candidate> {
+    const statement = isOpen(state) ? statements[state] : statements.ofStore;
+    const storeIds =
+      storeId === undefined ? statements.stores.all().map(({ id }) => id) : [storeId];
+    return (last, limit) =>
+      mergeLists(
+        storeIds.map((ofStore): ReadList<Candidate> => {
+          const before = last?.id ?? beforeId ?? Number.MAX_SAFE_INTEGER;
+          return (own, size) =>
+            statement.all({ storeId: ofStore, id: own?.id ?? before, limit: size });
+        }),
+        (one, other) => other.id - one.id,
+        limit,
+      );
+  }
+
+  return (filter) => {
+    const { id, scripthash, txid, doubted } = filter;
+    const before = filter.beforeId ?? Number.MAX_SAFE_INTEGER;
+    const isDoubted = (row: Candidate) =>
+      !doubted || statements.doubtful.get({ id: row.id }) !== undefined;
+    const matches = (row: Candidate) => isMatch(row, filter) && isDoubted(row);
+    if (id !== undefined || txid !== undefined || scripthash !== undefined) {
+      const place = { id: before, limit: maxRowsRead };
+      const rows =
+        id !== undefined
+          ? statements.byId.all({ id })
+          : txid !== undefined
+            ? statements.ofTxid.all({ ...place, txid })
+            : statements.ofAddress.all({ ...place, scripthash });
+      const isNamed = (row: NamedCandidate) =>
+        (txid === undefined || row.txid === txid) &&
+        (scripthash === undefined || row.scripthash === scripthash);
+      const named = new Set(rows.filter(isNamed).map((row) => row.id));
+      return {
+        read: inMemory<Candidate>(rows, before),
+        matches: (row) => named.has(row.id) && matches(row),
+      };
+    }
+    if (doubted) {
+      const read: ReadList<Candidate> = (last, limit) =>
+        statements.doubted.all({ id: last?.id ?? before, limit });
+      return { read, matches };
+    }
+    return { read: ofStores(filter), matches: isIndexed(filter) ? undefined : matches };
+  };
+}
+
+const isOpen = (state: CallbackState | undefined): state is 'owed' | 'exhausted' =>
+  state === 'owed' || state === 'exhausted';
+
+/** Whether an index of the stores has all that the filter names. */
+const isIndexed = ({ state, since, until }: CallbackFilter): boolean =>
+  since === undefined && until === undefined && (state === undefined || isOpen(state));
+
+function isMatch(
+  row: Candidate,
+  { storeId, state, since = 0, until = Number.MAX_SAFE_INTEGER }: CallbackFilter,
+): boolean {
+  return (
+    (storeId === undefined || row.storeId === storeId) &&
+    (state === undefined || row.state === state) &&
+    row.createdAt >= since &&
+    row.createdAt < until
+  );
+}
+
+interface NamedCandidate extends Candidate {
+  readonly txid: Txid;
+  readonly scripthash: Scripthash;
+}
+
+function prepareCandidates(orm: Orm) {
+  const columns = {
+    id: callbacks.id,
+    storeId: callbacks.storeId,
+    state: callbacks.state,
+    createdAt: callbacks.createdAt,
+  };
+  const limit = sql.placeholder('limit');
+  const isBefore = lt(callbacks.id, placeholder('id'));
+  const rows = (...conditions: SQL[]) =>
+    orm
+      .select(columns)
+      .from(callbacks)
+      .where(and(eq(callbacks.storeId, placeholder('storeId')), ...conditions, isBefore))
+      .orderBy(desc(callbacks.id))
+      .limit(limit)
+      .prepare();
+  const named = (...conditions: SQL[]) =>
+    orm
+      .select({ ...columns, txid: payments.txid, scripthash: addresses.scripthash })
+      .from(callbacks)
+      .innerJoin(payments, eq(payments.id, callbacks.paymentId))
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(...conditions));
+  /** SQLite sorts those of one transaction or one address. */
+  const newestNamed = (which: SQL) =>
+    named(which, isBefore).orderBy(desc(callbacks.id)).limit(limit).prepare();
+  return {
+    byId: named(eq(callbacks.id, placeholder('id'))).prepare(),
+    ofTxid: newestNamed(eq(payments.txid, placeholder('txid'))),
+    ofAddress: newestNamed(eq(addresses.scripthash, placeholder('scripthash'))),
+    ofStore: rows(),
+    owed: rows(isOwed),
+    exhausted: rows(isExhausted),
+    /** Some answer of each of them was doubtful, by the index of these answers. */
+    doubted: orm
+      .select(columns)
+      .from(attempts)
+      .innerJoin(callbacks, eq(callbacks.id, attempts.callbackId))
+      .where(sql`${attempts.doubt} is not null and ${attempts.callbackId} < ${placeholder('id')}`)
+      .groupBy(attempts.callbackId)
+      .orderBy(desc(attempts.callbackId))
+      .limit(limit)
+      .prepare(),
+    doubtful: orm
+      .select({ id: callbacks.id })
+      .from(callbacks)
+      .where(and(eq(callbacks.id, placeholder('id')), isDoubtful))
+      .prepare(),
+    stores: orm.select({ id: stores.id }).from(stores).prepare(),
+  };
+}

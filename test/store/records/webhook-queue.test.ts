@@ -325,7 +325,7 @@ describe('a resend', () => {
     expect(resends).toHaveLength(2);
     const [exhausted, retrying] = plansOf(shop.path, resends).map(([first]) => first);
     expect(exhausted).toMatch(/USING INDEX events_(exhausted|given_up)/);
-    expect(retrying).toContain('USING INDEX events_due (store_id=?)');
+    expect(retrying).toContain('USING INDEX events_owed (store_id=?)');
   });
 });
 
