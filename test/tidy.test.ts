@@ -244,6 +244,42 @@ describe('S-74 packages are locked by their SHA-512, without a download address:
   });
 });
 
+describe('decisions', () => {
+  const folder = 'docs/decisions';
+  const index = readFileSync(join(folder, 'README.md'), 'utf8');
+  const pages = readdirSync(folder)
+    .filter((name) => name !== 'README.md')
+    .sort();
+  const numberOf = (page: string): string => page.slice(0, 3);
+
+  test('the index has each one under its number, with its title', () => {
+    const rows = pages.map((page) => {
+      const [heading = ''] = readFileSync(join(folder, page), 'utf8').split('\n');
+      const [, number = '', title = ''] = /^# (\d{3})\. (.+)$/.exec(heading) ?? [];
+      expect([page, number]).toEqual([page, numberOf(page)]);
+      return `- ${number} [${title}](${page})`;
+    });
+    expect(rows.length).toBeGreaterThan(40);
+    expect(index.split('\n').filter((row) => row.startsWith('- '))).toEqual(rows);
+  });
+
+  test('each number belongs to one, or the index names it as missing', () => {
+    const [, missing = ''] = /The missing numbers became one: ([\d,\s]+)\./.exec(index) ?? [];
+    const numbers = [...pages.map(numberOf), ...missing.split(/,\s+/)].sort();
+    expect(numbers).toEqual(numbers.map((_, place) => String(place + 1).padStart(3, '0')));
+  });
+
+  test('the code or a page names each one, and none that is missing', () => {
+    const named = globSync(['{src,docs,scripts,test}/**/*.{ts,tsx,js,mjs,md}', '*.md'], {
+      exclude: (path) => path.startsWith(folder),
+    }).flatMap((path) => {
+      const found = readFileSync(path, 'utf8').matchAll(/\bdecisions\/(\d{3})/g);
+      return [...found].map(([, number]) => number);
+    });
+    expect([...new Set(named)].sort()).toEqual(pages.map(numberOf));
+  });
+});
+
 describe('language', () => {
   /** Files and folders whose prose follows the rules. A folder means all Markdown and TypeScript in it. */
   const plain = [

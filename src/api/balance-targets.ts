@@ -111,6 +111,7 @@ function keyWork(options: ApiOptions, key: Key, target: string): Work {
   }
   requireForeign(options, target.slice(0, shownKeyLength));
   if (isBareXpub(target)) {
+    // docs/decisions/029
     throw new PaygateError(
       'invalid',
       'addr: an xpub alone does not say which addresses it makes; write it as ypub or zpub, or as a ' +

@@ -45,7 +45,8 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
     run({ query, key }) {
       const all = receiptsOf(store, query, key);
       const txs = all.map((each) => describe(store, each));
-      // A dropped payment is on top only when there is no other.
+      // A dropped payment is on top only when there is no other. Thus a shop that reads only the
+      // top is right after a fee bump, too.
       const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
       if (top === undefined) throw unknown();
       return { ...top, txs };

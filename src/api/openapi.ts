@@ -1,5 +1,6 @@
 // The description of the API for programs (OpenAPI 3.1). It is made from the operations and the
 // schemas that read requests, so that it can not be outdated.
+// Libraries that wrap routes check the Content-Type, which the wire format forbids.
 // https://spec.openapis.org/oas/v3.1.1
 
 import * as z from 'zod';

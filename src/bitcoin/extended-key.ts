@@ -59,8 +59,8 @@ const checksumSize = 4;
 const keySize = 33;
 
 /**
- * `point + tweak · G`, in variable time. No tweak is secret: the extended key determines all of
- * them.
+ * `point + tweak · G`, in variable time, which is more than twice as fast as @scure/bip32. No tweak
+ * is secret: the extended key determines all of them.
  * @param tweak 32 bytes
  * @returns undefined if the tweak is not below the order of the curve, or if the sum is no key
  */

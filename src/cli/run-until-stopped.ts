@@ -61,7 +61,10 @@ export function collectAfterStart(world: World, events: StoreEvents): void {
   });
 }
 
-/** Runs a full garbage collection, which blocks the process, and returns memory to the system. */
+/**
+ * Runs a full garbage collection, which blocks the process, and returns memory to the system. See
+ * docs/decisions/044.
+ */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   const gc: (options: { type: 'major'; flavor: 'last-resort' }) => void = runInNewContext('gc');

@@ -19,7 +19,8 @@ export async function systemctl(...args: readonly string[]): Promise<string> {
 }
 
 /**
- * The PAYGATE variables of the process that the unit runs. Our own environment wins.
+ * The PAYGATE variables of the process that the unit runs. Our own environment wins. The files of
+ * the unit are not read, because systemd reads them by rules of its own.
  * @param fallback if that process sets none, does not run, or may not be read
  */
 export async function environmentOf(

@@ -1,6 +1,7 @@
 // Decides whether a password is too predictable (SP 800-63B: a block list). It takes out what
 // attackers try first: words of this product and of its names, common words, phrases, rows of the
 // keyboard, dates and repetitions. What is left must have two distinct words, or eight characters.
+// See docs/decisions/056.
 
 import { commonWords, knownPhrases, productWords } from './common-passwords.ts';
 

@@ -1,8 +1,8 @@
 // The circuit breaker: it limits requests to failing shops, so that a failing shop delays only its
 // own callbacks. A host is down after several failures to connect; then one callback a minute goes
 // there as a probe. A callback URL that hangs or answers badly gets one callback a second after as
-// many failures. A URL gets its full share only after it received a single callback. All of this
-// is in memory; a restart forgets it.
+// many failures. A URL gets its full share only after it received a single callback
+// (docs/decisions/012). All of this is in memory; a restart forgets it.
 
 import { portOf } from '../domain/callback-url-policy.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';

@@ -26,6 +26,7 @@ export interface CallbackConnections {
 }
 
 /** An idle connection is closed after this time. Most servers wait 5 s and more. */
+/** See docs/decisions/013. */
 const idleMs = 2_000;
 /** Idle connections to all destinations. */
 const maxIdle = 256;

@@ -291,7 +291,10 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
     }
   }
 
-  /** When the delivery is due again. A host that is down costs it no attempt. */
+  /**
+   * When the delivery is due again. A host that is down costs it no attempt. See
+   * docs/decisions/011.
+   */
   #nextOf({ url, step, dueAt, state }: T, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
     const isConfirmation = state === 'delivered';

@@ -104,7 +104,7 @@ export interface ProbeResult {
 export interface SenderOptions extends RequestOptions {
   /** The version of paygate in the User-Agent: `0.1`. */
   readonly version: string;
-  /** While true, callbacks are unsigned, because a signature contains the time. */
+  /** While true, callbacks are unsigned: docs/decisions/017. */
   readonly isClockWrong?: () => boolean;
   /** The time in signatures, epoch milliseconds; the clock of the world without it. */
   readonly signingTime?: (() => number) | undefined;

@@ -81,7 +81,10 @@ type Outcome =
       readonly kind: 'copy';
       readonly reason: string;
       readonly skips: readonly Skip[];
-      /** How far the original went is unknown: each wallet is scanned before its next address. */
+      /**
+       * How far the original went is unknown: each wallet is scanned before its next address. See
+       * docs/decisions/024.
+       */
       readonly mustScan: boolean;
     };
 
@@ -253,7 +256,7 @@ const limitStep = 20;
 
 /**
  * The number of unpaid addresses from which on a warning comes, and strangers get no more addresses
- * by links. The rest is for the orders of the shop itself.
+ * by links. The rest is for the orders of the shop itself. See docs/decisions/049.
  * @param limit gap limit of the merchant's own wallet
  */
 export const unpaidLimitOf = (limit: number): number => Math.max(1, limit - warnAhead);

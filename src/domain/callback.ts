@@ -51,7 +51,10 @@ export interface EventFacts {
   readonly cycle: number;
 }
 
-/** The id of an event. It stays the same after a restart, a restore, and on another machine. */
+/**
+ * The id of an event. It stays the same after a restart, a restore, and on another machine. See
+ * docs/decisions/004.
+ */
 export function eventId({ address, txid, status, cycle }: EventFacts): string {
   const digest = sha256(utf8ToBytes(`${address} ${txid} ${status} ${cycle}`));
   return `msg_${base58.encode(digest.subarray(0, eventIdBytes))}`;

@@ -66,7 +66,7 @@ export type Promises =
 /** A payment is in time until so long after the end of its window: it needs time to reach us. */
 export const graceMs = 2 * minuteMs;
 
-/** How long a payment at a promised rate may be in no block. */
+/** How long a payment at a promised rate may be in no block. See docs/decisions/047. */
 export const maxUnminedMs = dayMs;
 
 /** Satoshis of a payment, with the payment whose time they have. */

@@ -12,7 +12,7 @@ export interface ListenAddress {
 export interface EndpointOptions {
   readonly listen: ListenAddress;
   readonly listenHttp?: ListenAddress | undefined;
-  /** Plain HTTP may leave this machine. */
+  /** Plain HTTP may leave this machine. See docs/decisions/030. */
   readonly plainHttp?: boolean | undefined;
   /** HTTPS with the operator's certificate. */
   readonly tlsCert?: string | undefined;

@@ -1,5 +1,6 @@
 // The words for states that people read: one vocabulary for the dashboard, the command line and the
-// sandbox. JSON, CSV and metrics keep their own values.
+// sandbox. JSON, CSV and metrics keep their own values. Other texts of the dashboard stand in their
+// pages: docs/decisions/050.
 
 import type { OrderStatus } from './order.ts';
 import type { PaymentState } from './payment.ts';

@@ -29,6 +29,7 @@ export interface StoreQuery {
 /**
  * The store that a request means. A query must match, even if there is only one store: a shop with
  * an unknown Callback URL would be paid and get no callback. An empty query means the only store.
+ * See docs/decisions/002.
  * @param removed the removed stores, read only if no store matches
  * @throws PaygateError invalid with the numbers that clients branch on: 1001, 1003, 1032; not_found
  *   for an unknown id

@@ -1,7 +1,7 @@
 // The version that the orders of a copy go on from. A shop ignores an order whose version it knows,
 // and the file that the copy came from may have sent any number of events since. The version grows
 // with time, because a copy on another machine knows of no other copy. A clock may be wrong:
-// therefore it is also above what the files at hand say.
+// therefore it is also above what the files at hand say. See docs/decisions/054.
 
 import { secondMs } from '../lib/time-units.ts';
 

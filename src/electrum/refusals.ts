@@ -13,7 +13,7 @@ import { type Method, methods } from './wire.ts';
 /**
  * Most servers answer in order, so the oldest request in flight is twice as suspect as the others.
  * Three closings in a row are enough for one request, and four for its method whatever the subject.
- * Fewer are not, because a server that restarts closes its connections too.
+ * Fewer are not, because a server that restarts closes its connections too. See docs/decisions/036.
  */
 const oldestWeight = 2;
 const maxWeight = 3 * oldestWeight;

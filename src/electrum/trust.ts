@@ -1,7 +1,7 @@
 // Whether the certificate of a server is enough. Pure: what earlier connections have learnt comes
 // in as a value, and what is learnt now goes out as one. A certificate that validates makes
-// validation required from then on. A self-signed one is pinned by its SHA-256 at first use, and a
-// changed one is refused. A pin in the address stands above both.
+// validation required from then on. A self-signed one, as most public servers have, is pinned by
+// its SHA-256 at first use, and a changed one is refused. A pin in the address stands above both.
 
 import { networkErrorText } from '../domain/network-error.ts';
 import type { TlsIdentity } from '../domain/server-record.ts';

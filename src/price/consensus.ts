@@ -19,7 +19,7 @@ export interface Consensus {
   readonly isPair: boolean;
 }
 
-/** The largest distance from the median, as a fraction. */
+/** The largest distance from the median, as a fraction. See docs/decisions/022. */
 const tolerance = 0.05;
 /** The largest distance of two sources. One of them can move the price by half of it. */
 const pairTolerance = 0.01;

@@ -171,6 +171,7 @@ export class Prices {
 
   /**
    * The price of one bitcoin for a promise: in hundredths of the currency, at most a minute old.
+   * See docs/decisions/046.
    * Null for a currency that too few sources have.
    * @throws PaygateError unavailable without such a price
    */

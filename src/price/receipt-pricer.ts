@@ -1,7 +1,7 @@
 // Adds the price of a bitcoin at receipt to each payment, after its commit. The ledger stores the
 // currency with the payment, so a restart forgets none. After ten minutes without an answer, a
-// payment stays without a price. Payments and callbacks never wait for it. No transaction is open
-// during a request.
+// payment stays without a price. A payment that was found after a downtime has the price of then.
+// Payments and callbacks never wait for it, and no transaction is open during a request.
 
 import { priceCentsOf } from '../domain/money.ts';
 import { reasonOf } from '../lib/errors.ts';

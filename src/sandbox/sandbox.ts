@@ -1,7 +1,7 @@
 // The composition root of `paygate sandbox`, one process without connections to the outside.
 // It builds a simulated chain and its Electrum server. It starts the app of `serve` on them, with a
 // demo store and the Chain page in its dashboard. It also starts the demo shop.
-// The chain ends with the process, so every start needs a new database file.
+// The chain ends with the process, so every start needs a new database file (docs/decisions/025).
 
 import { HDKey } from '@scure/bip32';
 import { type App, type AppOptions, openApp, startApp } from '../app.ts';

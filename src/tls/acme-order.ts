@@ -1,6 +1,7 @@
 // One certificate order (RFC 8555) through the library acme-client, with http-01 as the challenge.
 // Its requests go through World, each under a deadline and only by https, whatever the directory
-// says. The library is loaded with the first order.
+// says. The library is loaded with the first order. It waits between requests by its own timers,
+// so tests of an order run in real time.
 
 import { generateKeyPairSync } from 'node:crypto';
 import type { Dispatcher } from 'undici';

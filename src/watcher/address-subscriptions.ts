@@ -45,7 +45,7 @@ export interface RefusedSubscriptions {
   readonly reason: string;
 }
 
-/** The default limits. */
+/** The default limits. See docs/decisions/043. */
 const maxSubscribed = { own: 100_000, other: 10_000 };
 /** Addresses read from the file in one turn of the event loop. */
 const pageSize = 250;

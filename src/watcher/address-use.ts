@@ -1,7 +1,7 @@
 // Whether an address that was not issued was ever used. One server's history is not enough: each
 // index that is left out takes the merchant's wallet nearer to its gap limit. A second server must
 // have a history as well, or a transaction in a block of our chain pays the address. Spent funds
-// count too.
+// count too. See docs/decisions/038.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
 import type { DerivedAddress } from '../bitcoin/keychain.ts';

@@ -25,7 +25,10 @@ export interface FinalityHoldParts {
   readonly servers: readonly string[];
 }
 
-/** How long another branch counts as a race of miners, and the last tip of a lost server counts. */
+/**
+ * How long another branch counts as a race of miners, and the last tip of a lost server counts. See
+ * docs/decisions/005.
+ */
 const graceMs = 30 * 60_000;
 
 interface Dispute {
@@ -74,7 +77,7 @@ export class FinalityHold {
     return this.#store();
   }
 
-  /** The only reachable server lied. */
+  /** The only reachable server lied. See docs/decisions/008. */
   lied(label: string): Promise<number> {
     this.#liar = label;
     return this.#store();

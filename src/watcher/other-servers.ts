@@ -1,7 +1,7 @@
 // Asks another server for what one server refuses or leaves unanswered. The healthy live servers
 // come first, then one of the list that is connected for this alone. Only servers that the operator
-// named are asked. A public server bills a refusal as a hundred answers (see electrum/budget.ts).
-// An hourly allowance keeps a flood of invented transactions from spending what servers forgive.
+// named are asked (docs/decisions/037). A public server bills a refusal as a hundred answers (see
+// electrum/budget.ts). An hourly allowance limits what invented transactions can spend of that.
 
 import { Allowance, refusalCost } from '../electrum/budget.ts';
 import type { Pool } from '../electrum/pool.ts';

@@ -44,7 +44,10 @@ export interface ScriptMovements {
 interface CachedMovements {
   readonly status: StatusHash | null;
   readonly movements: readonly BalanceChange[];
-  /** Our tip at the time of the request. */
+  /**
+   * Our tip at the time of the request. A script that is not watched is asked for once a block: see
+   * docs/decisions/019.
+   */
   readonly tip: BlockHash | undefined;
 }
 
@@ -97,7 +100,7 @@ export class ChainReader {
 
   /**
    * Movements of both branches, up to the gap limit beyond the last used index, or beyond
-   * `nextIndex`.
+   * `nextIndex`. Their heights are not proven: docs/decisions/020.
    */
   walletMovements(key: WalletKey, nextIndex: number): Promise<readonly ScriptMovements[]> {
     return this.#ask(async (session) => [

@@ -70,7 +70,7 @@ export function createSecondOpinions(parts: SecondOpinionsParts): RequestSecondO
 
 /**
  * How long an absence must last to count: ElectrumX reads the mempool every 5 s, electrs every 10
- * s.
+ * s. See docs/decisions/006.
  */
 const minAbsenceMs = 30_000;
 

@@ -77,7 +77,10 @@ export function createSweeps(parts: SweepsParts): Sweeps {
     }
   }
 
-  /** A second server, or the watched one where it has compared every address. */
+  /**
+   * A second server, or the watched one where it has compared every address. See
+   * docs/decisions/010.
+   */
   function sessionFor(isCaughtUp: boolean): Session | undefined {
     const { current } = servers;
     return servers.other(current) ?? (isCaughtUp ? current : undefined);

@@ -57,7 +57,10 @@ export interface ScriptFailures {
 const scriptsPerRequest = 4;
 /** The server is left when half of all checks last so long while others wait. */
 const maxCheckMs = 300_000;
-/** A script that failed so often seldom succeeds soon, and a public server bills each refusal. */
+/**
+ * A script that failed so often seldom succeeds soon, and a public server bills each refusal. See
+ * docs/decisions/007 and docs/decisions/009.
+ */
 const minuteRetries = 10;
 
 /**

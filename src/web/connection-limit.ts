@@ -177,7 +177,7 @@ const unsentBytesOf = ({ stream, responses }: Connection): number =>
 /**
  * Ends the parsing of what was read from a socket. Otherwise Node parses up to 64 KiB of it even
  * after the socket was destroyed, 2,500 requests in 50 ms. Its parser ends when this callback
- * returns an error.
+ * returns an error. See docs/decisions/058.
  */
 function stopParsing(socket: Duplex): void {
   const { parser } = socket as { parser?: { onIncoming: () => number } };

@@ -59,7 +59,7 @@ export function setCheckoutHeaders(
   const policy = policyOf(sources, embedOrigins.join(' ') || undefined);
   context.header('Content-Security-Policy', policy);
   context.header('X-Content-Type-Options', 'nosniff');
-  // With no-referrer, browsers send forms with "Origin: null".
+  // With no-referrer, browsers send forms with "Origin: null", as a form in a foreign frame does.
   context.header('Referrer-Policy', 'same-origin');
   context.header('X-Robots-Tag', 'noindex');
   context.header('Cache-Control', 'no-store');

@@ -32,6 +32,7 @@ export function createPort80(
       : context.body(answer, 200, { 'Content-Type': 'application/octet-stream' });
   });
   // Programs of this machine see why there is no certificate, while HTTPS does not work yet.
+  // `paygate health` works then, too.
   app.get('/healthz', (context) =>
     isThisMachine(socketAddressOf(context))
       ? main(context.req.raw, context.env as object)

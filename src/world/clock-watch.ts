@@ -1,5 +1,6 @@
 // Compares the wall clock with the newest block and with the monotonic clock. A clock that is
-// ahead would delete what is young, and expire what has time left. What goes by age asks here.
+// ahead would delete what is young, and expire what has time left. What goes by age asks here. See
+// docs/decisions/055.
 
 import { clockError } from '../domain/clock-check.ts';
 import { minuteMs } from '../lib/time-units.ts';

@@ -1,7 +1,7 @@
 // Makes responses of shops parseable for a strict HTTP parser, as leniently as curl. Examples are a
 // space before a header's colon, bare line feeds, a repeated length, `100 Continue`. A strict head
 // passes unchanged. Any other head is rewritten with what a callback needs, and its connection is
-// not reused. What is no HTTP passes unchanged, and the parser rejects it.
+// not reused. What is no HTTP passes unchanged, and the parser rejects it. See docs/decisions/041.
 
 const maxHeadBytes = 16 * 1024;
 const maxLineLength = 1_024;

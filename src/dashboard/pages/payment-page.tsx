@@ -205,7 +205,10 @@ const PaymentTimeline = (payment: PaymentProps) => {
   );
 };
 
-/** The timeline, oldest first; a block has the time that it claims. */
+/**
+ * The timeline, oldest first; a block has the time that it claims. It is derived from stored data,
+ * so that it cannot disagree with the payment. A block that came and went unseen is not in it.
+ */
 function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {
   const callbacks = store.paymentView.callbacksOf(row.id);
   const reversals = callbacks.filter((each, place) => {

@@ -147,7 +147,10 @@ function superseded(days: readonly string[], today: string): string[] {
   return [...past.slice(0, -daysKept), ...ahead];
 }
 
-/** `latest.db` is never written to again, only replaced: a second name costs nothing. */
+/**
+ * `latest.db` is never written to again, only replaced: a second name costs nothing. See
+ * docs/decisions/023.
+ */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);

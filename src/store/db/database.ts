@@ -169,8 +169,8 @@ function lockForUpdate(path: string): { release(): void } {
 }
 
 /**
- * FULL: SQLite syncs the write-ahead log in each commit
- * (https://sqlite.org/pragma.html#pragma_synchronous). It must follow `journal_mode`, because the
+ * FULL: SQLite syncs the write-ahead log in each commit (docs/decisions/042,
+ * https://sqlite.org/pragma.html#pragma_synchronous). It must follow `journal_mode`, because the
  * driver's WAL default is NORMAL. Undo data of a savepoint stays in memory; on disk it would be a
  * file that each commit writes.
  */

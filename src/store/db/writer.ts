@@ -6,7 +6,8 @@
 // Algorithm. Writes that arrive together form a group. A group is one transaction: BEGIN IMMEDIATE,
 // the writes in one savepoint, the raise of the high-water mark, COMMIT. SQLite syncs the WAL
 // inside COMMIT (synchronous=FULL). If a write throws, the savepoint is undone, and each write runs
-// again in a savepoint of its own. An awaited write goes first and takes few others into its group.
+// again in a savepoint of its own (docs/decisions/035). An awaited write goes first and takes few
+// others into its group.
 //
 // Invariants.
 // - A group runs from BEGIN to COMMIT in one turn of the event loop. No read and no answer of this

@@ -68,7 +68,7 @@ interface Identity {
   readonly positionBorn?: number | undefined;
   /** The operator declared that the whole machine was set back, this mark file with it. */
   readonly setBack?: true;
-  /** The mark file was begun for a copy. */
+  /** The mark file was begun for a copy. See docs/decisions/045. */
   readonly ofCopy?: true;
   /** The version that the orders of the last copy at this place got. */
   readonly versions?: number;

@@ -37,7 +37,7 @@ export interface Addresses extends WatchedPages, UnpaidAddresses, ReturnedIndexe
   /**
    * Issues the wallet's next unused addresses, one for each entry of `storeIds`.
    * @param isPending whether a server announced a history that is not processed yet; then the
-   * address is left out.
+   * address is left out. See docs/decisions/021.
    * @throws PaygateError unavailable before the first scan, and below the wallet's floor
    */
   issueEach(

@@ -10,7 +10,7 @@
 
 // A lease marks a callback whose request is in flight. Meanwhile no other callback of that address
 // is claimed, because shop plugins read and write an order without a lock. The earliest due event
-// of an address goes first.
+// of an address goes first. See docs/decisions/001.
 
 // A delivered callback with a doubtful answer is due again at `confirm_at`, unless a newer one of
 // its payment is enqueued. It stays delivered in any case.

@@ -41,7 +41,10 @@ export interface UnpaidAddresses {
 /** How far back a store's last address is looked for: other stores may share its wallet. */
 const reusedWithin = 100;
 
-/** How far back gaps are looked for: anybody may ask for them, and a million would hold us up. */
+/**
+ * How far back gaps are looked for: anybody may ask for them, and a million would hold us up. See
+ * docs/decisions/027.
+ */
 const gapsWithin = 5_000;
 
 export function createUnpaidAddresses(orm: Orm, catalog: Catalog): UnpaidAddresses {

@@ -1,6 +1,6 @@
 // The one script of our pages; every page works without it. It fetches the live parts of a page again
 // when a payment changes or a block arrives, shows times in the reader's zone, counts down, applies
-// filters, and copies the text that a button names. Decision 054 has the faults that it survives.
+// filters, and copies the text that a button names. It survives the faults of docs/decisions/057.
 
 /** The form of a time on pages for customers, as the server writes it. */
 const timeParts = {
