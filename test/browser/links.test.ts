@@ -12,7 +12,7 @@ import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { fixed, type LinkScene, openLink } from '../support/links.ts';
 import { keyboardFaults, languageFaults, overflows } from '../support/page-checks.ts';
-import { type PageSettings, settings } from '../support/page-settings.ts';
+import { type PageSettings, settings, widths } from '../support/page-settings.ts';
 import { openScanner, readPaymentUri } from '../support/qr.ts';
 import { startReceiver } from '../support/receiver.ts';
 
@@ -253,6 +253,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
         const shifts = isShiftSeen ? await shiftsOf(page, () => load(shown)) : [];
         if (!isShiftSeen) await load(shown);
         const found = [...shifts, ...(await faultsOf(page, run, shown))];
+        for (const other of widths.filter((each) => each !== width)) {
+          await page.setViewportSize({ width: other, height: 800 });
+          found.push(...(await overflows(page)).map((each) => `${other}: ${each}`));
+        }
+        await page.setViewportSize(viewport);
         if (found.length > 0) faults.push([shown.name, colorScheme, width, language, ...found]);
       }
       await end(['status of 400', 'status of 410']);
