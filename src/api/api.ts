@@ -15,6 +15,7 @@ import { balanceOperations } from './balance.ts';
 import { createTargets } from './balance-targets.ts';
 import { connectOperations } from './connect-plugin.ts';
 import { eventOperations } from './event-operations.ts';
+import { labelOperations } from './label-operations.ts';
 import { linkOperations } from './link-operations.ts';
 import { merchantTx } from './merchant-tx.ts';
 import { newAddress } from './new-address.ts';
@@ -32,6 +33,7 @@ export function operationsOf(options: ApiOptions): readonly Operation[] {
   const issue = createAddressIssuer(options);
   return [
     ...orderOperations(options, issue),
+    ...labelOperations(options),
     ...linkOperations(options),
     ...eventOperations(options),
     newAddress(options, issue),
@@ -109,7 +111,10 @@ async function serve(
   try {
     key = authorise(parts, operation, context);
     parts.untrustedProxies.note(context, true);
-    return context.json(await operation.run({ ...(await readRequest(operation, context)), key }));
+    const answer = await operation.run({ ...(await readRequest(operation, context)), key });
+    return answer instanceof Response
+      ? context.newResponse(answer.body, { headers: answer.headers })
+      : context.json(answer);
   } catch (error) {
     if (operation.writes)
       await parts.refusedChanges.note(operation, context, error, key === undefined);

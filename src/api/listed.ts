@@ -45,17 +45,29 @@ export interface ListPlace {
  * @throws PaygateError not_found for a store of other keys
  */
 export function listed<T>(
-  { catalog }: Pick<Store, 'catalog'>,
+  store: Pick<Store, 'catalog'>,
   key: Pick<Key, 'storeId'>,
   { limit, store_id: asked }: ListQuery,
   read: (place: ListPlace) => readonly T[],
 ): { data: T[]; has_more: boolean } {
+  const storeId = storeIdOf(store, key, asked);
+  const rows = read({ storeId, limit: limit + 1 });
+  return { data: rows.slice(0, limit), has_more: rows.length > limit };
+}
+
+/**
+ * The store whose rows a key asks for; undefined for those of all stores.
+ * @throws PaygateError not_found for a store of other keys
+ */
+export function storeIdOf(
+  { catalog }: Pick<Store, 'catalog'>,
+  key: Pick<Key, 'storeId'>,
+  asked: number | undefined,
+): number | undefined {
   // Orders and events of a removed store stay visible.
   const own = ownStores(catalog.stores({ archived: true }), key);
   if (asked !== undefined && !own.some(({ id }) => id === asked)) {
     throw new PaygateError('not_found', `There is no store ${asked}`);
   }
-  const storeId = asked ?? key.storeId ?? undefined;
-  const rows = read({ storeId, limit: limit + 1 });
-  return { data: rows.slice(0, limit), has_more: rows.length > limit };
+  return asked ?? key.storeId ?? undefined;
 }

@@ -30,21 +30,24 @@ export interface Parameter {
   readonly schema: SchemaObject;
 }
 
+export interface MediaObject {
+  readonly schema: SchemaObject;
+  readonly example?: unknown;
+  /** By error code. */
+  readonly examples?: Readonly<
+    Record<string, { readonly summary: string; readonly value: unknown }>
+  >;
+}
+
 export interface JsonContent {
-  readonly 'application/json': {
-    readonly schema: SchemaObject;
-    readonly example?: unknown;
-    /** By error code. */
-    readonly examples?: Readonly<
-      Record<string, { readonly summary: string; readonly value: unknown }>
-    >;
-  };
+  readonly 'application/json': MediaObject;
 }
 
 export interface ResponseObject {
   readonly description: string;
   readonly headers?: unknown;
-  readonly content?: JsonContent;
+  /** One media type. */
+  readonly content?: Readonly<Record<string, MediaObject>>;
 }
 
 export interface OperationObject {

@@ -11,6 +11,7 @@ import { type RefusalCode, refusalCodes, refusals } from './documented-refusals.
 import { exampleOf } from './example-json.ts';
 import {
   type JsonContent,
+  type MediaObject,
   type NamedSchemas,
   type OpenapiDocument,
   type OperationObject,
@@ -143,7 +144,7 @@ function callersOf(operation: Operation, method: Method): string {
 }
 
 /** The numbers of an operation's refusals that have a status. */
-function codesOf({ codes = [] }: Operation, status: number): JsonContent['application/json'] {
+function codesOf({ codes = [] }: Operation, status: number): MediaObject {
   const own = codes
     .map((code): [number, RefusalCode] => [code, refusalCodes[code]])
     .filter(([, refusal]) => refusal.status === status)
@@ -190,7 +191,7 @@ function describe(
   method: Method,
   { rates, named }: Described,
 ): OperationObject {
-  const { summary, tag, body, example, answer } = operation;
+  const { summary, tag, body, example, answer, isText } = operation;
   const bodySchema = body && schemaOf(body, 'input', named);
   const answerSchema = schemaOf(answer, 'output', named);
   return {
@@ -209,7 +210,15 @@ function describe(
         },
       }),
     responses: {
-      200: { description: 'Done', content: json(answerSchema, exampleOf(answerSchema, named)) },
+      200: {
+        description: 'Done',
+        content: {
+          [isText ? 'text/plain' : 'application/json']: {
+            schema: answerSchema,
+            example: exampleOf(answerSchema, named),
+          },
+        },
+      },
       ...refusalsOf(operation, method),
     },
   };

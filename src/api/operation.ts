@@ -65,6 +65,8 @@ type Description<
   readonly example?: z.input<Body>;
   /** The body of a 200. */
   readonly answer: Answer;
+  /** `run` returns a response of plain text. */
+  readonly isText?: true;
 } & (
   | Keyed<RequestParts<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
   | Open<RequestParts<z.infer<Params>, z.infer<Query>, z.infer<Body>>, z.infer<Answer>>
@@ -76,7 +78,7 @@ interface Keyed<Request, Answer> {
   readonly issues?: true;
   /** It changes a store: only in the "Connect a plugin" window. */
   readonly writes?: true;
-  run(asked: Request & { readonly key: Key }): Answer | Promise<Answer>;
+  run(asked: Request & { readonly key: Key }): Answer | Response | Promise<Answer>;
 }
 
 interface Open<Request, Answer> {

@@ -163,14 +163,19 @@ const Answers = ({ operation }: Pick<Entry, 'operation'>) => {
     <>
       {all
         .filter(([status]) => status.startsWith('2'))
-        .map(([status, { description, content }]) => (
+        .map(([status, { description, content = {} }]) => (
           <>
             <h4>
               <span class="pill good">{status}</span> {description}
-              {content !== undefined && ': '}
-              {content !== undefined && <TypeName schema={content['application/json'].schema} />}
+              {Object.values(content).map(({ schema }) => (
+                <>
+                  : <TypeName schema={schema} />
+                </>
+              ))}
             </h4>
-            {content !== undefined && <Json value={content['application/json'].example} />}
+            {Object.values(content).map(({ example }) => (
+              <Json value={example} />
+            ))}
           </>
         ))}
       {refused.length > 0 && (
@@ -189,7 +194,7 @@ const Answers = ({ operation }: Pick<Entry, 'operation'>) => {
                       <Prose text={description} />
                     </td>
                   </tr>
-                  {Object.entries(content?.['application/json'].examples ?? {}).map(
+                  {Object.entries(content?.['application/json']?.examples ?? {}).map(
                     ([code, { summary }]) => (
                       <tr>
                         <td>{status}</td>

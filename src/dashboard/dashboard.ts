@@ -25,6 +25,7 @@ import {
   addressesExportPage,
   callbacksExportPage,
   eventsExportPage,
+  labelsExportPage,
   ordersExportPage,
 } from './pages/list-exports.ts';
 import { notificationsPage } from './pages/notifications-page.tsx';
@@ -74,6 +75,7 @@ export const pages: readonly Page[] = [
   signOutPage,
   enterPage,
   ordersPage,
+  labelsExportPage,
   ordersExportPage,
   newOrderPage,
   orderPage,

@@ -108,6 +108,26 @@ test('orders are those of the filters of their list, whichever page is shown', a
   }
 });
 
+test('labels for a wallet are those of the filters of the list', async () => {
+  const { app, id, address, visitor } = await open();
+  const plain = await app.order({ amount_sat: 30_000, reference: '1008' });
+  await app.post(`/orders/${plain.id}/cancel`);
+  const page = (await visitor.get(`${home}/orders?state=open&before=9`)).text;
+  expect(page).not.toContain('/labels/export');
+  const { text } = await visitor.get(`${home}/orders?state=open`);
+  const [, link = ''] = /href="([^"]*\/labels\/export[^"]*)" download/.exec(text) ?? [];
+  expect(link).toBe(`${home}/orders/labels/export?state=open`);
+  const file = await visitor.get(link);
+  expect(file.headers.get('Content-Type')).toBe('text/plain; charset=utf-8');
+  expect(file.headers.get('Content-Disposition')).toBe('attachment; filename="labels.jsonl"');
+  expect(file.headers.get('X-Content-Type-Options')).toBe('nosniff');
+  const line = { type: 'addr', ref: address, label: `Order 1007 ${id}` };
+  expect(file.text).toBe(`${JSON.stringify(line)}\n`);
+  const all = (await visitor.get(`${home}/orders/labels/export`)).text.trimEnd().split('\n');
+  expect(all.map((each) => JSON.parse(each).ref)).toEqual([plain.address, address]);
+  expect((await visitor.get(`${home}/orders/labels/export?state=nonsense`)).status).toBe(400);
+});
+
 /** Two payments: of an order with a webhook that fails, and of an address without an order. */
 async function openDelivered() {
   const opened = await open();

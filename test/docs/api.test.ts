@@ -62,7 +62,7 @@ async function run(app: TestApp, line: string, names: Names): Promise<string> {
   if (answer.address !== undefined) names.set('ADDRESS', answer.address);
   if (answer.address !== undefined && path === '/api/v3/orders') names.set('ORDER', answer.id);
   if (answer.url !== undefined) names.set('LINK', answer.id);
-  return JSON.stringify(answer);
+  return typeof answer === 'string' ? answer.trimEnd() : JSON.stringify(answer);
 }
 
 /** Random ids of orders, links and events as the page prints them. */

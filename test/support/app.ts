@@ -271,8 +271,10 @@ function createTestApp(built: TestAppParts): TestApp {
       const headers = { Authorization: `Bearer ${apiKey}`, ...init.headers };
       const response = await fetch(`http://127.0.0.1:${port}${asked}`, { ...init, headers });
       const text = await response.text();
-      const body = text === '' ? undefined : JSON.parse(text);
-      return { status: response.status, headers: response.headers, body };
+      const { status, headers: answered } = response;
+      const isText = answered.get('Content-Type')?.startsWith('text/plain') ?? false;
+      const body = isText ? text : text === '' ? undefined : JSON.parse(text);
+      return { status, headers: answered, body };
     },
     async newAddress(query = '') {
       const { status, body } = await app.ask(`/api/new_address${query}`);

@@ -2,11 +2,11 @@
 
 import { gapLimitNeeded } from '../../domain/allocation.ts';
 import type { StateWord } from '../../domain/state-words.ts';
+import type { ListPlace } from '../../lib/row-pages.ts';
 import type { AddressEntry, AddressPage } from '../../store/views/address-view.ts';
 import { Pill, Short, Time } from '../../web/values.tsx';
 import { Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
-import type { ListPlace } from './csv-file.ts';
 import {
   Count,
   Empty,

@@ -2,6 +2,7 @@
 
 import { deliveryWords, formatStatus } from '../../domain/state-words.ts';
 import { PaygateError } from '../../lib/errors.ts';
+import type { ListPlace } from '../../lib/row-pages.ts';
 import type { StoreRow } from '../../store/records/catalog.ts';
 import type { CallbackRow } from '../../store/views/callback-view.ts';
 import type { SearchedPage } from '../../store/views/searched-list.ts';
@@ -11,7 +12,6 @@ import { wholeNumber } from '../form-fields.ts';
 import { Form, Select } from '../form-parts.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { type ActionResult, base, type Page, type PageRequest } from '../page.ts';
-import type { ListPlace } from './csv-file.ts';
 import { deliveryState, responseText } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';
 import {

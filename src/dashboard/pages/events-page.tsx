@@ -3,6 +3,7 @@
 import { redactUrl } from '../../domain/callback.ts';
 import { isId } from '../../domain/order-id.ts';
 import { deliveryWords } from '../../domain/state-words.ts';
+import type { ListPlace } from '../../lib/row-pages.ts';
 import type { EventState } from '../../store/db/order-schema.ts';
 import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
 import type { SearchedPage } from '../../store/views/searched-list.ts';
@@ -12,7 +13,6 @@ import { wholeNumber } from '../form-fields.ts';
 import { Form } from '../form-parts.tsx';
 import { DoneNote, Layout } from '../layout.tsx';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../page.ts';
-import type { ListPlace } from './csv-file.ts';
 import { Attempts, DeliveryLine } from './delivery-attempts.tsx';
 import { deliveryState } from './delivery-state.ts';
 import { DeliveryTabs } from './delivery-tabs.tsx';

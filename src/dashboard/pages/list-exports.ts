@@ -5,6 +5,8 @@ import { csvDecimal } from '../../lib/csv.ts';
 import type { AddressEntry } from '../../store/views/address-view.ts';
 import type { CallbackRow } from '../../store/views/callback-view.ts';
 import type { ListedEvent } from '../../store/views/event-view.ts';
+import { labelFile, labelLines } from '../../store/views/label-lines.ts';
+import { fileResponse } from '../../web/file-response.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { addressSearch } from './addresses-page.tsx';
 import { callbackSearch } from './callbacks-page.tsx';
@@ -20,6 +22,15 @@ const utcOfSeconds = (at: number | null): string | null => utc(at === null ? nul
 export const ordersExportPage: Page = {
   path: '/orders/export',
   show: (request) => csvFile(request, ordersFile(request)),
+};
+
+/** Labels of orders for another wallet, with the filters of the list. */
+export const labelsExportPage: Page = {
+  path: '/orders/labels/export',
+  show(request) {
+    const lines = labelLines(request.parts.store.orderView, orderSearch(request));
+    return fileResponse(labelFile.name, labelFile.type, lines);
+  },
 };
 
 /** @throws PaygateError invalid */

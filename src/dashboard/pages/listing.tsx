@@ -245,15 +245,20 @@ interface ListFootProps extends CountProps {
   readonly goesOnAt?: PagerProps['goesOnAt'];
   /** The path of the list. */
   readonly path: string;
+  /** More files. */
+  readonly children?: Child;
 }
 
 /** What stands below a list: how many rows match, other pages, and the file of all. */
-export const ListFoot = ({ path, goesOnAt, ...props }: ListFootProps) => (
+export const ListFoot = ({ path, goesOnAt, children, ...props }: ListFootProps) => (
   <div class="under">
     {goesOnAt === undefined ? <Count {...props} /> : null}
     <Pager request={props.request} rows={props.rows} goesOnAt={goesOnAt} />
     {props.rows.length === 0 && goesOnAt === undefined ? null : (
-      <ExportLink request={props.request} path={path} />
+      <>
+        <ExportLink request={props.request} path={path} />
+        {children}
+      </>
     )}
   </div>
 );

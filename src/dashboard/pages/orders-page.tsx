@@ -6,11 +6,11 @@ import type { OrderStatus } from '../../domain/order.ts';
 import { isId } from '../../domain/order-id.ts';
 import { pastedAddress } from '../../domain/pasted-text.ts';
 import { orderWords } from '../../domain/state-words.ts';
+import type { ListPlace } from '../../lib/row-pages.ts';
 import type { OrderRow } from '../../store/views/order-view.ts';
 import { Money, Pill, Time } from '../../web/values.tsx';
 import { DoneNote, Layout, Table } from '../layout.tsx';
 import { base, type Page, type PageRequest } from '../page.ts';
-import type { ListPlace } from './csv-file.ts';
 import {
   Empty,
   FilterForm,
@@ -23,6 +23,7 @@ import {
   rowsPerCount,
   SearchField,
   StoreFilter,
+  withQuery,
 } from './listing.tsx';
 import { orderPath, ordersPath, priceText } from './order-parts.ts';
 
@@ -73,7 +74,11 @@ function ordersMarkup(request: PageRequest) {
       ) : (
         <OrderTable request={request} rows={rowsOfPage(rows)} />
       )}
-      <ListFoot request={request} rows={rows} noun="order" path={ordersPath} />
+      <ListFoot request={request} rows={rows} noun="order" path={ordersPath}>
+        <a href={withQuery(request, { before: undefined }, `${ordersPath}/labels/export`)} download>
+          Labels for a wallet
+        </a>
+      </ListFoot>
     </Layout>
   );
 }

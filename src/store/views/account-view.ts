@@ -3,7 +3,7 @@
 
 import type { AccountOrder, AccountRow, AccountSums } from '../../domain/account-row.ts';
 import { addUp, isBooked, noSums } from '../../domain/account-row.ts';
-import { nextTurn } from '../../lib/next-turn.ts';
+import { pagesOf } from '../../lib/row-pages.ts';
 import type { Headers } from '../records/headers.ts';
 import type { OrderView } from './order-view.ts';
 import type { PaymentEntry, PaymentFilter, PaymentView } from './payment-view.ts';
@@ -25,23 +25,11 @@ interface Parts {
   readonly refundedSatOf: RefundedSatOf;
 }
 
-/** Few enough rows that other requests do not wait for long. */
-const rowsPerPage = 100;
-
 export function createAccountView(parts: Parts): AccountView {
   const { paymentView, orderView, headers, refundedSatOf } = parts;
 
-  async function* entries(filter: AccountFilter): AsyncGenerator<readonly PaymentEntry[], void> {
-    let beforeId: number | undefined;
-    for (;;) {
-      // Without this turn, a fast reader would take the event loop until the last row.
-      await nextTurn();
-      const { rows, goesOnAt } = paymentView.page({ ...filter, beforeId, limit: rowsPerPage });
-      if (rows.length > 0) yield rows;
-      beforeId = rows.length < rowsPerPage ? goesOnAt : rows.at(-1)?.id;
-      if (beforeId === undefined) return;
-    }
-  }
+  const entries = (filter: AccountFilter) =>
+    pagesOf<PaymentEntry>((place) => paymentView.page({ ...filter, ...place }));
 
   function readOrder(addressId: number, now: number): PaidOrder | undefined {
     const row = orderView.byAddressId(addressId);
