@@ -21,18 +21,7 @@ export type Commands = Readonly<Record<string, () => Promise<Command>>>;
 /** Runs the command of the command line. */
 export async function runProgram(commands: Commands): Promise<void> {
   const args = process.argv.slice(2);
-  const program = new Command('paygate')
-    .description(
-      'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
-    )
-    .version(version)
-    .addHelpText('after', exitCodes);
-  // A command without a description is for paygate itself.
-  for (const command of await commandsFor(commands, args)) {
-    program.addCommand(command, { hidden: command.description() === '' });
-  }
-  addExamples(program);
-  prepare(program);
+  const program = programOf(await commandsFor(commands, args));
   const isJson = hasJson(args);
   prepareProcess((error) => fail(error, isJson));
   try {
@@ -46,6 +35,22 @@ export async function runProgram(commands: Commands): Promise<void> {
   } catch (error) {
     fail(error, isJson);
   }
+}
+
+/** The program with these commands. A command without a description is for paygate itself. */
+export function programOf(commands: readonly Command[]): Command {
+  const program = new Command('paygate')
+    .description(
+      'Self-hosted Bitcoin payment gateway: one process, one file, no key that can spend',
+    )
+    .version(version)
+    .addHelpText('after', exitCodes);
+  for (const command of commands) {
+    program.addCommand(command, { hidden: command.description() === '' });
+  }
+  addExamples(program);
+  prepare(program);
+  return program;
 }
 
 /**

@@ -4,60 +4,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { addressCommand } from '../../src/cli/address-command.ts';
-import { adminCommand } from '../../src/cli/admin-command.ts';
-import { auditCommand } from '../../src/cli/audit-command.ts';
-import { backupCommand } from '../../src/cli/backup-command.ts';
-import { callbacksCommand } from '../../src/cli/callbacks-command.ts';
-import { checkCommand } from '../../src/cli/check-command.ts';
-import { completionCommand } from '../../src/cli/completion-command.ts';
-import { doctorCommand } from '../../src/cli/doctor-command.ts';
-import { eventsCommand } from '../../src/cli/events-command.ts';
+import { commands as commandLoaders } from '../../src/cli/commands.ts';
 import { exampleLines } from '../../src/cli/examples.ts';
-import { healthCommand } from '../../src/cli/health-command.ts';
-import { installCommand } from '../../src/cli/install-command.ts';
-import { keyCommand } from '../../src/cli/key-command.ts';
-import { licensesCommand } from '../../src/cli/licenses-command.ts';
-import { linksCommand } from '../../src/cli/links-command.ts';
-import { notifyCommand } from '../../src/cli/notify-command.ts';
-import { ordersCommand } from '../../src/cli/orders-command.ts';
-import { paymentsCommand } from '../../src/cli/payments-command.ts';
-import { pluginCommand } from '../../src/cli/plugin-command.ts';
-import { restoreCommand } from '../../src/cli/restore-command.ts';
-import { sandboxCommand } from '../../src/cli/sandbox-command.ts';
-import { serveCommand } from '../../src/cli/serve-command.ts';
-import { serversCommand } from '../../src/cli/servers-command.ts';
-import { storeCommand } from '../../src/cli/store-command.ts';
-import { updateCommand } from '../../src/cli/update-command.ts';
+import { programOf } from '../../src/cli/program.ts';
 import { type FamilyName, familyTitles } from '../../src/plugin/families.ts';
 import { nextSteps } from '../../src/plugin/next-steps.ts';
 
-const commands: readonly Command[] = [
-  serveCommand(),
-  storeCommand(),
-  keyCommand(),
-  addressCommand(),
-  ordersCommand(),
-  linksCommand(),
-  paymentsCommand(),
-  callbacksCommand(),
-  eventsCommand(),
-  notifyCommand(),
-  serversCommand(),
-  pluginCommand(),
-  auditCommand(),
-  doctorCommand(),
-  updateCommand(),
-  licensesCommand(),
-  sandboxCommand(),
-  restoreCommand(),
-  installCommand(),
-  healthCommand(),
-  completionCommand(),
-  checkCommand(),
-  backupCommand(),
-  adminCommand(),
-];
+const program = programOf(await Promise.all(Object.values(commandLoaders).map((load) => load())));
+/** Without those that are for paygate itself. */
+const commands = program.commands.filter((command) => command.description() !== '');
 const pagesIn = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.md'))
