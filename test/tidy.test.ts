@@ -292,6 +292,7 @@ describe('language', () => {
     'docs/architecture.md',
     'docs/benchmarks.md',
     'docs/callbacks.md',
+    'docs/commands.md',
     'docs/dashboard.md',
     'docs/decisions',
     'docs/electrum-servers.md',

@@ -12,7 +12,7 @@ import { usageError } from './usage-error.ts';
 const commandersHelp = new Help();
 
 const exitCodes = `
-Exit codes: 0 success, 1 failure, 2 invalid usage, 3 changes by hand are left (plugin),
+Exit codes: 0 success, 1 failure, 2 invalid usage or no command, 3 changes by hand are left (plugin),
 74 the disk lost a write (serve)`;
 
 /** Makes each command, by its name. */

@@ -1,7 +1,8 @@
 // Each command that the documentation or an example of the help names exists, with each option
-// beside it.
+// beside it. docs/commands.md has the help of all commands. With PAYGATE_WRITE_DOCS=1 it is
+// written.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { commands as commandLoaders } from '../../src/cli/commands.ts';
@@ -9,6 +10,7 @@ import { exampleLines } from '../../src/cli/examples.ts';
 import { programOf } from '../../src/cli/program.ts';
 import { type FamilyName, familyTitles } from '../../src/plugin/families.ts';
 import { nextSteps } from '../../src/plugin/next-steps.ts';
+import { helpInMarkdown } from '../support/help-text.ts';
 
 const program = programOf(await Promise.all(Object.values(commandLoaders).map((load) => load())));
 /** Without those that are for paygate itself. */
@@ -75,5 +77,30 @@ describe('the help has examples', () => {
 
   it.each(commands)('of each command: $name', (command) => {
     expect(exampleLines.some((line) => line.split(' ')[0] === command.name())).toBe(true);
+  });
+});
+
+describe('docs/commands.md', () => {
+  const file = 'docs/commands.md';
+  const text = readFileSync(file, 'utf8');
+
+  it('has the help of all commands', () => {
+    const [byHand = ''] = /^.*\n<!-- [^\n]+ the rest of this page\. -->\n/s.exec(text) ?? [];
+    expect(byHand).not.toBe('');
+    const written = `${byHand}\n${helpInMarkdown(program)}\n`;
+    if (process.env.PAYGATE_WRITE_DOCS === '1') writeFileSync(file, written);
+    else expect(written, '`npm run docs` makes it anew').toBe(text);
+  });
+
+  it('explains the options that it leaves out', () => {
+    const left = commands.find((command) => command.name() === 'backup')?.options ?? [];
+    expect(left).toHaveLength(3);
+    for (const { flags } of left) expect(text).toContain(`| \`${flags}\` | `);
+  });
+
+  it('has the exit codes of the help', () => {
+    const rows = [...text.matchAll(/^\| (\d+) \| /gm)].map(([, code]) => code);
+    const [, help = ''] = /\nExit codes: (.*?)\n```/s.exec(text) ?? [];
+    expect(help.match(/\d+/g)).toEqual(rows);
   });
 });
