@@ -53,6 +53,11 @@ const linkOrderRate: Rate = { perMinute: 5, burst: 5 };
 /** Fewer than the connections of a listener, so that others can connect as well. */
 const maxStreams = 300;
 const maxStreamsOfClient = 20;
+/**
+ * Quotes of an order; its page makes no more of them. No quote is ever deleted, because a payment
+ * that is found later may count at it.
+ */
+const maxQuotes = 500;
 
 export function createCheckout(options: CheckoutOptions): Checkout {
   const { store, world, proxies, publicUrl } = options;
@@ -131,7 +136,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
 
 /**
  * Promises the price of now to an order that needs a quote, and leaves any other as it is.
- * @throws PaygateError unavailable without a fresh price
+ * @throws PaygateError unavailable without a fresh price, conflict after too many quotes
  */
 async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
   const { store, world, prices, checkIssuing } = options;
@@ -139,6 +144,9 @@ async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
   const isDue = (): boolean =>
     shownOrder(orderView, orderView.record(row), world.now()).stage === 'lapsed';
   if (row.currency === null || !isDue()) return;
+  if (orderView.record(row).quotes.length >= maxQuotes) {
+    throw new PaygateError('conflict', 'The order has had as many quotes as its page makes');
+  }
   const rateCents = (await prices?.rateCents(row.currency)) ?? null;
   if (rateCents === null) throw new PaygateError('unavailable', 'There is no price');
   checkIssuing();
@@ -155,6 +163,7 @@ const errorTexts: Partial<Record<ErrorCode, ErrorText>> = {
   limited: 'limited',
   forbidden: 'foreignForm',
   unavailable: 'noPrice',
+  conflict: 'gap',
 };
 
 function sendError(

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { browserScript } from '../../scripts/bundling.mjs';
+import { quotes } from '../../src/store/db/order-schema.ts';
 import { closeApps, openReady, type TestApp } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
 import { hourMs, inSatoshis, openTill, quoteMs } from '../support/checkout.ts';
@@ -142,6 +143,41 @@ describe('a lapsed quote', () => {
     const { publicId } = await makeOrder(app, await app.newAddress());
     await app.world.advance(quoteMs);
     expect((await renew({ app, path: `/o/${publicId}` })).status).toBe(503);
+  });
+
+  test('S-94 is renewed by the page until the order has had 500, and by a key after that', async () => {
+    const till = await openTill({ expires_in: 0 });
+    const { app, id } = till;
+    const createdAt = app.world.now();
+    const count = () =>
+      app.withStore(async ({ orderView }) => {
+        const row = orderView.byPublicId(id);
+        if (row === undefined) throw new Error('no order');
+        return { orderId: row.id, quotes: orderView.record(row).quotes.length };
+      });
+    const { orderId } = await count();
+    await app.withStore(({ database }) =>
+      database.write(() => {
+        const lapsed = { orderId, rateCents: 5_000_000, amountSat: 25_000, createdAt };
+        const rows = Array.from({ length: 498 }, () => ({
+          ...lapsed,
+          expiresAt: createdAt + quoteMs,
+        }));
+        database.orm.insert(quotes).values(rows).run();
+      }),
+    );
+    await app.world.advance(quoteMs);
+    expect((await renew(till)).status).toBe(303);
+    expect((await count()).quotes).toBe(500);
+    await app.world.advance(quoteMs);
+    const refused = await renew(till);
+    expect(refused.status).toBe(409);
+    expect(textOf(refused)).toContain('Do not pay: ask the shop.');
+    expect(refused.text).toContain(`href="../${id}"`);
+    expect((await count()).quotes).toBe(500);
+    expect((await app.ask(`/api/v3/orders/${id}/quote`, { method: 'POST' })).status).toBe(200);
+    expect((await count()).quotes).toBe(501);
+    expect(textOf(await see(till))).toContain('0.00020000 BTC');
   });
 
   test('S-119 is renewed by our own page only', async () => {
