@@ -30,7 +30,6 @@ const statements = page
 /** These say nothing of paygate itself. */
 const withoutStatement = [
   'These protect the session:',
-  '- _Memory_: all of that at once',
   'This table lists the applicable requirements',
 ];
 

@@ -1,7 +1,7 @@
 // The memory limit of the service (cli/systemd-unit.ts). The executable serves 50,000 addresses
 // with 1,000,000 attempts: it compares the hot addresses, delivers, and takes a snapshot. Without
 // `--all` it serves a tenth of that, and compares hot addresses only at the start. A second test
-// uses the same limit: a client takes all HTTPS connections, reads nothing, sends wrong passwords.
+// uses the same limit: clients take all HTTPS connections, read nothing, send wrong passwords.
 
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -133,7 +133,7 @@ const connections = 540;
 const wrongPasswords = 4;
 
 it.skipIf(isSkipped)(
-  `every HTTPS connection with unread responses, and wrong passwords, fit in ${limitOfServiceBytes / mebibyte} MiB`,
+  `S-92 every HTTPS connection with unread responses, and wrong passwords, fit in ${limitOfServiceBytes / mebibyte} MiB`,
   async () => {
     const folder = diskFolder();
     const setup = await prepareServe(join(folder, 'paygate.db'));

@@ -73,7 +73,7 @@ async function longestAnswer({ origin, pid }: ServeProcess, isOver: () => boolea
 const ofService = limitOfServiceBytes / mebibyte;
 
 describe.skipIf(isSkipped).each([ofService, ofService / 2])('in %i MiB', (megabytes) => {
-  it.each(['plain', 'tls'])('by %s, strangers stop nothing', async (kind) => {
+  it.each(['plain', 'tls'])('S-93 by %s, strangers stop nothing', async (kind) => {
     const folder = diskFolder();
     const setup = await prepareServe(join(folder, 'paygate.db'));
     const limit = limitMemory(megabytes * mebibyte);

@@ -1,5 +1,5 @@
-// An HTTPS client that sends requests on every connection, reads no response, and meanwhile sends
-// wrong passwords. Each of these costs memory, and the service must survive all of them at once.
+// HTTPS clients that send requests on every connection, read no response, and meanwhile send wrong
+// passwords. Each of these costs memory, and the service must survive all of them at once.
 
 import { type RequestOptions, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
@@ -11,6 +11,9 @@ const localAddress = '127.0.0.2';
 /** Pipelined requests on one connection: a third one closes it. */
 export const unreadRequests = 2;
 
+/** One client may ask for 120 files a minute (src/web/visit-limit.ts). */
+const clients = 10;
+
 /** Opens connections, requests a path on each, and reads no response. */
 export async function openUnread(port: number, count: number, path: string): Promise<TLSSocket[]> {
   const text = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\n\r\n`.repeat(unreadRequests);
@@ -19,7 +22,8 @@ export async function openUnread(port: number, count: number, path: string): Pro
     for (const socket of open) socket.destroy();
   });
   for (let left = count; left > 0; left -= 1) {
-    const socket = connect({ port, host, rejectUnauthorized: false });
+    const client = { localAddress: `127.0.1.${1 + (left % clients)}` };
+    const socket = connect({ port, host, ...client, rejectUnauthorized: false });
     open.push(socket);
     await new Promise<void>((resolve) => {
       socket.once('error', () => resolve()).once('close', () => resolve());
