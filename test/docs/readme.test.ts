@@ -1,8 +1,8 @@
-// Runs the steps of "The main job" in README, in order, against `paygate sandbox`. Only ports
-// differ, because those of the text may be in use.
+// README is short and complete. Runs the steps of its "The main job", in order, against
+// `paygate sandbox`. Only ports differ, because those of the text may be in use.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
@@ -71,6 +71,13 @@ function start(folder: string, command: string, args: readonly string[]) {
       }),
   };
 }
+
+test('README is short, and leads to each page of the documentation', () => {
+  expect(readme.split('\n').length - 1).toBeLessThanOrEqual(130);
+  const pages = globSync('docs/*.md', { cwd: root });
+  expect(pages.length).toBeGreaterThan(20);
+  expect(pages.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
+});
 
 test('a newcomer gets from the sandbox to three callbacks at a shop of their own', async () => {
   const folder = readersFolder();

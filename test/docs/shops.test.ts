@@ -1,7 +1,7 @@
 // The pages of the shops: one for each family of plugins, with the commands that `paygate plugin`
 // prints. The commands of WooCommerce are run.
 
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type FamilyName, familyTitles } from '../../src/plugin/families.ts';
@@ -15,7 +15,6 @@ afterEach(cleanUp);
 
 const read = (page: string): string => readFileSync(page, 'utf8');
 const families = Object.keys(familyTitles) as FamilyName[];
-const shopPages = readdirSync('docs/shops').map((name) => `docs/shops/${name}`);
 /** The commands in the code blocks of a page, each on one row. */
 const commandsIn = (page: string): string[] =>
   [...read(page).matchAll(/^ *```sh\n(.*?)```/gms)].flatMap(([, code = '']) =>
@@ -58,22 +57,21 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
 
-test.each(['README.md', 'docs/plugins.md', ...shopPages])(
-  'each link in %s leads to a page',
-  (page) => {
-    const broken = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
-      ([, path = '', anchor]) => {
-        const target = path === '' ? page : join(dirname(page), path);
-        if (!existsSync(target)) return true;
-        const headings = anchor === undefined ? [] : [...read(target).matchAll(/^#+ (.*)$/gm)];
-        return (
-          anchor !== undefined && !headings.some(([, heading = '']) => anchorOf(heading) === anchor)
-        );
-      },
-    );
-    expect(broken.map(([link]) => link)).toEqual([]);
-  },
-);
+const allPages = globSync(['*.md', 'docs/**/*.md', 'packaging/*.md']);
+
+test.each(allPages)('each link in %s leads to a page', (page) => {
+  const broken = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].filter(
+    ([, path = '', anchor]) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(target)) return true;
+      const headings = anchor === undefined ? [] : [...read(target).matchAll(/^#+ (.*)$/gm)];
+      return (
+        anchor !== undefined && !headings.some(([, heading = '']) => anchorOf(heading) === anchor)
+      );
+    },
+  );
+  expect(broken.map(([link]) => link)).toEqual([]);
+});
 
 /** The words of a command, without quotes, and with a secret in the place of `…`. */
 const words = (command: string): string[] =>

@@ -185,7 +185,7 @@ describe('a release, on a machine without Node', () => {
   const download = 'download/';
   let root = '';
 
-  /** A root with the tools of a small Debian that README uses, and the files of a release. */
+  /** A root with the tools of a small Debian that the page uses, and the files of a release. */
   beforeAll(async () => {
     root = minimalRoot('release');
     rmSync(join(root, 'paygate'));
@@ -218,9 +218,10 @@ describe('a release, on a machine without Node', () => {
       env: { PATH: '/bin:/usr/sbin', HOME: '/data' },
     });
 
-  it('is downloaded, verified, unpacked and looked at as README describes', () => {
-    const [, start = ''] = /\n## Start\n(.*?)\n## /s.exec(readFileSync('README.md', 'utf8')) ?? [];
-    const blocks = [...start.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
+  it('is downloaded, verified, unpacked and looked at as docs/releases.md describes', () => {
+    const text = readFileSync('docs/releases.md', 'utf8');
+    const [, section = ''] = /\n## Download a release\n(.*?)\n## /s.exec(text) ?? [];
+    const blocks = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
     const [fetched = '', verified = '', looked = ''] = blocks;
     const steps = `${fetched}${verified}${looked}`
       .replace('version=0.1.0 arch=x64', `version=${version} arch=${process.arch}`)
