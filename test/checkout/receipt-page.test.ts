@@ -73,6 +73,22 @@ test('no cache, search engine or frame may have it', async () => {
   expect(headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'");
 });
 
+test('a page that finds no payment repeats nothing but what may name one', async () => {
+  const { address, see, app } = await openPaid();
+  const unknown = await visitorOf(app).get(`/api/tx?txid=${'0'.repeat(64)}&addr=${address}&q=x`);
+  expect(unknown.status).toBe(404);
+  expect(unknown.text).toContain(`href="?txid=${'0'.repeat(64)}&amp;addr=${address}&amp;lang=ar"`);
+  const wif = 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn';
+  for (const query of [`txid=${'0'.repeat(64)}&addr=${wif}`, `addr=&txid=${wif}`]) {
+    const refused = await visitorOf(app).get(`/api/tx?${query}`);
+    expect(refused.status).toBe(400);
+    expect(refused.text).not.toContain(wif);
+  }
+  expect((await see(`&order=${'o'.repeat(33)}`)).text).not.toContain('ooo');
+  expect((await see(`&order=${'o'.repeat(32)}`)).text).toContain(`order=${'o'.repeat(32)}`);
+  expect((await see(`&q=${'x'.repeat(5_000)}`)).text.length).toBe((await see()).text.length);
+});
+
 test('its language is that of the link or of the browser, and its links keep the payment', async () => {
   const { txid, address, see } = await openPaid();
   const inGerman = await see('&lang=de');

@@ -60,6 +60,22 @@ describe('S-90 a flood of refused sign-ins', () => {
     expect(refusals(app)).toHaveLength(10);
   });
 
+  test('does not count attempts beyond the limit of a client, which are not checked', async () => {
+    const { app, from } = await behindProxy();
+    const statuses = [];
+    for (let count = 0; count < 12; count += 1) {
+      statuses.push((await usePasskey(from('203.0.113.7'))).status);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429, 429]);
+    await app.world.advance(10_000);
+    await flood(from, 1);
+    expect(refusals(app)).toHaveLength(11);
+    expect(refusals(app)[10]).toEqual({
+      client: '2001:db8::1',
+      reason: expect.any(String),
+    });
+  });
+
   test('hides no wrong code, which follows a right password', async () => {
     const { app, from } = await behindProxy();
     const secret = newTotpSecret(new Uint8Array(20));

@@ -225,6 +225,63 @@ test('links that make no order because of the gap are a finding, while one is ac
   expect(warnings(app).join()).not.toContain('its links make no order');
 });
 
+/** Returns what reads the alarms of a code: a part of the text of each, and its start. */
+async function alarmsOf(app: TestApp, code: string, part: RegExp) {
+  const visitor = await signedIn(app);
+  return async (): Promise<(readonly [string | undefined, string | undefined])[]> => {
+    const { text } = await visitor.get('/dashboard');
+    return text
+      .split('<div class="alarm ')
+      .filter((each) => each.includes(`data-alarm="${code}"`))
+      .map((each) => [part.exec(each)?.[0], /<time datetime="([^"]+)"/.exec(each)?.[1]]);
+  };
+}
+
+test('links that stop, and then every new address, are one finding after the other', async () => {
+  const app = await openApp({ config: { refuseGap: 16 } });
+  await untilReady(app);
+  const body = JSON.stringify({ title: 'Mug', amount_sat: 5_000 });
+  expect((await app.ask('/api/v3/links', { method: 'POST', body })).status).toBe(200);
+  const shown = await alarmsOf(app, 'gap-reached', /last \d+ addresses/);
+  await issue(app, 15);
+  await app.world.advance(5_000);
+  const [links] = await shown();
+  expect(links?.[0]).toBe('last 15 addresses');
+  await app.world.advance(20 * minuteMs);
+  await issue(app, 1);
+  const [all, ...others] = await shown();
+  expect(others).toEqual([]);
+  expect(all?.[0]).toBe('last 16 addresses');
+  expect(all?.[1]).not.toBe(links?.[1]);
+});
+
+test('each unreachable shop is one finding, with its own time', async () => {
+  const shops = [await startReceiver(), await startReceiver()];
+  const [one = '', other = ''] = shops.map(({ origin }) => `${origin}/cb`);
+  const app = await openApp({ store: { callbackUrl: one } });
+  await untilReady(app);
+  await app.addStore({ key: merchantKey(2), startIndex: 0, callbackUrl: other });
+  for (const shop of shops) await shop.close();
+  const shown = await alarmsOf(app, 'shop-unreachable', /127\.0\.0\.1:\d+/);
+  const fail = async (url: string): Promise<void> => {
+    for (let count = 0; count < 6; count += 1) {
+      app.pay(await app.newAddress(`?match_callback=${encodeURIComponent(url)}`), 5_000);
+    }
+    for (let failures = 0; failures < 6; failures += 1) {
+      await app.settle();
+      await app.world.advance(minuteMs);
+    }
+  };
+  await fail(one);
+  const [first] = await shown();
+  expect(first?.[0]).toBe(new URL(one).host);
+  await fail(other);
+  const [still, second] = await shown();
+  expect(still).toEqual(first);
+  expect(second?.[0]).toBe(new URL(other).host);
+  expect(second?.[1]).not.toBe(first?.[1]);
+});
+
 test('S-87 links that stop are one finding for each wallet, with its own time', async () => {
   const app = await openApp();
   await untilReady(app);
@@ -239,15 +296,7 @@ test('S-87 links that stop are one finding for each wallet, with its own time', 
     for (let count = 0; count < 15; count += 1) await app.newAddress(query);
     await app.world.advance(5_000);
   };
-  const visitor = await signedIn(app);
-  /** The texts and starts of the alarms about links. */
-  const shown = async (): Promise<(readonly [string | undefined, string | undefined])[]> => {
-    const { text } = await visitor.get('/dashboard');
-    return text
-      .split('<div class="alarm ')
-      .filter((each) => each.includes('data-alarm="gap-reached"'))
-      .map((each) => [/wallet \d/.exec(each)?.[0], /<time datetime="([^"]+)"/.exec(each)?.[1]]);
-  };
+  const shown = await alarmsOf(app, 'gap-reached', /wallet \d/);
   await stop(1, '?match_callback=/cb');
   const [first] = await shown();
   expect(first?.[0]).toBe('wallet 1');
