@@ -41,12 +41,15 @@ const maxWordLength = 16;
 
 /** What stands before and behind recovery words. */
 const label =
-  /^(?:12|13|15|18|21|24|a|are|backup|bitcoin|btc|electrum|for|here|index|is|key|mnemonic|my|of|our|phrases?|please|position|private|recovery|secret|seeds?|thanks?|the|these|this|w|wallet|words?|you)$/;
+  /^(?:12|13|15|18|21|24|a|are|array|backup|bitcoin|btc|electrum|for|here|index|is|key|mnemonic|my|of|our|phrases?|please|position|private|recovery|secret|seeds?|thanks?|the|these|this|w|wallet|words?|you)$/;
 /** What stands before each of them. */
 const labelOfEach = /^(?:index|words?|w)$/;
-/** Markup, escapes of white space, the host of a URL, the letters in `BIP39`, `1st` and `a)`. */
+/**
+ * Markup, escapes of white space, the host of a URL, the letters in `BIP39`, `1st` and `a)`, and
+ * the count in `1/12`.
+ */
 const layout =
-  /<[^<>]*>|&#?\w{1,8};|\\[nrt]|https?:\/\/[^\s/?#]*|bip-?39|(?<=\d)(?:st|nd|rd|th)(?!\p{L})|(?<![\p{L}\p{M}])[a-x][).]/giu;
+  /<[^<>]*>|&#?\w{1,8};|\\[nrt]|https?:\/\/[^\s/?#]*|bip-?39|(?<=\d)(?:st|nd|rd|th)(?!\p{L})|(?<=\d) ?(?:\/|of) ?\d+|(?<![\p{L}\p{M}])[a-x][).]/giu;
 
 /** Lower case without accents, which people omit. Marks of Japanese and Korean stay. */
 const plainForm = (text: string): string =>

@@ -129,6 +129,12 @@ const bareLayouts: readonly (readonly [string, Layout])[] = [
   ['#1 ', numbered((at) => `#${at} `)],
   ['(1)', numbered((at) => `(${at})`)],
   ['[1]', numbered((at) => `[${at}]`)],
+  ['1/12', (words) => numbered((at) => `${at}/${words.length} `, '\n')(words)],
+  ['1 of 12:', (words) => numbered((at) => `${at} of ${words.length}: `, '\n')(words)],
+  [
+    'an array of PHP',
+    (words) => `array(${words.map((word, at) => `${at} => '${word}'`).join(', ')})`,
+  ],
   ['1st', numbered((at) => `${at}${['st', 'nd', 'rd'][at - 1] ?? 'th'} `)],
   ['a) ', numbered((at) => `${'abcdefghijklmnopqrstuvwx'[at - 1]}) `)],
   ['word 1: ', numbered((at) => `word ${at}: `, '\n')],
