@@ -59,7 +59,7 @@ describe('an open order', () => {
     expect(text).toContain('Open Scan the code with your wallet');
     expect(seen.headers.get('Refresh')).toBe('20');
     expect(text).not.toContain('Back to');
-    expect(seen.text).not.toContain('7f');
+    expect(seen.text).not.toContain('cart-7f');
   });
 
   test('in satoshis has no rate, no countdown, and the end of the order', async () => {

@@ -20,7 +20,7 @@ export interface Till {
 /** 12.50 EUR at 50,000 EUR a bitcoin: 25,000 sat. */
 export const priced = {
   ...{ amount: '12.50', currency: 'EUR', reference: '1007', description: '2 posters' },
-  ...{ metadata: { cart: '7f' }, return_url: 'https://shop.example/thanks/1007' },
+  ...{ metadata: { cart: 'cart-7f' }, return_url: 'https://shop.example/thanks/1007' },
 };
 
 /** The rate is 62,500 EUR after the order. */

@@ -85,7 +85,6 @@ function isTouched(field) {
 }
 
 function replace(part, fresh) {
-  if (fresh === null) return;
   // The reader may have begun to type during the request.
   if (isInUse(part)) {
     stale = [...stale, part];
@@ -199,9 +198,12 @@ async function load() {
     // The session is over. A redirect (0) that stays is the sign-in of a proxy.
     if (status === 401 || (status === 0 && failures === maxFailures)) location.reload();
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-    if (!ok || page.querySelector('meta[name=generator]') === null) throw response;
+    const fresh = parts.map(({ id }) => page.getElementById(id));
+    // A connection that is cut may end the text of a page early, without an error.
+    const isOurs = page.querySelector('meta[name=generator]') !== null;
+    if (!ok || !isOurs || fresh.includes(null)) throw response;
     failures = 0;
-    for (const part of parts) replace(part, page.getElementById(part.id));
+    for (const [at, part] of parts.entries()) replace(part, fresh[at]);
   } catch {
     markStale(jitter(1000 * 2 ** failures));
     failures = Math.min(failures + 1, maxFailures);
