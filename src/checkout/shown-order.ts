@@ -2,7 +2,7 @@
 // follows from the order's status, its payments, its quote and the time alone.
 
 import { sumSat } from '../domain/money.ts';
-import { newQuoteRefusal, type OrderPayment, type PaymentStanding } from '../domain/order.ts';
+import { newQuoteRefusal, type OrderPayment } from '../domain/order.ts';
 import { type OrderJson, orderJson } from '../domain/order-json.ts';
 import { paymentUri } from '../domain/payment-uri.ts';
 import type { OrderRecord, OrderView } from '../store/views/order-view.ts';
@@ -73,20 +73,28 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   };
 }
 
-type Counted = PaymentStanding<OrderPayment>;
+type Counted = {
+  readonly payment: Pick<OrderPayment, 'txid' | 'state' | 'replacedBy'>;
+};
 
 const isGone = ({ payment }: Counted): boolean => payment.state === 'dropped';
 
-/** Whether a payment is gone for good as far as we know: no replacement of it is here. */
-function hasFallen(payments: readonly Counted[]): boolean {
+/**
+ * Whether a payment is gone for good as far as we know: no replacement of it is here. Follows each
+ * replacement once, because a chain of them can be long.
+ */
+export function hasFallen(payments: readonly Counted[]): boolean {
   const byTxid = new Map(payments.map((each) => [each.payment.txid, each]));
+  const replaced = new Set<Counted>();
   return payments.some((first) => {
     const passed = new Set<Counted>();
     let last: Counted | undefined = first;
-    while (last !== undefined && isGone(last) && !passed.has(last)) {
+    while (last !== undefined && isGone(last) && !passed.has(last) && !replaced.has(last)) {
       passed.add(last);
       last = byTxid.get(last.payment.replacedBy ?? '');
     }
-    return last === undefined || isGone(last);
+    if (last === undefined || passed.has(last)) return true;
+    for (const each of passed) replaced.add(each);
+    return false;
   });
 }
