@@ -319,6 +319,7 @@ CREATE TABLE `links` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `links_public_id_unique` ON `links` (`public_id`);--> statement-breakpoint
 CREATE INDEX `links_store` ON `links` (`store_id`,`id`);--> statement-breakpoint
+CREATE INDEX `links_active` ON `links` (`store_id`,`currency`) WHERE is_active = 1;--> statement-breakpoint
 CREATE INDEX `links_idempotency` ON `links` (`store_id`,`idempotency_key`) WHERE idempotency_key is not null;--> statement-breakpoint
 CREATE TABLE `orders` (
 	`id` integer PRIMARY KEY NOT NULL,

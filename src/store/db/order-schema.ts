@@ -44,6 +44,7 @@ export const links = sqliteTable(
   },
   (table) => [
     index('links_store').on(table.storeId, table.id),
+    index('links_active').on(table.storeId, table.currency).where(sql`is_active = 1`),
     index('links_idempotency')
       .on(table.storeId, table.idempotencyKey)
       .where(sql`idempotency_key is not null`),

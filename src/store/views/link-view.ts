@@ -3,9 +3,11 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { LinkInput } from '../../domain/link-input.ts';
 import { type LinkCounts, type LinkJson, linkJson } from '../../domain/link-json.ts';
+import { steppedValues } from '../../lib/stepped-values.ts';
 import { links } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { stores } from '../db/schema.ts';
 
 /** A link, with its amounts as they are in `LinkInput`. */
 export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;
@@ -39,6 +41,14 @@ export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
 export function createLinkView(orm: Orm, baseUrl: string): LinkView {
   const statements = prepare(orm);
   const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
+  /** Those of the active links of a store; null for satoshis. */
+  function currenciesOf(storeId: number): (string | null)[] {
+    const next = (last: string) =>
+      statements.nextCurrency.get({ storeId, last })?.currency ?? undefined;
+    const inSatoshis = statements.inSatoshis.get({ storeId });
+    return [...(inSatoshis === undefined ? [] : [null]), ...steppedValues(next)];
+  }
+
   function counts(id: number): LinkCounts {
     const row = statements.byId.get({ id });
     return { orders: row?.orderCount ?? 0, paid: row?.paidCount ?? 0 };
@@ -62,10 +72,18 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
         .map(linkRowOf),
     counts,
     json: (row) => linkJson(row, counts(row.id), baseUrl),
-    activeCurrencies: () => statements.activeCurrencies.all(),
+    activeCurrencies: () =>
+      statements.stores
+        .all()
+        .flatMap(({ id: storeId }) =>
+          currenciesOf(storeId).map((currency) => ({ storeId, currency })),
+        ),
     madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
   };
 }
+
+/** As the index has it. */
+const isActiveOfStore = sql`${links.isActive} = 1 and ${links.storeId} = ${placeholder('storeId')}`;
 
 const prepare = (orm: Orm) => ({
   byPublicId: orm
@@ -78,10 +96,19 @@ const prepare = (orm: Orm) => ({
     .from(links)
     .where(eq(links.id, placeholder('id')))
     .prepare(),
-  activeCurrencies: orm
-    .selectDistinct({ storeId: links.storeId, currency: links.currency })
+  stores: orm.select({ id: stores.id }).from(stores).prepare(),
+  inSatoshis: orm
+    .select({ id: links.id })
     .from(links)
-    .where(eq(links.isActive, true))
+    .where(sql`${isActiveOfStore} and ${links.currency} is null`)
+    .limit(1)
+    .prepare(),
+  nextCurrency: orm
+    .select({ currency: links.currency })
+    .from(links)
+    .where(sql`${isActiveOfStore} and ${links.currency} > ${placeholder('last')}`)
+    .orderBy(links.currency)
+    .limit(1)
     .prepare(),
   madeWith: orm
     .select()

@@ -3,6 +3,7 @@
 
 import { eq, type SQL, sql } from 'drizzle-orm';
 import { minorDivisor, minorWorthOf } from '../../domain/currency.ts';
+import { steppedValues } from '../../lib/stepped-values.ts';
 import type { Orm } from '../db/orm.ts';
 import { satSum } from '../db/sat-sum.ts';
 import { payments } from '../db/schema.ts';
@@ -110,16 +111,13 @@ export function createReceivedView(orm: Orm): ReceivedView {
 }
 
 /** Steps from one currency to the next by their index, which has many payments of each. */
-function usedCurrencies(orm: Orm): string[] {
-  const found: string[] = [];
-  for (let last: string | undefined = ''; last !== undefined; ) {
-    last = orm.get<{ currency: string } | undefined>(
-      sql`select currency from payments where currency > ${last} order by currency limit 1`,
-    )?.currency;
-    if (last !== undefined) found.push(last);
-  }
-  return found;
-}
+const usedCurrencies = (orm: Orm): string[] =>
+  steppedValues(
+    (last) =>
+      orm.get<{ currency: string } | undefined>(
+        sql`select currency from payments where currency > ${last} order by currency limit 1`,
+      )?.currency,
+  );
 
 const isSeen = (orm: Orm, currency: string, since: number): boolean =>
   orm.get(sql`select 1 from payments where currency = ${currency} and first_seen_at >= ${since}

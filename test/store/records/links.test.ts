@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { scanGap, unpaidLimitOf } from '../../../src/domain/allocation.ts';
@@ -10,6 +11,7 @@ import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import type { NewStore } from '../../../src/store/records/catalog.ts';
 import type { LinkRow } from '../../../src/store/views/link-view.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
+import { costOf } from '../../support/plans.ts';
 import { recount } from '../../support/recount.ts';
 import { now } from '../../support/store.ts';
 
@@ -205,4 +207,25 @@ test('links of a store, the newest first', async () => {
   const next = shop.linkView.list({ storeId: 1, limit: 2, beforeId: list[1]?.id });
   expect(next).toEqual(made.slice(2));
   expect(shop.linkView.list({ storeId: 2, limit: 2 })).toEqual([]);
+});
+
+test('the currencies of active links are found by a step for each, however many links there are', async () => {
+  const shop = await openShop();
+  await shop.addStore({ callbackUrl: 'https://shop.example/two' });
+  const euros = { currency: 'EUR', amount: '5.00' };
+  for (let count = 0; count < 50; count += 1) {
+    await addLink(shop);
+    await addLink(shop, { amount_sat: undefined, ...euros });
+  }
+  const usd = await addLink(shop, { amount_sat: undefined, currency: 'USD', amount: '5.00' });
+  const found = () => shop.linkView.activeCurrencies();
+  const inUse = ['EUR', 'USD'].map((currency) => ({ storeId: 1, currency }));
+  const { rows } = await costOf(() =>
+    expect(found()).toEqual([{ storeId: 1, currency: null }, ...inUse]),
+  );
+  expect(rows).toBeLessThan(10);
+  await shop.write((tx) => shop.links.change(tx, usd.id, { ...usd, isActive: false }));
+  expect(found()).not.toContainEqual({ storeId: 1, currency: 'USD' });
+  shop.database.orm.run(sql`update links set is_active = 0 where currency is null`);
+  expect(found()).toEqual([{ storeId: 1, currency: 'EUR' }]);
 });
