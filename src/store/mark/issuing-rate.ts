@@ -1,7 +1,7 @@
 // How fast a wallet was issuing when its database was last written. A copy without a mark file uses
 // it to estimate how many addresses its original issued since.
 
-import { and, count, desc, eq, gt, max, min } from 'drizzle-orm';
+import { and, count, desc, gt, isNotNull, max, min, sql } from 'drizzle-orm';
 import type { IssuingRate } from '../../domain/allocation.ts';
 import { dayMs } from '../../lib/time-units.ts';
 import { addresses, attempts } from '../db/schema.ts';
@@ -15,9 +15,10 @@ export function issuingRate(store: Store, walletId: number, now: number): Issuin
   const { orm } = store.database;
   const lastWriteAt = lastWrite(store);
   const since = lastWriteAt - periodMs;
+  // A plus keeps SQLite from the indexes of all addresses of a wallet.
   const lately = and(
-    eq(addresses.walletId, walletId),
-    eq(addresses.origin, 'issued'),
+    sql`+${addresses.walletId} = ${walletId}`,
+    sql`+${addresses.origin} = 'issued'`,
     gt(addresses.issuedAt, since),
   );
   const found = orm
@@ -39,6 +40,8 @@ export function lastIssue({ database: { orm } }: Store): number {
   const issued = orm
     .select({ at: max(addresses.issuedAt) })
     .from(addresses)
+    // SQLite uses the index of issued ones only with this condition.
+    .where(isNotNull(addresses.issuedAt))
     .get();
   return issued?.at ?? 0;
 }

@@ -24,11 +24,14 @@ export const stands = (callback: 'callbacks' | 'c' | 'd'): SQL => {
       where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
 };
 
-/** An answer that was none (a 503) takes no doubt away. */
-export const isDoubtful = sql`${callbacks.state} = 'delivered'
-  and ${callbacks.id} in (select callback_id from attempts where doubt is not null)
+/** Compares one callback. An answer that was none (a 503) takes no doubt away. */
+export const isAnswerDoubtful = sql`${callbacks.state} = 'delivered'
   and (select a.doubt from attempts a where a.callback_id = ${callbacks.id} and a.outcome = 'delivered'
     order by a.id desc limit 1) is not null`;
+
+/** Finds callbacks by the index of doubtful answers. */
+export const isDoubtful = sql`${isAnswerDoubtful}
+  and ${callbacks.id} in (select callback_id from attempts where doubt is not null)`;
 
 /** The newest callback of a payment: the only one that is ever sent. */
 export const prepareNewest = (orm: Orm) =>

@@ -30,20 +30,21 @@ export const receiptPriceMs = 10 * 60_000;
 
 /** @param orders whose late payments count by these prices */
 export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>): ReceiptPrices {
-  // As the index has it, and that index alone is read.
+  // As the index has it. A plus keeps SQLite from the index of all payments with a currency.
+  const currencyOf = sql<string>`+${payments.currency}`;
   const isWaiting = (seenAfter: number) =>
     sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
   return {
     waiting: (seenAfter) =>
       orm
-        .selectDistinct({ currency: payments.currency })
+        .selectDistinct({ currency: currencyOf })
         .from(payments)
         .where(isWaiting(seenAfter))
         .all()
-        .flatMap(({ currency }) => currency ?? []),
+        .map(({ currency }) => currency),
     put(tx, now, seenAfter, { currency, priceCents, sources }, limit) {
       const found = sql`(select id from payments
-        where ${isWaiting(seenAfter)} and currency = ${currency} limit ${limit})`;
+        where ${isWaiting(seenAfter)} and ${currencyOf} = ${currency} limit ${limit})`;
       const priced = orm
         .update(payments)
         .set({ priceCents, priceSources: sources.join(' ') })

@@ -15,7 +15,7 @@ import {
   payments,
   stores,
 } from '../db/schema.ts';
-import { isDoubtful, isExhausted, isOwed } from '../records/callback-conditions.ts';
+import { isAnswerDoubtful, isExhausted, isOwed } from '../records/callback-conditions.ts';
 import {
   type Candidates,
   findIds,
@@ -239,7 +239,7 @@ function prepareCandidates(orm: Orm) {
     doubtful: orm
       .select({ id: callbacks.id })
       .from(callbacks)
-      .where(and(eq(callbacks.id, placeholder('id')), isDoubtful))
+      .where(and(eq(callbacks.id, placeholder('id')), isAnswerDoubtful))
       .prepare(),
     stores: orm.select({ id: stores.id }).from(stores).prepare(),
   };
