@@ -14,6 +14,33 @@ export async function statementsOf(make: () => unknown): Promise<string[]> {
   }
 }
 
+/** A statement that was prepared, and where. */
+export interface Prepared {
+  readonly text: string;
+  readonly stack: string;
+}
+
+/** @returns the statements that `make` prepares for the first time, on any connection */
+export async function preparedBy(make: () => unknown): Promise<Prepared[]> {
+  const { prototype } = SqliteDatabase;
+  const { prepare } = prototype;
+  const found = new Map<string, Prepared>();
+  const spy = vi.spyOn(prototype, 'prepare').mockImplementation(function (
+    this: SqliteDatabase.Database,
+    text,
+  ) {
+    const { stack = '' } = new Error();
+    found.set(text, { text, stack: `${found.get(text)?.stack ?? ''}${stack}` });
+    return prepare.call(this, text);
+  });
+  try {
+    await make();
+    return [...found.values()];
+  } finally {
+    spy.mockRestore();
+  }
+}
+
 /** @returns the steps of each statement's plan, as SQLite prints them (https://www.sqlite.org/eqp.html) */
 export function plansOf(path: string, statements: readonly string[]): string[][] {
   const reader = new SqliteDatabase(path, { readonly: true });
