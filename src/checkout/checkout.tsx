@@ -129,7 +129,13 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   orders.onError((error, context) => sendError(options, context, error));
   return {
     app: new Hono().route('/o', orders).route('/l', createLinkRoutes({ ...options, takeRequest })),
-    receiptPage: (context, limitLookup) => receiptPage(store, limitLookup, context),
+    receiptPage(context, limitLookup) {
+      const limited: LimitedLookup = (...lookup) => {
+        takeRequest('page', context);
+        return limitLookup(...lookup);
+      };
+      return receiptPage(store, limited, context);
+    },
     stop: () => streams.stop(),
   };
 }

@@ -41,8 +41,8 @@ export function receiptPage(
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     const { code } = error;
     const reading = readingOf(context);
-    const { receipt, facts } = reading.words;
-    const texts = { not_found: receipt.unknown, limited: receipt.limited };
+    const { receipt, facts, errors } = reading.words;
+    const texts = { not_found: receipt.unknown, limited: errors.limited.text };
     const text = code === 'not_found' || code === 'limited' ? texts[code] : receipt.unnamed;
     return sendMessage(
       context,

@@ -89,6 +89,23 @@ test('a page that finds no payment repeats nothing but what may name one', async
   expect((await see(`&q=${'x'.repeat(5_000)}`)).text.length).toBe((await see()).text.length);
 });
 
+test('one client gets 60 a minute, together with pages of orders', async () => {
+  const till = await openTill();
+  const txid = await till.pay(25_000);
+  const visitor = visitorOf(till.app);
+  const path = `/api/tx?txid=${txid}&addr=${till.address}`;
+  for (let count = 0; count < 30; count += 1) {
+    expect((await visitor.get(path)).status).toBe(200);
+    expect((await visitor.get(till.path)).status).toBe(200);
+  }
+  const refused = await visitor.get(path);
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '1']);
+  expect(textOf(refused.text)).toContain('Too many requests came');
+  expect(refused.text).not.toContain(till.address);
+  await till.app.world.advance(1_000);
+  expect((await visitor.get(path)).status).toBe(200);
+});
+
 test('its language is that of the link or of the browser, and its links keep the payment', async () => {
   const { txid, address, see } = await openPaid();
   const inGerman = await see('&lang=de');

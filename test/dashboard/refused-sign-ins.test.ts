@@ -49,6 +49,12 @@ describe('S-90 a flood of refused sign-ins', () => {
     await flood(from, 5, 40);
     expect(refusals(app)).toHaveLength(11);
     expect(refusals(app)[10]).toMatchObject({ client: '2001:db8:28::1', unlogged: 30 });
+    await app.world.advance(10_000);
+    await flood(from, 1, 45);
+    expect(refusals(app)[11]).toMatchObject({ client: '2001:db8:2d::1', unlogged: 4 });
+    await app.world.advance(10_000);
+    await flood(from, 1, 46);
+    expect(refusals(app)[12]).not.toHaveProperty('unlogged');
   });
 
   test('with passwords and passkeys has them together', async () => {

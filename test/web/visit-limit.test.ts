@@ -65,6 +65,8 @@ describe('S-89 of one network, a minute has', () => {
     expect(await answered(() => ask('/docs'), 30)).toBe(30);
     expect(await answered(() => ask('/api/openapi.json'), 20)).toBe(20);
     expect(await answered(send, 20)).toBe(10);
+    expect(await answered(() => ask('/favicon.svg'), 121)).toBe(120);
+    expect(await answered(() => ask('/dashboard/orders'), 301)).toBe(300);
     expect((await ask('/healthz')).status).toBe(200);
   });
 });

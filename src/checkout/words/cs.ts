@@ -105,8 +105,6 @@ export const cs: Words = {
       'Taková platba tu není známa. Pokud byla odeslána před chvílí, načtěte tuto stránku znovu za minutu.',
     unnamed:
       'Tento odkaz neoznačuje žádnou platbu: jeho část chybí, nebo byla změněna. Otevřete ho znovu tam, kde ho obchod zobrazuje.',
-    limited:
-      'Z vaší sítě přišlo příliš mnoho dotazů na neznámé platby. Načtěte tuto stránku znovu za minutu.',
   },
   link: {
     pay: 'Zaplatit',

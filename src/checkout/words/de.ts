@@ -108,8 +108,6 @@ export const de: Words = {
       'Diese Zahlung ist hier nicht bekannt. Wenn Sie eben erst gezahlt haben, laden Sie diese Seite in einer Minute neu.',
     unnamed:
       'Dieser Link nennt keine Zahlung: Ein Teil fehlt oder wurde verändert. Öffnen Sie ihn noch einmal dort, wo der Shop ihn zeigt.',
-    limited:
-      'Aus Ihrem Netzwerk wurden zu viele unbekannte Zahlungen abgefragt. Laden Sie diese Seite in einer Minute neu.',
   },
   link: {
     pay: 'Bezahlen',

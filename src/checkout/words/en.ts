@@ -104,8 +104,6 @@ export const en: Words = {
       'No such payment is known here. If it was made a moment ago, load this page again in a minute.',
     unnamed:
       'This link names no payment: a part of it is missing, or was changed. Open it again where the shop shows it.',
-    limited:
-      'Too many unknown payments were requested from your network. Load this page again in a minute.',
   },
   link: {
     pay: 'Pay',

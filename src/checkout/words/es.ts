@@ -107,8 +107,6 @@ export const es: Words = {
       'Aquí no se conoce ese pago. Si lo ha hecho hace un momento, vuelva a cargar esta página dentro de un minuto.',
     unnamed:
       'Este enlace no indica ningún pago: le falta una parte o se ha modificado. Ábralo de nuevo donde lo muestra la tienda.',
-    limited:
-      'Desde su red se ha preguntado por demasiados pagos desconocidos. Vuelva a cargar esta página dentro de un minuto.',
   },
   link: {
     pay: 'Pagar',

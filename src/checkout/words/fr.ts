@@ -108,8 +108,6 @@ export const fr: Words = {
       'Ce paiement n’est pas connu ici. S’il vient d’être effectué, rechargez cette page dans une minute.',
     unnamed:
       'Ce lien ne désigne aucun paiement\u202F: une partie manque ou a été modifiée. Ouvrez-le de nouveau là où la boutique l’affiche.',
-    limited:
-      'Trop de paiements inconnus ont été demandés depuis votre réseau. Rechargez cette page dans une minute.',
   },
   link: {
     pay: 'Payer',

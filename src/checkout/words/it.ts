@@ -107,8 +107,6 @@ export const it: Words = {
       'Questo pagamento non è noto qui. Se è stato effettuato poco fa, ricarichi questa pagina tra un minuto.',
     unnamed:
       'Questo link non indica alcun pagamento: ne manca una parte o è stata modificata. Lo apra di nuovo dove il negozio lo mostra.',
-    limited:
-      'Dalla Sua rete sono stati richiesti troppi pagamenti sconosciuti. Ricarichi questa pagina tra un minuto.',
   },
   link: {
     pay: 'Paga',

@@ -107,8 +107,6 @@ export const nl: Words = {
       'Deze betaling is hier niet bekend. Is ze zojuist gedaan, laad deze pagina dan over een minuut opnieuw.',
     unnamed:
       'Deze link noemt geen betaling: er ontbreekt een deel, of een deel is gewijzigd. Open hem opnieuw waar de winkel hem toont.',
-    limited:
-      'Vanaf uw netwerk zijn te veel onbekende betalingen opgevraagd. Laad deze pagina over een minuut opnieuw.',
   },
   link: {
     pay: 'Betalen',

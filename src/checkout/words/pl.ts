@@ -108,8 +108,6 @@ export const pl: Words = {
       'Taka płatność nie jest tu znana. Jeśli została wysłana przed chwilą, proszę wczytać tę stronę ponownie za minutę.',
     unnamed:
       'Ten link nie wskazuje żadnej płatności: brakuje jego części albo została zmieniona. Proszę otworzyć go ponownie tam, gdzie pokazuje go sklep.',
-    limited:
-      'Z tej sieci przyszło zbyt wiele zapytań o nieznane płatności. Proszę wczytać tę stronę ponownie za minutę.',
   },
   link: {
     pay: 'Zapłać',

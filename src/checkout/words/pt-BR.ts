@@ -107,8 +107,6 @@ export const ptBR: Words = {
       'Esse pagamento não é conhecido aqui. Se ele foi feito há pouco, recarregue esta página em um minuto.',
     unnamed:
       'Este link não indica nenhum pagamento: falta uma parte ou ela foi alterada. Abra-o de novo onde a loja o mostra.',
-    limited:
-      'Foram consultados pagamentos desconhecidos demais a partir da sua rede. Recarregue esta página em um minuto.',
   },
   link: {
     pay: 'Pagar',

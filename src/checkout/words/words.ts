@@ -100,7 +100,6 @@ export interface Words {
     readonly unknown: string;
     /** The link lacks a part, or was changed. */
     readonly unnamed: string;
-    readonly limited: string;
   };
   /** Pages of a payment link. */
   readonly link: {
