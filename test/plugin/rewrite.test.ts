@@ -450,6 +450,8 @@ const loaded: [name: string, text: string][] = [
   ['a.js', "$('<script>', { src: 'https://www.blockonomics.co/pay' })"],
   ['a.js', "importScripts('https://www.blockonomics.co/pay')"],
   ['a.js', "$.getScript('https://www.blockonomics.co/pay')"],
+  ['a.js', "loadScript('https://www.blockonomics.co/pay')"],
+  ['a.js', "injectScript('https://www.blockonomics.co/pay')"],
   ['a.php', "wp_register_script('pay', 'https://www.blockonomics.co/pay', false);"],
   ['a.php', 'wp_enqueue_script(\n  \'pay\',\n  "https://www.blockonomics.co/pay"\n);'],
   ['a.php', "wp_enqueue_style('pay', 'https://www.blockonomics.co/pay');"],
