@@ -6,7 +6,7 @@ import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import type { Reply } from '../support/app.ts';
 import { expectedOf, type Row, readRecords, statusesOf } from './invariants.ts';
 import { type Balance, balances, type Expected, paymentKey } from './recount.ts';
-import { finish, isClockWrong, type Run } from './run.ts';
+import { finish, isClockBehind, type Run } from './run.ts';
 import { scriptsOf, walletKey } from './wallet-keys.ts';
 
 /** Describes every response that is not as expected. */
@@ -127,7 +127,7 @@ async function wrongHealth(
     // The warning about a liar's invented payment to an address that was not issued remains.
     [/addresses that paygate had not issued yet/, has('payUnissued') || run.liars.size > 0],
     [/lied and is banned until/, run.liars.size > 0],
-    [/the clock of this machine is wrong/, isClockWrong(run)],
+    [/the clock of this machine is wrong/, isClockBehind(run)],
     // A removed shop still requests addresses.
     [/with a Callback URL that no store has/, has('archive')],
     // It remains until the next response of that shop, and no callback may be pending.

@@ -133,7 +133,8 @@ const exhaust: Action = async (run, random) => {
   run.merchant = { answer: { status: 500 } };
   await chainActions.pay(run, random);
   for (let left = attempts; left > 0; left -= 1) {
-    run.world.jumpWallClock(longMs);
+    run.world.sleep(longMs);
+    run.app.chain.mine();
     await run.world.advance(1_000);
     await settle(run);
   }
@@ -141,22 +142,24 @@ const exhaust: Action = async (run, random) => {
   return `exhaust: ${run.app.running.health().callbacks.exhausted} callbacks exhausted`;
 };
 
-/** The machine slept for long, or its clock is set back for some steps. */
+/** The clock is wrong for some steps. */
 const jumpDays: Action = (run, random) => {
-  const ms = random.pick([30, 365]) * dayMs;
-  if (random.chance(0.6)) {
-    run.world.jumpWallClock(ms);
-    return `jumpDays: ${ms / dayMs} days`;
-  }
+  const ms = random.pick([-365, -30, 1, 30, 365]) * dayMs;
   const lasts = random.int(1, 4);
-  run.world.jumpWallClock(-ms);
+  run.world.jumpWallClock(ms);
   run.activeFaults.push({
     untilStep: run.step + lasts,
-    end: () => run.world.jumpWallClock(ms),
+    end: () => run.world.jumpWallClock(-ms),
   });
-  // paygate may have deleted idempotency keys, which it stores for a day.
-  for (const [name, order] of run.orders) run.orders.set(name, { ...order, at: 0 });
-  return `jumpDays: ${-ms / dayMs} days for ${lasts} steps`;
+  return `jumpDays: ${ms / dayMs} days for ${lasts} steps`;
+};
+
+/** The machine slept, and blocks were mined meanwhile. */
+const sleepDays: Action = (run, random) => {
+  const days = random.pick([0.1, 30, 365]);
+  run.world.sleep(days * dayMs);
+  run.app.chain.mine();
+  return `sleepDays: ${days} days`;
 };
 
 /** An address is paid and spent while paygate is down. */
@@ -188,7 +191,7 @@ const getBalance: Action = async (run, random) => {
 
 export const operatorActions = {
   ...{ setBands, setCallbackUrl, rotate, toggleCallbacks, resend, resendAll },
-  ...{ exhaust, jumpDays, payWhileDown, getBalance },
+  ...{ exhaust, jumpDays, sleepDays, payWhileDown, getBalance },
 };
 
 export const operatorWeights: Readonly<Record<keyof typeof operatorActions, number>> = {
@@ -200,6 +203,7 @@ export const operatorWeights: Readonly<Record<keyof typeof operatorActions, numb
   resendAll: 1,
   exhaust: 1,
   getBalance: 3,
-  jumpDays: 1,
+  jumpDays: 1.5,
+  sleepDays: 1,
   payWhileDown: 2,
 };

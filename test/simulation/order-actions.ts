@@ -42,7 +42,7 @@ export const order: Action = async (run, random) => {
   const reply = await post(run, '', {
     ...body,
     store_id: shop.id,
-    expires_in: random.pick([300, 900, 3_600, 0]),
+    expires_in: random.pick([300, 900, 3_600, 2_592_000, 0]),
     quote_seconds: random.pick([300, 900]),
     tolerance_percent: tolerance,
   });
@@ -134,7 +134,7 @@ const outage: Action = async (run, random) => {
   if (chosen === undefined) return order(run, random);
   const { app, world, activeFaults } = run;
   const isSteady =
-    activeFaults.length === 0 && !run.steps.some((each) => /^(jump|exhaust)/.test(each));
+    activeFaults.length === 0 && !run.steps.some((each) => /^(jump|sleep|exhaust)/.test(each));
   if (isSteady) await settle(run);
   const hadQuote = hasQuote(chosen, world.now());
   await finish(run, app.stop());

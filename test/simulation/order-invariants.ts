@@ -12,7 +12,7 @@ import { finish, type Run } from './run.ts';
 
 /** Events are deleted after 90 days. */
 const mayHaveDeleted = ({ steps }: Run): boolean =>
-  steps.some((each) => /^(jumpDays|exhaust): /.test(each));
+  steps.some((each) => /^(sleepDays|exhaust): /.test(each));
 
 /** Holds at any time, also after a power loss. @returns what does not */
 export function wrongOrderRecords(run: Run): string[] {

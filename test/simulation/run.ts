@@ -1,5 +1,6 @@
 // State of one simulation: the app, addresses issued to shops, their callbacks, active faults.
 
+import SqliteDatabase from 'better-sqlite3';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-transaction.ts';
 import type { TestApp } from '../support/app.ts';
@@ -78,6 +79,8 @@ export interface Run {
   readonly shownVersions: Map<string, number>;
   /** Events that the file had when it was last restored, by their ids. */
   restoredEvents: ReadonlySet<string>;
+  /** The step since which the clock is wrong by more than is noticed; undefined while it is not. */
+  clockWrongSince: number | undefined;
   /** The copy that was last restored. */
   lastRestored: Copy | undefined;
   readonly closeMarket: () => Promise<void>;
@@ -163,8 +166,38 @@ export function noteMined(
   }
 }
 
+const hourMs = 3_600_000;
 /** The most that a block's timestamp may be ahead. A machine further behind has a wrong clock. */
-const aheadMs = 2 * 3_600_000;
+const aheadMs = 2 * hourMs;
+/** How old the newest block may be by a right clock. The miners of the simulation keep to it. */
+export const maxBlockAgeMs = 3 * hourMs;
+/** A clock that is wrong by more is noticed, whatever the age of the newest block is. */
+export const noticedMs = maxBlockAgeMs + aheadMs;
 
-export const isClockWrong = ({ world, newestBlockTime }: Run): boolean =>
+/** Whether a clock is behind the newest block. */
+export const isClockBehind = ({ world, newestBlockTime }: Run): boolean =>
   world.now() < newestBlockTime * 1_000 - aheadMs;
+
+/** Whether paygate may take its clock for wrong, by the newest block that it has. */
+export const mayLookWrong = (run: Run): boolean =>
+  isClockBehind(run) || run.world.now() > readTipTime(run.app.path) * 1_000 + maxBlockAgeMs;
+
+/** The time of the newest block in the file, epoch seconds; 0 without one. */
+function readTipTime(path: string): number {
+  const file = new SqliteDatabase(path, { readonly: true });
+  try {
+    const newest = file
+      .prepare<[], { readonly raw: Buffer }>(
+        'select raw from headers where on_best = 1 order by height desc limit 1',
+      )
+      .get();
+    return newest?.raw.readUInt32LE(68) ?? 0;
+  } finally {
+    file.close();
+  }
+}
+
+/** The miners go on: the newest block is never much older than the schedule allows. */
+export function mineInTime({ app, world }: Run): void {
+  if (world.trueNow() - app.chain.tip.time * 1_000 > aheadMs / 2) app.chain.mine();
+}

@@ -8,6 +8,7 @@ import { startReceiver } from '../support/receiver.ts';
 import { wrongAnswers } from './answers.ts';
 import { appActions, appWeights, firstShop } from './app-actions.ts';
 import { chainActions, chainWeights } from './chain-actions.ts';
+import { noteClock, readSettled, wrongByClock } from './clock-invariants.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { readRecords, violations } from './invariants.ts';
 import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
@@ -15,7 +16,16 @@ import { orderActions, orderWeights } from './order-actions.ts';
 import { wrongOrderRecords, wrongOrders } from './order-invariants.ts';
 import { createRandom, type Random } from './random.ts';
 import { faultsOfRequest } from './requests.ts';
-import { type Action, baseHeight, endActiveFaults, noteKnown, type Run, settle } from './run.ts';
+import {
+  type Action,
+  baseHeight,
+  endActiveFaults,
+  maxBlockAgeMs,
+  mineInTime,
+  noteKnown,
+  type Run,
+  settle,
+} from './run.ts';
 import { serverActions, serverWeights } from './server-actions.ts';
 import type { Template } from './template.ts';
 import { eventsIn, faultsOfEvent, noteEvent, wrongWebhooks } from './webhooks.ts';
@@ -100,6 +110,8 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     world,
     servers,
     blocks: baseHeight,
+    maxBlockAgeMs,
+    trueNow: () => world.trueNow(),
     config: {
       walletGap: 5_000,
       price: 'own',
@@ -149,6 +161,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     shownVersions: new Map(),
     restoredEvents: new Set(),
     lastRestored: undefined,
+    clockWrongSince: undefined,
     eventsRestoredAt: 0,
     closeMarket: () => source.close(),
     restoredAt: 0,
@@ -182,11 +195,16 @@ async function step(run: Run): Promise<void> {
   const name = random.weighted(run.weights);
   const action = actions[name];
   if (action === undefined) throw new Error(`no such action: ${name}`);
+  const before = readSettled(run.app.path);
   const place = run.steps.push(`${name} …`) - 1;
   run.steps[place] = await action(run, random);
   const wrong = wrongOrderRecords(run);
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   await pause(run, random);
+  wrong.push(...wrongByClock(run, before));
+  if (wrong.length > 0) throw new Error(wrong.join('\n'));
+  noteClock(run);
+  mineInTime(run);
 }
 
 /** Sometimes all work is finished before the next step, sometimes none. */
@@ -201,13 +219,15 @@ async function pause(run: Run, random: Random): Promise<void> {
 async function recover(run: Run): Promise<void> {
   const { app, world } = run;
   endActiveFaults(run, true);
+  world.jumpWallClock(-world.wrongMs());
   run.merchant = { answer: { status: 200 } };
   for (const server of app.servers) {
     server.heal();
     server.resume();
     server.notifyAll();
   }
-  if (run.needsBlock) app.chain.mine();
+  // It also shows that the clock is right.
+  app.chain.mine();
   run.steps.push('recovery');
   const wanted = run.needsSweep ? sweepRounds : unchangedRounds;
   let before = '';
@@ -231,7 +251,7 @@ async function recover(run: Run): Promise<void> {
 
 /** The clock jumped by days: some addresses are not hot now, and only the daily sweep has them. */
 const haveCooled = ({ steps }: Run): boolean =>
-  steps.some((each) => /^(jumpDays|exhaust): /.test(each));
+  steps.some((each) => /^(jumpDays|sleepDays|exhaust): /.test(each));
 
 /** Only the daily sweep has foreign addresses, which the balance of their wallet counts. */
 const hasForeign = ({ steps }: Run): boolean =>

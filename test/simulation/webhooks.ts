@@ -66,7 +66,7 @@ export function wrongWebhooks(run: Run): string[] {
 
 /** Whether clocks that jumped let paygate delete events. */
 const hasDeleted = ({ steps }: Run): boolean =>
-  steps.some((each) => /^(jumpDays|exhaust): /.test(each));
+  steps.some((each) => /^(sleepDays|exhaust): /.test(each));
 
 function wrongContents(run: Run, received: readonly ReceivedEvent[]): string[] {
   const rows = readDeliveries(run.app.path);
