@@ -5,6 +5,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import SqliteDatabase from 'better-sqlite3';
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
+import { dayMs } from '../../src/lib/time-units.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../src/store/mark/mark-position.ts';
 import type { Reply } from '../support/app.ts';
@@ -63,8 +64,6 @@ const askReset: Action = async (run, random) => {
   run.issued.push(issued);
   return `askReset: ${shop.name} ${issued.index}`;
 };
-
-export const dayMs = 86_400_000;
 
 /** With an idempotency key, which may have been used before. */
 const askOnce: Action = async (run, random) => {

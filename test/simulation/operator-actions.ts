@@ -3,9 +3,10 @@
 
 import { rotatedSecrets } from '../../src/delivery/signature.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
+import { dayMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import type { Store } from '../../src/store/open-store.ts';
-import { appActions, changeStore, dayMs, open } from './app-actions.ts';
+import { appActions, changeStore, open } from './app-actions.ts';
 import { chainActions, meanwhile, spendAll, unlessRefused } from './chain-actions.ts';
 import { noteFinals, readRecords } from './invariants.ts';
 import type { CallbackSettings, Shop } from './recount.ts';
@@ -124,20 +125,23 @@ export async function reopen(run: Run): Promise<void> {
 
 /** Longer than any delay of a retry. */
 const longMs = 3 * dayMs;
-/** More attempts than a callback has. */
-const attempts = 16;
+/** More attempts than a callback has, after the blocks that make its payment final. */
+const attempts = 23;
 
 /** The shop fails for weeks, until pending callbacks are exhausted. */
 const exhaust: Action = async (run, random) => {
   const { merchant } = run;
   run.merchant = { answer: { status: 500 } };
   await chainActions.pay(run, random);
-  for (let left = attempts; left > 0; left -= 1) {
-    run.world.sleep(longMs);
+  const sleepThen = async (ms: number, awakeMs: number): Promise<void> => {
+    run.world.sleep(ms);
     run.app.chain.mine();
-    await run.world.advance(1_000);
+    await run.world.advance(awakeMs);
     await settle(run);
-  }
+  };
+  for (let left = attempts; left > 0; left -= 1) await sleepThen(longMs, secondMs);
+  // The last attempt is a day later, once a block has shown that the clock is right.
+  await sleepThen(dayMs - 5 * minuteMs, 10 * minuteMs);
   run.merchant = merchant;
   return `exhaust: ${run.app.running.health().callbacks.exhausted} callbacks exhausted`;
 };

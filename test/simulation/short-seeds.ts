@@ -7,7 +7,7 @@ import { makeTemplate, type Template } from './template.ts';
 
 const steps = 10;
 /** Seeds in one test, for a readable report. */
-const batch = 20;
+const batch = 10;
 
 export function testSeeds(first: number, count: number): void {
   let template: Template;
