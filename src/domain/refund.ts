@@ -66,10 +66,13 @@ export function leftFor(
  * taken it back, or it pays the order since.
  * @param left for this refund
  */
-export const isStillCovered = (
+export function isStillCovered(
   left: Refundable | undefined,
-  { amountSat, feeSat }: RefundAmount,
-): boolean => left !== undefined && amountSat + feeSat <= left.allSat;
+  { choice, amountSat, feeSat }: RefundAmount & { readonly choice: RefundChoice },
+): boolean {
+  if (left === undefined) return false;
+  return amountSat + feeSat <= (choice === 'excess' ? left.excessSat : left.allSat);
+}
 
 /**
  * @param rateCents the price of one bitcoin now; null for a choice that needs none

@@ -183,6 +183,22 @@ describe('a refund', () => {
     expect(text).not.toContain('QR code to send');
   });
 
+  test('of an excess says so when a part of the excess left the chain, and the order is paid', async () => {
+    const { app, visitor, page, id, pay, mine } = await open(30_000);
+    await pay(8_000);
+    await mine(2);
+    expect((await prepare(visitor, page, { fee: '200' })).status).toBe(303);
+    expect((await visitor.get(page)).text).toContain('QR code to send 12,800 sat');
+    app.chain.reorganise(2, { blocks: 3, transactions: 'drop' });
+    await app.settle();
+    await app.outlastAbsence();
+    const { body } = await app.ask(`/api/v3/orders/${id}`);
+    expect(body).toMatchObject({ status: 'paid', excess_sat: 5_000 });
+    const { text } = await visitor.get(page);
+    expect(text).toContain('Do not send it');
+    expect(text).not.toContain('QR code to send');
+  });
+
   test('is named before the order is accepted', async () => {
     const { app, visitor, order, page, id } = await open(20_000);
     await app.post(`/orders/${id}/cancel`);

@@ -40,12 +40,19 @@ describe('what is left', () => {
 describe('a refund that is prepared', () => {
   const left = { excessSat: 5_000, allSat: 30_000 };
   const never = { acceptedAt: null, paidAt: null };
-  const all = { amountSat: 29_000, feeSat: 1_000 };
+  const all = { choice: 'all', amountSat: 29_000, feeSat: 1_000 } as const;
 
   test('stands while its money with the fee is left', () => {
     expect(isStillCovered(left, all)).toBe(true);
-    expect(isStillCovered(left, { amountSat: 29_000, feeSat: 1_001 })).toBe(false);
-    expect(isStillCovered(undefined, { amountSat: 1, feeSat: 0 })).toBe(false);
+    expect(isStillCovered(left, { ...all, feeSat: 1_001 })).toBe(false);
+    expect(isStillCovered(left, { ...all, choice: 'price' })).toBe(true);
+    expect(isStillCovered(undefined, { ...all, amountSat: 1, feeSat: 0 })).toBe(false);
+  });
+
+  test('of an excess stands while so much excess is left', () => {
+    const excess = { choice: 'excess', amountSat: 4_700, feeSat: 300 } as const;
+    expect(isStillCovered(left, excess)).toBe(true);
+    expect(isStillCovered(left, { ...excess, feeSat: 301 })).toBe(false);
   });
 
   test.each([

@@ -194,7 +194,8 @@ async function callTheRest(shop: Shop): Promise<void> {
   await shop.write((tx) => {
     const price = { currency: 'EUR', priceCents: 1, sources: [] };
     receiptPrices.put(tx, now, 0, price, 1);
-    const refund = { orderId: 1, address: 'x', amountSat: 546, feeSat: 0 };
+    const choice = 'all';
+    const refund = { orderId: 1, address: 'x', choice, amountSat: 546, feeSat: 0 } as const;
     refunds.prepare(tx, now, refund);
     refunds.discard(tx, 1);
     refunds.prepare(tx, now, refund);

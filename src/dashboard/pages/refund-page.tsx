@@ -250,8 +250,9 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
     );
     const before = store.refunds.pendingOf(id);
     // The form was sent twice.
-    if (before?.address === address && before.amountSat === amount.amountSat) return;
-    store.refunds.prepare(tx, request.now, { orderId: id, address, ...amount });
+    const isSame = before?.address === address && before.choice === choice;
+    if (isSame && before.amountSat === amount.amountSat) return;
+    store.refunds.prepare(tx, request.now, { orderId: id, address, choice, ...amount });
     const detail = { order: publicId, address, amount_sat: amount.amountSat, fee_sat: feeSat };
     recordChange(request, tx, 'order.refund', detail, storeId);
   });

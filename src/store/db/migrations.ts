@@ -386,6 +386,7 @@ CREATE TABLE \`refunds\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`order_id\` integer NOT NULL,
 	\`address\` text NOT NULL,
+	\`choice\` text NOT NULL,
 	\`amount_sat\` integer NOT NULL,
 	\`fee_sat\` integer NOT NULL,
 	\`txid\` text,

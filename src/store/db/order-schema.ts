@@ -5,6 +5,7 @@ import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core
 import type { LinkView, NoteRule } from '../../domain/link-input.ts';
 import type { LatePolicy, OrderEventType, OrderStatus } from '../../domain/order.ts';
 import type { PaymentEventType } from '../../domain/payment-event.ts';
+import type { RefundChoice } from '../../domain/refund.ts';
 import { addresses, stores } from './schema.ts';
 
 const id = () => integer('id').primaryKey();
@@ -147,6 +148,8 @@ export const refunds = sqliteTable(
       .references(() => orders.id),
     /** An address of the customer. */
     address: text('address').notNull(),
+    /** What the amount was chosen as: it must still be left when the refund is sent. */
+    choice: text('choice').$type<RefundChoice>().notNull(),
     /** What the customer receives. */
     amountSat: integer('amount_sat').notNull(),
     /** What the merchant deducted for the network fee. */

@@ -2,7 +2,7 @@
 // when their transaction is known. An order has one at a time that is not done.
 
 import { and, asc, eq, isNull } from 'drizzle-orm';
-import type { RefundAmount } from '../../domain/refund.ts';
+import type { RefundAmount, RefundChoice } from '../../domain/refund.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { refunds } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
@@ -12,6 +12,7 @@ export type RefundRow = typeof refunds.$inferSelect;
 
 export interface NewRefund extends RefundAmount {
   readonly orderId: number;
+  readonly choice: RefundChoice;
   /** An address of the customer. */
   readonly address: string;
 }

@@ -69,13 +69,13 @@ test('refunds of an order that are done are at its first confirmed payment', asy
   await scene.mine(2);
   await scene.pay(9_000);
   await scene.mine(2);
-  const refund = { orderId: 1, address: 'bcrt1q', feeSat: 200, createdAt: now };
+  const refund = { orderId: 1, address: 'bcrt1q', choice: 'excess', feeSat: 200 } as const;
   scene.shop.database.orm
     .insert(refunds)
     .values([
-      { ...refund, amountSat: 5_000, doneAt: now, txid: 'ab' },
-      { ...refund, amountSat: 3_800, doneAt: now },
-      { ...refund, amountSat: 100 },
+      { ...refund, createdAt: now, amountSat: 5_000, doneAt: now, txid: 'ab' },
+      { ...refund, createdAt: now, amountSat: 3_800, doneAt: now },
+      { ...refund, createdAt: now, amountSat: 100 },
     ])
     .run();
   expect((await rowsOf(scene.shop)).map((row) => [row.valueSat, row.refundedSat])).toEqual([
