@@ -130,6 +130,7 @@ async function wrongHealth(
     [/the clock of this machine is wrong/, isClockBehind(run)],
     // A removed shop still requests addresses.
     [/with a Callback URL that no store has/, has('archive')],
+    [/there is no price in/, run.market.euros === undefined],
     // It remains until the next response of that shop, and no callback may be pending.
     [/its shop answered 200, but/, run.steps.some((each) => each.includes('"status":200,'))],
   ];

@@ -147,7 +147,7 @@ const exhaust: Action = async (run, random) => {
 };
 
 /** The clock is wrong for some steps. */
-const jumpDays: Action = (run, random) => {
+const jumpDays: Action = async (run, random) => {
   const ms = random.pick([-365, -30, 1, 30, 365]) * dayMs;
   const lasts = random.int(1, 4);
   run.world.jumpWallClock(ms);
@@ -155,6 +155,11 @@ const jumpDays: Action = (run, random) => {
     untilStep: run.step + lasts,
     end: () => run.world.jumpWallClock(-ms),
   });
+  // Long enough for new connections to the servers, and for what is due by this clock.
+  if (random.chance(0.5)) {
+    await run.world.advance(10 * secondMs);
+    await settle(run);
+  }
   return `jumpDays: ${ms / dayMs} days for ${lasts} steps`;
 };
 
