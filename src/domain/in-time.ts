@@ -3,7 +3,7 @@
 // were seen at one time: a replacement is the old payment up to the value that it replaced. What is
 // in no block for a day has no rate. Times are epoch milliseconds.
 
-import { dayMs, minuteMs } from '../lib/time-units.ts';
+import { dayMs, hourMs, minuteMs } from '../lib/time-units.ts';
 import type { PaymentState } from './payment.ts';
 
 /** A time in which a payment is in time. */
@@ -68,6 +68,12 @@ export const graceMs = 2 * minuteMs;
 
 /** How long a payment at a promised rate may be in no block. See docs/decisions/047. */
 export const maxUnminedMs = dayMs;
+
+/**
+ * A clock that is further ahead has an alarm (clock-check.ts). Once it is right, what it promised
+ * has not begun.
+ */
+export const maxAheadMs = 3 * hourMs;
 
 /** Satoshis of a payment, with the payment whose time they have. */
 interface Share<P> {
@@ -203,10 +209,14 @@ export function rateFor(
   seen: SeenFacts,
   { priceCents, unminedAt }: { readonly priceCents: number | null; readonly unminedAt: number },
 ): PaymentRate {
-  const promised = windowsOf(quotes, seen);
+  // The clock may also have been behind when it saw the payment: a block must say that it is old.
+  const { firstSeenAt, minedAt } = seen;
+  const knownAt = Math.max(firstSeenAt, minedAt ?? Number.POSITIVE_INFINITY);
+  const begun = quotes.filter(({ createdAt }) => createdAt - knownAt <= maxAheadMs);
+  const promised = windowsOf(begun, seen);
   const valid = promised.filter(({ expiresAt }) => unminedAt <= expiresAt + maxUnminedMs);
   const isOption =
-    unminedAt > seen.firstSeenAt + maxUnminedMs || (promised.length > 0 && valid.length === 0);
+    unminedAt > firstSeenAt + maxUnminedMs || (promised.length > 0 && valid.length === 0);
   if (isOption) return { rateCents: null, lowestRateCents: null, isLate: true };
   if (promised.length === 0) return lateAt(quotes, seenAtOf(seen), priceCents);
   const rates = valid.map(({ rateCents }) => rateCents);
@@ -218,8 +228,8 @@ function lateAt(
   seenAt: number,
   priceCents: number | null,
 ): PaymentRate {
-  const last = quotes.findLast(({ createdAt }) => createdAt <= seenAt);
-  if (last === undefined) throw new Error('no quote is older than a late payment');
+  const last = quotes.findLast(({ createdAt }) => createdAt <= seenAt) ?? quotes[0];
+  if (last === undefined) throw new Error('a late payment needs a quote');
   const rateCents = priceCents === null ? null : Math.min(last.rateCents, priceCents);
   return { rateCents, lowestRateCents: rateCents, isLate: true };
 }

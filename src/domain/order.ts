@@ -6,7 +6,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../lib/errors.ts';
 import { excessSatOf } from './excess.ts';
-import { type PaymentPart, partsOf, type SeenPayment, type Window } from './in-time.ts';
+import { maxAheadMs, type PaymentPart, partsOf, type SeenPayment, type Window } from './in-time.ts';
 import { boundedSat, ceilDivide, satCentsOf } from './money.ts';
 import { eventIdFor } from './order-id.ts';
 import { isFinalState } from './payment.ts';
@@ -124,7 +124,8 @@ export function standing<P extends OrderPayment>(
   const newest = quotes.at(-1);
   const hasEnded = status === 'expired' || status === 'canceled';
   const isOpen = (window: Window): boolean => !hasEnded && isInForce(window, now, order.createdAt);
-  const quote = newest !== undefined && isOpen(newest) ? newest : null;
+  const hasBegun = newest !== undefined && newest.createdAt - now <= maxAheadMs;
+  const quote = hasBegun && isOpen(newest) ? newest : null;
   const isPriced = bar.unit === 'satoshi' ? isOpen(order) : quote !== null;
   const missing = ceilDivide(bar.amount - covered, bar.satoshi);
   const late = latePayments(counted, bar);

@@ -179,6 +179,21 @@ describe('P-170 a clock a year ahead of the newest block', () => {
   });
 });
 
+test('a quote of a clock that was a year ahead is no option for a year', async () => {
+  const app = await openScheduled();
+  app.world.jumpWallClock(yearMs);
+  await reconnect(app);
+  const { address, json } = await makeOrder(app, await app.newAddress());
+  expect(await json()).toMatchObject({ status: 'open', missing_sat: 25_000 });
+  app.world.jumpWallClock(-yearMs);
+  await reconnect(app);
+  expect(await json()).toMatchObject({ status: 'open', quote: null, missing_sat: null });
+  app.pay(address, 25_000);
+  app.chain.mine(2);
+  await app.settle();
+  expect(await json()).toMatchObject({ status: 'open', late: true, received_sat: 25_000 });
+});
+
 describe('an order that expired by a clock that was ahead', () => {
   async function expiredEarly(app: TestApp) {
     const order = await makeOrder(app, await app.newAddress());

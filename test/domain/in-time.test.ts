@@ -349,6 +349,19 @@ describe('the rate of satoshis', () => {
   });
 
   test.each([
+    ['three hours before the quote', -180, 'in time, 500, 500'],
+    ['more than three hours before it', -180.001, 'late, 450, 450'],
+  ])('mined %s, which a clock that was ahead had made', (_what, block, expected) => {
+    const seen = { firstSeenAt: at(-200), minedAt: at(block) };
+    expect(rate(seen, 450, at(block))).toBe(expected);
+    expect(rate({ ...seen, firstSeenAt: at(-180) }, 450, at(block))).toBe('in time, 500, 500');
+    // The clock that saw the payment may be behind: its block decides.
+    expect(rate({ ...seen, minedAt: null }, 450, at(-200))).toBe('in time, 500, 500');
+    const putRight = [first, quoteFrom(-210, 900)];
+    expect(rate({ ...seen, minedAt: at(-190) }, 450, at(-190), putRight)).toBe('in time, 900, 900');
+  });
+
+  test.each([
     ['lower price', 399, 'late, 399, 399'],
     ['higher price', 900, 'late, 400, 400'],
     ['unknown price', null, 'late, null, null'],

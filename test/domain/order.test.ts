@@ -661,6 +661,14 @@ test('an order gets a quote although the clock was set back', () => {
   expect(standingOf(requote(ahead)).quote).toMatchObject({ createdAt: before.now });
 });
 
+test('a quote of a clock that was hours ahead is not in force once that is right', () => {
+  const before = { ...scene([]), now: orderStart - 3 * hourMs };
+  expect(standingOf(before)).toMatchObject({ quote, missingSat: 25_000 });
+  const right = { ...before, now: before.now - 1 };
+  expect(standingOf(right)).toMatchObject({ status: 'open', quote: null, missingSat: null });
+  expect(standingOf(requote(right)).quote).toMatchObject({ createdAt: right.now });
+});
+
 test('an event has its id by order, version and facts', () => {
   const before = standingOf(from.open);
   const after = standingOf(from.processing);
