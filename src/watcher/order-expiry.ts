@@ -120,9 +120,9 @@ export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
       else if (orders.unexpired(world.now(), 1).length > 0) tasks.run(() => atWork(all(reopen)));
     },
     reviewUnmined() {
-      const hasSome = () => orders.unmined(world.now(), isPending, 1).length > 0;
-      if (isAtWork || !isWatching() || !hasSome()) return;
-      tasks.run(() => atWork(all(review)));
+      if (isAtWork || !isWatching()) return;
+      if (orders.unmined(world.now(), isPending, 1).length === 0) orders.passUnmined(world.now());
+      else tasks.run(() => atWork(all(review)));
     },
   };
 }

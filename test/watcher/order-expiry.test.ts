@@ -1,10 +1,12 @@
 // An order expires only if its address is compared with a server at the moment of the write.
 
+import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
 import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { createBackgroundTasks } from '../../src/lib/background-tasks.ts';
-import { hourMs } from '../../src/lib/time-units.ts';
+import { dayMs, hourMs } from '../../src/lib/time-units.ts';
+import { maxRowsRead } from '../../src/store/views/searched-list.ts';
 import { createOrderExpiry } from '../../src/watcher/order-expiry.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop } from '../support/ledger.ts';
@@ -61,6 +63,8 @@ async function dueOrder() {
     watching,
     announce: () => pending.add(issued.scripthash),
     tick: () => expiry.tick(),
+    shop,
+    reviewUnmined: () => expiry.reviewUnmined(),
     async status() {
       await tasks.idle();
       expect(failures).toEqual([]);
@@ -100,4 +104,29 @@ it('stays open if the server is lost, or a change is announced, before the write
   announced.tick();
   announced.announce();
   expect(await announced.status()).toBe('open');
+});
+
+it('looks for unmined money behind so many payments in the next minute, while it watches', async () => {
+  const { shop, status, watching, reviewUnmined } = await dueOrder();
+  const { orm } = shop.database;
+  const { id: addressId } = await shop.issue();
+  const seenAt = now - 2 * dayMs;
+  orm.run(sql`update orders set currency = 'EUR', amount_minor = 1250, expires_at = null`);
+  orm.run(sql`insert into quotes (order_id, rate_cents, amount_sat, created_at, expires_at)
+    values (1, 5000000, 25000, ${seenAt}, ${now})`);
+  orm.run(sql`insert into payments (address_id, txid, value_sat, state, first_seen_at, changed_at)
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxRowsRead})
+    select ${addressId}, 'n' || i, 1000, 'unconfirmed', ${seenAt}, 0 from n
+    union all select address_id, 'last', 25000, 'unconfirmed', ${seenAt}, 0 from orders`);
+  const scannedAt = () => shop.orderView.list({ limit: 1 })[0]?.scannedAt;
+  const minute = async () => {
+    reviewUnmined();
+    await status();
+    return scannedAt();
+  };
+  watching.is = false;
+  expect([await minute(), await minute()]).toEqual([null, null]);
+  watching.is = true;
+  expect(await minute()).toBeNull();
+  expect(await minute()).toBe(now + hourMs);
 });

@@ -34,6 +34,8 @@ import { addresses, payments } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../store-events.ts';
 import type { OrderRecord, OrderRow, OrderView } from '../views/order-view.ts';
+import { maxRowsRead } from '../views/searched-list.ts';
+import type { TimedPlace } from '../views/timed-list.ts';
 import type { AddressPlace } from './address-row.ts';
 import type { EventRecords } from './event-records.ts';
 import type { Notifications } from './notification-queue.ts';
@@ -69,6 +71,9 @@ export interface ChangedPayment {
 /** Orders that are read at once to find those that can expire. */
 const pageSize = 200;
 
+/** Before the oldest payment. */
+const noPlace: TimedPlace = { at: 0, id: 0 };
+
 export type SettledAddress = Pick<AddressPlace, 'id' | 'storeId' | 'orderId' | 'address'>;
 type Waits = (scripthash: AddressPlace['scripthash']) => boolean;
 
@@ -93,6 +98,8 @@ interface Parts {
 export class Orders {
   readonly #parts: Parts;
   readonly #statements: Statements;
+  /** The old unconfirmed payment before those that are looked at. */
+  #unminedAfter = noPlace;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -192,12 +199,23 @@ export class Orders {
     return found.length;
   }
 
-  /** Orders that still count money which has been in no block for a day. */
+  /**
+   * Orders that still count money which has been in no block for a day, among the next 5,000
+   * payments that are as old.
+   */
   unmined(now: number, waits: Waits, limit: number): number[] {
-    const before = now - maxUnminedMs;
-    const found = this.#statements.unmined.all({ before, now, pageSize });
+    const { unmined, unminedEnd } = this.#statements;
+    const part = { ...this.#unminedAfter, before: now - maxUnminedMs };
+    const end = unminedEnd.get(part) ?? { at: part.before, id: Number.MAX_SAFE_INTEGER };
+    const found = unmined.all({ ...part, now, endAt: end.at, endId: end.id, pageSize });
     const ready = found.filter(({ scripthash }) => !waits(scripthash)).map(({ id }) => id);
     return [...new Set(ready)].slice(0, limit);
+  }
+
+  /** Goes on to the payments behind those, or to the oldest again. */
+  passUnmined(now: number): void {
+    const part = { ...this.#unminedAfter, before: now - maxUnminedMs };
+    this.#unminedAfter = this.#statements.unminedEnd.get(part) ?? noPlace;
   }
 
   /** Computes these orders anew. @returns how many, at most `limit` */
@@ -417,6 +435,10 @@ const prepare = (orm: Orm) => ({
     .prepare(),
 });
 
+const isOldUnconfirmed = sql`${payments.state} = 'unconfirmed'
+  and ${payments.firstSeenAt} < ${placeholder('before')}
+  and (${payments.firstSeenAt}, ${payments.id}) > (${placeholder('at')}, ${placeholder('id')})`;
+
 /** What the passing of time changes. */
 const prepareTimes = (orm: Orm) => ({
   newestQuote: orm
@@ -444,7 +466,8 @@ const prepareTimes = (orm: Orm) => ({
     .innerJoin(addresses, eq(addresses.id, payments.addressId))
     .innerJoin(orders, eq(orders.id, addresses.orderId))
     .where(
-      sql`${payments.state} = 'unconfirmed' and ${payments.firstSeenAt} < ${placeholder('before')}
+      sql`${isOldUnconfirmed}
+        and (${payments.firstSeenAt}, ${payments.id}) <= (${placeholder('endAt')}, ${placeholder('endId')})
         and ${orders.currency} is not null and ${orders.acceptedSat} is null
         and coalesce(${orders.scannedAt}, 0) <= ${payments.firstSeenAt} + ${sql.raw(String(maxUnminedMs))}
         and not (${orders.status} = 'open' and ${orders.expiresAt} is not null
@@ -452,6 +475,14 @@ const prepareTimes = (orm: Orm) => ({
     )
     .orderBy(asc(payments.firstSeenAt), asc(payments.id))
     .limit(sql.placeholder('pageSize'))
+    .prepare(),
+  unminedEnd: orm
+    .select({ at: payments.firstSeenAt, id: payments.id })
+    .from(payments)
+    .where(isOldUnconfirmed)
+    .orderBy(asc(payments.firstSeenAt), asc(payments.id))
+    .limit(1)
+    .offset(maxRowsRead - 1)
     .prepare(),
   expiring: orm
     .select({

@@ -1,12 +1,13 @@
 // Orders in the file: what payments, the time and commands make of them, and the events that follow
 // in the same commit.
 
-import { asc } from 'drizzle-orm';
+import { asc, sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { OrderJson } from '../../../src/domain/order-json.ts';
 import { events } from '../../../src/store/db/order-schema.ts';
 import { type NewOrder, Orders } from '../../../src/store/records/orders.ts';
+import { maxRowsRead } from '../../../src/store/views/searched-list.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openShop, type Shop } from '../../support/ledger.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
@@ -354,6 +355,31 @@ describe('money that is in no block for a day', () => {
     await mined.shop.mine();
     await mined.shop.observe(mined.issued);
     expect(mined.due(now + 2 * day)).toEqual([]);
+  });
+
+  it('is looked for among so many payments at once, and then among those behind them', async () => {
+    const { shop, id, due, review } = await paid({});
+    const { id: addressId } = await shop.issue();
+    const addOlder = (from: number, to: number) =>
+      shop.database.orm.run(sql`insert into payments
+          (address_id, txid, value_sat, state, first_seen_at, changed_at)
+        with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to})
+        select ${addressId}, 'n' || i, 1000, 'unconfirmed', ${now - 2}, 0 from n`);
+    const at = now + day + 1;
+    addOlder(1, maxRowsRead - 1);
+    expect(due(at)).toEqual([id]);
+    addOlder(maxRowsRead, maxRowsRead);
+    expect(due(at)).toEqual([]);
+    shop.orders.passUnmined(at);
+    expect(due(at)).toEqual([id]);
+    expect(await review(at)).toBe(1);
+    expect(due(at)).toEqual([]);
+    shop.database.orm.run(sql`update orders set scanned_at = null`);
+    expect(due(at)).toEqual([id]);
+    shop.orders.passUnmined(at);
+    expect(due(at)).toEqual([]);
+    shop.orders.passUnmined(at);
+    expect(due(at)).toEqual([id]);
   });
 
   it('does not make an order expire that other servers were not asked for', async () => {
