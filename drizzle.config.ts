@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: ['schema', 'admin-schema', 'order-schema', 'notification-schema'].map(
+  schema: ['schema', 'admin-schema', 'order-schema', 'delivery-schema', 'notification-schema'].map(
     (name) => `./src/store/db/${name}.ts`,
   ),
   out: './drizzle',

@@ -231,9 +231,9 @@ function pay(sqlite, count) {
     .run({ count, now: Date.now(), within: PAID_WITHIN_MS });
   sqlite
     .prepare(
-      `INSERT INTO callbacks (id, payment_id, address_id, store_id, version, event_id, status,
-         query, state, attempt_count, step, next_attempt_at, created_at, settled_at)
-       SELECT id, id, address_id, 1, 1, lower(hex(randomblob(16))), 2,
+      `INSERT INTO deliveries (channel, id, payment_id, address_id, store_id, version, event_id,
+         status, content, state, attempt_count, step, next_attempt_at, created_at, settled_at)
+       SELECT 'callback', id, id, address_id, 1, 1, lower(hex(randomblob(16))), 2,
          'status=2&addr=bcrt1qbench' || id, iif(id % 100 = 0, 'exhausted', 'delivered'), 1, 1,
          first_seen_at, first_seen_at, first_seen_at
        FROM payments WHERE id <= :count`,

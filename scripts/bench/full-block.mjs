@@ -106,7 +106,9 @@ export async function confirmBlock(context, scene, name, { begin, start } = {}) 
   const file = new SqliteDatabase(path, { readonly: true });
   atEnd(() => file.close());
   const payments = file.prepare('SELECT count(*) FROM payments WHERE state = ?').pluck();
-  const due = file.prepare("SELECT count(*) FROM callbacks WHERE state = 'owed'").pluck();
+  const due = file
+    .prepare("SELECT count(*) FROM deliveries WHERE channel = 'callback' AND state = 'owed'")
+    .pluck();
   await chain.ask({ move: 'mempool' });
   await until(() => payments.get('unconfirmed') === count && due.get() === 0);
   await sleep(SETTLE_MS);

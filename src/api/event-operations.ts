@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { isId } from '../domain/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/records/api-keys.ts';
-import type { EventRow } from '../store/records/event-records.ts';
+import type { EventRow } from '../store/views/event-view.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type ListPlace, listed, listQuery } from './listed.ts';
 import { type Operation, operation } from './operation.ts';

@@ -7,8 +7,8 @@ import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
 import { formatSat, formatTime } from '../domain/format.ts';
 import { deliveryWords, formatStatus } from '../domain/state-words.ts';
 import { testEffect } from '../domain/test-answer.ts';
-import type { AttemptRecord } from '../store/records/attempts.ts';
-import type { AttemptRow, CallbackRow } from '../store/views/callback-view.ts';
+import type { AttemptRecord, AttemptRow } from '../store/records/attempts.ts';
+import type { CallbackRow } from '../store/views/callback-view.ts';
 import { page, seconds, table } from './command.ts';
 
 export const describe = (row: CallbackRow) => ({
@@ -32,7 +32,7 @@ export const describe = (row: CallbackRow) => ({
 
 type AttemptView = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
 
-export const readAttempt = (row: Omit<AttemptRow, 'callbackId'>): AttemptView => ({
+export const readAttempt = (row: AttemptRow): AttemptView => ({
   ...row,
   phases: JSON.parse(row.phases) as AttemptRecord['phases'],
 });

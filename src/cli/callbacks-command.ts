@@ -9,7 +9,7 @@ import { pastedAddress } from '../domain/pasted-text.ts';
 import type { CallbackStatus } from '../domain/payment.ts';
 import { parseProxy } from '../electrum/server-address.ts';
 import { throwInvalid } from '../lib/errors.ts';
-import type { CallbackState } from '../store/db/schema.ts';
+import type { CallbackState } from '../store/db/delivery-schema.ts';
 import type { Store } from '../store/open-store.ts';
 import { commandClient } from '../store/records/audit.ts';
 import type { SocksProxy } from '../world/world.ts';

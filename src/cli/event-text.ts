@@ -5,7 +5,8 @@ import type { Attempt, OutgoingEvent } from '../delivery/sender.ts';
 import { redactUrl } from '../domain/callback.ts';
 import { formatTime } from '../domain/format.ts';
 import { deliveryWords } from '../domain/state-words.ts';
-import type { ListedEvent, WebhookAttemptRow } from '../store/views/event-view.ts';
+import type { AttemptRow } from '../store/records/attempts.ts';
+import type { ListedEvent } from '../store/views/event-view.ts';
 import { attemptCountText, describeOutcome, readAttempt, renderOutcome } from './callback-text.ts';
 import { seconds, table } from './command.ts';
 
@@ -45,13 +46,13 @@ export function renderList(rows: readonly ListedEvent[], hasMore: boolean): stri
 export const shownUrl = (webhookUrl: string | null, secrets: boolean): string | null =>
   webhookUrl === null || secrets ? webhookUrl : redactUrl(webhookUrl);
 
-export const describeAttempts = (attempts: readonly WebhookAttemptRow[]) =>
-  attempts.map((made) => describeOutcome(readAttempt({ ...made, doubt: null })));
+export const describeAttempts = (attempts: readonly AttemptRow[]) =>
+  attempts.map((made) => describeOutcome(readAttempt(made)));
 
 export function renderEvent(
   row: ListedEvent,
   url: string | null,
-  attempts: readonly WebhookAttemptRow[],
+  attempts: readonly AttemptRow[],
 ): string {
   const facts = table([
     ['state', deliveryWords[row.state].text],
@@ -65,8 +66,7 @@ export function renderEvent(
     ['attempts', attemptCountText(row.attemptCount, attempts.length)],
   ]);
   const log = attempts.map(
-    (made) =>
-      `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt({ ...made, doubt: null }))}`,
+    (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
   );
   return [facts, `\n${row.body}`, ...log].join('\n');
 }

@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { testEvent } from '../delivery/test-event.ts';
 import { eventTypes } from '../domain/event-body.ts';
 import { parseProxy } from '../electrum/server-address.ts';
-import type { EventState, EventType } from '../store/db/order-schema.ts';
+import type { EventState, EventType } from '../store/db/delivery-schema.ts';
 import type { SocksProxy } from '../world/world.ts';
 import { cliSender } from './cli-sender.ts';
 import {

@@ -3,18 +3,18 @@
 
 import { reasonOf } from '../lib/errors.ts';
 import type { Database } from '../store/db/database.ts';
-import type { NextAttempt } from '../store/records/attempts.ts';
 import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
+import type { NextAttempt } from '../store/records/delivery-records.ts';
 import type { Notifications } from '../store/records/notification-queue.ts';
 import type { StoreEvents } from '../store/store-events.ts';
 import type { World } from '../world/world.ts';
 import type { DeliveryChannel } from './delivery-channel.ts';
 import { type Attempt, unsentAttempt } from './sender.ts';
 
-export interface AttemptParts<T extends ClaimedDelivery> {
+export interface AttemptParts {
   readonly world: World;
   readonly database: Pick<Database, 'write'>;
-  readonly channel: DeliveryChannel<T>;
+  readonly channel: DeliveryChannel;
   readonly notifications: Pick<Notifications, 'deliveryFailed'>;
   /** Receives `attemptRecorded`. */
   readonly events?: StoreEvents;
@@ -24,9 +24,9 @@ export interface AttemptParts<T extends ClaimedDelivery> {
  * Never rejects: an internal error counts as a failed attempt.
  * @returns undefined if the signal aborted the attempt
  */
-export async function makeAttempt<T extends ClaimedDelivery>(
-  { world, channel }: AttemptParts<T>,
-  delivery: T,
+export async function makeAttempt(
+  { world, channel }: AttemptParts,
+  delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<Attempt | undefined> {
   const startedAt = world.now();
@@ -47,9 +47,9 @@ export async function makeAttempt<T extends ClaimedDelivery>(
  * Never rejects: if the record fails, the delivery is sent again when its lease ends.
  * @returns whether the record was committed
  */
-export async function recordAttempt<T extends ClaimedDelivery>(
-  { world, database, channel, notifications, events }: AttemptParts<T>,
-  delivery: T,
+export async function recordAttempt(
+  { world, database, channel, notifications, events }: AttemptParts,
+  delivery: ClaimedDelivery,
   attempt: Attempt,
   next: NextAttempt,
 ): Promise<boolean> {

@@ -3,43 +3,30 @@
 
 import { queryFacts } from '../domain/callback.ts';
 import { emptyDoubt } from '../domain/callback-answer.ts';
-import type { EventState } from '../store/db/order-schema.ts';
-import type { CallbackState } from '../store/db/schema.ts';
-import type { Tx } from '../store/db/writer.ts';
-import type { AttemptRecord, NextAttempt } from '../store/records/attempts.ts';
-import type { ClaimedCallback } from '../store/records/callback-queue.ts';
+import type { Channel } from '../store/db/delivery-schema.ts';
 import type { ClaimedDelivery, Claims } from '../store/records/delivery-claims.ts';
+import type { DeliveryRecords } from '../store/records/delivery-records.ts';
 import type { Outbox } from '../store/records/outbox.ts';
-import type { ClaimedEvent, WebhookQueue } from '../store/records/webhook-queue.ts';
+import type { WebhookQueue } from '../store/records/webhook-queue.ts';
 import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
 import type { World } from '../world/world.ts';
 import type { Attempt, Sender } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 
 /** A queue of the database, as a dispatcher uses it. */
-export interface DeliveryQueue<T extends ClaimedDelivery>
-  extends Claims<T>,
-    Pick<DeliveryCounts, 'owing' | 'owedByStore'> {
-  /** Records an attempt and ends its lease. Returns the state of the row. */
-  record(
-    tx: Tx,
-    now: number,
-    claimed: T,
-    attempt: AttemptRecord,
-    next: NextAttempt,
-  ): CallbackState | EventState;
-  /** Deletes old rows, some thousand at once; whether there may be more. */
-  fold(tx: Tx, before: number): boolean;
-}
+export interface DeliveryQueue
+  extends Claims,
+    Pick<DeliveryRecords, 'record' | 'fold'>,
+    Pick<DeliveryCounts, 'owing' | 'owedByStore'> {}
 
-export interface DeliveryChannel<T extends ClaimedDelivery> {
+export interface DeliveryChannel {
   /** In log messages and reasons; plural with an s. */
-  readonly noun: 'callback' | 'webhook';
-  readonly queue: DeliveryQueue<T>;
+  readonly noun: Channel;
+  readonly queue: DeliveryQueue;
   /** Makes one attempt. Rejects with the signal's reason if the signal aborted. */
-  send(delivery: T, signal: AbortSignal): Promise<Attempt>;
+  send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<Attempt>;
   /** The fields of log lines that name the delivery. */
-  idsOf(delivery: T): Record<string, unknown>;
+  idsOf(delivery: ClaimedDelivery): Record<string, unknown>;
 }
 
 interface ChannelParts {
@@ -50,33 +37,33 @@ interface ChannelParts {
 export const callbackChannel = (
   outbox: Outbox,
   { world, sender }: ChannelParts,
-): DeliveryChannel<ClaimedCallback> => ({
+): DeliveryChannel => ({
   noun: 'callback',
   queue: outbox,
-  async send({ url, callbackCa, ...callback }, signal) {
+  async send({ url, callbackCa, content, ...callback }, signal) {
     const ca = callbackCa ?? undefined;
     const webhookSecrets = signingSecrets(callback, world.now());
-    const outgoing = { ...callback, callbackUrl: url, ca, webhookSecrets };
+    const outgoing = { ...callback, query: content, callbackUrl: url, ca, webhookSecrets };
     const attempt = await sender.send(outgoing, signal);
     const isDoubtful = attempt.verdict === 'empty' && outbox.hasAccepted(callback.storeId);
     return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   },
-  idsOf: ({ id, storeId, eventId, query }) => ({
+  idsOf: ({ id, storeId, eventId, content }) => ({
     ...{ callbackId: id, storeId, eventId },
-    ...queryFacts(query),
+    ...queryFacts(content),
   }),
 });
 
 export const webhookChannel = (
   webhooks: WebhookQueue,
   { world, sender }: ChannelParts,
-): DeliveryChannel<ClaimedEvent> => ({
+): DeliveryChannel => ({
   noun: 'webhook',
   queue: webhooks,
-  send({ url, callbackCa, ...event }, signal) {
+  send({ url, callbackCa, content, ...event }, signal) {
     const ca = callbackCa ?? undefined;
     const webhookSecrets = signingSecrets(event, world.now());
-    return sender.post({ ...event, webhookUrl: url, ca, webhookSecrets }, signal);
+    return sender.post({ ...event, body: content, webhookUrl: url, ca, webhookSecrets }, signal);
   },
   idsOf: ({ storeId, eventId, type }) => ({ storeId, eventId, type }),
 });

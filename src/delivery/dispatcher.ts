@@ -2,8 +2,8 @@
 // sends and records them. Each channel has a dispatcher of its own, and they share nothing: neither
 // channel delays the other.
 //
-// Format. The queue is the `callbacks` table (store/records/outbox.ts) or the `events` table
-// (store/records/webhook-queue.ts). Nothing else survives a crash. A row is pending until its shop
+// Format. The queue is the channel's rows of the table `deliveries` (store/records/outbox.ts and
+// webhook-queue.ts). Nothing else survives a crash. A row is pending until its shop
 // receives it, its retries are exhausted, or a newer row supersedes it. A doubtful answer to a
 // callback makes the row due again, at most twice. A lease marks a row whose request is in flight.
 //
@@ -39,8 +39,8 @@ import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { NextAttempt } from '../store/records/attempts.ts';
 import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
+import type { NextAttempt } from '../store/records/delivery-records.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel } from '../world/world.ts';
 import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';
@@ -73,7 +73,7 @@ export const deliveryLimits: DeliveryLimits = {
   drainMs: 5 * secondMs,
 };
 
-export interface DispatcherParts<T extends ClaimedDelivery> extends AttemptParts<T> {
+export interface DispatcherParts extends AttemptParts {
   readonly limits?: DeliveryLimits;
   /** The dispatcher claims nothing while this is true. Its owner calls `wake` when it ends. */
   readonly isHeldBack?: () => boolean;
@@ -83,7 +83,7 @@ export interface DispatcherParts<T extends ClaimedDelivery> extends AttemptParts
 
 /** What other modules ask of a dispatcher, whichever channel it serves. */
 export type DispatcherStatus = Pick<
-  DeliveryDispatcher<ClaimedDelivery>,
+  DeliveryDispatcher,
   'isDown' | 'downHosts' | 'inFlight' | 'stallReason'
 >;
 
@@ -96,8 +96,8 @@ const maxHiddenFailureMs = minuteMs;
 /** Older attempts are deleted. Their number stays. */
 const attemptRetentionMs = 90 * dayMs;
 
-export class DeliveryDispatcher<T extends ClaimedDelivery> {
-  readonly #parts: DispatcherParts<T>;
+export class DeliveryDispatcher {
+  readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
   readonly #clock: AgeJudge;
   /** Address ids with a request in flight, and their store ids. */
@@ -116,7 +116,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
   /** Since when each step of the queue fails, monotonic. */
   readonly #failingSince = new Map<'claim' | 'record', number>();
 
-  constructor(parts: DispatcherParts<T>) {
+  constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#limits = parts.limits ?? deliveryLimits;
     this.#clock = parts.clock ?? trustedClock;
@@ -259,7 +259,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
     return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
   }
 
-  #launch(delivery: T): void {
+  #launch(delivery: ClaimedDelivery): void {
     if (this.#stopping || this.#inFlight.has(delivery.addressId)) return;
     this.#inFlight.set(delivery.addressId, delivery.storeId);
     this.#track(this.#deliver(delivery));
@@ -274,7 +274,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
     this.#running.add(tracked);
   }
 
-  async #deliver(delivery: T): Promise<void> {
+  async #deliver(delivery: ClaimedDelivery): Promise<void> {
     const attempt = await makeAttempt(this.#parts, delivery, this.#abortAll.signal);
     this.#inFlight.delete(delivery.addressId);
     if (attempt === undefined) return;
@@ -295,7 +295,7 @@ export class DeliveryDispatcher<T extends ClaimedDelivery> {
    * When the delivery is due again. A host that is down costs it no attempt. See
    * docs/decisions/011.
    */
-  #nextOf({ url, step, dueAt, state }: T, attempt: Attempt): NextAttempt {
+  #nextOf({ url, step, dueAt, state }: ClaimedDelivery, attempt: Attempt): NextAttempt {
     const { world } = this.#parts;
     const isConfirmation = state === 'delivered';
     const now = world.now();

@@ -2,7 +2,7 @@
 // breaker. Neither channel waits for the other.
 
 import type { Store } from '../store/open-store.ts';
-import type { Attempts } from '../store/records/attempts.ts';
+import type { DeliveryRecords } from '../store/records/delivery-records.ts';
 import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
 import type { AgeJudge } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
@@ -12,8 +12,8 @@ import type { Sender } from './sender.ts';
 
 /** A channel, as findings and metrics see it. */
 export interface ChannelStatus {
-  readonly noun: DeliveryChannel<never>['noun'];
-  readonly queue: DeliveryCounts & Pick<Attempts, 'failingShops'>;
+  readonly noun: DeliveryChannel['noun'];
+  readonly queue: DeliveryCounts & Pick<DeliveryRecords, 'failingShops'>;
   readonly dispatcher: DispatcherStatus;
 }
 

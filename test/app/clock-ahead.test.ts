@@ -8,9 +8,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { noTarget } from '../../src/domain/notification-settings.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
 import { backupFolder } from '../../src/store/backup/backup.ts';
+import { attempts, deliveries, isOf } from '../../src/store/db/delivery-schema.ts';
 import { notifications } from '../../src/store/db/notification-schema.ts';
-import { events } from '../../src/store/db/order-schema.ts';
-import { attempts } from '../../src/store/db/schema.ts';
 import { putNotifyTarget } from '../../src/store/records/notify-targets.ts';
 import { closeApps, openReady, type TestApp, untilReady } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
@@ -95,7 +94,7 @@ describe('P-170 a clock a year ahead of the newest block', () => {
     const read = () =>
       app.withStore(async ({ database: { orm } }) => [
         orm.select().from(attempts).orderBy(asc(attempts.id)).all(),
-        orm.select().from(events).orderBy(asc(events.id)).all(),
+        orm.select().from(deliveries).where(isOf('webhook')).orderBy(asc(deliveries.id)).all(),
       ]);
     const before = await read();
     expect(before.map((rows) => rows.length)).toEqual([1, 1]);

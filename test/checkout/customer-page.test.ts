@@ -329,7 +329,7 @@ test('a GET leaves the database as it is, at any stage', async () => {
   const till = await openTill();
   const reader = look(till.app.path, { readonly: true });
   const rows = () =>
-    ['orders', 'quotes', 'events', 'addresses'].map((table) =>
+    ['orders', 'quotes', 'deliveries', 'addresses'].map((table) =>
       reader.prepare(`SELECT * FROM ${table}`).all(),
     );
   const before = rows();

@@ -5,7 +5,7 @@ import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { idBytes, idOf } from '../../src/domain/order-id.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
-import { events } from '../../src/store/db/order-schema.ts';
+import { deliveries, eventColumns, isOf } from '../../src/store/db/delivery-schema.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import type { IssuedAddress } from '../../src/store/records/address-row.ts';
 import type { NewOrder } from '../../src/store/records/orders.ts';
@@ -87,9 +87,10 @@ async function ask(shop: Pick<Shop, 'path'>, ...args: string[]): Promise<any> {
 
 const eventsOf = ({ database }: Pick<Store, 'database'>) =>
   database.orm
-    .select()
-    .from(events)
-    .orderBy(asc(events.id))
+    .select(eventColumns)
+    .from(deliveries)
+    .where(isOf('webhook'))
+    .orderBy(asc(deliveries.id))
     .all()
     .map(({ type, state, body }) => ({ type, state, order: JSON.parse(body).data.order }));
 

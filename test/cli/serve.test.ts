@@ -11,9 +11,10 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { deliveries } from '../../src/store/db/delivery-schema.ts';
 import { applicationId, isOutdated } from '../../src/store/db/file-guards.ts';
 import { migrations } from '../../src/store/db/migrations.ts';
-import { callbacks, payments } from '../../src/store/db/schema.ts';
+import { payments } from '../../src/store/db/schema.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
@@ -42,16 +43,18 @@ async function fileOwing(callbackUrl: string): Promise<string> {
     .values({ id: 1, addressId: 1, txid, valueSat: 1, ...seen })
     .run();
   orm
-    .insert(callbacks)
+    .insert(deliveries)
     .values({
       ...{
+        channel: 'callback',
+        id: 1,
         paymentId: 1,
         addressId: 1,
         storeId: 1,
         version: 1,
         eventId: 'msg_1',
         status: 0,
-        query: 'status=0',
+        content: 'status=0',
       },
       ...{ state: 'owed', nextAttemptAt: 0, createdAt: 0 },
     })
@@ -309,7 +312,7 @@ test('a network other than that of the file is a wrong setting, after which syst
 const damaged = (path: string) =>
   `paygate: ${path}: the database is damaged (database disk image is malformed); put a backup in its place by \`paygate restore BACKUP --db ${path}\`\n`;
 
-test.each(['addresses', 'attempts', 'callbacks', 'payments', 'settings', 'stores', 'wallets'])(
+test.each(['addresses', 'attempts', 'deliveries', 'payments', 'settings', 'stores', 'wallets'])(
   'a file whose %s are damaged is refused with one line that names the remedy',
   async (table) => {
     const path = await fileOwing('http://127.0.0.1:1/cb');

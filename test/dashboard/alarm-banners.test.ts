@@ -8,7 +8,7 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { FindingHistory } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
-import { callbacks } from '../../src/store/db/schema.ts';
+import { deliveries, isOf } from '../../src/store/db/delivery-schema.ts';
 import {
   closeApps,
   loseByRestore,
@@ -201,7 +201,11 @@ test('a callback that failed for good: since that moment', async () => {
   // The state after three days of the retry schedule.
   await app.withStore(({ database }) =>
     database.write(() =>
-      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+      database.orm
+        .update(deliveries)
+        .set({ state: 'exhausted', settledAt })
+        .where(isOf('callback'))
+        .run(),
     ),
   );
   const banner = await alarm(visitor, 'exhausted-callbacks');
@@ -221,7 +225,11 @@ test('failed callbacks of a store whose callbacks were stopped are no alarm', as
   const settledAt = app.world.now();
   await app.withStore(({ database }) =>
     database.write(() =>
-      database.orm.update(callbacks).set({ state: 'exhausted', settledAt }).run(),
+      database.orm
+        .update(deliveries)
+        .set({ state: 'exhausted', settledAt })
+        .where(isOf('callback'))
+        .run(),
     ),
   );
   expect(app.running.health().callbacks).toEqual({ owed: 0, exhausted: 1 });
@@ -324,7 +332,9 @@ describe('a shop that responds and accepts no callback', () => {
     );
     expect(app.running.health().warnings).toHaveLength(1);
     await app.withStore(({ database }) =>
-      database.write(() => database.orm.update(callbacks).set({ state: 'delivered' }).run()),
+      database.write(() =>
+        database.orm.update(deliveries).set({ state: 'delivered' }).where(isOf('callback')).run(),
+      ),
     );
     expect(app.running.health().warnings).toEqual([]);
   });

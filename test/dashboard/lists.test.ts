@@ -151,15 +151,15 @@ describe('payments', () => {
           const many =
             'with recursive n(i) as (select 1 union all select i + 1 from n where i < 5050)';
           const event =
-            '(public_id, store_id, address_id, type, body, created_at, state, next_attempt_at)';
-          $client.exec(`update callbacks set state = 'held';
-          insert into callbacks
-            (payment_id, store_id, version, event_id, status, query, state, next_attempt_at, created_at)
-            ${many} select 1, 1, 9 + i, 'e' || i, 0, '', 'delivered', 0, 0 from n;
-          insert into events ${event}
-            select 'evt_old', 1, address_id, 'payment.seen', '{}', 0, 'superseded', 0 from payments;
-          insert into events ${event}
-            ${many} select 'evt_' || i, 1, 1, 'payment.seen', '{}', 0, 'delivered', 0 from n`);
+            '(channel, id, event_id, store_id, address_id, type, content, created_at, state, next_attempt_at)';
+          $client.exec(`update deliveries set state = 'held' where channel = 'callback';
+          insert into deliveries (channel, id, payment_id, address_id, store_id, version, event_id,
+            status, content, state, next_attempt_at, created_at)
+            ${many} select 'callback', 9 + i, 1, 1, 1, 9 + i, 'e' || i, 0, '', 'delivered', 0, 0 from n;
+          insert into deliveries ${event}
+            select 'webhook', 9, 'evt_old', 1, address_id, 'payment.seen', '{}', 0, 'superseded', 0 from payments;
+          insert into deliveries ${event}
+            ${many} select 'webhook', 9 + i, 'evt_' || i, 1, 1, 'payment.seen', '{}', 0, 'delivered', 0 from n`);
         }),
       );
       const found = async (query: string) => {

@@ -8,7 +8,6 @@ import {
   deliveryLimits,
 } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import type { ClaimedCallback } from '../../src/store/records/callback-queue.ts';
 import { Catalog } from '../../src/store/records/catalog.ts';
 import { createNotifications } from '../../src/store/records/notification-queue.ts';
 import type { Outbox } from '../../src/store/records/outbox.ts';
@@ -29,7 +28,7 @@ export async function receiver(options?: ReceiverOptions): Promise<Receiver> {
   return shop;
 }
 
-interface Parts extends Omit<DispatcherParts<ClaimedCallback>, 'channel'> {
+interface Parts extends Omit<DispatcherParts, 'channel'> {
   readonly outbox: Outbox;
   readonly sender: Sender;
 }

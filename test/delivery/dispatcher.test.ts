@@ -6,7 +6,8 @@ import { deliveryLimits } from '../../src/delivery/dispatcher.ts';
 import { eventId } from '../../src/domain/callback.ts';
 import { retryScheduleMs } from '../../src/domain/retry.ts';
 import { Events } from '../../src/lib/events.ts';
-import { callbacks, payments } from '../../src/store/db/schema.ts';
+import { deliveries } from '../../src/store/db/delivery-schema.ts';
+import { payments } from '../../src/store/db/schema.ts';
 import { Catalog } from '../../src/store/records/catalog.ts';
 import type { StoreEventMap, StoreEvents } from '../../src/store/store-events.ts';
 import { makeAuthority } from '../support/authority.ts';
@@ -283,7 +284,7 @@ describe('a failed attempt', () => {
     const shop = await receiver();
     const { owed, world, dispatcher, outbox, states } = setUp();
     await owed.enqueue(world.now(), owed.addPayment(owed.addStore({ callbackUrl: shop.origin })));
-    owed.database.orm.update(callbacks).set({ step, attemptCount: step }).run();
+    owed.database.orm.update(deliveries).set({ step, attemptCount: step }).run();
     shop.script('hang');
     await dispatcher.start();
     await shop.waitFor(1);
@@ -784,7 +785,10 @@ describe('a clock that was ahead and is corrected', () => {
     await owed.enqueue(world.now(), owed.addPayment(storeId), owed.addPayment(storeId));
     const nextAttemptAt = world.now() + 2.4 * longest;
     const set = (step: number, id: number) =>
-      owed.database.orm.update(callbacks).set({ step, nextAttemptAt }).where(eq(callbacks.id, id));
+      owed.database.orm
+        .update(deliveries)
+        .set({ step, nextAttemptAt })
+        .where(eq(deliveries.id, id));
     set(retryScheduleMs.length, 1).run();
     set(retryScheduleMs.length - 3, 2).run();
     const now = world.now();

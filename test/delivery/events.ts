@@ -1,7 +1,13 @@
 // A shop's file with events for its webhook, put into the file as they are appended.
 
-import { eq } from 'drizzle-orm';
-import { type EventState, type EventType, events } from '../../src/store/db/order-schema.ts';
+import { and, eq } from 'drizzle-orm';
+import {
+  deliveries,
+  type EventState,
+  type EventType,
+  isOf,
+  nextId,
+} from '../../src/store/db/delivery-schema.ts';
 import { openShop, type Shop } from '../support/ledger.ts';
 import { now } from '../support/store.ts';
 
@@ -35,16 +41,21 @@ export function addEvent({ database }: Shop, event: NewEventRow = {}): number {
   const { orm } = database;
   const addressId = event.addressId ?? 1;
   const row = orm
-    .insert(events)
+    .insert(deliveries)
     .values({
-      ...{ storeId: 1, addressId, type, state: 'owed', createdAt: now, nextAttemptAt: now },
-      body: JSON.stringify({ type, timestamp: '2025-11-20T14:53:32Z', data: { addressId } }),
+      ...{ channel: 'webhook', id: nextId('webhook'), storeId: 1, addressId },
+      ...{ type, state: 'owed', createdAt: now, nextAttemptAt: now },
+      content: JSON.stringify({ type, timestamp: '2025-11-20T14:53:32Z', data: { addressId } }),
       ...event,
-      publicId: 'evt_',
+      eventId: 'evt_',
     })
     .returning()
     .get();
-  const publicId = `evt_${String(row.id).padStart(22, '1')}`;
-  orm.update(events).set({ publicId }).where(eq(events.id, row.id)).run();
+  const eventId = `evt_${String(row.id).padStart(22, '1')}`;
+  orm
+    .update(deliveries)
+    .set({ eventId })
+    .where(and(isOf('webhook'), eq(deliveries.id, row.id)))
+    .run();
   return row.id;
 }

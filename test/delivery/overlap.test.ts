@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import type { Sender } from '../../src/delivery/sender.ts';
-import { callbacks } from '../../src/store/db/schema.ts';
+import { deliveries } from '../../src/store/db/delivery-schema.ts';
 import { createTestWorld } from '../support/world.ts';
 import { closeAll, receiver, setUp } from './dispatcher-setup.ts';
 import { withStatus } from './owed.ts';
@@ -73,7 +73,7 @@ it.each([1, 2, 3])('in a storm of payments, failures, doubts and resends (%i)', 
         }
         break;
       case 1: {
-        const rows = owed.database.orm.select({ id: callbacks.id }).from(callbacks).all();
+        const rows = owed.database.orm.select({ id: deliveries.id }).from(deliveries).all();
         await owed.database
           .write((tx) => outbox.resend(tx, world.now(), pick(rows).id))
           .catch(() => {});

@@ -111,20 +111,20 @@ function fillCallbacks(sqlite: Sqlite): void {
   const numbers = (last: number) =>
     `WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${last})`;
   sqlite.exec(`${numbers(callbacksEach)}
-    INSERT INTO callbacks (payment_id, address_id, store_id, version, event_id, status, query, state, attempt_count, step, next_attempt_at, created_at, settled_at)
-      SELECT id, address_id, 1, n, lower(hex(randomblob(16))), 2,
+    INSERT INTO deliveries (channel, id, payment_id, address_id, store_id, version, event_id, status, content, state, attempt_count, step, next_attempt_at, created_at, settled_at)
+      SELECT 'callback', row_number() OVER (ORDER BY payments.id, n), id, address_id, 1, n, lower(hex(randomblob(16))), 2,
         'status=2&addr=' || printf('%042d', id) || '&value=10000&txid=' || txid || '&rbf=0',
         'delivered', ${attemptsEach}, ${attemptsEach}, first_seen_at, first_seen_at, first_seen_at
       FROM payments, number ORDER BY payments.id, n`);
   sqlite.exec(`${numbers(attemptsEach)}
-    INSERT INTO attempts (callback_id, started_at, duration_ms, phases, address, outcome, http_status, reason, body)
-      SELECT id, created_at + n * 60000, 180, '{"dns":12,"connect":31,"tls":64,"answer":73}', '203.0.113.7',
+    INSERT INTO attempts (channel, delivery_id, started_at, duration_ms, phases, address, outcome, http_status, reason, body)
+      SELECT channel, id, created_at + n * 60000, 180, '{"dns":12,"connect":31,"tls":64,"answer":73}', '203.0.113.7',
         iif(n < ${attemptsEach}, 'status', 'delivered'), iif(n < ${attemptsEach}, 503, 200),
         iif(n < ${attemptsEach}, 'it was answered with 503', NULL),
         iif(n < ${attemptsEach}, '<html><head><title>503 Service Temporarily Unavailable</title></head><body></body></html>', 'ok')
-      FROM callbacks, number ORDER BY callbacks.created_at, n`);
-  sqlite.exec(`UPDATE callbacks SET state = 'owed', settled_at = NULL, step = 1, next_attempt_at = created_at
-    WHERE id IN (SELECT id FROM callbacks WHERE version = ${callbacksEach} ORDER BY id DESC LIMIT ${owed})`);
+      FROM deliveries, number ORDER BY deliveries.created_at, n`);
+  sqlite.exec(`UPDATE deliveries SET state = 'owed', settled_at = NULL, step = 1, next_attempt_at = created_at
+    WHERE channel = 'callback' AND id IN (SELECT id FROM deliveries WHERE version = ${callbacksEach} ORDER BY id DESC LIMIT ${owed})`);
 }
 
 async function fill(given: readonly Given[], chain: SimulatedChain): Promise<string> {

@@ -3,7 +3,7 @@
 
 import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
-import { callbacks } from '../../src/store/db/schema.ts';
+import { deliveries } from '../../src/store/db/delivery-schema.ts';
 import { openOwed } from '../delivery/owed.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -83,7 +83,7 @@ it('a kill changes no due time', async () => {
   // None becomes due during the test, and each delay is one that its step allows.
   const later = Date.now() + 3_600_000;
   owed.database.orm
-    .update(callbacks)
+    .update(deliveries)
     .set({ step: 12, nextAttemptAt: sql`${later} + id * 1000` })
     .run();
   const before = dueTimes();
@@ -110,7 +110,7 @@ it('a kill preserves when a doubtful 200 is confirmed, and an interrupted attemp
   expect(confirmAt).toBeGreaterThan(Date.now() + 4 * 60_000);
 
   shop.script('hang');
-  const due = () => owed.database.orm.update(callbacks).set({ confirmAt: Date.now() }).run();
+  const due = () => owed.database.orm.update(deliveries).set({ confirmAt: Date.now() }).run();
   due();
   const second = startChild(program, owed.path);
   await shop.waitFor(2);

@@ -109,7 +109,7 @@ function expectWhole(store: Store, { paid, delivered }: Acknowledged): void {
   const sqlite = connectionOf(store.database);
   const payments = sqlite
     .prepare(
-      `SELECT address_id AS address, p.status, a.status_hash AS statusHash, (SELECT c.status FROM callbacks c
+      `SELECT address_id AS address, p.status, a.status_hash AS statusHash, (SELECT c.status FROM deliveries c
         WHERE c.payment_id = p.id ORDER BY c.version DESC LIMIT 1) AS lastCallback
       FROM payments p JOIN addresses a ON a.id = p.address_id`,
     )
@@ -126,7 +126,8 @@ function expectWhole(store: Store, { paid, delivered }: Acknowledged): void {
   const lost = [...paid].filter(([address, status]) => (statuses.get(address) ?? -1) < status);
   expect(lost).toEqual([]);
   const settled = sqlite.prepare(
-    "SELECT c.id FROM callbacks c WHERE state = 'delivered' AND (SELECT count(*) FROM attempts WHERE callback_id = c.id) > 0",
+    `SELECT c.id FROM deliveries c WHERE channel = 'callback' AND state = 'delivered'
+      AND (SELECT count(*) FROM attempts a WHERE a.channel = c.channel AND delivery_id = c.id) > 0`,
   );
   const recorded = new Set(settled.pluck().all() as number[]);
   expect([...delivered].filter((id) => !recorded.has(id))).toEqual([]);

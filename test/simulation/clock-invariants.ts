@@ -6,7 +6,7 @@ import { noticedMs, type Run } from './run.ts';
 
 /** What may have been settled by a wrong clock. */
 export interface Settled {
-  /** Numbers of callbacks and events, such as `events 7`. */
+  /** Numbers of callbacks and events, such as `webhook 7`. */
   readonly exhausted: ReadonlySet<string>;
   /** When each order that expired should have, by the number of its event; epoch milliseconds. */
   readonly expired: ReadonlyMap<number, number>;
@@ -16,15 +16,12 @@ export function readSettled(path: string): Settled {
   const file = new SqliteDatabase(path, { readonly: true });
   try {
     const exhausted = file
-      .prepare<[], string>(
-        `select 'callbacks ' || id from callbacks where state = 'exhausted'
-        union all select 'events ' || id from events where state = 'exhausted'`,
-      )
+      .prepare<[], string>(`select channel || ' ' || id from deliveries where state = 'exhausted'`)
       .pluck()
       .all();
     const expired = file
       .prepare<[], [number, number]>(
-        `select e.id, o.expires_at from events e join orders o on o.id = e.order_id
+        `select e.id, o.expires_at from deliveries e join orders o on o.id = e.order_id
         where e.type = 'order.expired'`,
       )
       .raw()

@@ -43,7 +43,7 @@ export function readRecords(path: string): Records {
     const callbacks = file.prepare<[], Callback>(
       `select id, event_id as eventId, payment_id as paymentId, version, status, state,
         attempt_count as attemptCount
-      from callbacks order by id`,
+      from deliveries where channel = 'callback' order by id`,
     );
     return { payments: payments.all(), callbacks: callbacks.all() };
   } finally {

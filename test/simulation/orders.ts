@@ -70,8 +70,8 @@ export function readOrders(path: string): OrderRecords {
       .all();
     const events = file
       .prepare<[], EventRecord>(
-        `select public_id as id, order_id as rowId, type, body, created_at as createdAt
-        from events order by events.id`,
+        `select event_id as id, order_id as rowId, type, content as body, created_at as createdAt
+        from deliveries where channel = 'webhook' order by deliveries.id`,
       )
       .all();
     const orders = rows.map((row) => ({

@@ -44,7 +44,8 @@ function readDeliveries(path: string): DeliveredEvent[] {
   try {
     return file
       .prepare<[], DeliveredEvent>(
-        'select public_id as id, state, body from events order by events.id',
+        `select event_id as id, state, content as body from deliveries
+        where channel = 'webhook' order by deliveries.id`,
       )
       .all();
   } finally {

@@ -11,6 +11,7 @@ import type { Scripthash, Txid } from '../../src/bitcoin/ids.ts';
 import { parseLinkInput } from '../../src/domain/link-input.ts';
 import { idBytes, idOf } from '../../src/domain/order-id.ts';
 import * as adminTables from '../../src/store/db/admin-schema.ts';
+import * as deliveryTables from '../../src/store/db/delivery-schema.ts';
 import * as notificationTables from '../../src/store/db/notification-schema.ts';
 import * as orderTables from '../../src/store/db/order-schema.ts';
 import * as tables from '../../src/store/db/schema.ts';
@@ -29,7 +30,7 @@ const small = new Set([
   ...['settings', 'wallets', 'stores', 'api_keys', 'servers'],
   ...['admin', 'passkeys', 'recovery_codes', 'sessions', 'admin_links'],
 ]);
-const growingTables = [tables, orderTables, notificationTables, adminTables]
+const growingTables = [tables, orderTables, deliveryTables, notificationTables, adminTables]
   .flatMap((schema) => Object.entries(schema))
   .flatMap(([name, each]) => (is(each, SQLiteTable) ? [{ name, table: getTableName(each) }] : []))
   .filter(({ table }) => !small.has(table));
@@ -38,11 +39,10 @@ const growing = growingTables.map(({ table }) => table);
 /** Partial indexes with few rows, however many the table has. */
 const smallIndexes = new Set([
   // What is not sent yet, or under way.
-  ...['callbacks_owed', 'callbacks_sendable', 'callbacks_of_address', 'callbacks_leased'],
-  ...['events_owed', 'events_sendable', 'events_of_address', 'events_leased', 'notifications_due'],
+  ...['deliveries_owed', 'deliveries_sendable', 'deliveries_of_address', 'deliveries_leased'],
+  'notifications_due',
   // What was refused for days; maintenance deletes old ones.
-  ...['callbacks_exhausted', 'callbacks_given_up', 'events_exhausted', 'events_given_up'],
-  'notifications_failed',
+  ...['deliveries_exhausted', 'deliveries_given_up', 'notifications_failed'],
   // What waits for blocks, for a price or for its end.
   ...['payments_in_block', 'payments_unsettled', 'payments_unpriced', 'orders_expiring'],
   ...['payments_reversed', 'payments_fallen'],
@@ -64,12 +64,13 @@ const allowed: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/min\("issued_at"\) from "addresses" where \(\+/, 'once, in a copy: addresses of a month'],
   [/^select "state", count\(\*\) from "payments" group by/, 'once, at a start with metrics'],
   [/^update "orders" set "reference" = /, 'a part of `orders forget`: so many ids'],
-  [/^delete from "(webhook_)?attempts"/, 'maintenance: the oldest rows, so many at once'],
-  [/^update "callbacks" .* in \(select callback_id from attempts where doubt/s, 'doubtful answers'],
+  [/^delete from "attempts"/, 'maintenance: the oldest rows, so many at once'],
+  [/^update "deliveries" .*\(select delivery_id from attempts where channel/s, 'doubtful answers'],
   [/^delete from "notifications"/, 'maintenance: rows that are too old'],
   [/from "headers" where "headers"\."on_best" = 1 order by/, 'only the first row is read'],
   [/^update "headers" set "on_best" = /, 'blocks above a fork'],
-  [/^select "order_id" from "events" where "events"\."created_at" > /, 'events of a minute'],
+  [/^select "order_id" from "deliveries" where .*"created_at" > /, 'events of a minute'],
+  [/max\(d\.id\)/, 'SQLite reads the last row of the channel'],
   [/count\(\*\) from "addresses" where "addresses"\."issued_at" > /, 'addresses of some days'],
   [/count\(\*\) from "payments" where .*"state" in \('unc/, 'payments of the last blocks'],
   [/distinct "transactions"\."txid" from "transactions"/, 'unconfirmed payments'],
@@ -89,8 +90,11 @@ const allowed: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/distinct "addresses"\."scripthash" from "payments"/, 'payments of the last blocks'],
   [/from "orders" o where o\.store_id|"orders" o\s+where .* limit \+\?\)\) from/s, 'so many'],
   [/^delete from "audit" where "audit"\."key_id"/, 'entries of one key, which are 10,000 at most'],
-  [/from "callbacks" inner join .*"(txid|scripthash)" = /, 'callbacks of an address, so many'],
-  [/"events"\."order_id" in \(select/, 'events of a transaction or of 200 orders'],
+  [
+    /from "deliveries" inner join "payments" .*"(txid|scripthash)" = /,
+    'callbacks of an address, so many',
+  ],
+  [/"deliveries"\."order_id" in \(select/, 'events of a transaction or of 200 orders'],
   [/order by "?stores"?\."?id"? <= /, 'sorts the stores'],
 ];
 
@@ -318,7 +322,7 @@ test('a walk and a sort are noticed', async () => {
     ['select * from payments order by id desc', 1],
     ['select * from payments p order by p.value_sat limit ?', 2],
     ['select * from payments where address_id = ? order by value_sat limit ?', 1],
-    ['select * from events where created_at > ? order by id desc limit ?', 1],
+    ['select * from deliveries where created_at > ? order by id desc limit ?', 2],
     ['select count(*) from addresses', 1],
     ['select count(*) from orders where store_id = ?', 1],
     ["select count(*) from orders where store_id = ? and status = 'paid'", 1],
@@ -326,7 +330,8 @@ test('a walk and a sort are noticed', async () => {
     ['update orders set version = 1', 1],
     ['select max(version) from orders', 1],
     ['select max(id) from orders', 0],
-    ['delete from events where created_at < ?', 1],
+    ['delete from deliveries where created_at < ?', 1],
+    ["select * from deliveries where channel = 'callback'", 1],
     ['select * from payments order by id desc limit ?', 0],
     ['select * from orders where store_id = ? and status = ? order by created_at limit ?', 0],
     ["select id from orders where status = 'open'", 0],

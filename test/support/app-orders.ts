@@ -8,7 +8,8 @@ import { networks } from '../../src/bitcoin/network.ts';
 import { idBytes, idOf } from '../../src/domain/order-id.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
-import { events, orders } from '../../src/store/db/order-schema.ts';
+import { deliveries, eventColumns } from '../../src/store/db/delivery-schema.ts';
+import { orders } from '../../src/store/db/order-schema.ts';
 import type { NewOrder } from '../../src/store/records/orders.ts';
 import type { TestApp } from './app.ts';
 
@@ -63,11 +64,11 @@ export async function makeOrder(
     events: () =>
       app.withStore(async ({ database }) =>
         database.orm
-          .select({ type: events.type })
-          .from(events)
-          .innerJoin(orders, eq(orders.id, events.orderId))
+          .select({ type: eventColumns.type })
+          .from(deliveries)
+          .innerJoin(orders, eq(orders.id, deliveries.orderId))
           .where(eq(orders.publicId, publicId))
-          .orderBy(asc(events.id))
+          .orderBy(asc(deliveries.id))
           .all()
           .map(({ type }) => type),
       ),

@@ -8,7 +8,7 @@ import { type ShownOrder, shownOrder } from '../../src/checkout/shown-order.ts';
 import type { OrderJson } from '../../src/domain/order-json.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
-import { events } from '../../src/store/db/order-schema.ts';
+import { deliveries, eventColumns, isOf } from '../../src/store/db/delivery-schema.ts';
 import type { NewStore } from '../../src/store/records/catalog.ts';
 import type { NewOrder } from '../../src/store/records/orders.ts';
 import { type Shop, shopOn } from './ledger.ts';
@@ -99,7 +99,13 @@ export async function openOrder(
     return found;
   }
 
-  const recorded = () => store.database.orm.select().from(events).orderBy(asc(events.id)).all();
+  const recorded = () =>
+    store.database.orm
+      .select(eventColumns)
+      .from(deliveries)
+      .where(isOf('webhook'))
+      .orderBy(asc(deliveries.id))
+      .all();
 
   /** Whether all that the file has of the order agrees, and its events follow each other. */
   function check(): void {

@@ -55,6 +55,25 @@ export function plansOf(path: string, statements: readonly string[]): string[][]
   }
 }
 
+/**
+ * Plans that read one row, the rows of one payment, order or delivery, an index with open rows
+ * only, or the rows of a page.
+ */
+const cheap =
+  /PRIMARY KEY|^SEARCH h USING INDEX sqlite_autoindex_headers_1|sqlite_autoindex_deliveries_1 \(channel=\? AND id=\?\)|deliveries_(version|callback|event|order|owed|sendable|of_address|exhausted|given_up|leased)\b|deliveries_(store|type) \(channel=\? AND store_id=\? AND (type=\? AND )?id[<=>]\?\)|deliveries_age \(channel=\? AND created_at<\?\)|attempts_(delivery|doubted)|payments_(txid|identity) /;
+
+/** @returns the steps that walk more deliveries or attempts, with their statement */
+export function walksOfDeliveries(path: string, statements: readonly string[]): string[] {
+  // The newest or the oldest one is at an end of the index.
+  const known = statements.filter((text) => !/select coalesce\((max|min)\(d\.id\)/.test(text));
+  return plansOf(path, known).flatMap((steps, at) =>
+    steps
+      .filter((step) => /^(SCAN|SEARCH) (deliveries|attempts|[a-fhnpq])\b/.test(step))
+      .filter((step) => !cheap.test(step))
+      .map((step) => `${step}: ${known[at]}`),
+  );
+}
+
 /** What some work costs, in units that no load of the machine changes. */
 export interface Cost {
   /** Runs of statements. */

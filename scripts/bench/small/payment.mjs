@@ -61,7 +61,7 @@ export async function benchSmallWear(context) {
   }
   await chain.tell('mine');
   await chain.tell('mine');
-  const delivered = "SELECT count(*) FROM callbacks WHERE state = 'delivered' AND status = 2";
+  const delivered = "SELECT count(*) FROM deliveries WHERE state = 'delivered' AND status = 2";
   while (count(delivered) < PAYMENTS) await sleep(POLL_MS);
   await sleep(SETTLE_MS);
   const written = (writtenBy(server) - before.written) / PAYMENTS;

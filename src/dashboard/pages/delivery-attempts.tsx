@@ -2,8 +2,7 @@
 
 import { doubtAdvice, formatDoubt } from '../../domain/callback-answer.ts';
 import { formatCount } from '../../domain/format.ts';
-import type { AttemptRow } from '../../store/views/callback-view.ts';
-import type { WebhookAttemptRow } from '../../store/views/event-view.ts';
+import type { AttemptRow } from '../../store/records/attempts.ts';
 import { Time } from '../../web/values.tsx';
 import { inWordsOfPages } from '../page-words.ts';
 import { responseText } from './delivery-state.ts';
@@ -47,7 +46,7 @@ export const DeliveryLine = ({ row, isSent, confirmAt }: DeliveryLineProps) => {
 interface AttemptsProps {
   readonly total: number;
   /** Oldest first. */
-  readonly rows: readonly (AttemptRow | WebhookAttemptRow)[];
+  readonly rows: readonly AttemptRow[];
 }
 
 export const Attempts = ({ total, rows }: AttemptsProps) => (
@@ -59,7 +58,7 @@ export const Attempts = ({ total, rows }: AttemptsProps) => (
           <Time at={row.startedAt} />
           <div>
             <strong>{row.reason ?? row.outcome}</strong>
-            {!('doubt' in row) || row.doubt === null ? null : (
+            {row.doubt === null ? null : (
               <span class="warn">, but the response {formatDoubt(row.doubt)}</span>
             )}
             <small class="below">

@@ -4,7 +4,7 @@ import { redactUrl } from '../../domain/callback.ts';
 import { isId } from '../../domain/order-id.ts';
 import { deliveryWords } from '../../domain/state-words.ts';
 import type { ListPlace } from '../../lib/row-pages.ts';
-import type { EventState } from '../../store/db/order-schema.ts';
+import type { EventState } from '../../store/db/delivery-schema.ts';
 import type { EventFilter, ListedEvent } from '../../store/views/event-view.ts';
 import type { SearchedPage } from '../../store/views/searched-list.ts';
 import { Pill, Time } from '../../web/values.tsx';

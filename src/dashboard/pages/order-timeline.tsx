@@ -3,7 +3,7 @@
 
 import { formatAmount, formatDecimal } from '../../domain/format.ts';
 import { formatPrice } from '../../domain/money.ts';
-import type { EventType } from '../../store/db/order-schema.ts';
+import type { EventType } from '../../store/db/delivery-schema.ts';
 import type { PaymentEntry } from '../../store/views/payment-view.ts';
 import type { OrderProps } from './order-parts.ts';
 import { Timeline, type TimelineEvent } from './timeline.tsx';

@@ -45,7 +45,7 @@ const counted = {
   stores: 'SELECT count(*) FROM stores WHERE archived_at IS NULL',
   addresses: "SELECT count(*) FROM addresses WHERE origin = 'issued'",
   payments: 'SELECT count(*) FROM payments',
-  callbacks_owed: "SELECT count(*) FROM callbacks WHERE state = 'owed'",
+  callbacks_owed: "SELECT count(*) FROM deliveries WHERE channel = 'callback' AND state = 'owed'",
 } as const;
 type Counted = keyof typeof counted;
 

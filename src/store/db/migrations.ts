@@ -43,23 +43,6 @@ CREATE TABLE \`api_keys\` (
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX \`api_keys_hash_unique\` ON \`api_keys\` (\`hash\`);--> statement-breakpoint
-CREATE TABLE \`attempts\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`callback_id\` integer NOT NULL,
-	\`started_at\` integer NOT NULL,
-	\`duration_ms\` integer NOT NULL,
-	\`phases\` text DEFAULT '{}' NOT NULL,
-	\`address\` text,
-	\`outcome\` text NOT NULL,
-	\`http_status\` integer,
-	\`reason\` text,
-	\`body\` text,
-	\`doubt\` text,
-	FOREIGN KEY (\`callback_id\`) REFERENCES \`callbacks\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE INDEX \`attempts_callback\` ON \`attempts\` (\`callback_id\`);--> statement-breakpoint
-CREATE INDEX \`attempts_doubted\` ON \`attempts\` (\`callback_id\`) WHERE doubt is not null;--> statement-breakpoint
 CREATE TABLE \`audit\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`at\` integer NOT NULL,
@@ -72,38 +55,6 @@ CREATE TABLE \`audit\` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX \`audit_key\` ON \`audit\` (\`key_id\`) WHERE key_id is not null;--> statement-breakpoint
-CREATE TABLE \`callbacks\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`payment_id\` integer NOT NULL,
-	\`address_id\` integer,
-	\`store_id\` integer NOT NULL,
-	\`version\` integer NOT NULL,
-	\`event_id\` text NOT NULL,
-	\`status\` integer NOT NULL,
-	\`query\` text NOT NULL,
-	\`state\` text NOT NULL,
-	\`attempt_count\` integer DEFAULT 0 NOT NULL,
-	\`step\` integer DEFAULT 0 NOT NULL,
-	\`next_attempt_at\` integer NOT NULL,
-	\`confirm_at\` integer,
-	\`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end) VIRTUAL,
-	\`leased_until\` integer,
-	\`created_at\` integer NOT NULL,
-	\`settled_at\` integer,
-	FOREIGN KEY (\`payment_id\`) REFERENCES \`payments\`(\`id\`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE INDEX \`callbacks_owed\` ON \`callbacks\` (\`store_id\`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX \`callbacks_sendable\` ON \`callbacks\` (\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX \`callbacks_of_address\` ON \`callbacks\` (\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX \`callbacks_exhausted\` ON \`callbacks\` (\`store_id\`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX \`callbacks_given_up\` ON \`callbacks\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX \`callbacks_leased\` ON \`callbacks\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
-CREATE INDEX \`callbacks_store\` ON \`callbacks\` (\`store_id\`,\`id\`);--> statement-breakpoint
-CREATE UNIQUE INDEX \`callbacks_order\` ON \`callbacks\` (\`payment_id\`,\`version\`);--> statement-breakpoint
-CREATE UNIQUE INDEX \`callbacks_event\` ON \`callbacks\` (\`payment_id\`,\`event_id\`);--> statement-breakpoint
 CREATE TABLE \`headers\` (
 	\`hash\` text PRIMARY KEY NOT NULL,
 	\`height\` integer NOT NULL,
@@ -271,39 +222,6 @@ CREATE TABLE \`sessions\` (
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX \`sessions_hash_unique\` ON \`sessions\` (\`hash\`);--> statement-breakpoint
-CREATE TABLE \`events\` (
-	\`id\` integer PRIMARY KEY NOT NULL,
-	\`public_id\` text NOT NULL,
-	\`store_id\` integer NOT NULL,
-	\`order_id\` integer,
-	\`address_id\` integer NOT NULL,
-	\`type\` text NOT NULL,
-	\`body\` text NOT NULL,
-	\`order_state\` text,
-	\`created_at\` integer NOT NULL,
-	\`state\` text NOT NULL,
-	\`attempt_count\` integer DEFAULT 0 NOT NULL,
-	\`step\` integer DEFAULT 0 NOT NULL,
-	\`next_attempt_at\` integer NOT NULL,
-	\`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at end) VIRTUAL,
-	\`leased_until\` integer,
-	\`settled_at\` integer,
-	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action,
-	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action
-) STRICT;
---> statement-breakpoint
-CREATE UNIQUE INDEX \`events_public_id_unique\` ON \`events\` (\`public_id\`);--> statement-breakpoint
-CREATE INDEX \`events_store\` ON \`events\` (\`store_id\`,\`id\`);--> statement-breakpoint
-CREATE INDEX \`events_type\` ON \`events\` (\`store_id\`,\`type\`,\`id\`);--> statement-breakpoint
-CREATE INDEX \`events_order\` ON \`events\` (\`order_id\`) WHERE order_id is not null;--> statement-breakpoint
-CREATE INDEX \`events_owed\` ON \`events\` (\`store_id\`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX \`events_sendable\` ON \`events\` (\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX \`events_of_address\` ON \`events\` (\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX \`events_exhausted\` ON \`events\` (\`store_id\`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX \`events_given_up\` ON \`events\` (\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX \`events_leased\` ON \`events\` (\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
-CREATE INDEX \`events_age\` ON \`events\` (\`created_at\`);--> statement-breakpoint
 CREATE TABLE \`links\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,
@@ -396,9 +314,10 @@ CREATE TABLE \`refunds\` (
 ) STRICT;
 --> statement-breakpoint
 CREATE INDEX \`refunds_order\` ON \`refunds\` (\`order_id\`);--> statement-breakpoint
-CREATE TABLE \`webhook_attempts\` (
+CREATE TABLE \`attempts\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
-	\`event_id\` integer NOT NULL,
+	\`channel\` text NOT NULL,
+	\`delivery_id\` integer NOT NULL,
 	\`started_at\` integer NOT NULL,
 	\`duration_ms\` integer NOT NULL,
 	\`phases\` text DEFAULT '{}' NOT NULL,
@@ -407,10 +326,54 @@ CREATE TABLE \`webhook_attempts\` (
 	\`http_status\` integer,
 	\`reason\` text,
 	\`body\` text,
-	FOREIGN KEY (\`event_id\`) REFERENCES \`events\`(\`id\`) ON UPDATE no action ON DELETE cascade
+	\`doubt\` text,
+	FOREIGN KEY (\`channel\`,\`delivery_id\`) REFERENCES \`deliveries\`(\`channel\`,\`id\`) ON UPDATE no action ON DELETE cascade
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX \`webhook_attempts_event\` ON \`webhook_attempts\` (\`event_id\`);--> statement-breakpoint
+CREATE INDEX \`attempts_delivery\` ON \`attempts\` (\`channel\`,\`delivery_id\`);--> statement-breakpoint
+CREATE INDEX \`attempts_doubted\` ON \`attempts\` (\`channel\`,\`delivery_id\`) WHERE doubt is not null;--> statement-breakpoint
+CREATE TABLE \`deliveries\` (
+	\`channel\` text NOT NULL,
+	\`id\` integer NOT NULL,
+	\`store_id\` integer NOT NULL,
+	\`address_id\` integer NOT NULL,
+	\`event_id\` text NOT NULL,
+	\`content\` text NOT NULL,
+	\`payment_id\` integer,
+	\`version\` integer,
+	\`status\` integer,
+	\`type\` text,
+	\`order_id\` integer,
+	\`order_state\` text,
+	\`state\` text NOT NULL,
+	\`attempt_count\` integer DEFAULT 0 NOT NULL,
+	\`step\` integer DEFAULT 0 NOT NULL,
+	\`next_attempt_at\` integer NOT NULL,
+	\`confirm_at\` integer,
+	\`due_at\` integer GENERATED ALWAYS AS (case state when 'owed' then next_attempt_at when 'delivered' then confirm_at end) VIRTUAL,
+	\`leased_until\` integer,
+	\`created_at\` integer NOT NULL,
+	\`settled_at\` integer,
+	PRIMARY KEY(\`channel\`, \`id\`),
+	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`payment_id\`) REFERENCES \`payments\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`deliveries_version\` ON \`deliveries\` (\`payment_id\`,\`version\`) WHERE payment_id is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX \`deliveries_callback\` ON \`deliveries\` (\`payment_id\`,\`event_id\`) WHERE payment_id is not null;--> statement-breakpoint
+CREATE UNIQUE INDEX \`deliveries_event\` ON \`deliveries\` (\`channel\`,\`event_id\`) WHERE type is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_store\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`id\`);--> statement-breakpoint
+CREATE INDEX \`deliveries_type\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`type\`,\`id\`) WHERE type is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_order\` ON \`deliveries\` (\`order_id\`,\`channel\`,\`id\`) WHERE order_id is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_age\` ON \`deliveries\` (\`channel\`,\`created_at\`) WHERE type is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_owed\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`id\`) WHERE state = 'owed';--> statement-breakpoint
+CREATE INDEX \`deliveries_sendable\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_of_address\` ON \`deliveries\` (\`channel\`,\`address_id\`,\`id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_exhausted\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`id\`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX \`deliveries_given_up\` ON \`deliveries\` (\`channel\`,\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
+CREATE INDEX \`deliveries_leased\` ON \`deliveries\` (\`channel\`,\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE TABLE \`notifications\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,

@@ -1,10 +1,9 @@
-// The tables of links, orders and events (schema.ts has the others, and the units).
+// The tables of links, orders and refunds (schema.ts has the units).
 
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { LinkView, NoteRule } from '../../domain/link-input.ts';
-import type { LatePolicy, OrderEventType, OrderStatus } from '../../domain/order.ts';
-import type { PaymentEventType } from '../../domain/payment-event.ts';
+import type { LatePolicy, OrderStatus } from '../../domain/order.ts';
 import type { RefundChoice } from '../../domain/refund.ts';
 import { addresses, stores } from './schema.ts';
 
@@ -160,85 +159,4 @@ export const refunds = sqliteTable(
     doneAt: integer('done_at'),
   },
   (table) => [index('refunds_order').on(table.orderId)],
-);
-
-/**
- * A change of an order or a payment, as the shop receives it, and its delivery to the webhook. The
- * body is stored as it is signed and sent.
- */
-export const events = sqliteTable(
-  'events',
-  {
-    id: id(),
-    /** `evt_…` */
-    publicId: text('public_id').notNull().unique(),
-    storeId: integer('store_id')
-      .notNull()
-      .references(() => stores.id),
-    /** Null for a payment to an address without an order. */
-    orderId: integer('order_id').references(() => orders.id),
-    /** Events of one address never overlap on their way. */
-    addressId: integer('address_id')
-      .notNull()
-      .references(() => addresses.id),
-    type: text('type').$type<EventType>().notNull(),
-    body: text('body').notNull(),
-    /** What it shows of its order (domain/order.ts); null for an order as it was made. */
-    orderState: text('order_state'),
-    createdAt: integer('created_at').notNull(),
-    state: text('state').$type<EventState>().notNull(),
-    attemptCount: integer('attempt_count').notNull().default(0),
-    step: integer('step').notNull().default(0),
-    nextAttemptAt: integer('next_attempt_at').notNull(),
-    /** When it is sent; null for never. */
-    dueAt: integer('due_at').generatedAlwaysAs(
-      sql`case state when 'owed' then next_attempt_at end`,
-      { mode: 'virtual' },
-    ),
-    leasedUntil: integer('leased_until'),
-    settledAt: integer('settled_at'),
-  },
-  (table) => [
-    index('events_store').on(table.storeId, table.id),
-    index('events_type').on(table.storeId, table.type, table.id),
-    index('events_order').on(table.orderId).where(sql`order_id is not null`),
-    index('events_owed').on(table.storeId).where(sql`state = 'owed'`),
-    index('events_sendable')
-      .on(table.storeId, table.dueAt, table.addressId)
-      .where(sql`due_at is not null`),
-    index('events_of_address').on(table.addressId).where(sql`due_at is not null`),
-    index('events_exhausted').on(table.storeId).where(sql`state = 'exhausted'`),
-    index('events_given_up').on(table.settledAt).where(sql`state = 'exhausted'`),
-    index('events_leased').on(table.storeId).where(sql`leased_until is not null`),
-    index('events_age').on(table.createdAt),
-  ],
-);
-
-export type EventType = OrderEventType | PaymentEventType;
-
-/** `unsent`: the store had no webhook for it. `superseded`: a newer event of its order is sent. */
-export type EventState = 'unsent' | 'owed' | 'delivered' | 'superseded' | 'exhausted';
-
-/** HTTP requests of events; the rows of old ones are deleted, their number stays. */
-export const webhookAttempts = sqliteTable(
-  'webhook_attempts',
-  {
-    id: id(),
-    eventId: integer('event_id')
-      .notNull()
-      .references(() => events.id, { onDelete: 'cascade' }),
-    startedAt: integer('started_at').notNull(),
-    durationMs: integer('duration_ms').notNull(),
-    /** JSON: how long each phase took, in milliseconds (delivery/sender.ts). */
-    phases: text('phases').notNull().default('{}'),
-    /** The IP address that was dialled; null where none was reached. */
-    address: text('address'),
-    outcome: text('outcome').notNull(),
-    httpStatus: integer('http_status'),
-    /** What went wrong, without the URL's secrets. */
-    reason: text('reason'),
-    /** The first 1 KiB of the answer, control characters stripped. */
-    body: text('body'),
-  },
-  (table) => [index('webhook_attempts_event').on(table.eventId)],
 );

@@ -4,7 +4,8 @@
 import { and, count, desc, gt, isNotNull, max, min, sql } from 'drizzle-orm';
 import type { IssuingRate } from '../../domain/allocation.ts';
 import { dayMs } from '../../lib/time-units.ts';
-import { addresses, attempts } from '../db/schema.ts';
+import { attempts } from '../db/delivery-schema.ts';
+import { addresses } from '../db/schema.ts';
 import type { Store } from '../open-store.ts';
 
 /** Long enough for a rate, short enough for a shop that grows. */

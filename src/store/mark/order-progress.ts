@@ -1,8 +1,10 @@
 // How far the orders of a file went: a copy lacks what its original did since.
 
 import { desc, max } from 'drizzle-orm';
-import { events, orders } from '../db/order-schema.ts';
+import { deliveries } from '../db/delivery-schema.ts';
+import { orders } from '../db/order-schema.ts';
 import type { Store } from '../open-store.ts';
+import { isEvent } from '../records/event-records.ts';
 
 export interface NewestEvent {
   readonly id: number;
@@ -13,9 +15,10 @@ export interface NewestEvent {
 /** Undefined without any. Events are deleted after 90 days. */
 export const newestEvent = ({ database: { orm } }: Pick<Store, 'database'>) =>
   orm
-    .select({ id: events.id, createdAt: events.createdAt })
-    .from(events)
-    .orderBy(desc(events.id))
+    .select({ id: deliveries.id, createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .where(isEvent)
+    .orderBy(desc(deliveries.id))
     .limit(1)
     .get() satisfies NewestEvent | undefined;
 

@@ -1,43 +1,57 @@
-// The queue of callbacks, as claims and counts see it.
+// The queue of callbacks, as claims, counts and lists see it.
 
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { callbackColumns, deliveries, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
-import { callbacks, stores } from '../db/schema.ts';
-import { isCalled, stands } from './callback-conditions.ts';
-import { type QueueTable, senderColumns } from './delivery-claims.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { stores } from '../db/schema.ts';
+import type { ChannelTerms } from './delivery-claims.ts';
 
-const claimedColumns = {
-  ...senderColumns,
-  id: callbacks.id,
-  paymentId: callbacks.paymentId,
-  addressId: sql<number>`${callbacks.addressId}`,
-  storeId: callbacks.storeId,
-  eventId: callbacks.eventId,
-  query: callbacks.query,
-  state: callbacks.state,
-  attemptCount: callbacks.attemptCount,
-  step: callbacks.step,
-  dueAt: sql<number>`${callbacks.dueAt}`,
-  createdAt: callbacks.createdAt,
-  url: stores.callbackUrl,
+export const isCallback = isOf('callback');
+
+export const isCalled = sql`${stores.callbacksStopped} = 0 and ${stores.callbackUrl} <> ''`;
+
+/**
+ * The callback is still true. One with status 1 or 2 waits while the block of its payment is not on
+ * our best chain. A delivered one is not sent again while its payment is dropped.
+ */
+const stands: ChannelTerms['stands'] = (alias) => {
+  const of = sql.raw(alias);
+  return sql`(${of}.status < 1 or exists (select 1 from payments p
+      join headers h on h.hash = p.block_hash where p.id = ${of}.payment_id and h.on_best = 1))
+    and (${of}.state <> 'delivered' or ${of}.status = -1 or exists (select 1 from payments p
+      where p.id = ${of}.payment_id and p.state <> 'dropped'))`;
 };
 
-/** A callback to be sent now, with all that sending it takes. */
-export type ClaimedCallback = NonNullable<ReturnType<ReturnType<typeof prepareRow>['get']>>;
+/** Compares one callback. An answer that was none (a 503) takes no doubt away. */
+export const isAnswerDoubtful = sql`${isCallback} and ${deliveries.state} = 'delivered'
+  and (select a.doubt from attempts a where a.channel = 'callback' and a.delivery_id = deliveries.id
+    and a.outcome = 'delivered' order by a.id desc limit 1) is not null`;
 
-const prepareRow = (orm: Orm, id: SQL) =>
+/** Finds callbacks by the index of doubtful answers. */
+export const isDoubtful = sql`${isAnswerDoubtful} and deliveries.id in
+  (select delivery_id from attempts where channel = 'callback' and doubt is not null)`;
+
+/** The newest callback of a payment: the only one that is ever sent. */
+export const prepareNewest = (orm: Orm) =>
   orm
-    .select(claimedColumns)
-    .from(callbacks)
-    .innerJoin(stores, eq(stores.id, callbacks.storeId))
-    .where(sql`${callbacks.id} = ${id}`)
+    .select({
+      id: deliveries.id,
+      version: callbackColumns.version,
+      state: callbackColumns.state,
+      confirmAt: deliveries.confirmAt,
+    })
+    .from(deliveries)
+    .where(and(isCallback, eq(deliveries.paymentId, placeholder('paymentId'))))
+    .orderBy(desc(deliveries.version))
     .prepare();
 
-export const callbackQueue: QueueTable<ClaimedCallback> = {
-  name: 'callbacks',
-  table: callbacks,
+export const callbackQueue: ChannelTerms = {
+  channel: 'callback',
   url: sql<string>`${stores.callbackUrl}`,
   isReceiving: isCalled,
   stands,
-  prepareRow,
+  isReplaced: sql`exists (select 1 from deliveries n where n.payment_id = deliveries.payment_id
+    and n.version > deliveries.version)`,
+  lostAttempts: 0,
 };

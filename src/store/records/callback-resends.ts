@@ -1,13 +1,16 @@
 // Sends callbacks again by hand. It never lets an older status follow a newer one: only the newest
 // callback of a payment is resent.
 
-import { eq, type SQL, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
+import { deliveries } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
-import { callbacks, headers, payments, stores } from '../db/schema.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { headers, payments, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { CallbackRow, CallbackView } from '../views/callback-view.ts';
-import { isDoubtful, isExhausted, isOwed, prepareNewest, stands } from './callback-conditions.ts';
+import { callbackQueue, isDoubtful, prepareNewest } from './callback-queue.ts';
+import { createResendFailed, prepareResend } from './delivery-records.ts';
 
 export interface Resends {
   /**
@@ -29,45 +32,31 @@ export interface Resends {
   resendDoubtful(tx: Tx, now: number, storeId: number, since: number): number;
 }
 
-export const createResends = (orm: Orm, { callback }: Pick<CallbackView, 'callback'>): Resends => ({
-  resend(_tx, now, id) {
-    checkResend(orm, callback(id));
-    orm.update(callbacks).set(owedAnew(now)).where(eq(callbacks.id, id)).run();
-  },
-  resendFailed(_tx, now, storeId, since) {
-    const failed = [isExhausted, sql`${isOwed} and ${callbacks.step} > 0`];
-    return resendAll(orm, now, { storeId, since, which: failed });
-  },
-  resendDoubtful: (_tx, now, storeId, since) =>
-    resendAll(orm, now, {
-      ...{ storeId, since },
-      which: [sql`${isDoubtful} and ${isNewest} and ${stands('callbacks')}`],
-    }),
-});
-
-interface Bulk {
-  readonly storeId: number;
-  readonly since: number;
-  readonly which: readonly SQL[];
+export function createResends(orm: Orm, { callback }: Pick<CallbackView, 'callback'>): Resends {
+  const one = prepareResend(orm, callbackQueue, sql`${deliveries.id} = ${placeholder('id')}`);
+  const failed = createResendFailed(orm, callbackQueue);
+  const doubtful = prepareResend(
+    orm,
+    callbackQueue,
+    sql`${isDoubtful} and ${deliveries.storeId} = ${placeholder('storeId')}
+      and ${deliveries.createdAt} >= ${placeholder('since')} and not ${callbackQueue.isReplaced}
+      and ${callbackQueue.stands('deliveries')}`,
+  );
+  return {
+    resend(_tx, now, id) {
+      checkResend(orm, callback(id));
+      one.run({ now, id });
+    },
+    resendFailed(_tx, now, storeId, since) {
+      checkCalled(orm, storeId);
+      return failed(now, storeId, since);
+    },
+    resendDoubtful(_tx, now, storeId, since) {
+      checkCalled(orm, storeId);
+      return doubtful.run({ now, storeId, since }).changes;
+    },
+  };
 }
-
-function resendAll(orm: Orm, now: number, { storeId, since, which }: Bulk): number {
-  checkCalled(orm, storeId);
-  return which
-    .map((each) =>
-      orm
-        .update(callbacks)
-        .set(owedAnew(now))
-        .where(
-          sql`${each} and ${callbacks.storeId} = ${storeId} and ${callbacks.createdAt} >= ${since}`,
-        )
-        .run(),
-    )
-    .reduce((sum, { changes }) => sum + changes, 0);
-}
-
-const owedAnew = (now: number) =>
-  ({ state: 'owed', step: 0, nextAttemptAt: now, confirmAt: null, settledAt: null }) as const;
 
 function checkResend(orm: Orm, row: CallbackRow): void {
   const { id, paymentId, storeId, version } = row;
@@ -116,6 +105,3 @@ function checkCalled(orm: Orm, storeId: number): void {
     throw new PaygateError('conflict', `store ${storeId} has no Callback URL`);
   }
 }
-
-const isNewest = sql`not exists (select 1 from callbacks n
-  where n.payment_id = ${callbacks.paymentId} and n.version > ${callbacks.version})`;

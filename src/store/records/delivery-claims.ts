@@ -1,30 +1,30 @@
-// Claims: which deliveries of a queue are sent now, callbacks or events. A claim is a lease, and an
-// address has at most one in each queue. The cost of a claim does not depend on how many were
-// delivered.
+// Claims: which deliveries of a channel are sent now. A claim is a lease, and an address has at
+// most one in each channel. The cost of a claim does not depend on how many were delivered.
 
-import { asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/retry.ts';
-import type { events } from '../db/order-schema.ts';
+import { type Channel, deliveries, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { type callbacks, stores } from '../db/schema.ts';
+import { stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
-/** A table of deliveries. Both have the same columns, as far as claims use them. */
-export interface QueueTable<T extends ClaimedDelivery> {
-  readonly name: 'callbacks' | 'events';
-  readonly table: typeof callbacks | typeof events;
+/** What is particular to a channel, as SQL. */
+export interface ChannelTerms {
+  readonly channel: Channel;
   /** The URL of a store that receives them. */
   readonly url: SQL<string>;
   /** Whether a store receives them. */
   readonly isReceiving: SQL;
-  /** Whether a row may be sent now, although it is due. */
-  readonly stands: (alias: 'c' | 'd') => SQL;
-  /** Reads a row, joined with its store, by an expression for its id. */
-  readonly prepareRow: (
-    orm: Orm,
-    id: SQL,
-  ) => { get(values: Record<string, unknown>): T | undefined };
+  /** Whether a delivery may be sent now, although it is due. */
+  readonly stands: (alias: 'deliveries' | 'c' | 'd') => SQL;
+  /** Whether a newer delivery takes the place of one. */
+  readonly isReplaced: SQL;
+  /**
+   * How many attempts a process counts that ended before it recorded its attempt. The shop may have
+   * received the delivery.
+   */
+  readonly lostAttempts: 0 | 1;
 }
 
 export interface ClaimLimits {
@@ -51,31 +51,42 @@ export interface ClaimedRow {
   readonly dueAt: number;
 }
 
-/** A delivery to be sent now. */
-export interface ClaimedDelivery extends ClaimedRow {
-  readonly addressId: number;
-  readonly eventId: string;
-  /** A delivered callback is sent again to be confirmed. */
-  readonly state: string;
-  /** How many attempts were made before this one. */
-  readonly attemptCount: number;
-  readonly createdAt: number;
-  readonly url: string;
-}
+/** A delivery to be sent now, with all that sending it takes. */
+export type ClaimedDelivery = NonNullable<ReturnType<ReturnType<typeof prepareRow>['get']>>;
 
-/** What sending takes of a store. */
-export const senderColumns = {
-  callbackCa: stores.callbackCa,
-  webhookSecret: stores.webhookSecret,
-  previousWebhookSecret: stores.previousWebhookSecret,
-  previousSecretUntil: stores.previousSecretUntil,
-  allowPrivateCallback: stores.allowPrivateCallback,
-  allowHttpCallback: stores.allowHttpCallback,
-};
+/** Reads a delivery, joined with its store, by an expression for its id. */
+const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
+  orm
+    .select({
+      id: deliveries.id,
+      storeId: deliveries.storeId,
+      addressId: deliveries.addressId,
+      eventId: deliveries.eventId,
+      content: deliveries.content,
+      type: deliveries.type,
+      // A delivered callback is sent again to be confirmed.
+      state: deliveries.state,
+      // How many attempts were made before this one.
+      attemptCount: deliveries.attemptCount,
+      step: deliveries.step,
+      dueAt: sql<number>`${deliveries.dueAt}`,
+      createdAt: deliveries.createdAt,
+      url,
+      callbackCa: stores.callbackCa,
+      webhookSecret: stores.webhookSecret,
+      previousWebhookSecret: stores.previousWebhookSecret,
+      previousSecretUntil: stores.previousSecretUntil,
+      allowPrivateCallback: stores.allowPrivateCallback,
+      allowHttpCallback: stores.allowHttpCallback,
+    })
+    .from(deliveries)
+    .innerJoin(stores, eq(stores.id, deliveries.storeId))
+    .where(sql`${isOf(channel)} and ${deliveries.id} = ${id}`)
+    .prepare();
 
-export interface Claims<T extends ClaimedDelivery> {
+export interface Claims {
   /** Leases what is due, fair between stores, in the order in which it should be served. */
-  claim(tx: Tx, now: number, limits: ClaimLimits): T[];
+  claim(tx: Tx, now: number, limits: ClaimLimits): ClaimedDelivery[];
   /**
    * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
    * passed; undefined for never.
@@ -94,11 +105,11 @@ export interface Claims<T extends ClaimedDelivery> {
   recall(tx: Tx, now: number, maxWaits: MaxWaits, leaseMs: number): void;
 }
 
-export function createClaims<T extends ClaimedDelivery>(orm: Orm, queue: QueueTable<T>): Claims<T> {
-  const statements = prepare(orm, queue);
+export function createClaims(orm: Orm, terms: ChannelTerms): Claims {
+  const statements = prepare(orm, terms);
   return {
     claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, onWire, allow }) {
-      const claimed: T[] = [];
+      const claimed: ClaimedDelivery[] = [];
       for (const store of statements.storesDue.all({ now, afterStoreId })) {
         const { storeId, url } = store;
         const flying = onWire?.(storeId) ?? [];
@@ -121,60 +132,83 @@ export function createClaims<T extends ClaimedDelivery>(orm: Orm, queue: QueueTa
         .flatMap(({ at, url }) => (at === null || isHeld?.(url) ? [] : [at]));
       return free.length === 0 ? undefined : Math.min(...free);
     },
-    releaseLeases: () => void statements.releaseLeases.run(),
-    recall(_tx, now, { retryMs }, leaseMs) {
+    releaseLeases() {
+      statements.supersedeLeased.run();
+      statements.releaseLeases.run();
+    },
+    recall(_tx, now, { retryMs, confirmMs }, leaseMs) {
       const last = retryMs.length - 1;
       statements.recall.run({ now, maxWaits: JSON.stringify(retryMs), last });
+      statements.recallConfirmations.run({ now, latest: now + confirmMs });
       statements.endLeases.run({ latest: now + leaseMs });
     },
   };
 }
 
-const prepare = <T extends ClaimedDelivery>(orm: Orm, queue: QueueTable<T>) => ({
-  ...prepareLeases(orm, queue),
-  ...prepareDue(orm, queue),
+const prepare = (orm: Orm, terms: ChannelTerms) => ({
+  ...prepareLeases(orm, terms),
+  ...prepareDue(orm, terms),
 });
 
 /** What begins and ends leases, and ends waits otherwise than an attempt does. */
-const prepareLeases = <T extends ClaimedDelivery>(orm: Orm, { table }: QueueTable<T>) => ({
-  lease: orm
-    .update(table)
-    .set({ leasedUntil: placeholder('leasedUntil') })
-    .where(eq(table.id, placeholder('id')))
-    .prepare(),
-  releaseLeases: orm
-    .update(table)
-    .set({ leasedUntil: null })
-    .where(sql`${table.leasedUntil} is not null`)
-    .prepare(),
-  recall: orm
-    .update(table)
-    .set({ nextAttemptAt: placeholder('now') })
-    .where(
-      sql`${table.state} = 'owed' and ${table.nextAttemptAt} > ${placeholder('now')}
-        and ${table.nextAttemptAt} - ${placeholder('now')}
-          > json_extract(${placeholder('maxWaits')}, printf('$[%d]', min(${table.step}, ${placeholder('last')})))`,
-    )
-    .prepare(),
-  endLeases: orm
-    .update(table)
-    .set({ leasedUntil: null })
-    .where(sql`${table.leasedUntil} > ${placeholder('latest')}`)
-    .prepare(),
-});
+function prepareLeases(orm: Orm, { channel, isReplaced, lostAttempts }: ChannelTerms) {
+  const isOfChannel = isOf(channel);
+  return {
+    lease: orm
+      .update(deliveries)
+      .set({ leasedUntil: placeholder('leasedUntil') })
+      .where(and(isOfChannel, eq(deliveries.id, placeholder('id'))))
+      .prepare(),
+    /** In flight when the process ended: the newer one did not supersede it. */
+    supersedeLeased: orm
+      .update(deliveries)
+      .set({ state: 'superseded', settledAt: sql`${deliveries.leasedUntil}` })
+      .where(
+        sql`${isOfChannel} and ${deliveries.leasedUntil} is not null
+          and ${deliveries.state} = 'owed' and ${isReplaced}`,
+      )
+      .prepare(),
+    releaseLeases: orm
+      .update(deliveries)
+      .set({ leasedUntil: null, attemptCount: sql.raw(`attempt_count + ${lostAttempts}`) })
+      .where(sql`${isOfChannel} and ${deliveries.leasedUntil} is not null`)
+      .prepare(),
+    recall: orm
+      .update(deliveries)
+      .set({ nextAttemptAt: placeholder('now') })
+      .where(
+        sql`${isOfChannel} and ${deliveries.state} = 'owed'
+          and ${deliveries.nextAttemptAt} > ${placeholder('now')}
+          and ${deliveries.nextAttemptAt} - ${placeholder('now')} > json_extract(${placeholder('maxWaits')},
+            printf('$[%d]', min(${deliveries.step}, ${placeholder('last')})))`,
+      )
+      .prepare(),
+    recallConfirmations: orm
+      .update(deliveries)
+      .set({ confirmAt: placeholder('now') })
+      .where(
+        sql`${isOfChannel} and ${deliveries.dueAt} > ${placeholder('latest')}
+          and ${deliveries.state} = 'delivered'`,
+      )
+      .prepare(),
+    endLeases: orm
+      .update(deliveries)
+      .set({ leasedUntil: null })
+      .where(sql`${isOfChannel} and ${deliveries.leasedUntil} > ${placeholder('latest')}`)
+      .prepare(),
+  };
+}
 
-function prepareDue<T extends ClaimedDelivery>(
-  orm: Orm,
-  { name, url, isReceiving, stands, prepareRow }: QueueTable<T>,
-) {
-  const queue = sql.raw(name);
+function prepareDue(orm: Orm, terms: ChannelTerms) {
+  const { channel, url, isReceiving, stands } = terms;
+  const of = (alias: string) => isOf(channel, alias);
   /**
    * No request of the address is under way. The list is made once a statement.
    * @param ofStore the store whose addresses are asked for; of all without it
    */
   const isFree = (addressId: SQL, ofStore: SQL = sql``): SQL =>
-    sql`${addressId} not in (select f.address_id from ${queue} f
-      where f.leased_until > ${placeholder('now')}${ofStore}
+    sql`${addressId} not in (select f.address_id from deliveries f
+      where ${of('f')} and f.leased_until > ${placeholder('now')}${ofStore}
       union all select value from json_each(${placeholder('onWire')}))`;
   return {
     /** Stores with something due, in turn, and how many requests each has under way. */
@@ -182,12 +216,12 @@ function prepareDue<T extends ClaimedDelivery>(
       .select({
         storeId: stores.id,
         url,
-        underWay: sql<number>`(select count(*) from ${queue} b
-          where b.store_id = stores.id and b.leased_until > ${placeholder('now')})`,
+        underWay: sql<number>`(select count(*) from deliveries b
+          where ${of('b')} and b.store_id = stores.id and b.leased_until > ${placeholder('now')})`,
       })
       .from(stores)
       .where(
-        sql`${isReceiving} and exists (select 1 from ${queue} d where d.store_id = stores.id
+        sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
           and d.due_at <= ${placeholder('now')} and ${stands('d')})`,
       )
       .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id))
@@ -200,8 +234,9 @@ function prepareDue<T extends ClaimedDelivery>(
      */
     dueOfStore: prepareRow(
       orm,
-      sql`(select c.id from ${queue} c where c.address_id =
-            (select d.address_id from ${queue} d where d.store_id = ${placeholder('storeId')}
+      terms,
+      sql`(select c.id from deliveries c where ${of('c')} and c.address_id =
+            (select d.address_id from deliveries d where ${of('d')} and d.store_id = ${placeholder('storeId')}
               and d.due_at <= ${placeholder('now')} and ${stands('d')}
               and ${isFree(sql`d.address_id`, sql` and f.store_id = ${placeholder('storeId')}`)}
               order by d.due_at limit 1)
@@ -213,8 +248,8 @@ function prepareDue<T extends ClaimedDelivery>(
     nextDue: orm
       .select({
         url,
-        at: sql<number | null>`(select d.due_at from ${queue} d
-          where d.store_id = stores.id and d.due_at is not null and ${isFree(sql`d.address_id`)}
+        at: sql<number | null>`(select d.due_at from deliveries d
+          where ${of('d')} and d.store_id = stores.id and d.due_at is not null and ${isFree(sql`d.address_id`)}
             and ${stands('d')}
           order by d.due_at limit 1)`,
       })

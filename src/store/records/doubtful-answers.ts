@@ -8,7 +8,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
-import { isCalled } from './callback-conditions.ts';
+import { isCalled } from './callback-queue.ts';
 
 export interface DoubtfulAnswers {
   readonly storeId: number;

@@ -10,7 +10,14 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { eventBody, isSubscribed } from '../../domain/event-body.ts';
-import { type EventState, type EventType, events, orders } from '../db/order-schema.ts';
+import {
+  deliveries,
+  type EventState,
+  type EventType,
+  isOf,
+  nextId,
+} from '../db/delivery-schema.ts';
+import { orders } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { stores } from '../db/schema.ts';
@@ -29,28 +36,27 @@ export interface NewEvent {
   readonly publicId: string;
 }
 
-export type EventRow = typeof events.$inferSelect;
-
 export interface EventRecords {
   append(tx: Tx, now: number, event: NewEvent): void;
   /** Whether the store's webhook subscribes to events of payments. */
   hasPaymentEvents(storeId: number): boolean;
 }
 
+export const isEvent = isOf('webhook');
+
 /** Whether a newer `order.*` event takes the place of an event of the order. */
-export const isTakenBack = (event: 'events'): SQL => {
-  const of = sql.raw(event);
-  return sql`exists (select 1 from events n where n.order_id = ${of}.order_id and n.id > ${of}.id
-    and n.type like 'order.%' and (${of}.type in ('order.processing', 'order.updated')
-      or (${of}.type = 'order.paid' and n.type = 'order.reversed')))`;
-};
+export const isTakenBack = sql`exists (select 1 from deliveries n
+  where n.channel = deliveries.channel and n.order_id = deliveries.order_id and n.id > deliveries.id
+    and n.type like 'order.%' and (deliveries.type in ('order.processing', 'order.updated')
+      or (deliveries.type = 'order.paid' and n.type = 'order.reversed')))`;
 
 /**
  * Whether a time is after the last time at which the file was found to be a copy
- * (`noteRaisedVersions`). The original may have sent more than the file has of the time before.
+ * (`noteRaisedVersions`). The original may have sent more than the file has of the time before. The
+ * plus keeps SQLite from the index of times.
  */
 const isSinceCopy = (time: SQLiteColumn): SQL =>
-  sql`${time} > coalesce((select cast(s.value as integer) from settings s
+  sql`+${time} > coalesce((select cast(s.value as integer) from settings s
     where s.name = 'versions_raised_at'), 0)`;
 
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
@@ -91,15 +97,15 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
 }
 
 const prepare = (orm: Orm) => {
-  const ofOrder = eq(events.orderId, placeholder('orderId'));
-  const isOwed = sql`${events.state} = 'owed'`;
-  const isNotInFlight = sql`coalesce(${events.leasedUntil}, 0) <= ${placeholder('now')}`;
+  const ofOrder = eq(deliveries.orderId, placeholder('orderId'));
+  const isOwed = sql`${deliveries.state} = 'owed'`;
+  const isNotInFlight = sql`coalesce(${deliveries.leasedUntil}, 0) <= ${placeholder('now')}`;
   const supersedePaid = (which: SQL) =>
     orm
-      .update(events)
+      .update(deliveries)
       .set({ state: 'superseded', settledAt: placeholder('now') })
       .where(
-        sql`${ofOrder} and ${isOwed} and ${events.type} = 'order.paid' and ${isNotInFlight}${which}`,
+        sql`${isEvent} and ${ofOrder} and ${isOwed} and ${deliveries.type} = 'order.paid' and ${isNotInFlight}${which}`,
       )
       .prepare();
   return {
@@ -113,34 +119,35 @@ const prepare = (orm: Orm) => {
       .where(eq(stores.id, placeholder('storeId')))
       .prepare(),
     supersede: orm
-      .update(events)
+      .update(deliveries)
       .set({ state: 'superseded', settledAt: placeholder('now') })
       .where(
         and(
+          isEvent,
           ofOrder,
           isOwed,
-          sql`${events.type} in ('order.processing', 'order.updated')`,
+          sql`${deliveries.type} in ('order.processing', 'order.updated')`,
           isNotInFlight,
         ),
       )
       .prepare(),
     supersedeUnsentPaid: supersedePaid(
-      sql` and ${events.attemptCount} = 0 and ${events.leasedUntil} is null
-        and ${isSinceCopy(events.createdAt)}`,
+      sql` and ${deliveries.attemptCount} = 0 and ${deliveries.leasedUntil} is null
+        and ${isSinceCopy(deliveries.createdAt)}`,
     ),
     supersedePaid: supersedePaid(sql``),
     /** The newest event of an order that the shop received, will receive, or may have received. */
     newestKnown: orm
       .select({
-        orderState: events.orderState,
-        isCertain: sql<number>`${events.state} = 'delivered' and ${isSinceCopy(events.createdAt)}`,
+        orderState: deliveries.orderState,
+        isCertain: sql<number>`${deliveries.state} = 'delivered' and ${isSinceCopy(deliveries.createdAt)}`,
       })
-      .from(events)
+      .from(deliveries)
       .where(
-        sql`${ofOrder} and ${events.type} like 'order.%' and (${events.state} <> 'superseded'
-          or ${events.attemptCount} > 0 or ${events.leasedUntil} is not null)`,
+        sql`${isEvent} and ${ofOrder} and ${deliveries.type} like 'order.%' and (${deliveries.state} <> 'superseded'
+          or ${deliveries.attemptCount} > 0 or ${deliveries.leasedUntil} is not null)`,
       )
-      .orderBy(desc(events.id))
+      .orderBy(desc(deliveries.id))
       .limit(1)
       .prepare(),
     madeSinceCopy: orm
@@ -149,14 +156,16 @@ const prepare = (orm: Orm) => {
       .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt)))
       .prepare(),
     insert: orm
-      .insert(events)
+      .insert(deliveries)
       .values({
-        publicId: placeholder('publicId'),
+        channel: 'webhook',
+        id: nextId('webhook'),
+        eventId: placeholder('publicId'),
         storeId: placeholder('storeId'),
         orderId: placeholder('orderId'),
         addressId: placeholder('addressId'),
         type: placeholder('type'),
-        body: placeholder('body'),
+        content: placeholder('body'),
         orderState: placeholder('orderState'),
         createdAt: placeholder('now'),
         state: placeholder('state'),

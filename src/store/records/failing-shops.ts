@@ -1,12 +1,13 @@
-// Since when a shop has received nothing of a queue: a streak from the first failed attempt to the
-// next delivery.
+// Since when a shop has received nothing of a channel: a streak from the first failed attempt to
+// the next delivery.
 
 import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
+import { isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
-import type { ClaimedDelivery, QueueTable } from './delivery-claims.ts';
+import type { ChannelTerms } from './delivery-claims.ts';
 
 export interface FailingShop {
   readonly storeId: number;
@@ -27,12 +28,12 @@ interface AttemptResult {
   readonly reason: string | null;
 }
 
-export function createFailingShops<T extends ClaimedDelivery>(orm: Orm, queue: QueueTable<T>) {
-  const { streak, waiting } = prepare(orm, queue);
+export function createFailingShops(orm: Orm, terms: ChannelTerms) {
+  const { streak, waiting } = prepare(orm, terms);
   return {
     /** In the transaction that records it. */
     note(storeId: number, tried: AttemptResult): void {
-      const name = `${streakNames[queue.name]} ${storeId}`;
+      const name = `${streakNames[terms.channel]} ${storeId}`;
       if (tried.outcome === 'delivered') streak.end.run({ name });
       else streak.extend.run({ name, since: tried.startedAt, text: descriptionOf(tried) });
     },
@@ -52,10 +53,10 @@ const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =
     : (reason ?? outcome);
 
 /** Begins the names of the rows in the settings. */
-const streakNames = { callbacks: 'unreceived', events: 'unreceived-events' } as const;
+const streakNames = { callback: 'unreceived', webhook: 'unreceived-events' } as const;
 
-function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }: QueueTable<T>) {
-  const prefix = sql.raw(`'${streakNames[name]} '`);
+function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
+  const prefix = sql.raw(`'${streakNames[channel]} '`);
   return {
     streak: prepareStreak(orm, { count: 'attempts', text: 'reason' }),
     waiting: orm
@@ -68,8 +69,8 @@ function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }
       .from(stores)
       .innerJoin(settings, eq(settings.name, sql`${prefix} || ${stores.id}`))
       .where(
-        sql`${isReceiving} and exists (select 1 from ${sql.raw(name)} d
-          where d.store_id = stores.id and d.state = 'owed')`,
+        sql`${isReceiving} and exists (select 1 from deliveries d
+          where ${isOf(channel, 'd')} and d.store_id = stores.id and d.state = 'owed')`,
       )
       .orderBy(stores.id)
       .prepare(),

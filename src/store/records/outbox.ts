@@ -23,29 +23,24 @@ import {
   eventId,
 } from '../../domain/callback.ts';
 import type { Database } from '../db/database.ts';
+import { type CallbackState, deliveries, nextId } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import { type CallbackState, callbacks } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { type CallbackView, createCallbackView } from '../views/callback-view.ts';
 import { createDeliveryCounts, type DeliveryCounts } from '../views/delivery-counts.ts';
-import { type Attempts, createAttempts } from './attempts.ts';
-import { prepareNewest } from './callback-conditions.ts';
-import { type ClaimedCallback, callbackQueue } from './callback-queue.ts';
+import { callbackQueue, isCallback, prepareNewest } from './callback-queue.ts';
 import { createResends, type Resends } from './callback-resends.ts';
 import { type Claims, createClaims } from './delivery-claims.ts';
+import { createDeliveryRecords, type DeliveryRecords } from './delivery-records.ts';
+import { createDoubtfulAnswers, type DoubtfulAnswers } from './doubtful-answers.ts';
 
 export interface NewCallback extends CallbackFacts, EventFacts {
   readonly paymentId: number;
   readonly storeId: number;
 }
 
-export interface Outbox
-  extends CallbackView,
-    DeliveryCounts,
-    Claims<ClaimedCallback>,
-    Attempts,
-    Resends {
+export interface Outbox extends CallbackView, DeliveryCounts, Claims, DeliveryRecords, Resends {
   /** Adds a callback that is due now. It supersedes the pending one of the payment. */
   enqueue(tx: Tx, now: number, callback: NewCallback): void;
   /** Suspends the pending or exhausted callback of a payment that was dropped. */
@@ -54,6 +49,10 @@ export interface Outbox
   release(tx: Tx, paymentId: number): void;
   /** Whether a callback was ever enqueued for a payment. */
   hasCallback(paymentId: number): boolean;
+  /** Stores whose last answer of 200 was doubtful: since when. */
+  doubtfulAnswers(): DoubtfulAnswers[];
+  /** Whether a store has ever taken a callback with other than an empty answer. */
+  hasAccepted(storeId: number): boolean;
 }
 
 /** Whether the callback can still be sent. */
@@ -62,17 +61,20 @@ const isOpen = (state: CallbackState): boolean => state !== 'delivered' && state
 export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   const statements = prepare(orm);
   const view = createCallbackView(orm);
-  const claims = createClaims(orm, callbackQueue);
+  const records = createDeliveryRecords(orm, callbackQueue);
+  const doubts = createDoubtfulAnswers(orm);
   return {
     ...view,
     ...createResends(orm, view),
     ...createDeliveryCounts(orm, callbackQueue),
-    ...claims,
-    ...createAttempts(orm),
-    recall(tx, now, maxWaits, leaseMs) {
-      claims.recall(tx, now, maxWaits, leaseMs);
-      statements.recallConfirmations.run({ now, latest: now + maxWaits.confirmMs });
+    ...createClaims(orm, callbackQueue),
+    ...records,
+    record(tx, now, claimed, attempt, next) {
+      doubts.note(claimed.storeId, attempt);
+      return records.record(tx, now, claimed, attempt, next);
     },
+    doubtfulAnswers: doubts.list,
+    hasAccepted: doubts.hasSpoken,
     enqueue(_tx, now, callback) {
       const { paymentId } = callback;
       // Only the newest can be open: each supersedes the one before, and no older one is resent.
@@ -88,58 +90,48 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
   };
 }
 
-const prepare = (orm: Orm) => ({
-  newestOfPayment: prepareNewest(orm),
-  insert: orm
-    .insert(callbacks)
-    .values({
-      paymentId: placeholder('paymentId'),
-      addressId: sql`(select address_id from payments where id = ${placeholder('paymentId')})`,
-      storeId: placeholder('storeId'),
-      version: placeholder('version'),
-      eventId: placeholder('eventId'),
-      status: placeholder('status'),
-      query: placeholder('query'),
-      state: 'owed',
-      nextAttemptAt: placeholder('now'),
-      createdAt: placeholder('now'),
-    })
-    .prepare(),
-  ...prepareTurns(orm),
-});
-
-/** Changes of a callback by a newer one, by its payment, or by a clock. */
-function prepareTurns(orm: Orm) {
-  const ofPayment = sql`${callbacks.paymentId} = ${placeholder('paymentId')}`;
+function prepare(orm: Orm) {
+  const ofPayment = sql`${isCallback} and ${deliveries.paymentId} = ${placeholder('paymentId')}`;
   return {
+    newestOfPayment: prepareNewest(orm),
+    insert: orm
+      .insert(deliveries)
+      .values({
+        channel: 'callback',
+        id: nextId('callback'),
+        paymentId: placeholder('paymentId'),
+        addressId: sql`(select address_id from payments where id = ${placeholder('paymentId')})`,
+        storeId: placeholder('storeId'),
+        version: placeholder('version'),
+        eventId: placeholder('eventId'),
+        status: placeholder('status'),
+        content: placeholder('query'),
+        state: 'owed',
+        nextAttemptAt: placeholder('now'),
+        createdAt: placeholder('now'),
+      })
+      .prepare(),
     supersede: orm
-      .update(callbacks)
+      .update(deliveries)
       .set({
         state: sql`case state when 'delivered' then state else 'superseded' end`,
         settledAt: sql`case state when 'delivered' then settled_at else ${placeholder('now')} end`,
         confirmAt: null,
       })
       .where(
-        sql`${ofPayment} and (${callbacks.state} in ('owed', 'exhausted', 'held')
-          or ${callbacks.confirmAt} is not null)`,
-      )
-      .prepare(),
-    recallConfirmations: orm
-      .update(callbacks)
-      .set({ confirmAt: placeholder('now') })
-      .where(
-        sql`${callbacks.dueAt} > ${placeholder('latest')} and ${callbacks.state} = 'delivered'`,
+        sql`${ofPayment} and (${deliveries.state} in ('owed', 'exhausted', 'held')
+          or ${deliveries.confirmAt} is not null)`,
       )
       .prepare(),
     hold: orm
-      .update(callbacks)
+      .update(deliveries)
       .set({ state: 'held', settledAt: null })
-      .where(sql`${ofPayment} and ${callbacks.state} in ('owed', 'exhausted')`)
+      .where(sql`${ofPayment} and ${deliveries.state} in ('owed', 'exhausted')`)
       .prepare(),
     release: orm
-      .update(callbacks)
+      .update(deliveries)
       .set({ state: 'owed' })
-      .where(sql`${ofPayment} and ${callbacks.state} = 'held'`)
+      .where(sql`${ofPayment} and ${deliveries.state} = 'held'`)
       .prepare(),
   };
 }

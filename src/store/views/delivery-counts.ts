@@ -1,10 +1,11 @@
 // How many deliveries of a queue wait or failed for good: reads alone, each bounded.
 
 import { asc, type SQL, sql } from 'drizzle-orm';
+import { isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { stores } from '../db/schema.ts';
-import type { ClaimedDelivery, QueueTable } from '../records/delivery-claims.ts';
+import type { ChannelTerms } from '../records/delivery-claims.ts';
 
 /** Counting more would block the event loop. */
 export const maxCounted = 10_000;
@@ -26,11 +27,8 @@ export interface DeliveryCounts {
   owedByStore(): { readonly url: string; readonly owed: number }[];
 }
 
-export function createDeliveryCounts<T extends ClaimedDelivery>(
-  orm: Orm,
-  queue: QueueTable<T>,
-): DeliveryCounts {
-  const statements = prepare(orm, queue);
+export function createDeliveryCounts(orm: Orm, terms: ChannelTerms): DeliveryCounts {
+  const statements = prepare(orm, terms);
   return {
     counts() {
       const { owed = 0, exhausted = 0 } = statements.depths.get({ max: maxCounted }) ?? {};
@@ -46,26 +44,26 @@ export function createDeliveryCounts<T extends ClaimedDelivery>(
   };
 }
 
-function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }: QueueTable<T>) {
-  const queue = sql.raw(name);
+function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
+  const of = (alias: string) => isOf(channel, alias);
   /** The store receives them. NOT IN, because SQLite would use a larger index for IN. */
   const isOfReceiving = sql`q.store_id not in (select id from stores where not (${isReceiving}))`;
-  const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from ${queue} q
-    where ${state} and ${isOfReceiving} limit ${placeholder('max')}))`;
+  const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from deliveries q
+    where ${of('q')} and ${state} and ${isOfReceiving} limit ${placeholder('max')}))`;
   return {
     owing: orm
       .select({ url })
       .from(stores)
       .where(
-        sql`${isReceiving} and exists (select 1 from ${queue} d where d.store_id = stores.id
+        sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
           and d.state = 'owed')`,
       )
       .prepare(),
     owedByStore: orm
       .select({
         url,
-        owed: sql<number>`(select count(*) from (select 1 from ${queue} d
-          where d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
+        owed: sql<number>`(select count(*) from (select 1 from deliveries d
+          where ${of('d')} and d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
       })
       .from(stores)
       .where(isReceiving)
@@ -76,15 +74,15 @@ function prepare<T extends ClaimedDelivery>(orm: Orm, { name, url, isReceiving }
         owed: counted(sql`q.state = 'owed'`),
         exhausted: counted(sql`q.state = 'exhausted'`),
         // Only the oldest rows are ever deleted.
-        all: sql<number>`(select coalesce(max(id), 0) from ${queue})
-          - (select coalesce(min(id), 1) from ${queue}) + 1`,
+        all: sql<number>`(select coalesce(max(d.id), 0) from deliveries d where ${of('d')})
+          - (select coalesce(min(d.id), 1) from deliveries d where ${of('d')}) + 1`,
       })
       .from(sql`(select 1)`)
       .prepare(),
     exhaustedSince: orm
       .select({
-        at: sql<number | null>`(select min(q.settled_at) from ${queue} q
-          where q.state = 'exhausted' and ${isOfReceiving})`,
+        at: sql<number | null>`(select min(q.settled_at) from deliveries q
+          where ${of('q')} and q.state = 'exhausted' and ${isOfReceiving})`,
       })
       .from(sql`(select 1)`)
       .prepare(),

@@ -1,6 +1,6 @@
 // Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
 
-import { and, asc, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
 import { headerTime } from '../../bitcoin/header.ts';
 import type { LinkView } from '../../domain/link-input.ts';
 import { type OrderFacts, type OrderStatus, type Standing, standing } from '../../domain/order.ts';
@@ -13,10 +13,12 @@ import {
 import { depthOf } from '../../domain/payment.ts';
 import type { Quote } from '../../domain/quote.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
-import { events, links, orders, quotes } from '../db/order-schema.ts';
+import { deliveries } from '../db/delivery-schema.ts';
+import { links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
+import { isEvent } from '../records/event-records.ts';
 import type { Headers } from '../records/headers.ts';
 import type { ConflictingPayments } from './conflicting-payments.ts';
 import { listBegin, newestFirst, rowsBehind, type TimedPlace } from './timed-list.ts';
@@ -232,9 +234,9 @@ const prepare = (orm: Orm) => ({
     .where(eq(orders.addressId, placeholder('addressId')))
     .prepare(),
   changed: orm
-    .select({ orderId: events.orderId })
-    .from(events)
-    .where(gt(events.createdAt, placeholder('since')))
+    .select({ orderId: deliveries.orderId })
+    .from(deliveries)
+    .where(and(isEvent, isNotNull(deliveries.type), gt(deliveries.createdAt, placeholder('since'))))
     .prepare(),
   place: orm
     .select({

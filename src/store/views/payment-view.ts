@@ -10,17 +10,11 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { PaymentState } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
+import { callbackColumns, deliveries } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
-import {
-  addresses,
-  callbacks,
-  isGivenOut,
-  isReversedSince,
-  payments,
-  stores,
-  wallets,
-} from '../db/schema.ts';
+import { addresses, isGivenOut, isReversedSince, payments, stores, wallets } from '../db/schema.ts';
+import { isCallback } from '../records/callback-queue.ts';
 import {
   type Candidates,
   type FoundIds,
@@ -90,10 +84,10 @@ export function createPaymentView(orm: Orm) {
     /** All callbacks of a payment, in order. */
     callbacksOf: (paymentId: number) =>
       orm
-        .select()
-        .from(callbacks)
-        .where(eq(callbacks.paymentId, paymentId))
-        .orderBy(asc(callbacks.version))
+        .select(callbackColumns)
+        .from(deliveries)
+        .where(and(isCallback, eq(deliveries.paymentId, paymentId)))
+        .orderBy(asc(deliveries.version))
         .all(),
   };
 }

@@ -7,6 +7,7 @@ import { PaygateError } from '../../../src/lib/errors.ts';
 import { backupFolder, keepBeforeUpdate } from '../../../src/store/backup/backup.ts';
 import * as adminSchema from '../../../src/store/db/admin-schema.ts';
 import { openDatabase } from '../../../src/store/db/database.ts';
+import * as deliverySchema from '../../../src/store/db/delivery-schema.ts';
 import { migrate } from '../../../src/store/db/migrate.ts';
 import { type Migration, migrations } from '../../../src/store/db/migrations.ts';
 import * as notificationSchema from '../../../src/store/db/notification-schema.ts';
@@ -16,7 +17,14 @@ import { cleanUp, look, pragma, type Sqlite, tempFolder } from '../../support/fi
 
 afterEach(cleanUp);
 
-const source = Object.assign({}, schema, adminSchema, notificationSchema, orderSchema);
+const source = Object.assign(
+  {},
+  schema,
+  adminSchema,
+  notificationSchema,
+  orderSchema,
+  deliverySchema,
+);
 
 const freshFile = (): Sqlite => look(join(tempFolder(), 'test.db'));
 const table = (name: string): Migration => ({ name, sql: `CREATE TABLE ${name} (x) STRICT` });

@@ -385,7 +385,7 @@ describe('P-17 a copy', () => {
     await paygate.app.idle();
     const found = look(copy, { readonly: true });
     const rows = found.prepare(
-      `SELECT origin, store_id, (SELECT count(*) FROM callbacks c JOIN payments p ON p.id = c.payment_id
+      `SELECT origin, store_id, (SELECT count(*) FROM deliveries c JOIN payments p ON p.id = c.payment_id
         WHERE p.address_id = a.id) AS told FROM addresses a WHERE address = ?`,
     );
     expect(rows.get(paid)).toEqual({ origin: 'skipped', store_id: 1, told: 1 });

@@ -74,8 +74,9 @@ function change(path: string, count: number): void {
   const file = look(path);
   file.exec(`UPDATE orders SET version = version + ${count} WHERE id = 1`);
   const add = file.prepare(
-    `INSERT INTO events (public_id, store_id, order_id, address_id, type, body, created_at, state,
-      next_attempt_at) VALUES (?, 1, 1, 1, 'order.updated', '{}', ?, 'delivered', 0)`,
+    `INSERT INTO deliveries (channel, id, event_id, store_id, order_id, address_id, type, content,
+      created_at, state, next_attempt_at)
+    VALUES ('webhook', (SELECT coalesce(max(id), 0) + 1 FROM deliveries), ?, 1, 1, 1, 'order.updated', '{}', ?, 'delivered', 0)`,
   );
   for (let left = count; left > 0; left -= 1) add.run(randomBytes(16).toString('hex'), now);
   file.close();

@@ -4,7 +4,8 @@ import { eq } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { addresses, callbacks, payments, stores } from '../../../src/store/db/schema.ts';
+import { deliveries, isOf } from '../../../src/store/db/delivery-schema.ts';
+import { addresses, payments, stores } from '../../../src/store/db/schema.ts';
 import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { Ledger } from '../../../src/store/records/ledger.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -136,7 +137,7 @@ describe('a payment', () => {
 describe('payment, callback and status hash', () => {
   const state = ({ database }: Shop) => ({
     payments: database.orm.select().from(payments).all(),
-    callbacks: database.orm.select().from(callbacks).all(),
+    callbacks: database.orm.select().from(deliveries).where(isOf('callback')).all(),
     statusHash: database.orm.select({ statusHash: addresses.statusHash }).from(addresses).all(),
   });
 
@@ -167,13 +168,13 @@ describe('payment, callback and status hash', () => {
     const two = await shop.issue();
     shop.chain.pay([{ address: two.address, valueSat }]);
     await shop.observe(two);
-    const [row] = shop.database.orm.select().from(callbacks).all();
+    const [row] = shop.database.orm.select().from(deliveries).where(isOf('callback')).all();
     const outbox = {
       ...shop.outbox,
       enqueue() {
         // The file itself refuses an event that it has.
         shop.database.orm
-          .insert(callbacks)
+          .insert(deliveries)
           .values({ ...row, id: 99, version: 9 } as never)
           .run();
       },

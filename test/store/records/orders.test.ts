@@ -5,7 +5,7 @@ import { asc, sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { OrderJson } from '../../../src/domain/order-json.ts';
-import { events } from '../../../src/store/db/order-schema.ts';
+import { deliveries, eventColumns, isOf } from '../../../src/store/db/delivery-schema.ts';
 import { type NewOrder, Orders } from '../../../src/store/records/orders.ts';
 import { maxRowsRead } from '../../../src/store/views/searched-list.ts';
 import { cleanUp } from '../../support/files.ts';
@@ -50,7 +50,12 @@ async function ordered(
 }
 
 const recordedEvents = (shop: Shop) =>
-  shop.database.orm.select().from(events).orderBy(asc(events.id)).all();
+  shop.database.orm
+    .select(eventColumns)
+    .from(deliveries)
+    .where(isOf('webhook'))
+    .orderBy(asc(deliveries.id))
+    .all();
 const typesOf = (shop: Shop) => recordedEvents(shop).map(({ type }) => type);
 const statesOf = (shop: Shop) => recordedEvents(shop).map(({ state }) => state);
 
@@ -131,7 +136,7 @@ describe('the money of an order', () => {
     const { shop, issued, json } = await ordered({}, { requiredConfirmations: 1 });
     shop.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
     await shop.observe(issued);
-    shop.database.orm.update(events).set({ state: 'delivered' }).run();
+    shop.database.orm.update(deliveries).set({ state: 'delivered' }).where(isOf('webhook')).run();
     await shop.mine();
     await shop.observe(issued);
     expect(typesOf(shop)).toEqual(['order.processing', 'order.paid']);

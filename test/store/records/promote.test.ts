@@ -3,7 +3,7 @@
 import { asc } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
 import { idBytes, idOf } from '../../../src/domain/order-id.ts';
-import { events } from '../../../src/store/db/order-schema.ts';
+import { deliveries, isOf } from '../../../src/store/db/delivery-schema.ts';
 import { payments } from '../../../src/store/db/schema.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import { createPaymentRecords } from '../../../src/store/records/payment-records.ts';
@@ -127,9 +127,10 @@ async function orderOfThree() {
 
 const eventsOf = (shop: Shop) =>
   shop.database.orm
-    .select({ type: events.type, orderId: events.orderId, body: events.body })
-    .from(events)
-    .orderBy(asc(events.id))
+    .select({ type: deliveries.type, orderId: deliveries.orderId, body: deliveries.content })
+    .from(deliveries)
+    .where(isOf('webhook'))
+    .orderBy(asc(deliveries.id))
     .all();
 
 it('settles an order once for all its payments, with an event of each', async () => {

@@ -5,7 +5,7 @@ import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { OrderJson } from '../../../src/domain/order-json.ts';
 import { hourMs, minuteMs } from '../../../src/lib/time-units.ts';
-import { events } from '../../../src/store/db/order-schema.ts';
+import { deliveries, eventColumns, isOf } from '../../../src/store/db/delivery-schema.ts';
 import type { AttemptRecord } from '../../../src/store/records/attempts.ts';
 import { noteRaisedVersions } from '../../../src/store/records/settings.ts';
 import { createRandom } from '../../simulation/random.ts';
@@ -16,7 +16,12 @@ import { now } from '../../support/store.ts';
 afterEach(cleanUp);
 
 const rows = ({ shop }: OrderScene) =>
-  shop.database.orm.select().from(events).orderBy(asc(events.id)).all();
+  shop.database.orm
+    .select(eventColumns)
+    .from(deliveries)
+    .where(isOf('webhook'))
+    .orderBy(asc(deliveries.id))
+    .all();
 
 /** The last events and their states, without `order.` */
 const lastStates = (scene: OrderScene, count = 2): string[] =>
@@ -38,7 +43,7 @@ async function send(scene: OrderScene, outcome: 'delivered' | 'timeout' = 'deliv
   for (;;) {
     const [claimed] = await write((tx) => webhooks.claim(tx, later, { ...limits, limit: 1 }));
     if (claimed === undefined) return bodies;
-    bodies.push(claimed.body);
+    bodies.push(claimed.content);
     const attempt: AttemptRecord = {
       ...{ startedAt: later, durationMs: 5, outcome, httpStatus: null, reason: null, body: null },
       ...{ address: null, phases: {}, doubt: null },

@@ -3,7 +3,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
-import { callbacks, payments } from '../../../src/store/db/schema.ts';
+import { callbackColumns, deliveries } from '../../../src/store/db/delivery-schema.ts';
+import { payments } from '../../../src/store/db/schema.ts';
 import type { NewCallback } from '../../../src/store/records/outbox.ts';
 import type { CallbackFilter } from '../../../src/store/views/callback-view.ts';
 import { maxRowsRead } from '../../../src/store/views/searched-list.ts';
@@ -38,8 +39,8 @@ async function addCallbacks(paymentCount: number): Promise<void> {
 function addDoubts(ids: readonly number[], thenClear: readonly number[]): void {
   const add = (id: number, doubt: string | null) =>
     owed.database.orm.run(sql`insert into attempts
-      (callback_id, started_at, duration_ms, outcome, doubt)
-      values (${id}, 0, 0, 'delivered', ${doubt})`);
+      (channel, delivery_id, started_at, duration_ms, outcome, doubt)
+      values ('callback', ${id}, 0, 0, 'delivered', ${doubt})`);
   for (const id of ids) add(id, 'html');
   for (const id of thenClear) add(id, null);
 }
@@ -47,12 +48,12 @@ function addDoubts(ids: readonly number[], thenClear: readonly number[]): void {
 test('each set of filters lists what matches, the newest first, page by page', async () => {
   await addCallbacks(20);
   const { orm } = owed.database;
-  orm.run(sql`update callbacks set state = case id % 5 when 0 then 'owed' when 1 then 'held'
+  orm.run(sql`update deliveries set state = case id % 5 when 0 then 'owed' when 1 then 'held'
     when 2 then 'delivered' when 3 then 'superseded' else 'exhausted' end`);
   addDoubts([2, 7, 12, 17, 22, 23, 24], [12]);
   addDoubts([7], []);
   const doubted = new Set([2, 7, 17, 22]);
-  const all = orm.select().from(callbacks).all().reverse();
+  const all = orm.select(callbackColumns).from(deliveries).all().reverse();
   const paid = orm.select().from(payments).all();
   const queries = combinations({
     ...{ storeId: [undefined, 1, 2, 3], state: [undefined, 'owed', 'held', 'delivered'] },
@@ -97,9 +98,9 @@ test('each set of filters lists what matches, the newest first, page by page', a
 test('a page reads what its search names, however many other callbacks there are', async () => {
   await addCallbacks(300);
   const { orm } = owed.database;
-  orm.run(sql`update callbacks set state = 'delivered'`);
-  orm.run(sql`update callbacks set state = 'owed' where id in (7, 8)`);
-  orm.run(sql`update callbacks set state = 'exhausted' where id = 9`);
+  orm.run(sql`update deliveries set state = 'delivered'`);
+  orm.run(sql`update deliveries set state = 'owed' where id in (7, 8)`);
+  orm.run(sql`update deliveries set state = 'exhausted' where id = 9`);
   addDoubts([5], []);
   const page = async (filter: Partial<CallbackFilter>) => {
     let count = 0;
@@ -127,11 +128,11 @@ test('a page reads what its search names, however many other callbacks there are
 
 test('callbacks that no index names are compared one by one, so many a page', async () => {
   await addCallbacks(1);
-  owed.database.orm.run(sql`update callbacks set state = 'held' where id = 1`);
-  owed.database.orm.run(sql`insert into callbacks
-    (payment_id, store_id, version, event_id, status, query, state, next_attempt_at, created_at)
+  owed.database.orm.run(sql`update deliveries set state = 'held' where id = 1`);
+  owed.database.orm.run(sql`insert into deliveries (channel, id, payment_id,
+      address_id, store_id, version, event_id, status, content, state, next_attempt_at, created_at)
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxRowsRead})
-    select 1, 1, 2 + i, 'e' || i, 0, '', 'delivered', 0, 0 from n`);
+    select 'callback', 2 + i, 1, 1, 1, 2 + i, 'e' || i, 0, '', 'delivered', 0, 0 from n`);
   for (const named of [{}, { txid: hash(0) as Txid }, { scripthash: hash(0) as Scripthash }]) {
     const page = (beforeId?: number) =>
       owed.outbox.page({ state: 'held', limit: 9, ...named, beforeId });

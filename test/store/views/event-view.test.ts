@@ -3,8 +3,13 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
-import type { EventState, EventType } from '../../../src/store/db/order-schema.ts';
-import { events, orders } from '../../../src/store/db/order-schema.ts';
+import {
+  deliveries,
+  type EventState,
+  type EventType,
+  eventColumns,
+} from '../../../src/store/db/delivery-schema.ts';
+import { orders } from '../../../src/store/db/order-schema.ts';
 import type { EventFilter } from '../../../src/store/views/event-view.ts';
 import { maxRowsRead } from '../../../src/store/views/searched-list.ts';
 import { combinations } from '../../support/combinations.ts';
@@ -54,10 +59,11 @@ const addEvents = (count: number, states: readonly EventState[], types: readonly
     for (let at = 0; at < count; at += 1) {
       const order = addresses[at % (addresses.length + 1)];
       shop.database.orm
-        .insert(events)
+        .insert(deliveries)
         .values({
-          ...{ publicId: `evt_${at}`, storeId: order?.storeId ?? 1, orderId: order?.id ?? null },
-          ...{ addressId: order?.addressId ?? 1, body: '{}', createdAt: now + at },
+          ...{ channel: 'webhook', id: at + 1, eventId: `evt_${at}` },
+          ...{ storeId: order?.storeId ?? 1, orderId: order?.id ?? null },
+          ...{ addressId: order?.addressId ?? 1, content: '{}', createdAt: now + at },
           ...{ nextAttemptAt: now, state: states[at % states.length] ?? 'owed' },
           type: types[at % types.length] ?? 'order.paid',
         })
@@ -72,7 +78,7 @@ test('each set of filters lists what matches, the newest first, page by page', a
   await addOrders(['a', 'a', 'b', 'c']);
   await addEvents(60, states, types);
   const { orm } = shop.database;
-  const all = orm.select().from(events).all().reverse();
+  const all = orm.select(eventColumns).from(deliveries).all().reverse();
   const made = orm.select().from(orders).all();
   const referenceOf = (id: number | null) => made.find((order) => order.id === id)?.reference;
   const paidBy = (id: number | null) => id !== null && (id - 1) % 3 === 0;
@@ -118,8 +124,8 @@ test('a page reads what its search names, however many other events there are', 
   await addOrders([...Array.from({ length: 400 }, (_, at) => `many ${at}`), 'mine']);
   await addEvents(1_200, ['delivered'], types);
   const { orm } = shop.database;
-  orm.run(sql`update events set state = 'owed' where id in (7, 8)`);
-  orm.run(sql`update events set state = 'exhausted' where id = 9`);
+  orm.run(sql`update deliveries set state = 'owed' where id in (7, 8)`);
+  orm.run(sql`update deliveries set state = 'exhausted' where id = 9`);
   orm.run(sql`update payments set txid = ${'f'.repeat(64)} where id = 401`);
   const page = async (filter: Partial<EventFilter>) => {
     let count = 0;
@@ -152,10 +158,10 @@ test('events of a reference of many orders are compared one by one, so many a pa
   const list = (beforeId?: number) =>
     shop.eventView.page({ reference: 'same', beforeId, limit: 9 });
   expect(list().rows.map(({ id }) => id)).toEqual([208, 205, 204, 203, 202, 201, 200, 199, 198]);
-  shop.database.orm.run(sql`insert into events
-    (public_id, store_id, address_id, type, body, created_at, state, next_attempt_at)
+  shop.database.orm.run(sql`insert into deliveries (channel, id, event_id, store_id,
+      address_id, type, content, created_at, state, next_attempt_at)
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxRowsRead})
-    select 'evt_more_' || i, 1, 1, 'payment.seen', '{}', 0, 'delivered', 0 from n`);
+    select 'webhook', 208 + i, 'evt_more_' || i, 1, 1, 'payment.seen', '{}', 0, 'delivered', 0 from n`);
   const first = list();
   expect(first).toEqual({ rows: [], goesOnAt: 209 });
   expect(list(first.goesOnAt).rows).toHaveLength(9);
@@ -165,8 +171,8 @@ test('an event shows the outcome of its last attempt', async () => {
   await addOrders(['a']);
   await addEvents(1, ['owed'], types);
   const attempt = (outcome: string, reason: string) =>
-    shop.database.orm.run(sql`insert into webhook_attempts
-      (event_id, started_at, duration_ms, outcome, reason) values (1, 0, 0, ${outcome}, ${reason})`);
+    shop.database.orm.run(sql`insert into attempts (channel,
+      delivery_id, started_at, duration_ms, outcome, reason) values ('webhook', 1, 0, 0, ${outcome}, ${reason})`);
   expect(shop.eventView.event(1)).toMatchObject({ outcome: null, reason: null });
   attempt('status', 'first');
   attempt('timeout', 'second');
