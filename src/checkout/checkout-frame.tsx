@@ -9,7 +9,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { Wordmark } from '../web/brand.tsx';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { beginRefusal, logFailure } from '../web/error-body.ts';
-import { htmlDocument, inlineStyle, textStyle } from '../web/html-page.ts';
+import { htmlDocument, inlineStyle, reloadScript, textStyle } from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
 import { Sentence } from './page-parts.tsx';
@@ -69,6 +69,7 @@ export const CheckoutFrame = ({
     lang: reading.code,
     dir: reading.dir,
     head: html`${checkoutStyle.markup}
+      ${scripts.length > 0 ? reloadScript.markup : ''}
       ${scripts.map((url) => html`<script type="module" src="${url}"></script>`)}`,
     body: (
       <>

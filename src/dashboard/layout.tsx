@@ -5,7 +5,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { severalStoresAdvice } from '../domain/store-choice.ts';
 import { Wordmark } from '../web/brand.tsx';
-import { htmlDocument, reloadUnlessFollowed } from '../web/html-page.ts';
+import { htmlDocument, reloadScript, reloadUnlessFollowed } from '../web/html-page.ts';
 import { assetPath } from './assets.ts';
 import { faultText } from './form-fields.ts';
 import { base, type PageRequest } from './page.ts';
@@ -33,6 +33,7 @@ const Frame = ({ title, children }: FrameProps) =>
     title: `${title} – paygate`,
     head: html`<link rel="icon" href="${assetPath('icon')}" type="image/svg+xml" />
       <link rel="stylesheet" href="${assetPath('style')}" />
+      ${reloadScript.markup}
       <script type="module" src="${assetPath('script')}"></script>`,
     body: <>{children}</>,
   });

@@ -3,22 +3,26 @@
 // Source: https://www.w3.org/TR/CSP3/
 
 import type { Context, MiddlewareHandler } from 'hono';
+import { lazy } from '../lib/lazy.ts';
+import { reloadScript } from './html-page.ts';
 
 /** Sources that a kind of page loads from, by CSP directive. */
 const needs = {
   /** A text with one inline style, which the policy names by its hash. */
   text: { 'img-src': "'self'", 'form-action': "'none'" },
   /** A page for customers: an inline style as above, our script and forms, no image. */
-  checkout: { 'script-src': "'self'", 'connect-src': "'self'", 'form-action': "'self'" },
+  checkout: { 'connect-src': "'self'", 'form-action': "'self'" },
   /** A page with forms and our script. Pico CSS draws its arrows and ticks by `data:` images. */
   interactive: {
-    'script-src': "'self'",
     'style-src': "'self'",
     'img-src': "'self' data:",
     'connect-src': "'self'",
     'form-action': "'self'",
   },
 } as const;
+
+/** Our script files, and the one inline script of live pages. */
+const scripts = lazy(() => `'self' '${reloadScript.hash()}'`);
 
 const policyOf = (sources: Readonly<Record<string, string>>, embedOrigins = "'none'"): string =>
   Object.entries({
@@ -55,7 +59,11 @@ export function setCheckoutHeaders(
   styleHash: string,
   embedOrigins: readonly string[],
 ): void {
-  const sources = { 'style-src': `'${styleHash}'`, ...needs.checkout };
+  const sources = {
+    'style-src': `'${styleHash}'`,
+    'script-src': scripts(),
+    ...needs.checkout,
+  };
   const policy = policyOf(sources, embedOrigins.join(' ') || undefined);
   context.header('Content-Security-Policy', policy);
   context.header('X-Content-Type-Options', 'nosniff');
@@ -65,19 +73,19 @@ export function setCheckoutHeaders(
   context.header('Cache-Control', 'no-store');
 }
 
-const interactiveHeaders = {
-  'Content-Security-Policy': policyOf(needs.interactive),
+const interactiveHeaders = lazy(() => ({
+  'Content-Security-Policy': policyOf({ 'script-src': scripts(), ...needs.interactive }),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   // With no-referrer, browsers send forms with "Origin: null".
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
-} as const;
+}));
 
 /** Sets the headers of interactive pages, and no-store on a response without Cache-Control. */
 export const interactivePageHeaders: MiddlewareHandler = async (context, next) => {
   await next();
-  for (const [name, value] of Object.entries(interactiveHeaders)) context.header(name, value);
+  for (const [name, value] of Object.entries(interactiveHeaders())) context.header(name, value);
   if (!context.res.headers.has('Cache-Control')) context.header('Cache-Control', 'no-store');
 };

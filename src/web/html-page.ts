@@ -7,6 +7,7 @@ import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { lazy } from '../lib/lazy.ts';
 import tokens from './browser/design-tokens.css?raw';
+import reload from './browser/page-reload.client.js?raw';
 
 export const textStyle =
   tokens +
@@ -27,8 +28,11 @@ export interface InlineStyle {
 export const inlineStyle = (rules: string): InlineStyle => ({
   markup: html`<style>${raw(rules)}</style>`,
   // Computed with the first page, because the hash loads all of OpenSSL.
-  hash: lazy(() => `sha256-${createHash('sha256').update(rules).digest('base64')}`),
+  hash: lazy(() => hashOf(rules)),
 });
+
+const hashOf = (text: string): string =>
+  `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 /** A live page whose script does not run is loaded again this often. */
 export const reloadSeconds = 20;
@@ -36,6 +40,15 @@ export const reloadSeconds = 20;
 /** A blocked script can't be seen from here: the script of a live page cancels the reload. */
 export const reloadUnlessFollowed = (context: Context): void =>
   context.header('Refresh', String(reloadSeconds));
+
+/**
+ * Reloads a live page whose script never arrives. Browsers start a Refresh only once all files of
+ * the page have arrived or failed, so one file without an answer would hold that back.
+ */
+export const reloadScript = {
+  markup: html`<script id="reload">${raw(reload)}</script>`,
+  hash: lazy(() => hashOf(reload)),
+};
 
 /** Path of the icon for text pages. */
 export const iconPath = '/favicon.svg';

@@ -70,7 +70,9 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.addInitScript(before);
     await page.clock.install({ time: startTime });
     const underWay = requestsUnderWay(page);
-    await page.goto(proxy.origin + kind.path(till));
+    // A page whose script hangs never counts as loaded.
+    const waitUntil = behaviour.script === 'hang' ? 'commit' : 'load';
+    await page.goto(proxy.origin + kind.path(till), { waitUntil });
     await page.evaluate('globalThis.stillTheSame = true');
     const seen = kind.seen(page);
     /** Passes a second, and waits for the answers to what was asked meanwhile. */
@@ -436,6 +438,19 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.evaluate('0').catch(() => undefined);
     }
     await signIn.waitFor();
+    await page.context().close();
+  });
+
+  test.each(kinds)('a script that never arrives, not even as an error: $name', async (kind) => {
+    const { till, page, isAsBefore } = await open(kind, { script: 'hang' });
+    await kind.before(page).waitFor();
+    await page.clock.pauseAt(startTime + 15_000);
+    await till.pay(25_000);
+    expect(await isAsBefore()).toBe(true);
+    const reloaded = page.waitForEvent('framenavigated');
+    await page.clock.runFor(6000);
+    await reloaded;
+    await kind.seen(page).waitFor();
     await page.context().close();
   });
 

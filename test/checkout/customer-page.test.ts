@@ -284,7 +284,7 @@ test('S-150 the headers keep it out of caches, frames and search engines, and lo
   const till = await openTill();
   const { headers } = await see(till);
   expect(headers.get('Content-Security-Policy')).toMatch(
-    /^default-src 'none'; style-src 'sha256-[\w+/=]+'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    /^default-src 'none'; style-src 'sha256-[\w+/=]+'; script-src 'self' 'sha256-[\w+/=]+'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
   );
   expect(headers.get('Cache-Control')).toBe('no-store');
   expect(headers.get('X-Content-Type-Options')).toBe('nosniff');

@@ -45,7 +45,7 @@ function showTimes(root) {
   for (const time of root.querySelectorAll('time[data-distance]')) {
     const at = new Date(time.dateTime);
     time.textContent =
-      distance(at) ?? at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+      distance(at) ?? at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
   }
 }
 
@@ -223,6 +223,7 @@ function renew() {
 }
 
 function follow() {
+  self.isLive = true;
   // The header Refresh is for pages without this script. WebKit cancels it only during a request.
   fetch(import.meta.url).catch(() => undefined);
   stop();
@@ -238,4 +239,4 @@ countDown();
 setInterval(countDown, 1000);
 setInterval(showTimes, 30_000, document);
 // Scripts of modules run before the page counts as loaded.
-if (parts.length > 0) addEventListener('load', follow);
+if (parts[0]) addEventListener('load', follow);
