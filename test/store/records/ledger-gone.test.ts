@@ -90,6 +90,15 @@ describe('a payment that is gone', () => {
     expect(newest?.query).toBe(`status=-1&addr=${issued.address}&value=${valueSat}&txid=${txid}`);
   });
 
+  it('P-119 holds its callback, which is owed again once the payment is back', async () => {
+    const { shop, issued, txid } = await paid(0);
+    const states = () => shop.outbox.list({ limit: 2 }).map(({ state }) => state);
+    await gone(shop, issued, txid);
+    expect(states()).toEqual(['held']);
+    await shop.observe(issued);
+    expect(states()).toEqual(['owed']);
+  });
+
   it('comes back as the same one, and sends a callback if its status changed', async () => {
     const { shop, issued, txid } = await paid(0);
     await gone(shop, issued, txid, replacedBy);

@@ -17,10 +17,13 @@ afterEach(cleanUp);
 
 const output = { valueSat: 5_000, signalsRbf: true, coinbase: false };
 
-const see = (shop: Shop, issued: IssuedAddress, txid: Txid, block: SeenPayment['block'] = null) => {
+const seenOf = (shop: Shop, txid: Txid): SeenPayment => {
   const raw = shop.chain.transaction(txid)?.raw ?? new Uint8Array();
-  return shop.observe(issued, { seen: [{ txid, block, output, raw }], gone: [] });
+  return { txid, block: null, output, raw };
 };
+
+const see = (shop: Shop, issued: IssuedAddress, txid: Txid) =>
+  shop.observe(issued, { seen: [seenOf(shop, txid)], gone: [] });
 
 const drop = (shop: Shop, issued: IssuedAddress, txid: Txid) =>
   shop.observe(issued, { seen: [], gone: [{ txid, replacedBy: null }] });
@@ -142,13 +145,9 @@ it('is none of the payments that are gone with it', async () => {
 it('is the first of two that are seen at once', async () => {
   const { shop, first, second, old, fresh } = await replaced();
   await drop(shop, first, old);
-  const seenOf = (txid: Txid): SeenPayment => {
-    const raw = shop.chain.transaction(txid)?.raw ?? new Uint8Array();
-    return { txid, block: null, output, raw };
-  };
-  const one = seenOf(fresh);
+  const one = seenOf(shop, fresh);
   const other = shop.chain.replace(fresh, [{ address: second.address, valueSat: 6_000 }]);
-  await shop.observe(second, { seen: [one, seenOf(other)], gone: [] });
+  await shop.observe(second, { seen: [one, seenOf(shop, other)], gone: [] });
   expect(replacedBy(shop, first)).toEqual([fresh]);
 });
 
@@ -158,6 +157,23 @@ it('is not itself, when it is seen again', async () => {
   await see(shop, first, old);
   expect(replacedBy(shop, first)).toEqual([null]);
   expect(shop.payment(first).state).toBe('unconfirmed');
+});
+
+it('is not itself, when it is seen again with another payment', async () => {
+  const { shop, first, old } = await replaced();
+  await drop(shop, first, old);
+  const another = shop.chain.pay([{ address: first.address, valueSat: 7_000 }]);
+  const seen = [another, old].map((txid) => seenOf(shop, txid));
+  await shop.observe(first, { seen, gone: [] });
+  expect(replacedBy(shop, first)).toEqual([null, null]);
+});
+
+it('stays the first one, if that is replaced too', async () => {
+  const { shop, first, second, old, fresh } = await replaced();
+  await see(shop, second, fresh);
+  await drop(shop, first, old);
+  await see(shop, second, shop.chain.replace(fresh, [{ address: second.address, valueSat: 600 }]));
+  expect(replacedBy(shop, first)).toEqual([fresh]);
 });
 
 /** Writes invented payments to an address, with their bytes. @returns their txids */
@@ -233,6 +249,23 @@ describe('of four times as many payments', () => {
     };
     expect((await steps(160)) / (await steps(40))).toBeLessThan(maxRatio);
   });
+});
+
+test('a payment that was seen before is compared with none that is gone', async () => {
+  const read = async (count: number) => {
+    const shop = await openShop();
+    const [first, second] = [await shop.issue(), await shop.issue()];
+    const txids = await invent(shop, second.id, 0, count);
+    const gone = txids.map((txid) => ({ txid, replacedBy: null }));
+    await shop.observe(second, { seen: [], gone });
+    const txid = shop.chain.pay([{ address: first.address, valueSat: 5_000 }]);
+    await shop.observe(first);
+    await shop.mine();
+    const { rows } = await costOf(() => shop.observe(first));
+    expect(shop.payment(first)).toMatchObject({ txid, state: 'confirming' });
+    return rows;
+  };
+  expect(await read(40)).toBe(await read(10));
 });
 
 describe('of payments that spend one output', () => {
