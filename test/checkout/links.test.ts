@@ -531,6 +531,15 @@ describe('a form that is sent twice', () => {
     expect(second.to).not.toBe(first.to);
   });
 
+  test('leads to its order while that can have a new quote', async () => {
+    const link = await openLink(fixed);
+    const first = await link.send('key=k');
+    await link.app.world.advance(20 * 60_000);
+    expect((await link.send('key=k')).to).toBe(first.to);
+    const [order] = await link.orders();
+    expect(order).toMatchObject({ status: 'open', quote: null });
+  });
+
   test('has a key of its own on each page, and none of a shop', async () => {
     const link = await openLink(fixed);
     const keys = [(await link.see()).text, (await link.see()).text].map((text) => formIn(text).key);

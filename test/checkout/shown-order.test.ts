@@ -1,6 +1,12 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { hasFallen } from '../../src/checkout/shown-order.ts';
+import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
+import { cleanUp } from '../support/files.ts';
+import { inEuros, openOrder } from '../support/order-scene.ts';
+import { now } from '../support/store.ts';
+
+afterEach(cleanUp);
 
 type Counted = Parameters<typeof hasFallen>[0][number];
 
@@ -47,4 +53,16 @@ test('a chain of replacements is followed once, in whichever order its payments 
     expect(hasFallen(each)).toBe(false);
     expect(reads.count).toBeLessThanOrEqual(length);
   }
+});
+
+test('an accepted order whose payment fell away within its quote shows the end of the order', async () => {
+  const { pay, accept, evict, shown } = await openOrder(inEuros);
+  expect(shown()).toMatchObject({ isQuoted: true, validUntil: now + 15 * minuteMs });
+  await pay(10_000);
+  await accept();
+  await evict();
+  expect(shown()).toMatchObject({
+    ...{ stage: 'payable', hasFallen: true, isQuoted: false, validUntil: now + hourMs },
+    order: { missing_sat: 10_000 },
+  });
 });
