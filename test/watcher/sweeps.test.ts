@@ -18,19 +18,14 @@ const unsubscribe = 'blockchain.scripthash.unsubscribe';
 /** All bulk requests that may go out at once to a public server. */
 const burst = 1_000;
 
-it('an address that is issued while its sweep ends stays subscribed', async () => {
+/** A store, and the sweeps of it on a session whose requests are answered by `answer`. */
+async function openSweeps(answer: (peer: Peer, request: Request) => void) {
   const store = await openTestStore();
   await store.addWallet();
   await store.addStore();
-  // It is not hot any more, so only one round reaches it.
+  // No address is hot any more, so only one round reaches it.
   const world = createTestWorld({ startAt: now + 2 * hotForMs });
   const budget = new Budget(world);
-  const { scripthash } = await store.issue();
-  const said: string[] = [];
-  const answer = (peer: Peer, request: Request): void => {
-    if (request.params[0] === scripthash) said.push(request.method.replace(/.*\./, ''));
-    peer.answer(request, request.method === subscribe ? null : true);
-  };
   const { session } = await open(
     { [subscribe]: answer, [unsubscribe]: answer, 'server.ping': answer },
     { world, budget },
@@ -45,6 +40,18 @@ it('an address that is issued while its sweep ends stays subscribed', async () =
     ...{ world, store, subscriptions, queue, rebroadcast: { run: async () => {} } },
     servers: { current: session, caughtUp: session, other: () => undefined },
   });
+  return { store, world, budget, session, subscriptions, sweeps };
+}
+
+it('an address that is issued while its sweep ends stays subscribed', async () => {
+  const said: string[] = [];
+  const { store, world, budget, session, subscriptions, sweeps } = await openSweeps(
+    (peer, request) => {
+      if (request.params[0] === scripthash) said.push(request.method.replace(/.*\./, ''));
+      peer.answer(request, request.method === subscribe ? null : true);
+    },
+  );
+  const { scripthash } = await store.issue();
   // One request is left, for the sweep's subscription.
   const spent = { method: 'server.ping', text: '', bulk: true } as const;
   for (let left = burst; left > 1; left -= 1) budget.sent(spent);
@@ -55,4 +62,23 @@ it('an address that is issued while its sweep ends stays subscribed', async () =
   for (let second = 0; second < 30; second += 1) await world.advance(1_000);
   await swept;
   expect(said).toEqual(['subscribe', 'subscribe', 'unsubscribe', 'subscribe']);
+});
+
+it('P-158 each address that stays unanswered is compared once more, and then the next one', async () => {
+  const asked: unknown[] = [];
+  const { store, world, sweeps } = await openSweeps((peer, request) => {
+    const [of] = request.params;
+    if (request.method === subscribe) asked.push(of);
+    const isHung = of === newest || (of === middle && asked.indexOf(of) === asked.length - 1);
+    if (request.method !== subscribe || !isHung) peer.answer(request, null);
+  });
+  const { scripthash: oldest } = await store.issue();
+  const { scripthash: middle } = await store.issue();
+  const { scripthash: newest } = await store.issue();
+  for (let minute = 0; minute < 5; minute += 1) {
+    const swept = sweeps.sweep();
+    for (let second = 0; second < 60; second += 1) await world.advance(1_000);
+    await swept;
+  }
+  expect(asked).toEqual([newest, newest, middle, middle, oldest]);
 });

@@ -3,6 +3,7 @@
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { displayHex, type Txid } from '../../../src/bitcoin/ids.ts';
+import { refusalCost } from '../../../src/electrum/budget.ts';
 import type { IssuedAddress } from '../../../src/store/records/address-row.ts';
 import { createRebroadcast } from '../../../src/watcher/rebroadcast.ts';
 import type { AgeJudge } from '../../../src/world/clock-watch.ts';
@@ -229,6 +230,24 @@ describe('the raw bytes of a payment', () => {
       expect(sent).toHaveLength(2);
     },
   );
+
+  it('P-157 cost a server its allowance with each refusal, also of its own bytes', async () => {
+    const shop = await openShop();
+    await seen(shop, await shop.issue(), [transaction(1)]);
+    const world = createTestWorld({ startAt: now + 7 * hourMs });
+    const { session } = await open(
+      {
+        ...asked,
+        [broadcast]: (peer, request) => peer.refuse(request, 1, 'bad-witness-nonce-size'),
+        'blockchain.transaction.get': (peer, request) => peer.refuse(request, 2, 'no such one'),
+      },
+      { world },
+    );
+    const allowance = session.budget.allowance('rebroadcast');
+    const before = allowance.left();
+    await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
+    await world.until(() => allowance.left() === before - 2 * refusalCost, 'both refusals');
+  });
 
   it.each(['takes', 'refuses'])(
     'P-157 finally reach a server behind many invented ones that it refuses, if another %s all',
