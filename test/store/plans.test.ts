@@ -240,9 +240,9 @@ const namesGrowing = (text: string): boolean =>
       ).test(text) || new RegExp(`\\b(from|join|into|update) ${table}\\b`).test(text),
   );
 
-/** A statement is made by `.prepare()`, or by a call without values of one that is not prepared. */
+/** A statement is made by `prepared`, or by a call without values of one that is not prepared. */
 const isPlace = (line: string, before: string): boolean =>
-  /\.prepare\(|\borm\.(all|get|run|values)\b/.test(line) ||
+  /\bprepared\(\(|\borm\.(all|get|run|values)\b/.test(line) ||
   (/\.(all|get|run)\(\)/.test(line) &&
     !/\b(statements(\.\w+)+|choices|newestQuote|storesOf|list|waiting)\.(all|get|run)\(\)/.test(
       line.startsWith('.') ? before + line : line,

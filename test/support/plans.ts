@@ -2,16 +2,11 @@
 
 import SqliteDatabase from 'better-sqlite3';
 import { vi } from 'vitest';
+import { setPrepareAtOnce } from '../../src/store/db/prepared.ts';
 
 /** @returns the SQL of all statements that `make` prepares, on any connection */
 export async function statementsOf(make: () => unknown): Promise<string[]> {
-  const prepare = vi.spyOn(SqliteDatabase.prototype, 'prepare');
-  try {
-    await make();
-    return prepare.mock.calls.map(([text]) => text);
-  } finally {
-    prepare.mockRestore();
-  }
+  return (await preparedBy(make)).map(({ text }) => text);
 }
 
 /** A statement that was prepared, and where. */
@@ -33,10 +28,12 @@ export async function preparedBy(make: () => unknown): Promise<Prepared[]> {
     found.set(text, { text, stack: `${found.get(text)?.stack ?? ''}${stack}` });
     return prepare.call(this, text);
   });
+  setPrepareAtOnce(true);
   try {
     await make();
     return [...found.values()];
   } finally {
+    setPrepareAtOnce(false);
     spy.mockRestore();
   }
 }

@@ -1,5 +1,5 @@
-// drizzle on the connection of the database. A statement that runs often is prepared once, with
-// `.prepare()`, and takes its values as placeholders (placeholder.ts). Reads share the snapshot of
+// drizzle on the connection of the database. A statement that runs often is prepared once
+// (prepared.ts), and takes its values as placeholders (placeholder.ts). Reads share the snapshot of
 // their turn (read-snapshot.ts).
 
 import type { Statement } from 'better-sqlite3';

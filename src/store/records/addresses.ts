@@ -8,6 +8,7 @@ import { scanGap } from '../../domain/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { type AddressOrigin, addresses, isGivenOut, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { raisesTo } from '../mark/counter-raise.ts';
@@ -297,82 +298,86 @@ const notYet = (what: string) =>
 
 function prepare(orm: Orm) {
   return {
-    atIndex: orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(and(onBranch(), eq(addresses.derivationIndex, placeholder('index'))))
-      .prepare(),
-    between: orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(
-        and(
-          onBranch(),
-          gte(addresses.derivationIndex, placeholder('from')),
-          lt(addresses.derivationIndex, placeholder('until')),
+    atIndex: prepared(() =>
+      orm
+        .select(addressPlace)
+        .from(addresses)
+        .where(and(onBranch(), eq(addresses.derivationIndex, placeholder('index')))),
+    ),
+    between: prepared(() =>
+      orm
+        .select(addressPlace)
+        .from(addresses)
+        .where(
+          and(
+            onBranch(),
+            gte(addresses.derivationIndex, placeholder('from')),
+            lt(addresses.derivationIndex, placeholder('until')),
+          ),
         ),
-      )
-      .prepare(),
+    ),
     ...prepareRow(orm),
-    lastIndex: orm
-      .select({ last: max(addresses.derivationIndex) })
-      .from(addresses)
-      .where(onBranch())
-      .prepare(),
-    firstUsed: orm
-      .select({ id: addresses.id })
-      .from(addresses)
-      .where(and(ofWallet(), isGivenOut))
-      .limit(1)
-      .prepare(),
-    insert: orm
-      .insert(addresses)
-      .values({
-        walletId: placeholder('walletId'),
-        branch: external,
-        derivationIndex: placeholder('index'),
-        address: placeholder('address'),
-        script: placeholder('script'),
-        scripthash: placeholder('scripthash'),
-        origin: 'ahead',
-      })
-      // A request can have needed the index before its row was derived ahead.
-      .onConflictDoNothing({
-        target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
-      })
-      .prepare(),
-    ahead: orm
-      .select({ scripthash: addresses.scripthash })
-      .from(addresses)
-      .where(
-        and(
-          ofWallet(),
-          eq(addresses.origin, 'ahead'),
-          gte(addresses.derivationIndex, placeholder('from')),
-          lt(addresses.derivationIndex, placeholder('until')),
+    lastIndex: prepared(() =>
+      orm
+        .select({ last: max(addresses.derivationIndex) })
+        .from(addresses)
+        .where(onBranch()),
+    ),
+    firstUsed: prepared(() =>
+      orm.select({ id: addresses.id }).from(addresses).where(and(ofWallet(), isGivenOut)).limit(1),
+    ),
+    insert: prepared(() =>
+      orm
+        .insert(addresses)
+        .values({
+          walletId: placeholder('walletId'),
+          branch: external,
+          derivationIndex: placeholder('index'),
+          address: placeholder('address'),
+          script: placeholder('script'),
+          scripthash: placeholder('scripthash'),
+          origin: 'ahead',
+        })
+        // A request can have needed the index before its row was derived ahead.
+        .onConflictDoNothing({
+          target: [addresses.walletId, addresses.branch, addresses.derivationIndex],
+        }),
+    ),
+    ahead: prepared(() =>
+      orm
+        .select({ scripthash: addresses.scripthash })
+        .from(addresses)
+        .where(
+          and(
+            ofWallet(),
+            eq(addresses.origin, 'ahead'),
+            gte(addresses.derivationIndex, placeholder('from')),
+            lt(addresses.derivationIndex, placeholder('until')),
+          ),
         ),
-      )
-      .prepare(),
-    issue: orm.update(addresses).set(takenAs('issued')).where(rowId()).prepare(),
-    skip: orm.update(addresses).set(takenAs('skipped')).where(rowId()).prepare(),
-    setNextIndex: orm
-      .update(wallets)
-      .set({ nextIndex: placeholder('nextIndex') })
-      .where(eq(wallets.id, placeholder('walletId')))
-      .prepare(),
+    ),
+    issue: prepared(() => orm.update(addresses).set(takenAs('issued')).where(rowId())),
+    skip: prepared(() => orm.update(addresses).set(takenAs('skipped')).where(rowId())),
+    setNextIndex: prepared(() =>
+      orm
+        .update(wallets)
+        .set({ nextIndex: placeholder('nextIndex') })
+        .where(eq(wallets.id, placeholder('walletId'))),
+    ),
   };
 }
 
 type AddressStatements = ReturnType<typeof prepare>;
 
 const prepareRow = (orm: Orm) => ({
-  byId: orm.select(addressPlace).from(addresses).where(rowId()).prepare(),
-  byScripthash: orm
-    .select(addressPlace)
-    .from(addresses)
-    .where(eq(addresses.scripthash, placeholder('scripthash')))
-    .prepare(),
-  script: orm.select({ script: addresses.script }).from(addresses).where(rowId()).prepare(),
+  byId: prepared(() => orm.select(addressPlace).from(addresses).where(rowId())),
+  byScripthash: prepared(() =>
+    orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(eq(addresses.scripthash, placeholder('scripthash'))),
+  ),
+  script: prepared(() => orm.select({ script: addresses.script }).from(addresses).where(rowId())),
 });
 
 const ofWallet = () => eq(addresses.walletId, placeholder('walletId'));

@@ -5,6 +5,7 @@
 import { eq, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { settings } from '../db/schema.ts';
 
 /** The value is JSON: `since` of the first answer, and these two. */
@@ -21,20 +22,21 @@ export function prepareStreak(orm: Orm, fields: StreakFields) {
   const text = placeholder('text');
   const [count, last] = [sql.raw(fields.count), sql.raw(fields.text)];
   return {
-    extend: orm
-      .insert(settings)
-      .values({
-        name,
-        value: sql`json_object('since', ${placeholder('since')}, '${count}', 1, '${last}', ${text})`,
-      })
-      .onConflictDoUpdate({
-        target: settings.name,
-        set: {
-          value: sql`json_set(${settings.value}, '$.${count}', (${settings.value} ->> '${count}') + 1,
+    extend: prepared(() =>
+      orm
+        .insert(settings)
+        .values({
+          name,
+          value: sql`json_object('since', ${placeholder('since')}, '${count}', 1, '${last}', ${text})`,
+        })
+        .onConflictDoUpdate({
+          target: settings.name,
+          set: {
+            value: sql`json_set(${settings.value}, '$.${count}', (${settings.value} ->> '${count}') + 1,
             '$.${last}', ${text})`,
-        },
-      })
-      .prepare(),
-    end: orm.delete(settings).where(eq(settings.name, name)).prepare(),
+          },
+        }),
+    ),
+    end: prepared(() => orm.delete(settings).where(eq(settings.name, name))),
   };
 }

@@ -8,6 +8,7 @@ import type { KeyScope } from '../../domain/key-scope.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { apiKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -157,21 +158,24 @@ function prepare(orm: Orm) {
   };
   const isValid = isAlive(placeholder('now'));
   return {
-    byHash: orm
-      .select(fields)
-      .from(apiKeys)
-      .where(and(eq(apiKeys.hash, placeholder('hash')), isValid))
-      .prepare(),
-    anyByHash: orm
-      .select({ id: apiKeys.id })
-      .from(apiKeys)
-      .where(eq(apiKeys.hash, placeholder('hash')))
-      .prepare(),
-    byId: orm
-      .select(fields)
-      .from(apiKeys)
-      .where(and(eq(apiKeys.id, placeholder('id')), isValid))
-      .prepare(),
-    list: orm.select(fields).from(apiKeys).where(isValid).orderBy(asc(apiKeys.id)).prepare(),
+    byHash: prepared(() =>
+      orm
+        .select(fields)
+        .from(apiKeys)
+        .where(and(eq(apiKeys.hash, placeholder('hash')), isValid)),
+    ),
+    anyByHash: prepared(() =>
+      orm
+        .select({ id: apiKeys.id })
+        .from(apiKeys)
+        .where(eq(apiKeys.hash, placeholder('hash'))),
+    ),
+    byId: prepared(() =>
+      orm
+        .select(fields)
+        .from(apiKeys)
+        .where(and(eq(apiKeys.id, placeholder('id')), isValid)),
+    ),
+    list: prepared(() => orm.select(fields).from(apiKeys).where(isValid).orderBy(asc(apiKeys.id))),
   };
 }

@@ -7,6 +7,7 @@ import type { DeliveryState } from '../../domain/state-words.ts';
 import { attempts, type Channel, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 
 /** What one HTTP try brought. */
 export interface AttemptRecord {
@@ -59,9 +60,8 @@ export function createAttempts(orm: Orm, channel: Channel) {
 }
 
 const prepare = (orm: Orm, channel: Channel) => ({
-  insert: orm
-    .insert(attempts)
-    .values({
+  insert: prepared(() =>
+    orm.insert(attempts).values({
       channel: sql.raw(`'${channel}'`),
       deliveryId: placeholder('deliveryId'),
       startedAt: placeholder('startedAt'),
@@ -73,22 +73,22 @@ const prepare = (orm: Orm, channel: Channel) => ({
       reason: placeholder('reason'),
       body: placeholder('body'),
       doubt: placeholder('doubt'),
-    })
-    .prepare(),
-  ofDelivery: orm
-    .select()
-    .from(attempts)
-    .where(
-      sql`${isOf(channel, 'attempts')} and ${eq(attempts.deliveryId, placeholder('deliveryId'))}`,
-    )
-    .orderBy(asc(attempts.id))
-    .prepare(),
+    }),
+  ),
+  ofDelivery: prepared(() =>
+    orm
+      .select()
+      .from(attempts)
+      .where(
+        sql`${isOf(channel, 'attempts')} and ${eq(attempts.deliveryId, placeholder('deliveryId'))}`,
+      )
+      .orderBy(asc(attempts.id)),
+  ),
   /** Rows are in order of time: only the first ones are looked at, by their key (`id > 0`). */
-  fold: orm
-    .delete(attempts)
-    .where(
+  fold: prepared(() =>
+    orm.delete(attempts).where(
       sql`${attempts.id} in (select id from attempts where id > 0 order by id limit ${placeholder('limit')})
         and ${attempts.startedAt} < ${placeholder('before')}`,
-    )
-    .prepare(),
+    ),
+  ),
 });

@@ -5,6 +5,7 @@
 import { desc, lt, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { audit } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -127,10 +128,9 @@ export function createAudit(orm: Orm): Audit {
 
 /** Deletes what a key has beyond the newest. */
 const prepareForgetOldest = (orm: Orm) =>
-  orm
-    .delete(audit)
-    .where(
+  prepared(() =>
+    orm.delete(audit).where(
       sql`${audit.keyId} = ${placeholder('keyId')} and ${audit.id} <= (select id from audit
         where key_id = ${placeholder('keyId')} order by id desc limit 1 offset ${sql.raw(String(maxOfKey))})`,
-    )
-    .prepare();
+    ),
+  );

@@ -6,6 +6,7 @@ import { asc, eq, lte, sql } from 'drizzle-orm';
 import type { Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { payments, transactions } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -50,48 +51,51 @@ export function createBroadcasts(orm: Orm): Broadcasts {
 function prepare(orm: Orm) {
   const byTxid = eq(transactions.txid, placeholder('txid'));
   return {
-    due: orm
-      .selectDistinct({ txid: transactions.txid })
-      .from(transactions)
-      .innerJoin(payments, eq(payments.txid, transactions.txid))
-      .where(
-        sql`(${transactions.broadcastAt} < ${placeholder('broadcastBefore')}
+    due: prepared(() =>
+      orm
+        .selectDistinct({ txid: transactions.txid })
+        .from(transactions)
+        .innerJoin(payments, eq(payments.txid, transactions.txid))
+        .where(
+          sql`(${transactions.broadcastAt} < ${placeholder('broadcastBefore')}
             or ${transactions.broadcastAt} > ${placeholder('now')})
           and ${transactions.firstSeenAt} > ${placeholder('seenAfter')}
           and ${payments.state} = 'unconfirmed'`,
-      )
-      .orderBy(
-        sql`${transactions.broadcastAt} <= ${placeholder('now')}, ${transactions.broadcastAt}`,
-      )
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-    note: orm
-      .update(transactions)
-      // It was not first seen later than that.
-      .set({
-        broadcastAt: placeholder('now'),
-        firstSeenAt: sql`min(first_seen_at, ${placeholder('now')})`,
-      })
-      .where(byTxid)
-      .prepare(),
-    keep: orm
-      .update(transactions)
-      .set({ raw: placeholder('raw') })
-      .where(byTxid)
-      .prepare(),
-    idle: orm
-      .select({ txid: transactions.txid })
-      .from(transactions)
-      .where(lte(transactions.broadcastAt, placeholder('since')))
-      .orderBy(asc(transactions.broadcastAt))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-    forget: orm
-      .delete(transactions)
-      .where(
+        )
+        .orderBy(
+          sql`${transactions.broadcastAt} <= ${placeholder('now')}, ${transactions.broadcastAt}`,
+        )
+        .limit(sql.placeholder('limit')),
+    ),
+    note: prepared(() =>
+      orm
+        .update(transactions)
+        // It was not first seen later than that.
+        .set({
+          broadcastAt: placeholder('now'),
+          firstSeenAt: sql`min(first_seen_at, ${placeholder('now')})`,
+        })
+        .where(byTxid),
+    ),
+    keep: prepared(() =>
+      orm
+        .update(transactions)
+        .set({ raw: placeholder('raw') })
+        .where(byTxid),
+    ),
+    idle: prepared(() =>
+      orm
+        .select({ txid: transactions.txid })
+        .from(transactions)
+        .where(lte(transactions.broadcastAt, placeholder('since')))
+        .orderBy(asc(transactions.broadcastAt))
+        .limit(sql.placeholder('limit')),
+    ),
+    forget: prepared(() =>
+      orm.delete(transactions).where(
         sql`${byTxid} and not exists (select 1 from payments where txid = ${placeholder('txid')}
           and (state <> 'dropped' or changed_at > ${placeholder('droppedBefore')}))`,
-      )
-      .prepare(),
+      ),
+    ),
   };
 }

@@ -4,6 +4,7 @@ import { and, desc, eq, sql } from 'drizzle-orm';
 import { callbackColumns, deliveries, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
 
@@ -34,17 +35,18 @@ export const isDoubtful = sql`${isAnswerDoubtful} and deliveries.id in
 
 /** The newest callback of a payment: the only one that is ever sent. */
 export const prepareNewest = (orm: Orm) =>
-  orm
-    .select({
-      id: deliveries.id,
-      version: callbackColumns.version,
-      state: callbackColumns.state,
-      confirmAt: deliveries.confirmAt,
-    })
-    .from(deliveries)
-    .where(and(isCallback, eq(deliveries.paymentId, placeholder('paymentId'))))
-    .orderBy(desc(deliveries.version))
-    .prepare();
+  prepared(() =>
+    orm
+      .select({
+        id: deliveries.id,
+        version: callbackColumns.version,
+        state: callbackColumns.state,
+        confirmAt: deliveries.confirmAt,
+      })
+      .from(deliveries)
+      .where(and(isCallback, eq(deliveries.paymentId, placeholder('paymentId'))))
+      .orderBy(desc(deliveries.version)),
+  );
 
 export const callbackQueue: ChannelTerms = {
   channel: 'callback',

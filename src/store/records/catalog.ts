@@ -7,6 +7,7 @@ import { type NetworkName, parseNetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { settings, stores, wallets } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { endKeysOf } from './api-keys.ts';
@@ -162,29 +163,33 @@ const isActive = isNull(stores.archivedAt);
 
 function prepare(orm: Orm) {
   return {
-    settingByName: orm
-      .select({ value: settings.value })
-      .from(settings)
-      .where(eq(settings.name, placeholder('name')))
-      .prepare(),
-    storeById: orm
-      .select()
-      .from(stores)
-      .where(eq(stores.id, placeholder('id')))
-      .prepare(),
-    activeStores: orm.select().from(stores).where(isActive).prepare(),
-    choices: orm.select(choice).from(stores).where(isActive).prepare(),
-    choicesCalled: orm
-      .select(choice)
-      .from(stores)
-      .where(and(isActive, eq(stores.callbackUrl, placeholder('callbackUrl'))))
-      .prepare(),
-    wallets: orm.select().from(wallets).prepare(),
-    walletById: orm
-      .select()
-      .from(wallets)
-      .where(eq(wallets.id, placeholder('id')))
-      .prepare(),
+    settingByName: prepared(() =>
+      orm
+        .select({ value: settings.value })
+        .from(settings)
+        .where(eq(settings.name, placeholder('name'))),
+    ),
+    storeById: prepared(() =>
+      orm
+        .select()
+        .from(stores)
+        .where(eq(stores.id, placeholder('id'))),
+    ),
+    activeStores: prepared(() => orm.select().from(stores).where(isActive)),
+    choices: prepared(() => orm.select(choice).from(stores).where(isActive)),
+    choicesCalled: prepared(() =>
+      orm
+        .select(choice)
+        .from(stores)
+        .where(and(isActive, eq(stores.callbackUrl, placeholder('callbackUrl')))),
+    ),
+    wallets: prepared(() => orm.select().from(wallets)),
+    walletById: prepared(() =>
+      orm
+        .select()
+        .from(wallets)
+        .where(eq(wallets.id, placeholder('id'))),
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ import type { MaxWaits } from '../../domain/retry.ts';
 import { type Channel, deliveries, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -56,33 +57,34 @@ export type ClaimedDelivery = NonNullable<ReturnType<ReturnType<typeof prepareRo
 
 /** Reads a delivery, joined with its store, by an expression for its id. */
 const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
-  orm
-    .select({
-      id: deliveries.id,
-      storeId: deliveries.storeId,
-      addressId: deliveries.addressId,
-      eventId: deliveries.eventId,
-      content: deliveries.content,
-      type: deliveries.type,
-      // A delivered callback is sent again to be confirmed.
-      state: deliveries.state,
-      // How many attempts were made before this one.
-      attemptCount: deliveries.attemptCount,
-      step: deliveries.step,
-      dueAt: sql<number>`${deliveries.dueAt}`,
-      createdAt: deliveries.createdAt,
-      url,
-      callbackCa: stores.callbackCa,
-      webhookSecret: stores.webhookSecret,
-      previousWebhookSecret: stores.previousWebhookSecret,
-      previousSecretUntil: stores.previousSecretUntil,
-      allowPrivateCallback: stores.allowPrivateCallback,
-      allowHttpCallback: stores.allowHttpCallback,
-    })
-    .from(deliveries)
-    .innerJoin(stores, eq(stores.id, deliveries.storeId))
-    .where(sql`${isOf(channel)} and ${deliveries.id} = ${id}`)
-    .prepare();
+  prepared(() =>
+    orm
+      .select({
+        id: deliveries.id,
+        storeId: deliveries.storeId,
+        addressId: deliveries.addressId,
+        eventId: deliveries.eventId,
+        content: deliveries.content,
+        type: deliveries.type,
+        // A delivered callback is sent again to be confirmed.
+        state: deliveries.state,
+        // How many attempts were made before this one.
+        attemptCount: deliveries.attemptCount,
+        step: deliveries.step,
+        dueAt: sql<number>`${deliveries.dueAt}`,
+        createdAt: deliveries.createdAt,
+        url,
+        callbackCa: stores.callbackCa,
+        webhookSecret: stores.webhookSecret,
+        previousWebhookSecret: stores.previousWebhookSecret,
+        previousSecretUntil: stores.previousSecretUntil,
+        allowPrivateCallback: stores.allowPrivateCallback,
+        allowHttpCallback: stores.allowHttpCallback,
+      })
+      .from(deliveries)
+      .innerJoin(stores, eq(stores.id, deliveries.storeId))
+      .where(sql`${isOf(channel)} and ${deliveries.id} = ${id}`),
+  );
 
 export interface Claims {
   /** Leases what is due, fair between stores, in the order in which it should be served. */
@@ -154,48 +156,54 @@ const prepare = (orm: Orm, terms: ChannelTerms) => ({
 function prepareLeases(orm: Orm, { channel, isReplaced, lostAttempts }: ChannelTerms) {
   const isOfChannel = isOf(channel);
   return {
-    lease: orm
-      .update(deliveries)
-      .set({ leasedUntil: placeholder('leasedUntil') })
-      .where(and(isOfChannel, eq(deliveries.id, placeholder('id'))))
-      .prepare(),
+    lease: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ leasedUntil: placeholder('leasedUntil') })
+        .where(and(isOfChannel, eq(deliveries.id, placeholder('id')))),
+    ),
     /** In flight when the process ended: the newer one did not supersede it. */
-    supersedeLeased: orm
-      .update(deliveries)
-      .set({ state: 'superseded', settledAt: sql`${deliveries.leasedUntil}` })
-      .where(
-        sql`${isOfChannel} and ${deliveries.leasedUntil} is not null
+    supersedeLeased: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'superseded', settledAt: sql`${deliveries.leasedUntil}` })
+        .where(
+          sql`${isOfChannel} and ${deliveries.leasedUntil} is not null
           and ${deliveries.state} = 'owed' and ${isReplaced}`,
-      )
-      .prepare(),
-    releaseLeases: orm
-      .update(deliveries)
-      .set({ leasedUntil: null, attemptCount: sql.raw(`attempt_count + ${lostAttempts}`) })
-      .where(sql`${isOfChannel} and ${deliveries.leasedUntil} is not null`)
-      .prepare(),
-    recall: orm
-      .update(deliveries)
-      .set({ nextAttemptAt: placeholder('now') })
-      .where(
-        sql`${isOfChannel} and ${deliveries.state} = 'owed'
+        ),
+    ),
+    releaseLeases: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ leasedUntil: null, attemptCount: sql.raw(`attempt_count + ${lostAttempts}`) })
+        .where(sql`${isOfChannel} and ${deliveries.leasedUntil} is not null`),
+    ),
+    recall: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ nextAttemptAt: placeholder('now') })
+        .where(
+          sql`${isOfChannel} and ${deliveries.state} = 'owed'
           and ${deliveries.nextAttemptAt} > ${placeholder('now')}
           and ${deliveries.nextAttemptAt} - ${placeholder('now')} > json_extract(${placeholder('maxWaits')},
             printf('$[%d]', min(${deliveries.step}, ${placeholder('last')})))`,
-      )
-      .prepare(),
-    recallConfirmations: orm
-      .update(deliveries)
-      .set({ confirmAt: placeholder('now') })
-      .where(
-        sql`${isOfChannel} and ${deliveries.dueAt} > ${placeholder('latest')}
+        ),
+    ),
+    recallConfirmations: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ confirmAt: placeholder('now') })
+        .where(
+          sql`${isOfChannel} and ${deliveries.dueAt} > ${placeholder('latest')}
           and ${deliveries.state} = 'delivered'`,
-      )
-      .prepare(),
-    endLeases: orm
-      .update(deliveries)
-      .set({ leasedUntil: null })
-      .where(sql`${isOfChannel} and ${deliveries.leasedUntil} > ${placeholder('latest')}`)
-      .prepare(),
+        ),
+    ),
+    endLeases: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ leasedUntil: null })
+        .where(sql`${isOfChannel} and ${deliveries.leasedUntil} > ${placeholder('latest')}`),
+    ),
   };
 }
 
@@ -212,20 +220,21 @@ function prepareDue(orm: Orm, terms: ChannelTerms) {
       union all select value from json_each(${placeholder('onWire')}))`;
   return {
     /** Stores with something due, in turn, and how many requests each has under way. */
-    storesDue: orm
-      .select({
-        storeId: stores.id,
-        url,
-        underWay: sql<number>`(select count(*) from deliveries b
+    storesDue: prepared(() =>
+      orm
+        .select({
+          storeId: stores.id,
+          url,
+          underWay: sql<number>`(select count(*) from deliveries b
           where ${of('b')} and b.store_id = stores.id and b.leased_until > ${placeholder('now')})`,
-      })
-      .from(stores)
-      .where(
-        sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
+        })
+        .from(stores)
+        .where(
+          sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
           and d.due_at <= ${placeholder('now')} and ${stands('d')})`,
-      )
-      .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id))
-      .prepare(),
+        )
+        .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id)),
+    ),
     /**
      * The next one of a store: of the address that waits longest the event that came first. One
      * that was never sent precedes a newer one, although a clock that was ahead gave it a later
@@ -245,16 +254,17 @@ function prepareDue(orm: Orm, terms: ChannelTerms) {
           order by c.id limit 1)`,
     ),
     /** For each store the first one that no lease blocks. */
-    nextDue: orm
-      .select({
-        url,
-        at: sql<number | null>`(select d.due_at from deliveries d
+    nextDue: prepared(() =>
+      orm
+        .select({
+          url,
+          at: sql<number | null>`(select d.due_at from deliveries d
           where ${of('d')} and d.store_id = stores.id and d.due_at is not null and ${isFree(sql`d.address_id`)}
             and ${stands('d')}
           order by d.due_at limit 1)`,
-      })
-      .from(stores)
-      .where(isReceiving)
-      .prepare(),
+        })
+        .from(stores)
+        .where(isReceiving),
+    ),
   };
 }

@@ -6,6 +6,7 @@ import type { DeliveryState } from '../../domain/state-words.ts';
 import { deliveries, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { type AttemptRecord, type AttemptRow, createAttempts } from './attempts.ts';
 import type { ChannelTerms, ClaimedRow } from './delivery-claims.ts';
@@ -112,31 +113,33 @@ function afterFailure(
 function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
   const byId = and(isOf(channel), eq(deliveries.id, placeholder('id')));
   return {
-    courseOf: orm
-      .select({
-        state: deliveries.state,
-        step: deliveries.step,
-        nextAttemptAt: deliveries.nextAttemptAt,
-        confirmAt: deliveries.confirmAt,
-        isReplaced: sql<number>`${isReplaced}`,
-      })
-      .from(deliveries)
-      .where(byId)
-      .prepare(),
-    settle: orm
-      .update(deliveries)
-      .set({
-        state: placeholder('state'),
-        attemptCount: sql`attempt_count + 1`,
-        step: placeholder('step'),
-        nextAttemptAt: sql`coalesce(${placeholder('nextAttemptAt')}, next_attempt_at)`,
-        confirmAt: placeholder('confirmAt'),
-        // A delivered one was acknowledged when it first was.
-        settledAt: sql`case state when 'delivered' then settled_at else ${placeholder('settledAt')} end`,
-        leasedUntil: null,
-      })
-      .where(byId)
-      .prepare(),
+    courseOf: prepared(() =>
+      orm
+        .select({
+          state: deliveries.state,
+          step: deliveries.step,
+          nextAttemptAt: deliveries.nextAttemptAt,
+          confirmAt: deliveries.confirmAt,
+          isReplaced: sql<number>`${isReplaced}`,
+        })
+        .from(deliveries)
+        .where(byId),
+    ),
+    settle: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({
+          state: placeholder('state'),
+          attemptCount: sql`attempt_count + 1`,
+          step: placeholder('step'),
+          nextAttemptAt: sql`coalesce(${placeholder('nextAttemptAt')}, next_attempt_at)`,
+          confirmAt: placeholder('confirmAt'),
+          // A delivered one was acknowledged when it first was.
+          settledAt: sql`case state when 'delivered' then settled_at else ${placeholder('settledAt')} end`,
+          leasedUntil: null,
+        })
+        .where(byId),
+    ),
   };
 }
 
@@ -145,17 +148,18 @@ function prepare(orm: Orm, { channel, isReplaced }: ChannelTerms) {
  * event id. It takes `now`.
  */
 export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel'>, which: SQL) =>
-  orm
-    .update(deliveries)
-    .set({
-      state: 'owed',
-      step: 0,
-      nextAttemptAt: placeholder('now'),
-      confirmAt: null,
-      settledAt: null,
-    })
-    .where(and(isOf(channel), which))
-    .prepare();
+  prepared(() =>
+    orm
+      .update(deliveries)
+      .set({
+        state: 'owed',
+        step: 0,
+        nextAttemptAt: placeholder('now'),
+        confirmAt: null,
+        settledAt: null,
+      })
+      .where(and(isOf(channel), which)),
+  );
 
 /**
  * Resends exhausted deliveries of a store and those that wait after a failure, if they were made at

@@ -6,6 +6,7 @@ import type { AnswerVerdict } from '../../domain/callback-answer.ts';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
 import { isCalled } from './callback-queue.ts';
@@ -65,14 +66,15 @@ function prepare(orm: Orm) {
   const name = placeholder('name');
   return {
     streak: prepareStreak(orm, { count: 'answers', text: 'says' }),
-    spoken: orm.insert(settings).values({ name, value: '1' }).onConflictDoNothing().prepare(),
-    hasSpoken: orm.select().from(settings).where(eq(settings.name, name)).prepare(),
-    list: orm
-      .select({ storeId: stores.id, name: stores.name, kept: settings.value })
-      .from(stores)
-      .innerJoin(settings, eq(settings.name, sql`'doubted ' || ${stores.id}`))
-      .where(isCalled)
-      .orderBy(stores.id)
-      .prepare(),
+    spoken: prepared(() => orm.insert(settings).values({ name, value: '1' }).onConflictDoNothing()),
+    hasSpoken: prepared(() => orm.select().from(settings).where(eq(settings.name, name))),
+    list: prepared(() =>
+      orm
+        .select({ storeId: stores.id, name: stores.name, kept: settings.value })
+        .from(stores)
+        .innerJoin(settings, eq(settings.name, sql`'doubted ' || ${stores.id}`))
+        .where(isCalled)
+        .orderBy(stores.id),
+    ),
   };
 }

@@ -20,6 +20,7 @@ import {
 import { orders } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { StoreEvents } from '../store-events.ts';
@@ -101,63 +102,52 @@ const prepare = (orm: Orm) => {
   const isOwed = sql`${deliveries.state} = 'owed'`;
   const isNotInFlight = sql`coalesce(${deliveries.leasedUntil}, 0) <= ${placeholder('now')}`;
   const supersedePaid = (which: SQL) =>
-    orm
-      .update(deliveries)
-      .set({ state: 'superseded', settledAt: placeholder('now') })
-      .where(
-        sql`${isEvent} and ${ofOrder} and ${isOwed} and ${deliveries.type} = 'order.paid' and ${isNotInFlight}${which}`,
-      )
-      .prepare();
-  return {
-    terms: orm
-      .select({
-        webhookUrl: stores.webhookUrl,
-        webhookEvents: stores.webhookEvents,
-        callbacksStopped: stores.callbacksStopped,
-      })
-      .from(stores)
-      .where(eq(stores.id, placeholder('storeId')))
-      .prepare(),
-    supersede: orm
-      .update(deliveries)
-      .set({ state: 'superseded', settledAt: placeholder('now') })
-      .where(
-        and(
-          isEvent,
-          ofOrder,
-          isOwed,
-          sql`${deliveries.type} in ('order.processing', 'order.updated')`,
-          isNotInFlight,
+    prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'superseded', settledAt: placeholder('now') })
+        .where(
+          sql`${isEvent} and ${ofOrder} and ${isOwed} and ${deliveries.type} = 'order.paid' and ${isNotInFlight}${which}`,
         ),
-      )
-      .prepare(),
+    );
+  return {
+    ...prepareFacts(orm),
+    supersede: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'superseded', settledAt: placeholder('now') })
+        .where(
+          and(
+            isEvent,
+            ofOrder,
+            isOwed,
+            sql`${deliveries.type} in ('order.processing', 'order.updated')`,
+            isNotInFlight,
+          ),
+        ),
+    ),
     supersedeUnsentPaid: supersedePaid(
       sql` and ${deliveries.attemptCount} = 0 and ${deliveries.leasedUntil} is null
         and ${isSinceCopy(deliveries.createdAt)}`,
     ),
     supersedePaid: supersedePaid(sql``),
     /** The newest event of an order that the shop received, will receive, or may have received. */
-    newestKnown: orm
-      .select({
-        orderState: deliveries.orderState,
-        isCertain: sql<number>`${deliveries.state} = 'delivered' and ${isSinceCopy(deliveries.createdAt)}`,
-      })
-      .from(deliveries)
-      .where(
-        sql`${isEvent} and ${ofOrder} and ${deliveries.type} like 'order.%' and (${deliveries.state} <> 'superseded'
+    newestKnown: prepared(() =>
+      orm
+        .select({
+          orderState: deliveries.orderState,
+          isCertain: sql<number>`${deliveries.state} = 'delivered' and ${isSinceCopy(deliveries.createdAt)}`,
+        })
+        .from(deliveries)
+        .where(
+          sql`${isEvent} and ${ofOrder} and ${deliveries.type} like 'order.%' and (${deliveries.state} <> 'superseded'
           or ${deliveries.attemptCount} > 0 or ${deliveries.leasedUntil} is not null)`,
-      )
-      .orderBy(desc(deliveries.id))
-      .limit(1)
-      .prepare(),
-    madeSinceCopy: orm
-      .select({ id: orders.id })
-      .from(orders)
-      .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt)))
-      .prepare(),
-    insert: orm
-      .insert(deliveries)
-      .values({
+        )
+        .orderBy(desc(deliveries.id))
+        .limit(1),
+    ),
+    insert: prepared(() =>
+      orm.insert(deliveries).values({
         channel: 'webhook',
         id: nextId('webhook'),
         eventId: placeholder('publicId'),
@@ -170,7 +160,26 @@ const prepare = (orm: Orm) => {
         createdAt: placeholder('now'),
         state: placeholder('state'),
         nextAttemptAt: placeholder('now'),
-      })
-      .prepare(),
+      }),
+    ),
   };
 };
+
+const prepareFacts = (orm: Orm) => ({
+  terms: prepared(() =>
+    orm
+      .select({
+        webhookUrl: stores.webhookUrl,
+        webhookEvents: stores.webhookEvents,
+        callbacksStopped: stores.callbacksStopped,
+      })
+      .from(stores)
+      .where(eq(stores.id, placeholder('storeId'))),
+  ),
+  madeSinceCopy: prepared(() =>
+    orm
+      .select({ id: orders.id })
+      .from(orders)
+      .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt))),
+  ),
+});

@@ -5,6 +5,7 @@ import { eq, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/retry.ts';
 import { isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
+import { prepared } from '../db/prepared.ts';
 import { settings, stores } from '../db/schema.ts';
 import { prepareStreak } from './answer-streak.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
@@ -59,20 +60,21 @@ function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
   const prefix = sql.raw(`'${streakNames[channel]} '`);
   return {
     streak: prepareStreak(orm, { count: 'attempts', text: 'reason' }),
-    waiting: orm
-      .select({
-        storeId: stores.id,
-        name: stores.name,
-        url,
-        kept: settings.value,
-      })
-      .from(stores)
-      .innerJoin(settings, eq(settings.name, sql`${prefix} || ${stores.id}`))
-      .where(
-        sql`${isReceiving} and exists (select 1 from deliveries d
+    waiting: prepared(() =>
+      orm
+        .select({
+          storeId: stores.id,
+          name: stores.name,
+          url,
+          kept: settings.value,
+        })
+        .from(stores)
+        .innerJoin(settings, eq(settings.name, sql`${prefix} || ${stores.id}`))
+        .where(
+          sql`${isReceiving} and exists (select 1 from deliveries d
           where ${isOf(channel, 'd')} and d.store_id = stores.id and d.state = 'owed')`,
-      )
-      .orderBy(stores.id)
-      .prepare(),
+        )
+        .orderBy(stores.id),
+    ),
   };
 }

@@ -17,6 +17,7 @@ import { type Block, depthOf } from '../../domain/payment.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { headers } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { StoreEvents } from '../store-events.ts';
@@ -115,41 +116,47 @@ function prepare(orm: Orm) {
   const hasHash = eq(headers.hash, placeholder('hash'));
   const highest = desc(headers.height);
   return {
-    tip: orm.select().from(headers).where(best).orderBy(highest).prepare(),
-    tipPlace: orm
-      .select({ height: headers.height, hash: headers.hash })
-      .from(headers)
-      .where(best)
-      .orderBy(highest)
-      .prepare(),
-    tipRaw: orm.select({ raw: headers.raw }).from(headers).where(best).orderBy(highest).prepare(),
-    bestAt: orm.select().from(headers).where(atHeight).prepare(),
-    lastRaws: orm
-      .select({ raw: headers.raw })
-      .from(headers)
-      .where(and(best, lte(headers.height, placeholder('height'))))
-      .orderBy(highest)
-      .limit(sql.placeholder('count'))
-      .prepare(),
-    bestHashAt: orm.select({ hash: headers.hash }).from(headers).where(atHeight).prepare(),
-    byHash: orm.select().from(headers).where(hasHash).prepare(),
-    insert: orm
-      .insert(headers)
-      .values({
-        hash: placeholder('hash'),
-        height: placeholder('height'),
-        raw: placeholder('raw'),
-        work: placeholder('work'),
-        onBest: false,
-      })
-      .onConflictDoNothing()
-      .prepare(),
-    leaveBest: orm
-      .update(headers)
-      .set({ onBest: false })
-      .where(and(best, gt(headers.height, placeholder('height'))))
-      .prepare(),
-    joinBest: orm.update(headers).set({ onBest: true }).where(hasHash).prepare(),
+    tip: prepared(() => orm.select().from(headers).where(best).orderBy(highest)),
+    tipPlace: prepared(() =>
+      orm
+        .select({ height: headers.height, hash: headers.hash })
+        .from(headers)
+        .where(best)
+        .orderBy(highest),
+    ),
+    tipRaw: prepared(() =>
+      orm.select({ raw: headers.raw }).from(headers).where(best).orderBy(highest),
+    ),
+    bestAt: prepared(() => orm.select().from(headers).where(atHeight)),
+    lastRaws: prepared(() =>
+      orm
+        .select({ raw: headers.raw })
+        .from(headers)
+        .where(and(best, lte(headers.height, placeholder('height'))))
+        .orderBy(highest)
+        .limit(sql.placeholder('count')),
+    ),
+    bestHashAt: prepared(() => orm.select({ hash: headers.hash }).from(headers).where(atHeight)),
+    byHash: prepared(() => orm.select().from(headers).where(hasHash)),
+    insert: prepared(() =>
+      orm
+        .insert(headers)
+        .values({
+          hash: placeholder('hash'),
+          height: placeholder('height'),
+          raw: placeholder('raw'),
+          work: placeholder('work'),
+          onBest: false,
+        })
+        .onConflictDoNothing(),
+    ),
+    leaveBest: prepared(() =>
+      orm
+        .update(headers)
+        .set({ onBest: false })
+        .where(and(best, gt(headers.height, placeholder('height')))),
+    ),
+    joinBest: prepared(() => orm.update(headers).set({ onBest: true }).where(hasHash)),
   };
 }
 

@@ -5,6 +5,7 @@ import { and, asc, eq, sql } from 'drizzle-orm';
 import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { idempotencyKeys } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -57,47 +58,49 @@ export function createIdempotency(orm: Orm): Idempotency {
 }
 
 const prepare = (orm: Orm) => ({
-  find: orm
-    .select({ addressId: idempotencyKeys.addressId, bodyHash: idempotencyKeys.bodyHash })
-    .from(idempotencyKeys)
-    .where(
-      and(
-        eq(idempotencyKeys.storeId, placeholder('storeId')),
-        eq(idempotencyKeys.key, placeholder('key')),
-        sql`${idempotencyKeys.createdAt} > ${placeholder('since')}`,
+  find: prepared(() =>
+    orm
+      .select({ addressId: idempotencyKeys.addressId, bodyHash: idempotencyKeys.bodyHash })
+      .from(idempotencyKeys)
+      .where(
+        and(
+          eq(idempotencyKeys.storeId, placeholder('storeId')),
+          eq(idempotencyKeys.key, placeholder('key')),
+          sql`${idempotencyKeys.createdAt} > ${placeholder('since')}`,
+        ),
       ),
-    )
-    .prepare(),
-  forget: orm
-    .delete(idempotencyKeys)
-    .where(
+  ),
+  forget: prepared(() =>
+    orm.delete(idempotencyKeys).where(
       sql`${idempotencyKeys.id} in (select id from idempotency_keys
         where created_at <= ${placeholder('before')} order by created_at limit ${forgottenAtOnce})`,
-    )
-    .prepare(),
-  oldest: orm
-    .select({ createdAt: idempotencyKeys.createdAt })
-    .from(idempotencyKeys)
-    .orderBy(asc(idempotencyKeys.createdAt))
-    .limit(1)
-    .prepare(),
-  insert: orm
-    .insert(idempotencyKeys)
-    .values({
-      storeId: placeholder('storeId'),
-      key: placeholder('key'),
-      addressId: placeholder('addressId'),
-      bodyHash: placeholder('bodyHash'),
-      createdAt: placeholder('now'),
-    })
-    // One that is too old to count, and has not gone yet.
-    .onConflictDoUpdate({
-      target: [idempotencyKeys.storeId, idempotencyKeys.key],
-      set: {
-        addressId: sql`excluded.address_id`,
-        bodyHash: sql`excluded.body_hash`,
-        createdAt: sql`excluded.created_at`,
-      },
-    })
-    .prepare(),
+    ),
+  ),
+  oldest: prepared(() =>
+    orm
+      .select({ createdAt: idempotencyKeys.createdAt })
+      .from(idempotencyKeys)
+      .orderBy(asc(idempotencyKeys.createdAt))
+      .limit(1),
+  ),
+  insert: prepared(() =>
+    orm
+      .insert(idempotencyKeys)
+      .values({
+        storeId: placeholder('storeId'),
+        key: placeholder('key'),
+        addressId: placeholder('addressId'),
+        bodyHash: placeholder('bodyHash'),
+        createdAt: placeholder('now'),
+      })
+      // One that is too old to count, and has not gone yet.
+      .onConflictDoUpdate({
+        target: [idempotencyKeys.storeId, idempotencyKeys.key],
+        set: {
+          addressId: sql`excluded.address_id`,
+          bodyHash: sql`excluded.body_hash`,
+          createdAt: sql`excluded.created_at`,
+        },
+      }),
+  ),
 });

@@ -29,6 +29,7 @@ import {
 import { secondMs } from '../../lib/time-units.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from '../store-events.ts';
@@ -387,25 +388,29 @@ type Statements = ReturnType<typeof prepare>;
 
 function prepare(orm: Orm) {
   return {
-    setStatus: orm
-      .update(addresses)
-      .set({ statusHash: placeholder('statusHash') })
-      .where(eq(addresses.id, placeholder('id')))
-      .prepare(),
-    setForeign: orm
-      .update(addresses)
-      .set({ origin: 'foreign', statusHash: placeholder('statusHash') })
-      .where(eq(addresses.id, placeholder('id')))
-      .prepare(),
-    addressOf: orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(eq(addresses.id, placeholder('id')))
-      .prepare(),
-    termsOf: orm
-      .select(storeTerms)
-      .from(stores)
-      .where(eq(stores.id, placeholder('storeId')))
-      .prepare(),
+    setStatus: prepared(() =>
+      orm
+        .update(addresses)
+        .set({ statusHash: placeholder('statusHash') })
+        .where(eq(addresses.id, placeholder('id'))),
+    ),
+    setForeign: prepared(() =>
+      orm
+        .update(addresses)
+        .set({ origin: 'foreign', statusHash: placeholder('statusHash') })
+        .where(eq(addresses.id, placeholder('id'))),
+    ),
+    addressOf: prepared(() =>
+      orm
+        .select(addressPlace)
+        .from(addresses)
+        .where(eq(addresses.id, placeholder('id'))),
+    ),
+    termsOf: prepared(() =>
+      orm
+        .select(storeTerms)
+        .from(stores)
+        .where(eq(stores.id, placeholder('storeId'))),
+    ),
   };
 }

@@ -20,6 +20,7 @@ import {
 } from '../db/notification-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Catalog } from './catalog.ts';
 import { mailServer, notifyTarget, type TargetOwner } from './notify-targets.ts';
@@ -145,97 +146,106 @@ const isDue = sql`${isOwed} and ${notifications.nextAttemptAt} <= ${placeholder(
 
 function prepare(orm: Orm) {
   return {
-    insert: orm
-      .insert(notifications)
-      .values({
-        publicId: placeholder('publicId'),
-        storeId: placeholder('storeId'),
-        channel: placeholder('channel'),
-        recipient: placeholder('recipient'),
-        type: placeholder('type'),
-        notice: placeholder('notice'),
-        createdAt: placeholder('now'),
-        nextAttemptAt: placeholder('now'),
-      })
-      .onConflictDoNothing()
-      .prepare(),
-    lanes: orm
-      .selectDistinct({ channel: notifications.channel, owner: ownerOf })
-      .from(notifications)
-      .where(isDue)
-      .prepare(),
+    insert: prepared(() =>
+      orm
+        .insert(notifications)
+        .values({
+          publicId: placeholder('publicId'),
+          storeId: placeholder('storeId'),
+          channel: placeholder('channel'),
+          recipient: placeholder('recipient'),
+          type: placeholder('type'),
+          notice: placeholder('notice'),
+          createdAt: placeholder('now'),
+          nextAttemptAt: placeholder('now'),
+        })
+        .onConflictDoNothing(),
+    ),
+    lanes: prepared(() =>
+      orm
+        .selectDistinct({ channel: notifications.channel, owner: ownerOf })
+        .from(notifications)
+        .where(isDue),
+    ),
     // A plus keeps SQLite from an index that has what was sent: it reads what is due alone.
-    next: orm
-      .select()
-      .from(notifications)
-      .where(
-        and(
-          isDue,
-          sql`+${notifications.channel} = ${placeholder('channel')}`,
-          sql`${ownerOf} = ${placeholder('owner')}`,
-        ),
-      )
-      .orderBy(sql`+${notifications.id}`)
-      .limit(1)
-      .prepare(),
+    next: prepared(() =>
+      orm
+        .select()
+        .from(notifications)
+        .where(
+          and(
+            isDue,
+            sql`+${notifications.channel} = ${placeholder('channel')}`,
+            sql`${ownerOf} = ${placeholder('owner')}`,
+          ),
+        )
+        .orderBy(sql`+${notifications.id}`)
+        .limit(1),
+    ),
     ...prepareChanges(orm),
-    missed: orm
-      .select({
-        count: sql<number>`count(*)`,
-        channel: notifications.channel,
-        recipient: notifications.recipient,
-        // SQLite takes the bare column from the row that has the maximum.
-        reason: notifications.reason,
-        newestId: sql<number>`max(${notifications.id})`,
-      })
-      .from(notifications)
-      .where(
-        sql`${notifications.state} = 'failed' and ${notifications.settledAt} > ${placeholder('since')}
+    missed: prepared(() =>
+      orm
+        .select({
+          count: sql<number>`count(*)`,
+          channel: notifications.channel,
+          recipient: notifications.recipient,
+          // SQLite takes the bare column from the row that has the maximum.
+          reason: notifications.reason,
+          newestId: sql<number>`max(${notifications.id})`,
+        })
+        .from(notifications)
+        .where(
+          sql`${notifications.state} = 'failed' and ${notifications.settledAt} > ${placeholder('since')}
           and not exists (select 1 from notifications n where n.channel = ${notifications.channel}
             and n.recipient = ${notifications.recipient} and n.store_id is ${notifications.storeId}
             and n.state = 'sent' and n.settled_at >= ${notifications.settledAt})`,
-      )
-      .groupBy(notifications.channel, notifications.recipient, notifications.storeId)
-      .orderBy(sql`max(${notifications.id}) desc`)
-      .prepare(),
-    waiting: orm
-      .select({
-        count: sql<number>`count(*)`,
-        reason: sql<string | null>`(select f.reason from notifications f
+        )
+        .groupBy(notifications.channel, notifications.recipient, notifications.storeId)
+        .orderBy(sql`max(${notifications.id}) desc`),
+    ),
+    waiting: prepared(() =>
+      orm
+        .select({
+          count: sql<number>`count(*)`,
+          reason: sql<string | null>`(select f.reason from notifications f
           where f.state = 'owed' and f.reason is not null order by f.next_attempt_at desc limit 1)`,
-      })
-      .from(notifications)
-      .where(isOwed)
-      .prepare(),
+        })
+        .from(notifications)
+        .where(isOwed),
+    ),
   };
 }
 
 const prepareChanges = (orm: Orm) => ({
-  settle: orm
-    .update(notifications)
-    .set({
-      state: placeholder('state'),
-      attemptCount: sql`attempt_count + 1`,
-      nextAttemptAt: sql`coalesce(${placeholder('at')}, next_attempt_at)`,
-      reason: placeholder('reason'),
-      settledAt: placeholder('settledAt'),
-    })
-    .where(eq(notifications.id, placeholder('id')))
-    .prepare(),
-  recall: orm
-    .update(notifications)
-    .set({ nextAttemptAt: placeholder('now') })
-    .where(sql`${isOwed} and ${notifications.nextAttemptAt} > ${placeholder('latest')}`)
-    .prepare(),
-  giveUp: orm
-    .update(notifications)
-    .set({ state: 'failed', settledAt: placeholder('now') })
-    .where(sql`${isOwed} and +${notifications.createdAt} < ${placeholder('before')}`)
-    .prepare(),
-  forget: orm
-    .delete(notifications)
-    .where(
-      sql`${notifications.createdAt} < ${placeholder('before')} and ${notifications.state} <> 'owed'`,
-    )
-    .prepare(),
+  settle: prepared(() =>
+    orm
+      .update(notifications)
+      .set({
+        state: placeholder('state'),
+        attemptCount: sql`attempt_count + 1`,
+        nextAttemptAt: sql`coalesce(${placeholder('at')}, next_attempt_at)`,
+        reason: placeholder('reason'),
+        settledAt: placeholder('settledAt'),
+      })
+      .where(eq(notifications.id, placeholder('id'))),
+  ),
+  recall: prepared(() =>
+    orm
+      .update(notifications)
+      .set({ nextAttemptAt: placeholder('now') })
+      .where(sql`${isOwed} and ${notifications.nextAttemptAt} > ${placeholder('latest')}`),
+  ),
+  giveUp: prepared(() =>
+    orm
+      .update(notifications)
+      .set({ state: 'failed', settledAt: placeholder('now') })
+      .where(sql`${isOwed} and +${notifications.createdAt} < ${placeholder('before')}`),
+  ),
+  forget: prepared(() =>
+    orm
+      .delete(notifications)
+      .where(
+        sql`${notifications.createdAt} < ${placeholder('before')} and ${notifications.state} <> 'owed'`,
+      ),
+  ),
 });

@@ -30,6 +30,7 @@ import { secondMs } from '../../lib/time-units.ts';
 import { links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, payments } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import type { ChangedOrderFacts, PaymentMove, StoreEvents } from '../store-events.ts';
@@ -388,51 +389,53 @@ type Statements = ReturnType<typeof prepare>;
 
 const prepare = (orm: Orm) => ({
   ...prepareTimes(orm),
-  lastId: orm.select({ id: orders.id }).from(orders).orderBy(desc(orders.id)).limit(1).prepare(),
-  forget: orm
-    .update(orders)
-    .set({ reference: null, description: null, metadata: '{}', returnUrl: null })
-    .where(
-      sql`${orders.id} > ${placeholder('after')} and ${orders.id} <= ${placeholder('to')}
+  lastId: prepared(() =>
+    orm.select({ id: orders.id }).from(orders).orderBy(desc(orders.id)).limit(1),
+  ),
+  forget: prepared(() =>
+    orm
+      .update(orders)
+      .set({ reference: null, description: null, metadata: '{}', returnUrl: null })
+      .where(
+        sql`${orders.id} > ${placeholder('after')} and ${orders.id} <= ${placeholder('to')}
         and +${orders.createdAt} < ${placeholder('createdBefore')}
         and ${orders.status} not in ('open', 'processing')
         and (${orders.reference} is not null or ${orders.description} is not null
           or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}')`,
-    )
-    .prepare(),
-  raiseVersions: orm
-    .update(orders)
-    .set({ version: placeholder('version') })
-    .prepare(),
-  byId: orm
-    .select()
-    .from(orders)
-    .where(eq(orders.id, placeholder('id')))
-    .prepare(),
+      ),
+  ),
+  raiseVersions: prepared(() => orm.update(orders).set({ version: placeholder('version') })),
+  byId: prepared(() =>
+    orm
+      .select()
+      .from(orders)
+      .where(eq(orders.id, placeholder('id'))),
+  ),
   insert: prepareInsert(orm),
-  addQuote: orm
-    .insert(quotes)
-    .values({
+  addQuote: prepared(() =>
+    orm.insert(quotes).values({
       orderId: placeholder('orderId'),
       rateCents: placeholder('rateCents'),
       amountSat: placeholder('amountSat'),
       createdAt: placeholder('createdAt'),
       expiresAt: placeholder('expiresAt'),
-    })
-    .prepare(),
-  mark: orm
-    .update(addresses)
-    .set({ orderId: placeholder('orderId') })
-    .where(eq(addresses.id, placeholder('addressId')))
-    .prepare(),
-  count: orm
-    .update(links)
-    .set({
-      orderCount: sql`order_count + ${placeholder('orders')}`,
-      paidCount: sql`paid_count + ${placeholder('paid')}`,
-    })
-    .where(eq(links.id, placeholder('linkId')))
-    .prepare(),
+    }),
+  ),
+  mark: prepared(() =>
+    orm
+      .update(addresses)
+      .set({ orderId: placeholder('orderId') })
+      .where(eq(addresses.id, placeholder('addressId'))),
+  ),
+  count: prepared(() =>
+    orm
+      .update(links)
+      .set({
+        orderCount: sql`order_count + ${placeholder('orders')}`,
+        paidCount: sql`paid_count + ${placeholder('paid')}`,
+      })
+      .where(eq(links.id, placeholder('linkId'))),
+  ),
 });
 
 const isOldUnconfirmed = sql`${payments.state} = 'unconfirmed'
@@ -441,95 +444,98 @@ const isOldUnconfirmed = sql`${payments.state} = 'unconfirmed'
 
 /** What the passing of time changes. */
 const prepareTimes = (orm: Orm) => ({
-  newestQuote: orm
-    .select({ createdAt: quotes.createdAt })
-    .from(quotes)
-    .orderBy(desc(quotes.id))
-    .limit(1)
-    .prepare(),
-  ending: orm
-    .select({ id: orders.id })
-    .from(orders)
-    .where(and(isOpen, lte(orders.expiresAt, placeholder('before'))))
-    .limit(1)
-    .prepare(),
-  unexpired: orm
-    .select({ id: orders.id })
-    .from(orders)
-    .where(sql`${orders.status} = 'expired' and ${orders.expiresAt} > ${placeholder('now')}`)
-    .orderBy(asc(orders.expiresAt))
-    .limit(sql.placeholder('limit'))
-    .prepare(),
-  unmined: orm
-    .select({ id: orders.id, scripthash: addresses.scripthash })
-    .from(payments)
-    .innerJoin(addresses, eq(addresses.id, payments.addressId))
-    .innerJoin(orders, eq(orders.id, addresses.orderId))
-    .where(
-      sql`${isOldUnconfirmed}
+  newestQuote: prepared(() =>
+    orm.select({ createdAt: quotes.createdAt }).from(quotes).orderBy(desc(quotes.id)).limit(1),
+  ),
+  ending: prepared(() =>
+    orm
+      .select({ id: orders.id })
+      .from(orders)
+      .where(and(isOpen, lte(orders.expiresAt, placeholder('before'))))
+      .limit(1),
+  ),
+  unexpired: prepared(() =>
+    orm
+      .select({ id: orders.id })
+      .from(orders)
+      .where(sql`${orders.status} = 'expired' and ${orders.expiresAt} > ${placeholder('now')}`)
+      .orderBy(asc(orders.expiresAt))
+      .limit(sql.placeholder('limit')),
+  ),
+  unmined: prepared(() =>
+    orm
+      .select({ id: orders.id, scripthash: addresses.scripthash })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .innerJoin(orders, eq(orders.id, addresses.orderId))
+      .where(
+        sql`${isOldUnconfirmed}
         and (${payments.firstSeenAt}, ${payments.id}) <= (${placeholder('endAt')}, ${placeholder('endId')})
         and ${orders.currency} is not null and ${orders.acceptedSat} is null
         and coalesce(${orders.scannedAt}, 0) <= ${payments.firstSeenAt} + ${sql.raw(String(maxUnminedMs))}
         and not (${orders.status} = 'open' and ${orders.expiresAt} is not null
           and ${orders.expiresAt} <= ${placeholder('now')})`,
-    )
-    .orderBy(asc(payments.firstSeenAt), asc(payments.id))
-    .limit(sql.placeholder('pageSize'))
-    .prepare(),
-  unminedEnd: orm
-    .select({ at: payments.firstSeenAt, id: payments.id })
-    .from(payments)
-    .where(isOldUnconfirmed)
-    .orderBy(asc(payments.firstSeenAt), asc(payments.id))
-    .limit(1)
-    .offset(maxRowsRead - 1)
-    .prepare(),
-  expiring: orm
-    .select({
-      id: orders.id,
-      expiresAt: orders.expiresAt,
-      scripthash: addresses.scripthash,
-      statusHash: addresses.statusHash,
-    })
-    .from(orders)
-    .innerJoin(addresses, eq(addresses.id, orders.addressId))
-    .where(
-      and(
-        isOpen,
-        lte(orders.expiresAt, placeholder('now')),
-        sql`(${orders.expiresAt}, ${orders.id}) >
+      )
+      .orderBy(asc(payments.firstSeenAt), asc(payments.id))
+      .limit(sql.placeholder('pageSize')),
+  ),
+  unminedEnd: prepared(() =>
+    orm
+      .select({ at: payments.firstSeenAt, id: payments.id })
+      .from(payments)
+      .where(isOldUnconfirmed)
+      .orderBy(asc(payments.firstSeenAt), asc(payments.id))
+      .limit(1)
+      .offset(maxRowsRead - 1),
+  ),
+  expiring: prepared(() =>
+    orm
+      .select({
+        id: orders.id,
+        expiresAt: orders.expiresAt,
+        scripthash: addresses.scripthash,
+        statusHash: addresses.statusHash,
+      })
+      .from(orders)
+      .innerJoin(addresses, eq(addresses.id, orders.addressId))
+      .where(
+        and(
+          isOpen,
+          lte(orders.expiresAt, placeholder('now')),
+          sql`(${orders.expiresAt}, ${orders.id}) >
           (${placeholder('expiresAt')}, ${placeholder('id')})`,
-      ),
-    )
-    .orderBy(asc(orders.expiresAt), asc(orders.id))
-    .limit(sql.placeholder('pageSize'))
-    .prepare(),
+        ),
+      )
+      .orderBy(asc(orders.expiresAt), asc(orders.id))
+      .limit(sql.placeholder('pageSize')),
+  ),
 });
 
 const prepareInsert = (orm: Orm) =>
-  orm
-    .insert(orders)
-    .values({
-      publicId: placeholder('publicId'),
-      storeId: placeholder('storeId'),
-      addressId: placeholder('addressId'),
-      linkId: placeholder('linkId'),
-      currency: placeholder('currency'),
-      amountMinor: placeholder('amountMinor'),
-      amountSat: placeholder('amountSat'),
-      toleranceBasisPoints: placeholder('toleranceBasisPoints'),
-      latePolicy: placeholder('latePolicy'),
-      quoteSeconds: placeholder('quoteSeconds'),
-      reference: placeholder('reference'),
-      description: placeholder('description'),
-      metadata: placeholder('metadata'),
-      returnUrl: placeholder('returnUrl'),
-      language: placeholder('language'),
-      createdAt: placeholder('now'),
-      expiresAt: placeholder('expiresAt'),
-      status: 'open',
-      version: 1,
-      fingerprint: '',
-    })
-    .returning()
-    .prepare();
+  prepared(() =>
+    orm
+      .insert(orders)
+      .values({
+        publicId: placeholder('publicId'),
+        storeId: placeholder('storeId'),
+        addressId: placeholder('addressId'),
+        linkId: placeholder('linkId'),
+        currency: placeholder('currency'),
+        amountMinor: placeholder('amountMinor'),
+        amountSat: placeholder('amountSat'),
+        toleranceBasisPoints: placeholder('toleranceBasisPoints'),
+        latePolicy: placeholder('latePolicy'),
+        quoteSeconds: placeholder('quoteSeconds'),
+        reference: placeholder('reference'),
+        description: placeholder('description'),
+        metadata: placeholder('metadata'),
+        returnUrl: placeholder('returnUrl'),
+        language: placeholder('language'),
+        createdAt: placeholder('now'),
+        expiresAt: placeholder('expiresAt'),
+        status: 'open',
+        version: 1,
+        fingerprint: '',
+      })
+      .returning(),
+  );

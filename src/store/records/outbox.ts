@@ -26,6 +26,7 @@ import type { Database } from '../db/database.ts';
 import { type CallbackState, deliveries, nextId } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { type CallbackView, createCallbackView } from '../views/callback-view.ts';
 import { createDeliveryCounts, type DeliveryCounts } from '../views/delivery-counts.ts';
@@ -94,9 +95,8 @@ function prepare(orm: Orm) {
   const ofPayment = sql`${isCallback} and ${deliveries.paymentId} = ${placeholder('paymentId')}`;
   return {
     newestOfPayment: prepareNewest(orm),
-    insert: orm
-      .insert(deliveries)
-      .values({
+    insert: prepared(() =>
+      orm.insert(deliveries).values({
         channel: 'callback',
         id: nextId('callback'),
         paymentId: placeholder('paymentId'),
@@ -109,29 +109,32 @@ function prepare(orm: Orm) {
         state: 'owed',
         nextAttemptAt: placeholder('now'),
         createdAt: placeholder('now'),
-      })
-      .prepare(),
-    supersede: orm
-      .update(deliveries)
-      .set({
-        state: sql`case state when 'delivered' then state else 'superseded' end`,
-        settledAt: sql`case state when 'delivered' then settled_at else ${placeholder('now')} end`,
-        confirmAt: null,
-      })
-      .where(
-        sql`${ofPayment} and (${deliveries.state} in ('owed', 'exhausted', 'held')
+      }),
+    ),
+    supersede: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({
+          state: sql`case state when 'delivered' then state else 'superseded' end`,
+          settledAt: sql`case state when 'delivered' then settled_at else ${placeholder('now')} end`,
+          confirmAt: null,
+        })
+        .where(
+          sql`${ofPayment} and (${deliveries.state} in ('owed', 'exhausted', 'held')
           or ${deliveries.confirmAt} is not null)`,
-      )
-      .prepare(),
-    hold: orm
-      .update(deliveries)
-      .set({ state: 'held', settledAt: null })
-      .where(sql`${ofPayment} and ${deliveries.state} in ('owed', 'exhausted')`)
-      .prepare(),
-    release: orm
-      .update(deliveries)
-      .set({ state: 'owed' })
-      .where(sql`${ofPayment} and ${deliveries.state} = 'held'`)
-      .prepare(),
+        ),
+    ),
+    hold: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'held', settledAt: null })
+        .where(sql`${ofPayment} and ${deliveries.state} in ('owed', 'exhausted')`),
+    ),
+    release: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'owed' })
+        .where(sql`${ofPayment} and ${deliveries.state} = 'held'`),
+    ),
   };
 }

@@ -5,6 +5,7 @@ import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { isSubscribed } from '../../domain/event-body.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, headers, payments, stores, transactions } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { addressPlace } from './address-row.ts';
@@ -119,85 +120,90 @@ function prepare(orm: Orm) {
   return {
     ...prepareRecorded(orm),
     ...prepareTransactions(orm),
-    insert: orm
-      .insert(payments)
-      .values({
-        ...place,
-        addressId: placeholder('addressId'),
-        txid: placeholder('txid'),
-        valueSat: placeholder('valueSat'),
-        coinbase: placeholder('coinbase'),
-        signalsRbf: placeholder('signalsRbf'),
-        currency: placeholder('currency'),
-        firstSeenAt: placeholder('now'),
-        interruptedAt: placeholder('interruptedAt'),
-        firstBlockAt: placeholder('firstBlockAt'),
-      })
-      .returning({ id: payments.id })
-      .prepare(),
-    update: orm
-      .update(payments)
-      // The replacement is recorded anew with each change.
-      .set({ ...place, replacedBy: null })
-      .where(eq(payments.id, placeholder('id')))
-      .prepare(),
-    setReplacedBy: orm
-      .update(payments)
-      .set({ replacedBy: placeholder('replacedBy') })
-      .where(eq(payments.id, placeholder('id')))
-      .prepare(),
-    replacedBy: orm
-      .select({ replacedBy: payments.replacedBy })
-      .from(payments)
-      .where(and(eq(payments.txid, placeholder('txid')), isNotNull(payments.replacedBy)))
-      .limit(1)
-      .prepare(),
-    maturing: orm
-      .select({ id: payments.id, addressId: payments.addressId })
-      .from(payments)
-      .where(
-        sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
+    insert: prepared(() =>
+      orm
+        .insert(payments)
+        .values({
+          ...place,
+          addressId: placeholder('addressId'),
+          txid: placeholder('txid'),
+          valueSat: placeholder('valueSat'),
+          coinbase: placeholder('coinbase'),
+          signalsRbf: placeholder('signalsRbf'),
+          currency: placeholder('currency'),
+          firstSeenAt: placeholder('now'),
+          interruptedAt: placeholder('interruptedAt'),
+          firstBlockAt: placeholder('firstBlockAt'),
+        })
+        .returning({ id: payments.id }),
+    ),
+    update: prepared(() =>
+      orm
+        .update(payments)
+        // The replacement is recorded anew with each change.
+        .set({ ...place, replacedBy: null })
+        .where(eq(payments.id, placeholder('id'))),
+    ),
+    maturing: prepared(() =>
+      orm
+        .select({ id: payments.id, addressId: payments.addressId })
+        .from(payments)
+        .where(
+          sql`${payments.state} = 'confirming' or (${payments.state} = 'confirmed'
           and ${payments.height} <= ${placeholder('settledBelow')})`,
-      )
-      .prepare(),
-    withPlace: orm
-      .select({ payment: paymentFacts, address: addressPlace, store: storeTerms })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(stores, eq(stores.id, addresses.storeId))
-      // A plus keeps SQLite from going through all that are in a block for each part of them.
-      .where(
-        sql`${payments.id} in (select value from json_each(${placeholder('ids')}))
+        ),
+    ),
+    withPlace: prepared(() =>
+      orm
+        .select({ payment: paymentFacts, address: addressPlace, store: storeTerms })
+        .from(payments)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .leftJoin(stores, eq(stores.id, addresses.storeId))
+        // A plus keeps SQLite from going through all that are in a block for each part of them.
+        .where(
+          sql`${payments.id} in (select value from json_each(${placeholder('ids')}))
           and +${payments.state} in ('confirming', 'confirmed')`,
-      )
-      .prepare(),
-    offChain: orm
-      .selectDistinct({ scripthash: addresses.scripthash })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-      .where(
-        sql`(${payments.state} = 'confirming' or ${payments.state} = 'confirmed')
+        ),
+    ),
+    offChain: prepared(() =>
+      orm
+        .selectDistinct({ scripthash: addresses.scripthash })
+        .from(payments)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
+        .where(
+          sql`(${payments.state} = 'confirming' or ${payments.state} = 'confirmed')
           and ${headers.hash} is null`,
-      )
-      .prepare(),
+        ),
+    ),
   };
 }
 
 function prepareRecorded(orm: Orm) {
   const ofAddress = eq(payments.addressId, placeholder('addressId'));
   return {
-    ofAddress: orm
-      .select(paymentFacts)
-      .from(payments)
-      .where(ofAddress)
-      .orderBy(asc(payments.id))
-      .prepare(),
-    find: orm
-      .select(paymentFacts)
-      .from(payments)
-      .where(and(ofAddress, eq(payments.txid, placeholder('txid'))))
-      .prepare(),
+    setReplacedBy: prepared(() =>
+      orm
+        .update(payments)
+        .set({ replacedBy: placeholder('replacedBy') })
+        .where(eq(payments.id, placeholder('id'))),
+    ),
+    replacedBy: prepared(() =>
+      orm
+        .select({ replacedBy: payments.replacedBy })
+        .from(payments)
+        .where(and(eq(payments.txid, placeholder('txid')), isNotNull(payments.replacedBy)))
+        .limit(1),
+    ),
+    ofAddress: prepared(() =>
+      orm.select(paymentFacts).from(payments).where(ofAddress).orderBy(asc(payments.id)),
+    ),
+    find: prepared(() =>
+      orm
+        .select(paymentFacts)
+        .from(payments)
+        .where(and(ofAddress, eq(payments.txid, placeholder('txid')))),
+    ),
   };
 }
 
@@ -205,21 +211,22 @@ const byTxid = eq(transactions.txid, placeholder('txid'));
 
 /** The raw transaction: absent once a payment is final, and long after it was dropped. */
 export const prepareRaw = (orm: Orm) =>
-  orm.select({ raw: transactions.raw }).from(transactions).where(byTxid).prepare();
+  prepared(() => orm.select({ raw: transactions.raw }).from(transactions).where(byTxid));
 
 function prepareTransactions(orm: Orm) {
   return {
     rawOf: prepareRaw(orm),
-    keepRaw: orm
-      .insert(transactions)
-      .values({
-        txid: placeholder('txid'),
-        raw: placeholder('raw'),
-        firstSeenAt: placeholder('now'),
-        broadcastAt: placeholder('now'),
-      })
-      .onConflictDoNothing()
-      .prepare(),
-    forgetRaw: orm.delete(transactions).where(byTxid).prepare(),
+    keepRaw: prepared(() =>
+      orm
+        .insert(transactions)
+        .values({
+          txid: placeholder('txid'),
+          raw: placeholder('raw'),
+          firstSeenAt: placeholder('now'),
+          broadcastAt: placeholder('now'),
+        })
+        .onConflictDoNothing(),
+    ),
+    forgetRaw: prepared(() => orm.delete(transactions).where(byTxid)),
   };
 }

@@ -7,6 +7,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
@@ -114,13 +115,14 @@ export function createReturnedIndexes(
 function prepare(orm: Orm) {
   const from = gte(addresses.derivationIndex, placeholder('from'));
   const rows = (condition: ReturnType<typeof and>) =>
-    orm
-      .select(addressPlace)
-      .from(addresses)
-      .where(and(onBranch(), from, condition))
-      .orderBy(asc(addresses.derivationIndex))
-      .limit(sql.placeholder('limit'))
-      .prepare();
+    prepared(() =>
+      orm
+        .select(addressPlace)
+        .from(addresses)
+        .where(and(onBranch(), from, condition))
+        .orderBy(asc(addresses.derivationIndex))
+        .limit(sql.placeholder('limit')),
+    );
   return {
     leftOut: rows(
       and(
@@ -130,10 +132,11 @@ function prepare(orm: Orm) {
       ),
     ),
     foreign: rows(eq(addresses.origin, 'foreign')),
-    unmark: orm
-      .update(addresses)
-      .set({ origin: 'ahead', statusHash: placeholder('statusHash') })
-      .where(and(eq(addresses.id, placeholder('id')), eq(addresses.origin, 'foreign')))
-      .prepare(),
+    unmark: prepared(() =>
+      orm
+        .update(addresses)
+        .set({ origin: 'ahead', statusHash: placeholder('statusHash') })
+        .where(and(eq(addresses.id, placeholder('id')), eq(addresses.origin, 'foreign'))),
+    ),
   };
 }

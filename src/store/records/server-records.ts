@@ -5,6 +5,7 @@ import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { Ban, TlsIdentity } from '../../domain/server-record.ts';
 import type { Database } from '../db/database.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { servers } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 
@@ -32,11 +33,12 @@ type ServerRow = typeof servers.$inferSelect;
 
 export function createServers({ orm, write }: Pick<Database, 'orm' | 'write'>): Servers {
   // Looked up with each block.
-  const byLabel = orm
-    .select()
-    .from(servers)
-    .where(eq(servers.label, placeholder('label')))
-    .prepare();
+  const byLabel = prepared(() =>
+    orm
+      .select()
+      .from(servers)
+      .where(eq(servers.label, placeholder('label'))),
+  );
   const find = (label: string): ServerRow | undefined => byLabel.get({ label });
   const put = (row: Partial<ServerRow> & Pick<ServerRow, 'label' | 'learnedAt'>): Promise<void> =>
     write(() => {

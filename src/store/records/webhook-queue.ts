@@ -11,6 +11,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { deliveries } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import type { Tx } from '../db/writer.ts';
 import { createDeliveryCounts, type DeliveryCounts } from '../views/delivery-counts.ts';
@@ -109,26 +110,27 @@ type EventRow = ReturnType<EventView['event']>;
 function prepare(orm: Orm) {
   const byId = eq(deliveries.id, placeholder('id'));
   return {
-    webhookOf: orm
-      .select({ isReceiving: sql<number>`(${isReceiving})` })
-      .from(stores)
-      .where(eq(stores.id, placeholder('storeId')))
-      .prepare(),
-    replaced: orm
-      .select({ id: deliveries.id })
-      .from(deliveries)
-      .where(sql`${isEvent} and ${byId} and ${isTakenBack}`)
-      .prepare(),
+    webhookOf: prepared(() =>
+      orm
+        .select({ isReceiving: sql<number>`(${isReceiving})` })
+        .from(stores)
+        .where(eq(stores.id, placeholder('storeId'))),
+    ),
+    replaced: prepared(() =>
+      orm
+        .select({ id: deliveries.id })
+        .from(deliveries)
+        .where(sql`${isEvent} and ${byId} and ${isTakenBack}`),
+    ),
     resend: prepareResend(orm, eventQueue, byId),
     /** A pending event stays while its store receives events. */
-    foldEvents: orm
-      .delete(deliveries)
-      .where(
+    foldEvents: prepared(() =>
+      orm.delete(deliveries).where(
         sql`${isEvent} and ${deliveries.id} in (select e.id from deliveries e where e.channel = 'webhook'
           and e.type is not null and e.created_at < ${placeholder('before')}
           and (e.state <> 'owed' or e.store_id not in (select id from stores where ${isReceiving}))
           order by e.created_at limit ${placeholder('limit')})`,
-      )
-      .prepare(),
+      ),
+    ),
   };
 }

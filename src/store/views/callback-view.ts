@@ -12,6 +12,7 @@ import {
 } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, payments } from '../db/schema.ts';
 import { isAnswerDoubtful, isCallback } from '../records/callback-queue.ts';
 import {
@@ -61,21 +62,22 @@ export function createCallbackView(orm: Orm): CallbackView {
 }
 
 function prepareEntry(orm: Orm) {
-  return orm
-    .select({
-      ...callbackColumns,
-      address: addresses.address,
-      txid: payments.txid,
-      valueSat: payments.valueSat,
-      outcome: ofLastAttempt<AttemptOutcome>('outcome'),
-      reason: ofLastAttempt<string>('reason'),
-      doubt: ofLastAttempt<string>('doubt'),
-    })
-    .from(deliveries)
-    .innerJoin(payments, eq(payments.id, deliveries.paymentId))
-    .innerJoin(addresses, eq(addresses.id, payments.addressId))
-    .where(and(isCallback, eq(deliveries.id, placeholder('id'))))
-    .prepare();
+  return prepared(() =>
+    orm
+      .select({
+        ...callbackColumns,
+        address: addresses.address,
+        txid: payments.txid,
+        valueSat: payments.valueSat,
+        outcome: ofLastAttempt<AttemptOutcome>('outcome'),
+        reason: ofLastAttempt<string>('reason'),
+        doubt: ofLastAttempt<string>('doubt'),
+      })
+      .from(deliveries)
+      .innerJoin(payments, eq(payments.id, deliveries.paymentId))
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(isCallback, eq(deliveries.id, placeholder('id')))),
+  );
 }
 
 /** Finds what a filter names by its number, transaction or address, and doubtful ones. */
@@ -120,28 +122,30 @@ function prepare(orm: Orm) {
       .where(and(...conditions));
   /** SQLite sorts those of one transaction or one address. Only callbacks have a payment. */
   const newestNamed = (which: SQL) =>
-    named(which, isBefore).orderBy(newestFirst).limit(limit).prepare();
+    prepared(() => named(which, isBefore).orderBy(newestFirst).limit(limit));
   return {
-    byId: named(isCallback, eq(deliveries.id, placeholder('id'))).prepare(),
+    byId: prepared(() => named(isCallback, eq(deliveries.id, placeholder('id')))),
     ofTxid: newestNamed(eq(payments.txid, placeholder('txid'))),
     ofAddress: newestNamed(eq(addresses.scripthash, placeholder('scripthash'))),
     /** Some answer of each of them was doubtful, by the index of these answers. */
-    doubted: orm
-      .select(candidateColumns)
-      .from(attempts)
-      .innerJoin(deliveries, and(isCallback, eq(deliveries.id, attempts.deliveryId)))
-      .where(
-        sql`${attempts.channel} = 'callback' and ${attempts.doubt} is not null
+    doubted: prepared(() =>
+      orm
+        .select(candidateColumns)
+        .from(attempts)
+        .innerJoin(deliveries, and(isCallback, eq(deliveries.id, attempts.deliveryId)))
+        .where(
+          sql`${attempts.channel} = 'callback' and ${attempts.doubt} is not null
           and ${attempts.deliveryId} < ${placeholder('id')}`,
-      )
-      .groupBy(attempts.deliveryId)
-      .orderBy(desc(attempts.deliveryId))
-      .limit(limit)
-      .prepare(),
-    doubtful: orm
-      .select({ id: deliveries.id })
-      .from(deliveries)
-      .where(and(eq(deliveries.id, placeholder('id')), isAnswerDoubtful))
-      .prepare(),
+        )
+        .groupBy(attempts.deliveryId)
+        .orderBy(desc(attempts.deliveryId))
+        .limit(limit),
+    ),
+    doubtful: prepared(() =>
+      orm
+        .select({ id: deliveries.id })
+        .from(deliveries)
+        .where(and(eq(deliveries.id, placeholder('id')), isAnswerDoubtful)),
+    ),
   };
 }

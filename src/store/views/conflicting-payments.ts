@@ -11,6 +11,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { lazy } from '../../lib/lazy.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { payments } from '../db/schema.ts';
 import { prepareRaw } from '../records/payment-records.ts';
 
@@ -170,32 +171,36 @@ function prepare(orm: Orm) {
   const isInState = eq(payments.state, placeholder('state'));
   return {
     rawOf: prepareRaw(orm),
-    firstSeen: orm
-      .select({ at: min(payments.firstSeenAt) })
-      .from(payments)
-      .where(sql`${payments.txid} in (select value from json_each(${placeholder('txids')}))`)
-      .prepare(),
-    newest: orm
-      .select({ txid: payments.txid })
-      .from(payments)
-      .where(isInState)
-      .orderBy(desc(payments.firstSeenAt))
-      .limit(limit)
-      .prepare(),
-    since: orm
-      .select({ txid: payments.txid })
-      .from(payments)
-      .where(and(isInState, gte(payments.firstSeenAt, placeholder('since'))))
-      .orderBy(payments.firstSeenAt)
-      .limit(limit)
-      .prepare(),
+    firstSeen: prepared(() =>
+      orm
+        .select({ at: min(payments.firstSeenAt) })
+        .from(payments)
+        .where(sql`${payments.txid} in (select value from json_each(${placeholder('txids')}))`),
+    ),
+    newest: prepared(() =>
+      orm
+        .select({ txid: payments.txid })
+        .from(payments)
+        .where(isInState)
+        .orderBy(desc(payments.firstSeenAt))
+        .limit(limit),
+    ),
+    since: prepared(() =>
+      orm
+        .select({ txid: payments.txid })
+        .from(payments)
+        .where(and(isInState, gte(payments.firstSeenAt, placeholder('since'))))
+        .orderBy(payments.firstSeenAt)
+        .limit(limit),
+    ),
     // A limit of the rows without a replacement would not limit the rows that are read.
-    gone: orm
-      .select({ id: payments.id, txid: payments.txid, replacedBy: payments.replacedBy })
-      .from(payments)
-      .where(eq(payments.state, 'dropped'))
-      .orderBy(desc(payments.firstSeenAt), desc(payments.id))
-      .limit(limit)
-      .prepare(),
+    gone: prepared(() =>
+      orm
+        .select({ id: payments.id, txid: payments.txid, replacedBy: payments.replacedBy })
+        .from(payments)
+        .where(eq(payments.state, 'dropped'))
+        .orderBy(desc(payments.firstSeenAt), desc(payments.id))
+        .limit(limit),
+    ),
   };
 }

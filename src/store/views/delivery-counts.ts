@@ -4,6 +4,7 @@ import { asc, type SQL, sql } from 'drizzle-orm';
 import { isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import type { ChannelTerms } from '../records/delivery-claims.ts';
 
@@ -51,40 +52,44 @@ function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
   const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from deliveries q
     where ${of('q')} and ${state} and ${isOfReceiving} limit ${placeholder('max')}))`;
   return {
-    owing: orm
-      .select({ url })
-      .from(stores)
-      .where(
-        sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
+    owing: prepared(() =>
+      orm
+        .select({ url })
+        .from(stores)
+        .where(
+          sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
           and d.state = 'owed')`,
-      )
-      .prepare(),
-    owedByStore: orm
-      .select({
-        url,
-        owed: sql<number>`(select count(*) from (select 1 from deliveries d
+        ),
+    ),
+    owedByStore: prepared(() =>
+      orm
+        .select({
+          url,
+          owed: sql<number>`(select count(*) from (select 1 from deliveries d
           where ${of('d')} and d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
-      })
-      .from(stores)
-      .where(isReceiving)
-      .orderBy(asc(stores.id))
-      .prepare(),
-    depths: orm
-      .select({
-        owed: counted(sql`q.state = 'owed'`),
-        exhausted: counted(sql`q.state = 'exhausted'`),
-        // Only the oldest rows are ever deleted.
-        all: sql<number>`(select coalesce(max(d.id), 0) from deliveries d where ${of('d')})
+        })
+        .from(stores)
+        .where(isReceiving)
+        .orderBy(asc(stores.id)),
+    ),
+    depths: prepared(() =>
+      orm
+        .select({
+          owed: counted(sql`q.state = 'owed'`),
+          exhausted: counted(sql`q.state = 'exhausted'`),
+          // Only the oldest rows are ever deleted.
+          all: sql<number>`(select coalesce(max(d.id), 0) from deliveries d where ${of('d')})
           - (select coalesce(min(d.id), 1) from deliveries d where ${of('d')}) + 1`,
-      })
-      .from(sql`(select 1)`)
-      .prepare(),
-    exhaustedSince: orm
-      .select({
-        at: sql<number | null>`(select min(q.settled_at) from deliveries q
+        })
+        .from(sql`(select 1)`),
+    ),
+    exhaustedSince: prepared(() =>
+      orm
+        .select({
+          at: sql<number | null>`(select min(q.settled_at) from deliveries q
           where ${of('q')} and q.state = 'exhausted' and ${isOfReceiving})`,
-      })
-      .from(sql`(select 1)`)
-      .prepare(),
+        })
+        .from(sql`(select 1)`),
+    ),
   };
 }

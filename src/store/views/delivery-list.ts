@@ -6,6 +6,7 @@ import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import { type Channel, deliveries, type EventType, isOf } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import { type Candidates, findIds, readAll, type SearchedPage } from './searched-list.ts';
 
@@ -123,13 +124,14 @@ export const candidateColumns = {
 
 /** Takes `id` and `limit`: the newest before a delivery, in the order of an index. */
 export const prepareList = (orm: Orm, channel: Channel, ...conditions: SQL[]) =>
-  orm
-    .select(candidateColumns)
-    .from(deliveries)
-    .where(and(isOf(channel), ...conditions, lt(deliveries.id, placeholder('id'))))
-    .orderBy(desc(deliveries.id))
-    .limit(sql.placeholder('limit'))
-    .prepare();
+  prepared(() =>
+    orm
+      .select(candidateColumns)
+      .from(deliveries)
+      .where(and(isOf(channel), ...conditions, lt(deliveries.id, placeholder('id'))))
+      .orderBy(desc(deliveries.id))
+      .limit(sql.placeholder('limit')),
+  );
 
 /** The same for few that SQLite sorts. The plus keeps it from walking all of the channel. */
 export const isBefore = sql`+${deliveries.id} < ${placeholder('id')}`;
@@ -138,7 +140,7 @@ export const newestFirst = sql`+${deliveries.id} desc`;
 function prepare(orm: Orm, channel: Channel) {
   const isOfStore = eq(deliveries.storeId, placeholder('storeId'));
   return {
-    stores: orm.select({ id: stores.id }).from(stores).prepare(),
+    stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
     ofStore: prepareList(orm, channel, isOfStore),
     ofType: prepareList(orm, channel, isOfStore, eq(deliveries.type, placeholder('type'))),
     // SQLite uses the index of a state for a literal only.

@@ -13,6 +13,7 @@ import {
 import { orders } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 import { isEvent } from '../records/event-records.ts';
 import {
@@ -83,47 +84,50 @@ export function createEventView(orm: Orm): EventView {
 }
 
 const prepareEvent = (orm: Orm) =>
-  orm
-    .select(eventColumns)
-    .from(deliveries)
-    // The type, because the index is of events only.
-    .where(
-      sql`${isEvent} and ${deliveries.type} is not null
+  prepared(() =>
+    orm
+      .select(eventColumns)
+      .from(deliveries)
+      // The type, because the index is of events only.
+      .where(
+        sql`${isEvent} and ${deliveries.type} is not null
         and ${deliveries.eventId} = ${placeholder('publicId')}`,
-    )
-    .prepare();
+      ),
+  );
 
 const prepareEntry = (orm: Orm) =>
-  orm
-    .select({
-      ...eventColumns,
-      outcome: ofLastAttempt<string>('outcome'),
-      reason: ofLastAttempt<string>('reason'),
-    })
-    .from(deliveries)
-    .where(and(isEvent, eq(deliveries.id, placeholder('id'))))
-    .prepare();
+  prepared(() =>
+    orm
+      .select({
+        ...eventColumns,
+        outcome: ofLastAttempt<string>('outcome'),
+        reason: ofLastAttempt<string>('reason'),
+      })
+      .from(deliveries)
+      .where(and(isEvent, eq(deliveries.id, placeholder('id')))),
+  );
 
 /** Reads each store by an index of its own. */
 function createEventsAfter(orm: Orm): EventView['after'] {
   const after = (...conditions: SQL[]) =>
-    orm
-      .select(eventColumns)
-      .from(deliveries)
-      .where(
-        and(
-          isEvent,
-          eq(deliveries.storeId, placeholder('storeId')),
-          ...conditions,
-          gt(deliveries.id, placeholder('afterId')),
-        ),
-      )
-      .orderBy(asc(deliveries.id))
-      .limit(sql.placeholder('limit'))
-      .prepare();
+    prepared(() =>
+      orm
+        .select(eventColumns)
+        .from(deliveries)
+        .where(
+          and(
+            isEvent,
+            eq(deliveries.storeId, placeholder('storeId')),
+            ...conditions,
+            gt(deliveries.id, placeholder('afterId')),
+          ),
+        )
+        .orderBy(asc(deliveries.id))
+        .limit(sql.placeholder('limit')),
+    );
   const all = after();
   const ofType = after(eq(deliveries.type, placeholder('type')));
-  const storesOf = orm.select({ id: stores.id }).from(stores).prepare();
+  const storesOf = prepared(() => orm.select({ id: stores.id }).from(stores));
   return ({ storeId, type, afterId = 0, limit }) => {
     const statement = type === undefined ? all : ofType;
     const storeIds = storeId === undefined ? storesOf.all().map(({ id }) => id) : [storeId];
@@ -179,13 +183,14 @@ function createNamed(orm: Orm, byPublicId: EventView['byPublicId']) {
 
 function prepare(orm: Orm) {
   const ofOrders = (which: SQL) =>
-    orm
-      .select(candidateColumns)
-      .from(deliveries)
-      .where(and(isEvent, which, isBefore))
-      .orderBy(newestFirst)
-      .limit(sql.placeholder('limit'))
-      .prepare();
+    prepared(() =>
+      orm
+        .select(candidateColumns)
+        .from(deliveries)
+        .where(and(isEvent, which, isBefore))
+        .orderBy(newestFirst)
+        .limit(sql.placeholder('limit')),
+    );
   return {
     ofOrder: prepareList(orm, 'webhook', eq(deliveries.orderId, placeholder('orderId'))),
     ofTxid: ofOrders(
@@ -195,20 +200,22 @@ function prepare(orm: Orm) {
     ofOrders: ofOrders(
       sql`${deliveries.orderId} in (select value from json_each(${placeholder('orderIds')}))`,
     ),
-    ordersNamed: orm
-      .select({ id: orders.id })
-      .from(stores)
-      // In this order, because the index of references begins with the store.
-      .crossJoin(orders)
-      .where(
-        sql`${orders.storeId} = ${stores.id} and ${orders.reference} = ${placeholder('reference')}`,
-      )
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-    referenceOf: orm
-      .select({ reference: orders.reference })
-      .from(orders)
-      .where(eq(orders.id, placeholder('id')))
-      .prepare(),
+    ordersNamed: prepared(() =>
+      orm
+        .select({ id: orders.id })
+        .from(stores)
+        // In this order, because the index of references begins with the store.
+        .crossJoin(orders)
+        .where(
+          sql`${orders.storeId} = ${stores.id} and ${orders.reference} = ${placeholder('reference')}`,
+        )
+        .limit(sql.placeholder('limit')),
+    ),
+    referenceOf: prepared(() =>
+      orm
+        .select({ reference: orders.reference })
+        .from(orders)
+        .where(eq(orders.id, placeholder('id'))),
+    ),
   };
 }

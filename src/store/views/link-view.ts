@@ -7,6 +7,7 @@ import { steppedValues } from '../../lib/stepped-values.ts';
 import { links } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 
 /** A link, with its amounts as they are in `LinkInput`. */
@@ -86,41 +87,46 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
 const isActiveOfStore = sql`${links.isActive} = 1 and ${links.storeId} = ${placeholder('storeId')}`;
 
 const prepare = (orm: Orm) => ({
-  byPublicId: orm
-    .select()
-    .from(links)
-    .where(eq(links.publicId, placeholder('publicId')))
-    .prepare(),
-  byId: orm
-    .select()
-    .from(links)
-    .where(eq(links.id, placeholder('id')))
-    .prepare(),
-  stores: orm.select({ id: stores.id }).from(stores).prepare(),
-  inSatoshis: orm
-    .select({ id: links.id })
-    .from(links)
-    .where(sql`${isActiveOfStore} and ${links.currency} is null`)
-    .limit(1)
-    .prepare(),
-  nextCurrency: orm
-    .select({ currency: links.currency })
-    .from(links)
-    .where(sql`${isActiveOfStore} and ${links.currency} > ${placeholder('last')}`)
-    .orderBy(links.currency)
-    .limit(1)
-    .prepare(),
-  madeWith: orm
-    .select()
-    .from(links)
-    .where(
-      and(
-        eq(links.storeId, placeholder('storeId')),
-        eq(links.idempotencyKey, placeholder('key')),
-        sql`${links.createdAt} > ${placeholder('since')}`,
-      ),
-    )
-    .orderBy(desc(links.id))
-    .limit(1)
-    .prepare(),
+  byPublicId: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(eq(links.publicId, placeholder('publicId'))),
+  ),
+  byId: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(eq(links.id, placeholder('id'))),
+  ),
+  stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
+  inSatoshis: prepared(() =>
+    orm
+      .select({ id: links.id })
+      .from(links)
+      .where(sql`${isActiveOfStore} and ${links.currency} is null`)
+      .limit(1),
+  ),
+  nextCurrency: prepared(() =>
+    orm
+      .select({ currency: links.currency })
+      .from(links)
+      .where(sql`${isActiveOfStore} and ${links.currency} > ${placeholder('last')}`)
+      .orderBy(links.currency)
+      .limit(1),
+  ),
+  madeWith: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(
+        and(
+          eq(links.storeId, placeholder('storeId')),
+          eq(links.idempotencyKey, placeholder('key')),
+          sql`${links.createdAt} > ${placeholder('since')}`,
+        ),
+      )
+      .orderBy(desc(links.id))
+      .limit(1),
+  ),
 });

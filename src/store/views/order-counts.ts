@@ -5,6 +5,7 @@ import type { OrderStatus } from '../../domain/order.ts';
 import { orders } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { stores } from '../db/schema.ts';
 
 export interface OrderCounts {
@@ -16,6 +17,6 @@ export function createOrderCounts(orm: Orm): OrderCounts {
   // By store, because the index of the status begins with the store.
   const counted = sql<number>`(select count(*) from (select 1 from ${stores} s cross join ${orders} o
     where o.store_id = s.id and o.status = ${placeholder('status')} limit ${placeholder('max')}))`;
-  const statement = orm.select({ counted }).from(sql`(select 1)`).prepare();
+  const statement = prepared(() => orm.select({ counted }).from(sql`(select 1)`));
   return { withStatus: (status, max) => statement.get({ status, max })?.counted ?? 0 };
 }

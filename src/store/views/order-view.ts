@@ -17,6 +17,7 @@ import { deliveries } from '../db/delivery-schema.ts';
 import { links, orders, quotes } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, headers, payments, stores } from '../db/schema.ts';
 import { isEvent } from '../records/event-records.ts';
 import type { Headers } from '../records/headers.ts';
@@ -187,20 +188,21 @@ function createOrderList(orm: Orm): OrderView['list'] {
 function prepareList(orm: Orm) {
   const list = (...conditions: SQL[]) => {
     const rows = (...place: SQL[]) =>
-      orm
-        .select()
-        .from(orders)
-        .where(
-          and(
-            eq(orders.storeId, placeholder('storeId')),
-            eq(orders.status, placeholder('status')),
-            ...conditions,
-            ...place,
-          ),
-        )
-        .orderBy(desc(orders.createdAt), desc(orders.id))
-        .limit(sql.placeholder('limit'))
-        .prepare();
+      prepared(() =>
+        orm
+          .select()
+          .from(orders)
+          .where(
+            and(
+              eq(orders.storeId, placeholder('storeId')),
+              eq(orders.status, placeholder('status')),
+              ...conditions,
+              ...place,
+            ),
+          )
+          .orderBy(desc(orders.createdAt), desc(orders.id))
+          .limit(sql.placeholder('limit')),
+      );
     const at = placeholder('at');
     return {
       sameMoment: rows(eq(orders.createdAt, at), lt(orders.id, placeholder('id'))),
@@ -213,69 +215,78 @@ function prepareList(orm: Orm) {
   return {
     all: { all: list(), ofReference: list(isOfReference) },
     ofLink: { all: list(isOfLink), ofReference: list(isOfLink, isOfReference) },
-    stores: orm.select({ id: stores.id }).from(stores).prepare(),
-    place: orm
-      .select({ createdAt: orders.createdAt, id: orders.id })
-      .from(orders)
-      .where(eq(orders.id, placeholder('id')))
-      .prepare(),
+    stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
+    place: prepared(() =>
+      orm
+        .select({ createdAt: orders.createdAt, id: orders.id })
+        .from(orders)
+        .where(eq(orders.id, placeholder('id'))),
+    ),
   };
 }
 
 const prepare = (orm: Orm) => ({
-  byPublicId: orm
-    .select()
-    .from(orders)
-    .where(eq(orders.publicId, placeholder('publicId')))
-    .prepare(),
-  byAddressId: orm
-    .select()
-    .from(orders)
-    .where(eq(orders.addressId, placeholder('addressId')))
-    .prepare(),
-  changed: orm
-    .select({ orderId: deliveries.orderId })
-    .from(deliveries)
-    .where(and(isEvent, isNotNull(deliveries.type), gt(deliveries.createdAt, placeholder('since'))))
-    .prepare(),
-  place: orm
-    .select({
-      address: addresses.address,
-      storeName: stores.name,
-      linkPublicId: links.publicId,
-      linkView: links.view,
-      minimumSat: stores.minimumSat,
-    })
-    .from(orders)
-    .innerJoin(addresses, eq(addresses.id, orders.addressId))
-    .innerJoin(stores, eq(stores.id, orders.storeId))
-    .leftJoin(links, eq(links.id, orders.linkId))
-    .where(eq(orders.id, placeholder('id')))
-    .prepare(),
-  quotes: orm
-    .select()
-    .from(quotes)
-    .where(eq(quotes.orderId, placeholder('orderId')))
-    .orderBy(asc(quotes.id))
-    .prepare(),
-  payments: orm
-    .select({
-      txid: payments.txid,
-      valueSat: payments.valueSat,
-      state: payments.state,
-      replacedBy: payments.replacedBy,
-      priceCents: payments.priceCents,
-      firstSeenAt: payments.firstSeenAt,
-      interruptedAt: payments.interruptedAt,
-      firstBlockAt: payments.firstBlockAt,
-      height: payments.height,
-      signalsRbf: payments.signalsRbf,
-      /** The header of its block, if that is on the best chain. */
-      raw: headers.raw,
-    })
-    .from(payments)
-    .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
-    .where(eq(payments.addressId, placeholder('addressId')))
-    .orderBy(asc(payments.id))
-    .prepare(),
+  byPublicId: prepared(() =>
+    orm
+      .select()
+      .from(orders)
+      .where(eq(orders.publicId, placeholder('publicId'))),
+  ),
+  byAddressId: prepared(() =>
+    orm
+      .select()
+      .from(orders)
+      .where(eq(orders.addressId, placeholder('addressId'))),
+  ),
+  changed: prepared(() =>
+    orm
+      .select({ orderId: deliveries.orderId })
+      .from(deliveries)
+      .where(
+        and(isEvent, isNotNull(deliveries.type), gt(deliveries.createdAt, placeholder('since'))),
+      ),
+  ),
+  place: prepared(() =>
+    orm
+      .select({
+        address: addresses.address,
+        storeName: stores.name,
+        linkPublicId: links.publicId,
+        linkView: links.view,
+        minimumSat: stores.minimumSat,
+      })
+      .from(orders)
+      .innerJoin(addresses, eq(addresses.id, orders.addressId))
+      .innerJoin(stores, eq(stores.id, orders.storeId))
+      .leftJoin(links, eq(links.id, orders.linkId))
+      .where(eq(orders.id, placeholder('id'))),
+  ),
+  quotes: prepared(() =>
+    orm
+      .select()
+      .from(quotes)
+      .where(eq(quotes.orderId, placeholder('orderId')))
+      .orderBy(asc(quotes.id)),
+  ),
+  payments: prepared(() =>
+    orm
+      .select({
+        txid: payments.txid,
+        valueSat: payments.valueSat,
+        state: payments.state,
+        replacedBy: payments.replacedBy,
+        priceCents: payments.priceCents,
+        firstSeenAt: payments.firstSeenAt,
+        interruptedAt: payments.interruptedAt,
+        firstBlockAt: payments.firstBlockAt,
+        height: payments.height,
+        signalsRbf: payments.signalsRbf,
+        /** The header of its block, if that is on the best chain. */
+        raw: headers.raw,
+      })
+      .from(payments)
+      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
+      .where(eq(payments.addressId, placeholder('addressId')))
+      .orderBy(asc(payments.id)),
+  ),
 });

@@ -5,6 +5,7 @@ import { count, min, sql } from 'drizzle-orm';
 import type { PaymentState } from '../../domain/payment.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, isReversedSince, payments, wallets } from '../db/schema.ts';
 import type { PaymentMove } from '../store-events.ts';
 
@@ -71,34 +72,35 @@ const counted = (row?: { count: number; firstAt: number | null }): Counted => ({
 
 function prepare(orm: Orm) {
   return {
-    byState: orm
-      .select({ state: payments.state, count: count() })
-      .from(payments)
-      .groupBy(payments.state)
-      .prepare(),
-    reversals: orm
-      .select({ count: count(), firstAt: min(payments.changedAt) })
-      .from(payments)
-      .where(isReversedSince(placeholder('since')))
-      .prepare(),
-    unclaimed: orm
-      .select({ count: count(), firstAt: min(payments.firstSeenAt) })
-      .from(wallets)
-      // In this order, by an index: of a file that was never a copy there is none.
-      .crossJoin(addresses)
-      .crossJoin(payments)
-      .where(
-        sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
+    byState: prepared(() =>
+      orm.select({ state: payments.state, count: count() }).from(payments).groupBy(payments.state),
+    ),
+    reversals: prepared(() =>
+      orm
+        .select({ count: count(), firstAt: min(payments.changedAt) })
+        .from(payments)
+        .where(isReversedSince(placeholder('since'))),
+    ),
+    unclaimed: prepared(() =>
+      orm
+        .select({ count: count(), firstAt: min(payments.firstSeenAt) })
+        .from(wallets)
+        // In this order, by an index: of a file that was never a copy there is none.
+        .crossJoin(addresses)
+        .crossJoin(payments)
+        .where(
+          sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
           and ${addresses.storeId} is null and ${addresses.statusHash} is not null
           and ${payments.addressId} = ${addresses.id} and ${payments.state} <> 'dropped'
           and ${payments.firstSeenAt} > ${placeholder('since')}`,
-      )
-      .prepare(),
-    fallen: orm
-      .select({ count: count(), firstAt: min(payments.changedAt) })
-      .from(payments)
-      // Nothing but 1 or 2 is taken back by a 0.
-      .where(sql`${payments.state} = 'unconfirmed' and ${payments.cycle} > 0`)
-      .prepare(),
+        ),
+    ),
+    fallen: prepared(() =>
+      orm
+        .select({ count: count(), firstAt: min(payments.changedAt) })
+        .from(payments)
+        // Nothing but 1 or 2 is taken back by a 0.
+        .where(sql`${payments.state} = 'unconfirmed' and ${payments.cycle} > 0`),
+    ),
   };
 }

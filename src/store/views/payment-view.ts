@@ -13,6 +13,7 @@ import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
 import { callbackColumns, deliveries } from '../db/delivery-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, isGivenOut, isReversedSince, payments, stores, wallets } from '../db/schema.ts';
 import { isCallback } from '../records/callback-queue.ts';
 import {
@@ -93,19 +94,20 @@ export function createPaymentView(orm: Orm) {
 }
 
 const prepareEntry = (orm: Orm) =>
-  orm
-    .select({
-      ...getTableColumns(payments),
-      address: addresses.address,
-      storeId: addresses.storeId,
-      orderId: addresses.orderId,
-      storeName: stores.name,
-    })
-    .from(payments)
-    .innerJoin(addresses, eq(addresses.id, payments.addressId))
-    .leftJoin(stores, eq(stores.id, addresses.storeId))
-    .where(and(isGivenOut, eq(payments.id, placeholder('id'))))
-    .prepare();
+  prepared(() =>
+    orm
+      .select({
+        ...getTableColumns(payments),
+        address: addresses.address,
+        storeId: addresses.storeId,
+        orderId: addresses.orderId,
+        storeName: stores.name,
+      })
+      .from(payments)
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .leftJoin(stores, eq(stores.id, addresses.storeId))
+      .where(and(isGivenOut, eq(payments.id, placeholder('id')))),
+  );
 
 /** What the filters compare of a payment. */
 interface Candidate extends TimedPlace {
@@ -215,24 +217,26 @@ function prepareCandidates(orm: Orm) {
   const limit = sql.placeholder('limit');
   const isBefore = lt(payments.id, placeholder('id'));
   const rows = (order: readonly SQL[], ...conditions: SQL[]) =>
-    orm
-      .select(columns)
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(isGivenOut, ...conditions))
-      .orderBy(...order)
-      .limit(limit)
-      .prepare();
+    prepared(() =>
+      orm
+        .select(columns)
+        .from(payments)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .where(and(isGivenOut, ...conditions))
+        .orderBy(...order)
+        .limit(limit),
+    );
   const newestId = [desc(payments.id)];
   const newest = [desc(payments.firstSeenAt), desc(payments.id)];
   const isInState = eq(payments.state, placeholder('state'));
   const at = placeholder('at');
   return {
-    place: orm
-      .select({ at: payments.firstSeenAt, id: payments.id })
-      .from(payments)
-      .where(eq(payments.id, placeholder('id')))
-      .prepare(),
+    place: prepared(() =>
+      orm
+        .select({ at: payments.firstSeenAt, id: payments.id })
+        .from(payments)
+        .where(eq(payments.id, placeholder('id'))),
+    ),
     inState: {
       sameMoment: rows(newest, isInState, eq(payments.firstSeenAt, at), isBefore),
       older: rows(newest, isInState, lt(payments.firstSeenAt, at)),
@@ -241,18 +245,19 @@ function prepareCandidates(orm: Orm) {
     ofAddress: rows(newestId, eq(addresses.scripthash, placeholder('scripthash')), isBefore),
     reversed: rows([desc(payments.changedAt)], isReversedSince(placeholder('since'))),
     // In this order, by an index: of a file that was never a copy there is none.
-    ofNoStore: orm
-      .select(columns)
-      .from(wallets)
-      .crossJoin(addresses)
-      .crossJoin(payments)
-      .where(
-        sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
+    ofNoStore: prepared(() =>
+      orm
+        .select(columns)
+        .from(wallets)
+        .crossJoin(addresses)
+        .crossJoin(payments)
+        .where(
+          sql`${addresses.walletId} = ${wallets.id} and ${addresses.origin} = 'skipped'
           and ${addresses.storeId} is null and ${payments.addressId} = ${addresses.id}
           and ${payments.id} < ${placeholder('id')}`,
-      )
-      .orderBy(...newestId)
-      .limit(limit)
-      .prepare(),
+        )
+        .orderBy(...newestId)
+        .limit(limit),
+    ),
   };
 }

@@ -5,6 +5,7 @@ import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, isGivenOut, payments } from '../db/schema.ts';
 
 /** A payment with its address, and the store that the address was issued to. */
@@ -34,18 +35,19 @@ function prepare(orm: Orm) {
   const isOf = eq(addresses.scripthash, placeholder('scripthash'));
   const isBy = eq(payments.txid, placeholder('txid'));
   const receipts = (condition: SQL | undefined) =>
-    orm
-      .select({
-        ...getTableColumns(payments),
-        address: addresses.address,
-        storeId: addresses.storeId,
-      })
-      .from(payments)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(condition, isGivenOut))
-      .orderBy(desc(payments.id))
-      .limit(maxReceipts)
-      .prepare();
+    prepared(() =>
+      orm
+        .select({
+          ...getTableColumns(payments),
+          address: addresses.address,
+          storeId: addresses.storeId,
+        })
+        .from(payments)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .where(and(condition, isGivenOut))
+        .orderBy(desc(payments.id))
+        .limit(maxReceipts),
+    );
   return {
     byTxid: receipts(isBy),
     byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, placeholder('storeId')))),

@@ -3,6 +3,7 @@
 import { and, count, desc, eq, lt, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, payments, wallets } from '../db/schema.ts';
 import {
   type AddressPlace,
@@ -83,42 +84,45 @@ const prepare = (orm: Orm) => ({
 
 /** A wallet's addresses below its counter, the newest first. */
 const prepareNewest = (orm: Orm) =>
-  orm
-    .select(addressPlace)
-    .from(addresses)
-    .where(
-      and(
-        onBranch(),
-        sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
+  prepared(() =>
+    orm
+      .select(addressPlace)
+      .from(addresses)
+      .where(
+        and(
+          onBranch(),
+          sql`${addresses.derivationIndex} < (select ${wallets.nextIndex} from ${wallets}
             where ${wallets.id} = ${placeholder('walletId')})`,
-      ),
-    )
-    .orderBy(desc(addresses.derivationIndex))
-    .limit(sql.placeholder('limit'))
-    .prepare();
+        ),
+      )
+      .orderBy(desc(addresses.derivationIndex))
+      .limit(sql.placeholder('limit')),
+  );
 
 /** Below the counter, and never given out. */
 const prepareLeftOut = (orm: Orm) =>
-  orm
-    .select({ count: count() })
-    .from(addresses)
-    .where(
-      and(
-        eq(addresses.walletId, placeholder('walletId')),
-        sql`${addresses.origin} in ('ahead', 'foreign')`,
-        lt(addresses.derivationIndex, placeholder('nextIndex')),
+  prepared(() =>
+    orm
+      .select({ count: count() })
+      .from(addresses)
+      .where(
+        and(
+          eq(addresses.walletId, placeholder('walletId')),
+          sql`${addresses.origin} in ('ahead', 'foreign')`,
+          lt(addresses.derivationIndex, placeholder('nextIndex')),
+        ),
       ),
-    )
-    .prepare();
+  );
 
 /** Also one that is gone: it may come back. */
 const prepareAnyPayment = (orm: Orm) =>
-  orm
-    .select({ id: payments.id })
-    .from(payments)
-    .where(eq(payments.addressId, placeholder('id')))
-    .limit(1)
-    .prepare();
+  prepared(() =>
+    orm
+      .select({ id: payments.id })
+      .from(payments)
+      .where(eq(payments.addressId, placeholder('id')))
+      .limit(1),
+  );
 
 /**
  * Gaps among the newest addresses of the external branch. Only a payment of ours makes an address
@@ -138,29 +142,32 @@ function prepareGaps(orm: Orm) {
       select 1 from payments where address_id = addresses.id
         and state in ('confirming', 'confirmed', 'settled')))`;
   return {
-    unpaidSinceBlock: orm
-      .select({ count: count() })
-      .from(addresses)
-      .where(
-        sql`${isGiven} and (status_hash is null or origin = 'ahead')
+    unpaidSinceBlock: prepared(() =>
+      orm
+        .select({ count: count() })
+        .from(addresses)
+        .where(
+          sql`${isGiven} and (status_hash is null or origin = 'ahead')
           and derivation_index > coalesce((${mined} order by derivation_index desc limit 1), -1)`,
-      )
-      .prepare(),
-    unpaidRun: orm
-      .select({
-        count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
+        ),
+    ),
+    unpaidRun: prepared(() =>
+      orm
+        .select({
+          count: sql<number>`${wallets.nextIndex} - 1 - coalesce(
           (${paid} order by derivation_index desc limit 1), ${start}, ${wallets.nextIndex} - 1)`,
-      })
-      .from(wallets)
-      .where(eq(wallets.id, walletId))
-      .prepare(),
-    widestStep: orm
-      .select({
-        widest: sql<number | null>`(select max(place - before) from
+        })
+        .from(wallets)
+        .where(eq(wallets.id, walletId)),
+    ),
+    widestStep: prepared(() =>
+      orm
+        .select({
+          widest: sql<number | null>`(select max(place - before) from
           (select place, lag(place, 1, ${start}) over (order by place) as before from (${paid})))`,
-      })
-      .from(wallets)
-      .where(eq(wallets.id, walletId))
-      .prepare(),
+        })
+        .from(wallets)
+        .where(eq(wallets.id, walletId)),
+    ),
   };
 }

@@ -6,6 +6,7 @@ import type { Scripthash } from '../../bitcoin/ids.ts';
 import type { StatusHash } from '../../domain/script-history.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
 import { addresses, payments, wallets } from '../db/schema.ts';
 
 export interface Watched {
@@ -73,60 +74,63 @@ function prepare(orm: Orm) {
   // As in the index, else SQLite does not use it.
   const isUnsettled = sql`${payments.state} in ('unconfirmed', 'confirming', 'confirmed')`;
   const page = (condition: SQL) =>
-    orm
-      .select(fields)
-      .from(addresses)
-      .where(and(isBefore, condition))
-      .orderBy(desc(addresses.id))
-      .limit(sql.placeholder('limit'))
-      .prepare();
+    prepared(() =>
+      orm
+        .select(fields)
+        .from(addresses)
+        .where(and(isBefore, condition))
+        .orderBy(desc(addresses.id))
+        .limit(sql.placeholder('limit')),
+    );
   return {
-    upcoming: orm
-      .select(fields)
-      .from(wallets)
-      // Which SQLite takes in this order: it would rather go through all addresses, whose number it
-      // does not know.
-      .crossJoin(addresses)
-      .where(
-        and(
-          isNotNull(wallets.scannedAt),
-          eq(addresses.walletId, wallets.id),
-          eq(addresses.origin, 'ahead'),
-          lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${placeholder('count')}`),
-        ),
-      )
-      .orderBy(desc(addresses.id))
-      .prepare(),
+    upcoming: prepared(() =>
+      orm
+        .select(fields)
+        .from(wallets)
+        // SQLite keeps this order. It would rather go through all addresses, whose number it does
+        // not know.
+        .crossJoin(addresses)
+        .where(
+          and(
+            isNotNull(wallets.scannedAt),
+            eq(addresses.walletId, wallets.id),
+            eq(addresses.origin, 'ahead'),
+            lt(addresses.derivationIndex, sql`${wallets.nextIndex} + ${placeholder('count')}`),
+          ),
+        )
+        .orderBy(desc(addresses.id)),
+    ),
     foreign: page(sql`${addresses.origin} = 'foreign'`),
     notAhead: page(sql`${addresses.origin} <> 'ahead'`),
     // No row is ever deleted: the newest id is their number.
-    count: orm
-      .select({ count: max(addresses.id) })
-      .from(addresses)
-      .prepare(),
-    recent: orm
-      .select(fields)
-      .from(addresses)
-      .where(
-        and(
-          isRecent,
-          sql`(${addresses.issuedAt}, ${addresses.id}) < (${placeholder('issuedAt')}, ${placeholder('id')})`,
-        ),
-      )
-      .orderBy(desc(addresses.issuedAt), desc(addresses.id))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-    countRecent: orm.select({ count: count() }).from(addresses).where(isRecent).prepare(),
-    unsettled: orm
-      .select(fields)
-      // Named, because SQLite would rather collect and sort all of them by another one.
-      .from(sql`${payments} indexed by payments_unsettled`)
-      .innerJoin(addresses, eq(addresses.id, payments.addressId))
-      .where(and(isUnsettled, lt(payments.addressId, placeholder('beforeId'))))
-      .groupBy(payments.addressId)
-      .orderBy(desc(payments.addressId))
-      .limit(sql.placeholder('limit'))
-      .prepare(),
-    countUnsettled: orm.select({ count: count() }).from(payments).where(isUnsettled).prepare(),
+    count: prepared(() => orm.select({ count: max(addresses.id) }).from(addresses)),
+    recent: prepared(() =>
+      orm
+        .select(fields)
+        .from(addresses)
+        .where(
+          and(
+            isRecent,
+            sql`(${addresses.issuedAt}, ${addresses.id}) < (${placeholder('issuedAt')}, ${placeholder('id')})`,
+          ),
+        )
+        .orderBy(desc(addresses.issuedAt), desc(addresses.id))
+        .limit(sql.placeholder('limit')),
+    ),
+    countRecent: prepared(() => orm.select({ count: count() }).from(addresses).where(isRecent)),
+    unsettled: prepared(() =>
+      orm
+        .select(fields)
+        // Named, because SQLite would rather collect and sort all of them by another one.
+        .from(sql`${payments} indexed by payments_unsettled`)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .where(and(isUnsettled, lt(payments.addressId, placeholder('beforeId'))))
+        .groupBy(payments.addressId)
+        .orderBy(desc(payments.addressId))
+        .limit(sql.placeholder('limit')),
+    ),
+    countUnsettled: prepared(() =>
+      orm.select({ count: count() }).from(payments).where(isUnsettled),
+    ),
   };
 }
