@@ -61,6 +61,35 @@ test('a payment that the histories omit is valid as long as the node reports it'
   expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'dropped' }]);
 });
 
+test('the absence of a payment at both servers begins anew once it was reported again', async () => {
+  const { chain, store, servers, watcher, world, start } = await prepareWatching({ servers: 2 });
+  await start();
+  const issued = await store.issue();
+  watcher.issued(issued.scripthash);
+  const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
+  await watcher.idle();
+  const pass = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      await world.advance(1_000);
+      await watcher.idle();
+    }
+    return store.ledger.paymentsOf(issued.id).map(({ state }) => state);
+  };
+  await pass(5);
+  const omit = (): void => {
+    for (const server of servers) server.inject({ kind: 'omit', txids: [txid] });
+    for (const server of servers) server.notifyAll();
+  };
+  omit();
+  expect(await pass(10)).toEqual(['unconfirmed']);
+  for (const server of servers) server.heal();
+  for (const server of servers) server.notifyAll();
+  expect(await pass(10)).toEqual(['unconfirmed']);
+  omit();
+  expect(await pass(28)).toEqual(['unconfirmed']);
+  expect(await pass(10)).toEqual(['dropped']);
+});
+
 describe('very many small payments that vanish together, at one public server', () => {
   const getTransaction = 'blockchain.transaction.get';
 
