@@ -111,7 +111,7 @@ export class Notifier {
     const { world, store } = this.#parts;
     for (const lane of store.notifications.lanesDue(world.now())) {
       const name = nameOf(lane);
-      if (this.#running.has(name) || this.#isPaused(name)) continue;
+      if (this.#running.has(name)) continue;
       this.#running.add(name);
       this.#tasks.run(async () => {
         try {
