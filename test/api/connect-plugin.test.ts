@@ -467,6 +467,8 @@ test('without an open window, or without a valid key, nothing is stored', async 
     keyId: 2,
     reason: expect.stringContaining('is switched off'),
   });
+  // The check of its key logged it, so it is logged no second time.
+  expect(refusals(app).filter(({ key }) => key === 2)).toHaveLength(1);
 });
 
 test('a flood of refused changes is stored and logged a few times a minute', async () => {

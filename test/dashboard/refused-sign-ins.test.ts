@@ -53,8 +53,11 @@ describe('S-90 a flood of refused sign-ins', () => {
     await flood(from, 1, 45);
     expect(refusals(app)[11]).toMatchObject({ client: '2001:db8:2d::1', unlogged: 4 });
     await app.world.advance(10_000);
-    await flood(from, 1, 46);
+    await flood(from, 2, 46);
     expect(refusals(app)[12]).not.toHaveProperty('unlogged');
+    await app.world.advance(10_000);
+    await flood(from, 1, 48);
+    expect(refusals(app)[13]).toMatchObject({ client: '2001:db8:30::1', unlogged: 1 });
   });
 
   test('with passwords and passkeys has them together', async () => {

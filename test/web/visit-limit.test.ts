@@ -58,14 +58,16 @@ describe('S-89 of one network, a minute has', () => {
     expect((await ask(path)).status).not.toBe(429);
   });
 
-  test('the same pages together, and forms as well', async () => {
+  test('the same pages together, files together, and forms as well', async () => {
     const app = await open();
     const ask = from(app, '203.0.113.9');
     const send = () => ask('/dashboard/sign-in', { method: 'POST', body: 'do=sign-in' });
     expect(await answered(() => ask('/docs'), 30)).toBe(30);
     expect(await answered(() => ask('/api/openapi.json'), 20)).toBe(20);
     expect(await answered(send, 20)).toBe(10);
-    expect(await answered(() => ask('/favicon.svg'), 121)).toBe(120);
+    expect(await answered(() => ask('/o/assets/x'), 60)).toBe(60);
+    expect(await answered(() => ask('/dashboard/assets/x'), 50)).toBe(50);
+    expect(await answered(() => ask('/favicon.svg'), 11)).toBe(10);
     expect(await answered(() => ask('/dashboard/orders'), 301)).toBe(300);
     expect((await ask('/healthz')).status).toBe(200);
   });
