@@ -64,6 +64,17 @@ async function dueOrder() {
     announce: () => pending.add(issued.scripthash),
     tick: () => expiry.tick(),
     shop,
+    /** @returns how many transactions began since */
+    countWrites() {
+      const { database } = shop;
+      const write = database.write.bind(database);
+      let count = 0;
+      database.write = (work, kind) => {
+        count += 1;
+        return write(work, kind);
+      };
+      return () => count;
+    },
     reviewUnmined: () => expiry.reviewUnmined(),
     async status() {
       await tasks.idle();
@@ -106,8 +117,21 @@ it('stays open if the server is lost, or a change is announced, before the write
   expect(await announced.status()).toBe('open');
 });
 
+it('does one work at a time', async () => {
+  const once = await dueOrder();
+  const writesOfOne = once.countWrites();
+  once.tick();
+  expect(await once.status()).toBe('expired');
+  const twice = await dueOrder();
+  const writesOfTwo = twice.countWrites();
+  twice.tick();
+  twice.tick();
+  expect(await twice.status()).toBe('expired');
+  expect([writesOfOne(), writesOfTwo()]).toEqual([2, 2]);
+});
+
 it('looks for unmined money behind so many payments in the next minute, while it watches', async () => {
-  const { shop, status, watching, reviewUnmined } = await dueOrder();
+  const { shop, status, watching, reviewUnmined, countWrites } = await dueOrder();
   const { orm } = shop.database;
   const { id: addressId } = await shop.issue();
   const seenAt = now - 2 * dayMs;
@@ -128,5 +152,8 @@ it('looks for unmined money behind so many payments in the next minute, while it
   expect([await minute(), await minute()]).toEqual([null, null]);
   watching.is = true;
   expect(await minute()).toBeNull();
+  const writes = countWrites();
+  reviewUnmined();
   expect(await minute()).toBe(now + hourMs);
+  expect(writes()).toBe(1);
 });
