@@ -4,6 +4,8 @@ import { skippedReporter } from './test/support/chromium.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // `npm run test:slow` runs them.
+    exclude: ['test/**/*.slow.test.ts'],
     globalSetup: ['test/support/bundle-folder.ts'],
     reporters: ['default', skippedReporter],
     // A unit test is never held to a time; this only ends a run that hangs.
