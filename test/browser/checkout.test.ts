@@ -1,5 +1,5 @@
 // The customer's page of an order in a real Chromium: no JavaScript, live updates, copying, times
-// and margins. Every state of it is in checkout-matrix.test.ts.
+// and margins. Every state of it is in checkout-matrix.slow.test.ts.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
