@@ -229,7 +229,11 @@ function buildApp(opened: OpenedApp): BuiltApp {
     receiptPricer?.start();
     priceWatch.start();
     return {
-      ...{ network: opened.network, port, metricsPort, fetch, stop },
+      network: opened.network,
+      port,
+      metricsPort,
+      fetch,
+      stop,
       health: status.health,
       async idle() {
         await watcher.idle();
@@ -365,7 +369,7 @@ function buildPages(
   { watcher, sender, notifier, clock }: PaymentPath,
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
-  const { config, world, options, store, network, prices } = opened;
+  const { config, world, options, store, prices } = opened;
   const callbackSender = () => ({
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
@@ -375,7 +379,9 @@ function buildPages(
   const common = { store, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
   const feed = createChangeFeed(store);
   const issuing: PaymentTakerOptions = {
-    ...{ ...common, ...clocksOf(world), refuseGap },
+    ...common,
+    ...clocksOf(world),
+    refuseGap,
     randomBytes: (length) => world.randomBytes(length),
     isCaughtUp: () => watcher.status().caughtUp,
     isPending: (scripthash) => watcher.isPending(scripthash),
@@ -388,20 +394,29 @@ function buildPages(
   const proxies = config.trustedProxy;
   const limitVisit = createVisitLimit(proxies, () => world.monotonic());
   const dashboard = createDashboard({
-    ...{ ...common, world, feed, findingHistory, requestedBackups, sender, notifier },
-    ...{
-      clockFault: () => clock.fault(),
-      callbackSender,
-      proxies,
-      limitVisit,
-      dashboardPlainHttp: config.dashboardPlainHttp,
-    },
+    ...common,
+    world,
+    feed,
+    findingHistory,
+    requestedBackups,
+    sender,
+    notifier,
+    clockFault: () => clock.fault(),
+    callbackSender,
+    proxies,
+    limitVisit,
+    dashboardPlainHttp: config.dashboardPlainHttp,
     takePayment: createPaymentTaker(issuing),
     extraPages: options.extraPages ?? [],
   });
   const checkout = createCheckout({ ...common, ...issuing, world, proxies, limitVisit });
   const fetch = createHttpApp({
-    ...{ ...common, ...issuing, ...clocksOf(world), ...apiSettings(config), network, feed, ready },
+    ...common,
+    ...issuing,
+    ...clocksOf(world),
+    ...apiSettings(config),
+    feed,
+    ready,
     untrustedProxies,
     limitVisit,
     pages: dashboard.app,

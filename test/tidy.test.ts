@@ -143,6 +143,10 @@ test(`no file is longer than ${longestFile} lines`, () => {
   expect(long).toEqual([]);
 });
 
+test('no literal is spread, because that hides unknown properties from the types', () => {
+  expect(files.filter(({ text }) => /\.\.\.\{\s/.test(text)).map(({ path }) => path)).toEqual([]);
+});
+
 test('limits are named max and min', () => {
   const declared = /\b(?:const|function|readonly|let) #?(?:most|least|longest|furthest)[A-Z]\w*/;
   const found = files.flatMap(

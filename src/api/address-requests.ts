@@ -169,7 +169,9 @@ function createOrder(
 ): void {
   const { expiresInSeconds, ...fields } = input;
   orders.create(tx, now, {
-    ...{ ...place, ...draft, ...fields },
+    ...place,
+    ...draft,
+    ...fields,
     expiresAt: orderExpiryOf(now, expiresInSeconds),
   });
 }

@@ -11,12 +11,25 @@ const callbackUrl = 'https://shop.example/paid?secret=tulip';
 
 /** Values by field name. */
 const byName: Readonly<Record<string, unknown>> = {
-  ...{ addr: address, address, account, xpub: account },
-  ...{ txid: 'f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16' },
-  ...{ name: 'Shop', http_callback: callbackUrl, callback: callbackUrl, tag: 'Shop' },
-  ...{ value: 25_000, confirmed: 25_000, unconfirmed: 0, size: 223, fee: 1_420 },
-  ...{ time: 1_763_650_000, created_at: 1_763_650_000 },
-  ...{ price: 67_866.85, xpub_index: 2, gap_limit: 20 },
+  addr: address,
+  address,
+  account,
+  xpub: account,
+  txid: 'f4184fc596403b9d638783cf57adfe4c75c605f6356fbc91338530e9831e9e16',
+  name: 'Shop',
+  http_callback: callbackUrl,
+  callback: callbackUrl,
+  tag: 'Shop',
+  value: 25_000,
+  confirmed: 25_000,
+  unconfirmed: 0,
+  size: 223,
+  fee: 1_420,
+  time: 1_763_650_000,
+  created_at: 1_763_650_000,
+  price: 67_866.85,
+  xpub_index: 2,
+  gap_limit: 20,
 };
 
 /** Fields that are present only in special cases. */

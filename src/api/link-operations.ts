@@ -55,8 +55,11 @@ const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOpti
       const { storeId } = placeOf(store, { key, target: { id: body.store_id ?? undefined } });
       const input = parseLinkInput(body);
       const link = {
-        ...{ ...input, storeId, publicId: idOf('lnk', randomBytes(idBytes)) },
-        ...{ idempotencyKey: idempotencyKeyOf(context), bodyHash: bodyHashOf(body) },
+        ...input,
+        storeId,
+        publicId: idOf('lnk', randomBytes(idBytes)),
+        idempotencyKey: idempotencyKeyOf(context),
+        bodyHash: bodyHashOf(body),
       };
       checkIssuing();
       const row = await store.database.write((tx) => {

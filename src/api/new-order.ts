@@ -48,11 +48,16 @@ export async function newOrder(
   const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
   checkOrderSat(satoshisOf(price, rateCents));
   const issued = await issue({
-    ...{ key, idempotencyKey, target: { id: storeId }, reset: false },
+    key,
+    idempotencyKey,
+    target: { id: storeId },
+    reset: false,
     order: {
       publicId: idOf('ord', randomBytes(idBytes)),
       input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
-      ...{ rateCents, latePolicy: row.latePolicy, bodyHash },
+      rateCents,
+      latePolicy: row.latePolicy,
+      bodyHash,
     },
   });
   options.onIssued(issued);

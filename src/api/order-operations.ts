@@ -88,7 +88,8 @@ const listOrders = (options: OrderOptions): Operation =>
       const { orderView } = options.store;
       const { after } = query;
       const filter = {
-        ...{ status: query.status, reference: query.reference },
+        status: query.status,
+        reference: query.reference,
         linkId:
           query.link_id === undefined ? undefined : linkOf(options.store, key, query.link_id).id,
         createdAfter: query.created_after && query.created_after * 1000,

@@ -55,8 +55,12 @@ export const newOrderBody = z
   .meta({ id: 'NewOrder' });
 
 export const newOrderExample = {
-  ...{ amount: '12.50', currency: 'EUR', reference: '1007', description: '2 posters' },
-  ...{ return_url: 'https://shop.example/thanks/1007', metadata: { cart: '7f' } },
+  amount: '12.50',
+  currency: 'EUR',
+  reference: '1007',
+  description: '2 posters',
+  return_url: 'https://shop.example/thanks/1007',
+  metadata: { cart: '7f' },
 };
 
 const quote = z
@@ -160,20 +164,39 @@ function exampleOrder(): OrderJson {
   const createdAt = 1_763_650_000;
   const address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
   return {
-    ...{ id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp', store_id: 1, link_id: null, version: 1 },
-    ...{ status: 'open', late: false, amount: '12.50', currency: 'EUR', amount_sat: 25_000 },
-    ...{ received_sat: 0, confirmed_sat: 0, missing_sat: 25_000, excess_sat: 0 },
+    id: 'ord_3yQ8tZr6WmB1nK5vXc2dLp',
+    store_id: 1,
+    link_id: null,
+    version: 1,
+    status: 'open',
+    late: false,
+    amount: '12.50',
+    currency: 'EUR',
+    amount_sat: 25_000,
+    received_sat: 0,
+    confirmed_sat: 0,
+    missing_sat: 25_000,
+    excess_sat: 0,
     quote: {
-      ...{ rate: '50000.00', amount_sat: 25_000 },
-      ...{ created_at: createdAt, expires_at: createdAt + 900 },
+      rate: '50000.00',
+      amount_sat: 25_000,
+      created_at: createdAt,
+      expires_at: createdAt + 900,
     },
     address,
     uri: `bitcoin:${address}?amount=0.00025&label=My%20shop`,
     page_url: 'https://pay.example.com/o/ord_3yQ8tZr6WmB1nK5vXc2dLp',
-    ...{ reference: '1007', description: '2 posters', metadata: { cart: '7f' } },
-    ...{ return_url: 'https://shop.example/thanks/1007', language: 'de' },
-    ...{ created_at: createdAt, expires_at: createdAt + 3_600, paid_at: null },
-    ...{ canceled_at: null, accepted_at: null, payments: [] },
+    reference: '1007',
+    description: '2 posters',
+    metadata: { cart: '7f' },
+    return_url: 'https://shop.example/thanks/1007',
+    language: 'de',
+    created_at: createdAt,
+    expires_at: createdAt + 3_600,
+    paid_at: null,
+    canceled_at: null,
+    accepted_at: null,
+    payments: [],
   };
 }
 

@@ -113,10 +113,15 @@ export const Errors = () => (
       </thead>
       <tbody>
         {Object.entries(refusals).map(([status, { description, message }]) => (
-          <ErrorRow {...{ status, code: status, description, message }} />
+          <ErrorRow status={status} code={status} description={description} message={message} />
         ))}
         {Object.entries(refusalCodes).map(([code, { status, description, message }]) => (
-          <ErrorRow {...{ status: String(status), code, description, message }} />
+          <ErrorRow
+            status={String(status)}
+            code={code}
+            description={description}
+            message={message}
+          />
         ))}
       </tbody>
     </table>

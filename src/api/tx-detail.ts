@@ -28,7 +28,11 @@ const side = z
 
 const address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
 const example = {
-  ...{ status: 'Confirmed', time: 1_763_650_000, size: 192, fee: 1_420, rbf: 0 },
+  status: 'Confirmed',
+  time: 1_763_650_000,
+  size: 192,
+  fee: 1_420,
+  rbf: 0,
   vin: [
     { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3', value: 26_420 },
   ],

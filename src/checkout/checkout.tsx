@@ -184,7 +184,9 @@ function sendError(
   const hasOrder = isForm && known !== 'unknownOrder';
   const url = `../${context.req.param('id')}${reading.langQuery}`;
   return sendErrorPage(context, reading, error, {
-    ...{ log: world.log, path: '/o/{id}', message: "an order's page failed" },
+    log: world.log,
+    path: '/o/{id}',
+    message: "an order's page failed",
     text: known && errors[known],
     hasLanguages: !isForm,
     link: hasOrder ? { url, text: errors.backToOrder } : undefined,

@@ -171,7 +171,9 @@ function sendLinkError(
   const isKnown = context.get('reading') !== undefined;
   const url = `${context.req.param('id')}${reading.langQuery}`;
   return sendErrorPage(context, reading, error, {
-    ...{ log, path: '/l/{id}', message: 'the page of a link failed' },
+    log,
+    path: '/l/{id}',
+    message: 'the page of a link failed',
     text: textOf?.(reading.words),
     // Its links to other languages would repeat a private key of the query.
     hasLanguages: isKnown && !(error instanceof PaygateError && error.code === 'invalid'),

@@ -140,7 +140,8 @@ const Field = ({ name, label, hint, error, children }: FieldProps) => {
         <Sentence text={label} />
       </label>
       {children({
-        ...{ id: name, name },
+        id: name,
+        name,
         ...(ids.length > 0 && { 'aria-describedby': ids.join(' ') }),
         ...(error !== undefined && { 'aria-invalid': 'true' }),
       })}

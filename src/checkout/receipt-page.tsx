@@ -92,8 +92,10 @@ function shownReceipt(store: Store, receipt: Receipt, orderId = ''): ShownReceip
 const isWaiting = ({ state }: ShownReceipt): boolean => state === 'seen' || state === 'confirming';
 
 const tones = {
-  ...{ seen: statusWord(0).tone, confirming: statusWord(1).tone },
-  ...{ confirmed: statusWord(2).tone, gone: statusWord(-1).tone },
+  seen: statusWord(0).tone,
+  confirming: statusWord(1).tone,
+  confirmed: statusWord(2).tone,
+  gone: statusWord(-1).tone,
 } as const;
 
 interface Props {

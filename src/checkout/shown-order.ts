@@ -58,7 +58,10 @@ export function shownOrder(view: OrderView, record: OrderRecord, now: number): S
   const isPayable = stage === 'payable';
   return {
     order: orderJson(details, standing, ''),
-    ...{ storeName, stage, undecidedSat, hasFallen: hasFallen(payments) },
+    storeName,
+    stage,
+    undecidedSat,
+    hasFallen: hasFallen(payments),
     walletUri:
       isPayable && missingSat !== null
         ? paymentUri(address, {

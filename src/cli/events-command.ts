@@ -57,7 +57,10 @@ function listCommand(): Command {
         const { store: storeId, state, type, newerThan, olderThan, before, limit } = given;
         const now = world.now();
         const found = webhooks.list({
-          ...{ storeId, state, type, limit: limit + 1 },
+          storeId,
+          state,
+          type,
+          limit: limit + 1,
           beforeId: before === undefined ? undefined : webhooks.event(before).id,
           since: newerThan === undefined ? undefined : now - newerThan,
           until: olderThan === undefined ? undefined : now - olderThan,

@@ -193,8 +193,12 @@ const change = (
 function bodyOf(given: LinkOptions, before: string | null): LinkBody {
   const { title, description, note, view, maxOrders, currency = before || false } = given;
   return {
-    ...{ title, note, view, ...amountsOf(given, currency !== false) },
-    ...{ description: orNull(description), most_orders: orNull(maxOrders) },
+    title,
+    note,
+    view,
+    ...amountsOf(given, currency !== false),
+    description: orNull(description),
+    most_orders: orNull(maxOrders),
     currency: orNull(given.currency),
   };
 }
@@ -205,12 +209,18 @@ function amountsOf({ currency, amount, min, max, suggested }: LinkOptions, isFia
   const none = currency === undefined ? {} : isFiat ? noSatoshis : noFiat;
   if (isFiat) {
     return {
-      ...{ ...none, amount: orNull(amount), min: orNull(min), max: orNull(max) },
+      ...none,
+      amount: orNull(amount),
+      min: orNull(min),
+      max: orNull(max),
       suggested: orNull(suggested),
     };
   }
   return {
-    ...{ ...none, amount_sat: satOf(amount), min_sat: satOf(min), max_sat: satOf(max) },
+    ...none,
+    amount_sat: satOf(amount),
+    min_sat: satOf(min),
+    max_sat: satOf(max),
     suggested_sat: orNull(suggested)?.map((text) => satOf(text) as number),
   };
 }

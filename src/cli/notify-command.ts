@@ -108,7 +108,10 @@ function describe({ catalog, notifications }: Store, owner: TargetOwner) {
 /** Without the password. */
 const mailJson = ({ host, port, security, user, from, ca }: MailServer) => ({
   server: host,
-  ...{ port, security, user, from },
+  port,
+  security,
+  user,
+  from,
   own_ca: ca !== null,
 });
 
@@ -279,7 +282,10 @@ function testCommand(): Command {
     withStore(given, async (store) => {
       const config = readConfig({}, process.env);
       const sender = createNotificationSender({
-        ...{ world, store, proxy: config.proxy, publicUrl: publicUrlOf(config) },
+        world,
+        store,
+        proxy: config.proxy,
+        publicUrl: publicUrlOf(config),
         sender: cliSender(undefined),
       });
       const results = await sender.test(ownerOf(store, given), new AbortController().signal);

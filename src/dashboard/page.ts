@@ -5,7 +5,6 @@ import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
 import type { CallbackSender } from '../domain/callback-url-policy.ts';
-import type { Proxies } from '../domain/client-address.ts';
 import type { OrderBody } from '../domain/order-input.ts';
 import { trimInvisible } from '../domain/pasted-text.ts';
 import type { Notifier } from '../notify/notifier.ts';
@@ -24,10 +23,10 @@ import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
 import type { PasskeyChallenges } from './passkey-challenge.ts';
 import type { Passwords } from './password.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportOptions } from './transport.ts';
 
 /** What the composition root gives to the dashboard. */
-export interface DashboardOptions {
+export interface DashboardOptions extends TransportOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
   readonly store: Store;
   readonly health: () => HealthReport;
@@ -42,9 +41,7 @@ export interface DashboardOptions {
   readonly takePayment: (taken: TakenPayment) => Promise<OrderRow>;
   readonly requestedBackups: Pick<RequestedBackups, 'make'>;
   readonly notifier: Pick<Notifier, 'test'>;
-  readonly proxies: Proxies;
   readonly limitVisit: LimitVisit;
-  readonly publicUrl: string | undefined;
   /** The gap limit of the merchants' own wallets. */
   readonly walletGap: number;
   /** Pages beside those of the dashboard. */

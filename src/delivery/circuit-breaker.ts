@@ -124,7 +124,9 @@ const isOpen = (circuit: Circuit | undefined): circuit is Circuit =>
 
 function countFailure(circuits: Map<string, Circuit>, key: string, probeIntervalMs: number) {
   const circuit = circuits.get(key) ?? {
-    ...{ failures: 0, nextProbeAt: 0, openedAt: 0 },
+    failures: 0,
+    nextProbeAt: 0,
+    openedAt: 0,
     probeIntervalMs,
   };
   circuit.failures += 1;

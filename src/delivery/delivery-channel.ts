@@ -49,7 +49,9 @@ export const callbackChannel = (
     return isDoubtful ? { ...attempt, doubt: emptyDoubt } : attempt;
   },
   idsOf: ({ id, storeId, eventId, content }) => ({
-    ...{ callbackId: id, storeId, eventId },
+    callbackId: id,
+    storeId,
+    eventId,
     ...queryFacts(content),
   }),
 });

@@ -148,8 +148,10 @@ const nonZero = (amount: string | null): string | null =>
   amount !== null && /[1-9]/.test(amount) ? amount : null;
 
 export const accountFormats: Readonly<Record<AccountFormatName, AccountFormat>> = {
-  ...{ paygate, koinly },
-  ...{ cointracking, quickbooks },
+  paygate,
+  koinly,
+  cointracking,
+  quickbooks,
 };
 
 export interface AccountFileOptions {

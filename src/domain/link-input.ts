@@ -108,8 +108,13 @@ export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput 
 export function linkBodyOf(link: LinkInput): Required<LinkBody> {
   const { title, description, note, view } = link;
   return {
-    ...{ title, description, ...amountTextsOf(link), note, view },
-    ...{ active: link.isActive, most_orders: link.maxOrders },
+    title,
+    description,
+    ...amountTextsOf(link),
+    note,
+    view,
+    active: link.isActive,
+    most_orders: link.maxOrders,
   };
 }
 
@@ -117,17 +122,29 @@ export function linkBodyOf(link: LinkInput): Required<LinkBody> {
 export function amountTextsOf({ currency, amount, minAmount, maxAmount, suggested }: LinkAmounts) {
   if (currency === null) {
     return {
-      ...{ currency, amount: null, min: null, max: null, suggested: [] as string[] },
-      ...{ amount_sat: amount, min_sat: minAmount, max_sat: maxAmount },
+      currency,
+      amount: null,
+      min: null,
+      max: null,
+      suggested: [] as string[],
+      amount_sat: amount,
+      min_sat: minAmount,
+      max_sat: maxAmount,
       suggested_sat: [...suggested],
     };
   }
   const textOf = (minor: number): string => formatMoney(BigInt(minor), currency);
   const textOrNull = (minor: number | null) => (minor === null ? null : textOf(minor));
   return {
-    ...{ currency, amount: textOrNull(amount) },
-    ...{ min: textOrNull(minAmount), max: textOrNull(maxAmount), suggested: suggested.map(textOf) },
-    ...{ amount_sat: null, min_sat: null, max_sat: null, suggested_sat: [] as number[] },
+    currency,
+    amount: textOrNull(amount),
+    min: textOrNull(minAmount),
+    max: textOrNull(maxAmount),
+    suggested: suggested.map(textOf),
+    amount_sat: null,
+    min_sat: null,
+    max_sat: null,
+    suggested_sat: [] as number[],
   };
 }
 

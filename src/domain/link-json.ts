@@ -44,7 +44,11 @@ export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string)
   return {
     id: publicId,
     store_id: link.storeId,
-    ...{ title, description, ...amountTextsOf(link), note, view },
+    title,
+    description,
+    ...amountTextsOf(link),
+    note,
+    view,
     active: link.isActive,
     most_orders: link.maxOrders,
     order_count: counts.orders,

@@ -83,7 +83,8 @@ export function parseEnteredAmount(
   decimalSeparator: DecimalSeparator,
 ): number | PayerProblem {
   const problem = (reason: PayerProblemReason, limit?: number): PayerProblem => ({
-    ...{ field: 'amount', reason },
+    field: 'amount',
+    reason,
     ...(limit !== undefined && { limit }),
   });
   if (containsPrivateMaterial(entered)) return problem('private-material');
@@ -113,7 +114,8 @@ const maxMinor = 10 ** 15 - 1;
 
 function parseNote({ note }: PayableLink, entered: string): string | null | PayerProblem {
   const problem = (reason: PayerProblemReason, limit?: number): PayerProblem => ({
-    ...{ field: 'note', reason },
+    field: 'note',
+    reason,
     ...(limit !== undefined && { limit }),
   });
   const text = entered.trim();

@@ -101,13 +101,20 @@ async function openTransport(
   // Loaded on demand, because most sessions of paygate send no mail.
   const { createTransport } = await import('nodemailer');
   return createTransport({
-    ...{ host, port, secure: security === 'tls' },
-    ...{ requireTLS: security === 'starttls', ignoreTLS: security === 'none' },
+    host,
+    port,
+    secure: security === 'tls',
+    requireTLS: security === 'starttls',
+    ignoreTLS: security === 'none',
     ...(user !== null && { auth: { user, pass: password ?? '' }, forceAuth: true }),
     // Explicit, because the environment can change the default.
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== null && { ca }) },
-    ...{ greetingTimeout: deadlineMs, socketTimeout: deadlineMs, connectionTimeout: deadlineMs },
-    ...{ disableFileAccess: true, disableUrlAccess: true, socketCloseTimeout: secondMs },
+    greetingTimeout: deadlineMs,
+    socketTimeout: deadlineMs,
+    connectionTimeout: deadlineMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    socketCloseTimeout: secondMs,
     getSocket(_options, callback) {
       connectTo(world, server, proxy, signal).then(
         (connection) => callback(null, { connection }),

@@ -133,7 +133,9 @@ async function toWebhook(
   const { allowPrivateCallback, allowHttpCallback } = flags;
   const attempt = await sender.post(
     {
-      ...{ webhookUrl: webhookUrl ?? '', allowPrivateCallback, allowHttpCallback },
+      webhookUrl: webhookUrl ?? '',
+      allowPrivateCallback,
+      allowHttpCallback,
       webhookSecrets: webhookSecret === null ? [] : [webhookSecret],
       body: webhookBodyOf(message, publicUrl),
       eventId: message.publicId,

@@ -97,7 +97,11 @@ async function start(
   const chainUrl = (): string => `${whenStarted().apiOrigin}${chainPath}`;
   const paygate = (): PaygateClient => whenStarted().client;
   const site = createSite({
-    ...{ world, chain, webhookSecret, chainUrl, paygate },
+    world,
+    chain,
+    webhookSecret,
+    chainUrl,
+    paygate,
     passTo: world.passTo,
   });
   let shop: HttpListener | undefined;

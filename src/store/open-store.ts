@@ -110,7 +110,10 @@ export async function openStore(asked: OpenOptions): Promise<Store> {
     const notifications = createNotifications(database.orm, catalog);
     const orders = new Orders({
       notifications,
-      ...{ orm: database.orm, view: orderView, listeners: events, baseUrl },
+      orm: database.orm,
+      view: orderView,
+      listeners: events,
+      baseUrl,
       events: createEventRecords(database.orm, events),
     });
     const linkView = createLinkView(database.orm, baseUrl);

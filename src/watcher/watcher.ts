@@ -94,7 +94,9 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const hold = new FinalityHold({ world, store, servers: parts.servers.map((each) => each.label) });
   const proofs = createProofs({ store, network, proveDepthAboveSat: parts.proveDepthAboveSat });
   const headerSync = createHeaderSync({
-    ...{ world, store, network },
+    world,
+    store,
+    network,
     onTip: (_tip, isReorganised, callbacks) => events.emit('tipChanged', isReorganised, callbacks),
   });
   const pool = createPool(parts, events);
@@ -122,8 +124,19 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const orderExpiry = createOrderExpiry({ ...common, clock, servers, queue, interruption });
   const reader = new ChainReader({ store, pool, servers, queue });
   return new Watcher({
-    ...{ ...common, pool, headerSync, hold, servers, addressSync },
-    ...{ queue, subscriptions, sweeps, wallets, reader, orderExpiry, interruption },
+    ...common,
+    pool,
+    headerSync,
+    hold,
+    servers,
+    addressSync,
+    queue,
+    subscriptions,
+    sweeps,
+    wallets,
+    reader,
+    orderExpiry,
+    interruption,
   });
 }
 
@@ -136,7 +149,10 @@ function createPool(parts: WatcherParts, events: WatcherEvents): Pool {
     onStatus: (session, scripthash, status) => events.emit('status', session, scripthash, status),
   };
   return new Pool({
-    ...{ world, servers, handlers, genesisHash: network.genesisHash },
+    world,
+    servers,
+    handlers,
+    genesisHash: network.genesisHash,
     session: { proxy, ownMaxInFlight },
     memory: createServerMemory({
       servers: store.servers,

@@ -159,11 +159,15 @@ export function linkBodyIn(request: PageRequest): LinkBody {
   );
   if (problems.length > 0) throw new BodyProblems(problems);
   return {
-    ...{ title: field(request, 'title'), description: textOrNull('description'), currency },
+    title: field(request, 'title'),
+    description: textOrNull('description'),
+    currency,
     ...(currency === null
       ? {
-          ...{ amount_sat: numberOf(amounts.amount), min_sat: numberOf(amounts.min) },
-          ...{ max_sat: numberOf(amounts.max), suggested_sat: suggested.map(Number) },
+          amount_sat: numberOf(amounts.amount),
+          min_sat: numberOf(amounts.min),
+          max_sat: numberOf(amounts.max),
+          suggested_sat: suggested.map(Number),
         }
       : { amount: amounts.amount, min: amounts.min, max: amounts.max, suggested }),
     note: choiceValue(request, 'note', noteRules),

@@ -136,7 +136,9 @@ function targetIn(
     const recipients = read('recipients', 'Mail addresses', parseRecipients);
     const webhookUrl = read('webhook-url', 'Webhook URL', parseWebhookUrl);
     return {
-      ...{ recipients, webhookUrl, ...flags },
+      recipients,
+      webhookUrl,
+      ...flags,
       kinds: kinds.filter((kind) => isOn(request, `kind-${kind}`)),
       webhookSecret: webhookUrl === null ? null : secret,
     };

@@ -37,8 +37,12 @@ export const countersOf = ({
     return [
       { walletId: id, wallet, nextIndex, used, scanned: scannedAt !== null },
       {
-        ...{ walletId: id, wallet: givenBackName(wallet), nextIndex: count },
-        ...{ used: count > 0, scanned: true, givenBack: true },
+        walletId: id,
+        wallet: givenBackName(wallet),
+        nextIndex: count,
+        used: count > 0,
+        scanned: true,
+        givenBack: true,
       },
     ];
   });

@@ -134,8 +134,14 @@ export class Links {
     const issued = addresses.issue(tx, now, store.walletId as number, store.id, isPending);
     const { toleranceBasisPoints, latePolicy, quoteSeconds, returnUrl } = store;
     const row = orders.create(tx, now, {
-      ...{ ...ordered, storeId: store.id, addressId: issued.id, linkId },
-      ...{ toleranceBasisPoints, latePolicy, quoteSeconds, returnUrl },
+      ...ordered,
+      storeId: store.id,
+      addressId: issued.id,
+      linkId,
+      toleranceBasisPoints,
+      latePolicy,
+      quoteSeconds,
+      returnUrl,
       expiresAt: orderExpiryOf(now, store.orderSeconds),
       reference: note,
       description: [link.title, link.description ?? []].flat().join('\n'),

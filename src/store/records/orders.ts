@@ -310,8 +310,12 @@ export class Orders {
     const order = orderJson({ ...details, version, paidAt }, after, baseUrl);
     const publicId = orderEventId(row.publicId, version, type, row, after);
     events.append(tx, now, {
-      ...{ type, storeId: row.storeId, orderId, addressId: row.addressId },
-      ...{ data: { was: row.status, order }, publicId },
+      type,
+      storeId: row.storeId,
+      orderId,
+      addressId: row.addressId,
+      data: { was: row.status, order },
+      publicId,
       orderState: orderStateOf(record.facts, after),
     });
     notifications.orderChanged(tx, now, { type, was: row.status, order }, publicId);
@@ -349,7 +353,10 @@ function appendPaymentEvents(
     const payment = byTxid.get(txid);
     if (type === undefined || payment === undefined) continue;
     events.append(tx, now, {
-      ...{ type, storeId, orderId: address.orderId, addressId: address.id },
+      type,
+      storeId,
+      orderId: address.orderId,
+      addressId: address.id,
       data: {
         payment: { ...paymentJson(payment), address: address.address },
         order_id: record?.row.publicId ?? null,

@@ -4,8 +4,14 @@
 
 /** The form of a time on pages for customers, as the server writes it. */
 const timeParts = {
-  ...{ year: 'numeric', month: 'short', day: 'numeric', numberingSystem: 'latn' },
-  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' },
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  numberingSystem: 'latn',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'short',
 };
 
 function enhance(root) {
