@@ -75,7 +75,7 @@ async function handleRequest(
   context: Context,
 ): Promise<Response> {
   // Before any work for a stranger, such as the search for private keys.
-  if (!isSignedIn(parts, context)) parts.limitVisit(context, page.open ? 'page' : 'locked');
+  if (!isSignedIn(parts, context)) parts.limitVisit(context, page.open ? 'signIn' : 'locked');
   const transport = transportOf(context, parts);
   if (transport === undefined) return send(context, httpsPage(), 403);
   if (transport.secure) context.header('Strict-Transport-Security', 'max-age=31536000');

@@ -10,6 +10,8 @@ import { clientNetworkOf } from './request-origin.ts';
 
 const rates = {
   page: { perMinute: 60, burst: 60 },
+  /** Readers of other pages behind the same address must not keep the owner out. */
+  signIn: { perMinute: 60, burst: 60 },
   /** Pages that need a session, which lead to the sign-in. */
   locked: { perMinute: 300, burst: 300 },
   /** Browsers store them; the first page of the dashboard has four. */

@@ -58,12 +58,21 @@ describe('S-89 of one network, a minute has', () => {
     expect((await ask(path)).status).not.toBe(429);
   });
 
+  test('pages for signing in of their own: the documentation does not use them up', async () => {
+    const app = await open();
+    const ask = from(app, '203.0.113.9');
+    expect(await answered(() => ask('/docs'), 61)).toBe(60);
+    expect(await answered(() => ask('/dashboard/sign-in'), 30)).toBe(30);
+    expect(await answered(() => ask('/dashboard/enter?token=x'), 31)).toBe(30);
+  });
+
   test('the same pages together, files together, and forms as well', async () => {
     const app = await open();
     const ask = from(app, '203.0.113.9');
     const send = () => ask('/dashboard/sign-in', { method: 'POST', body: 'do=sign-in' });
     expect(await answered(() => ask('/docs'), 30)).toBe(30);
-    expect(await answered(() => ask('/api/openapi.json'), 20)).toBe(20);
+    expect(await answered(() => ask('/api/openapi.json'), 31)).toBe(30);
+    expect(await answered(() => ask('/dashboard/sign-in'), 50)).toBe(50);
     expect(await answered(send, 20)).toBe(10);
     expect(await answered(() => ask('/o/assets/x'), 60)).toBe(60);
     expect(await answered(() => ask('/dashboard/assets/x'), 50)).toBe(50);
