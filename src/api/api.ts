@@ -5,7 +5,7 @@ import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Key } from '../store/records/api-keys.ts';
 import { errorResponse } from '../web/error-body.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { createRefusalLog } from '../web/refused-requests.ts';
+import type { RefusalLog } from '../web/refused-requests.ts';
 import type { Limits } from '../web/request-limits.ts';
 import type { LimitVisit } from '../web/visit-limit.ts';
 import { createAddressIssuer } from './address-requests.ts';
@@ -55,6 +55,7 @@ export type ReceiptPage = (
 
 export interface ApiParts {
   readonly limits: Limits;
+  readonly refusals: RefusalLog;
   readonly limitLookup: LimitedLookup;
   readonly limitVisit: LimitVisit;
   readonly receiptPage: ReceiptPage;
@@ -65,9 +66,8 @@ export interface ApiParts {
 export function createApi(
   options: ApiOptions,
   operations: readonly Operation[],
-  { limits, limitLookup, limitVisit, receiptPage, description }: ApiParts,
+  { limits, refusals, limitLookup, limitVisit, receiptPage, description }: ApiParts,
 ): Hono {
-  const refusals = createRefusalLog(options.log, options.monotonic);
   const shared = { ...options, limits, refusals, keys: options.store.keys };
   const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
   const api = new Hono();

@@ -45,7 +45,7 @@ export function authorise(parts: AuthParts, operation: KeyedOperation, context: 
 
 function noteRefusal(
   { keys, proxies, refusals }: AuthParts,
-  { path }: KeyedOperation,
+  { path }: Pick<KeyedOperation, 'path'>,
   context: Context,
   { key, error }: { readonly key: Key | undefined; readonly error: unknown },
 ): void {
@@ -58,6 +58,18 @@ function noteRefusal(
   const ended = apiKey === undefined ? undefined : keys.ended(apiKey);
   const what = ended === undefined ? 'an unknown key' : 'a key that has ended';
   refusals.note({ client, path, reason: text === undefined ? 'no key' : what, key: ended });
+}
+
+/**
+ * The valid key of a request that needs none. A wrong one is limited and logged as everywhere.
+ * @throws PaygateError limited
+ */
+export function optionalKey(parts: AuthParts, path: string, context: Context): Key | undefined {
+  const key = keyOf(parts, context);
+  if (key !== undefined || presentedKey(context).text === undefined) return key;
+  noteRefusal(parts, { path }, context, { key, error: undefined });
+  parts.limits.take('unknownKey', clientNetworkOf(context, parts.proxies));
+  return undefined;
 }
 
 /** The valid key of a request, which the operation may still refuse. */

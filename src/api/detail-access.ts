@@ -8,19 +8,18 @@ import { isSameAddress, isThisMachine } from '../domain/client-address.ts';
 import { isAllowed } from '../domain/key-scope.ts';
 import type { Store } from '../store/open-store.ts';
 import { forwardedHeaders } from '../web/request-origin.ts';
-import { presentedKey } from './authentication.ts';
+import { type AuthParts, optionalKey } from './authentication.ts';
 import { storesOf } from './store-list.ts';
 
-export interface DetailAccessParts {
-  readonly store: Pick<Store, 'keys' | 'catalog'>;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
+export interface DetailAccessParts extends AuthParts {
+  readonly store: Pick<Store, 'catalog'>;
   /** Names of this machine besides its addresses: the host of `--listen`. */
   readonly ownNames: readonly string[];
   /** Whether a request has a session of the dashboard. */
   readonly isSignedIn: (context: Context) => boolean;
 }
 
+/** @throws PaygateError limited after too many wrong keys */
 export const maySeeDetails = (parts: DetailAccessParts, context: Context): boolean =>
   isLocal(context, parts.ownNames) || hasKey(parts, context) || parts.isSignedIn(context);
 
@@ -43,9 +42,9 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
 }
 
 /** A key of one store among several does not count: the details name all stores. */
-function hasKey({ store, now }: DetailAccessParts, context: Context): boolean {
-  const { apiKey } = presentedKey(context);
-  const key = apiKey === undefined ? undefined : store.keys.find(apiKey, now());
+function hasKey(parts: DetailAccessParts, context: Context): boolean {
+  const { store } = parts;
+  const key = optionalKey(parts, context.req.path, context);
   if (key === undefined || !isAllowed(key.scope, { method: 'GET', issues: false })) return false;
   return storesOf(store, key).length === store.catalog.stores().length;
 }

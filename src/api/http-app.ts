@@ -13,6 +13,7 @@ import { encodedPage, sendDocsPage } from '../web/docs-page.tsx';
 import { errorResponse, logFailure, respondTo } from '../web/error-body.ts';
 import type { Fetch } from '../web/http-server.ts';
 import { createLookupLimit } from '../web/lookup-limit.ts';
+import { createRefusalLog } from '../web/refused-requests.ts';
 import { createLimits } from '../web/request-limits.ts';
 import { httpsHostOf } from '../web/request-origin.ts';
 import type { LimitVisit } from '../web/visit-limit.ts';
@@ -64,29 +65,31 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   app.use((context, next) =>
     context.req.method === 'GET' || context.req.method === 'HEAD' ? next() : limited(context, next),
   );
+  const limits = createLimits(options.rates, options.monotonic);
+  const refusals = createRefusalLog(options.log, options.monotonic);
+  const access = { ...options, limits, refusals, keys: options.store.keys };
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
-    const isOpen = maySeeDetails(options, context);
+    const isOpen = maySeeDetails(access, context);
     if (!isOpen) options.limitVisit(context, 'state');
     const report = options.health();
     return context.json(isOpen ? report : publicHealth(report));
   });
   app.get('/readyz', (context) => {
     context.header('Cache-Control', 'no-store');
-    const isOpen = maySeeDetails(options, context);
+    const isOpen = maySeeDetails(access, context);
     if (!isOpen) options.limitVisit(context, 'state');
     const { ready, reasons } = options.ready();
     const shown = isOpen ? { ready, reasons } : { ready };
     return context.json(shown, ready ? 200 : 503);
   });
   const operations = operationsOf(options);
-  const limits = createLimits(options.rates, options.monotonic);
   const limitLookup = createLookupLimit({ ...options, limits });
   const { receiptPage, limitVisit } = options;
   // Made at the first request, so that no start waits for it.
   const description = lazy(() => openapiOf(operations, options.rates));
   const encoded = lazy(() => new TextEncoder().encode(JSON.stringify(description())));
-  const parts = { limits, limitLookup, limitVisit, receiptPage, description: encoded };
+  const parts = { limits, refusals, limitLookup, limitVisit, receiptPage, description: encoded };
   app.route('/api', createApi(options, operations, parts));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);

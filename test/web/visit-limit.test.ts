@@ -1,6 +1,7 @@
 // What strangers may ask without a key or a session, and how often: of the whole app.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { formatApiKey } from '../../src/domain/api-key.ts';
 import { parseProxyNetwork } from '../../src/domain/client-address.ts';
 import { closeApps, openReady, type TestApp } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
@@ -79,6 +80,62 @@ describe('S-89 of one network, a minute has', () => {
     expect(await answered(() => ask('/favicon.svg'), 11)).toBe(10);
     expect(await answered(() => ask('/dashboard/orders'), 301)).toBe(300);
     expect((await ask('/healthz')).status).toBe(200);
+  });
+});
+
+describe.each(['/healthz', '/readyz'])('P-13 a wrong key at %s', (path) => {
+  const limitUnknownKey = { perMinute: 10, burst: 10 };
+  const limited = () =>
+    openReady({ config: { trustedProxy: [parseProxyNetwork('127.0.0.1')], limitUnknownKey } });
+  const wrong = formatApiKey(new Uint8Array(32).fill(9));
+  const by = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+  test('is one of ten a minute of its network, with those of the API', async () => {
+    const app = await limited();
+    const ask = from(app, '2001:db8:1:1::1');
+    for (let count = 0; count < 4; count += 1) {
+      expect((await ask('/api/new_address', by(wrong))).status).toBe(401);
+    }
+    expect(await answered(() => ask(path, by(wrong)), 4)).toBe(4);
+    expect(await answered(() => ask(path, by('pgk_wrong')), 3)).toBe(2);
+    expect((await from(app, '2001:db8:1:2::1')(path, by(wrong))).status).toBe(429);
+    expect((await ask('/api/new_address', by(wrong))).status).toBe(429);
+    expect((await from(app, '2001:db8:2:1::1')(path, by(wrong))).status).toBe(200);
+    // Neither a monitor without a key nor a valid key pays for it.
+    expect((await ask(path)).status).toBe(200);
+    expect((await ask(path, by(app.apiKey))).status).toBe(200);
+  });
+
+  test('is logged as at the API, in the same few lines, and never itself', async () => {
+    const app = await limited();
+    const ask = from(app, '203.0.113.9');
+    const refusals = () =>
+      app.world.logs.filter(({ message }) => message === 'a request was refused');
+    await ask(path);
+    await ask(path, by(app.apiKey));
+    expect(refusals()).toEqual([]);
+    await ask(path, by(wrong));
+    const unknown = { client: '203.0.113.9', reason: 'an unknown key' };
+    expect(refusals().map(({ fields }) => fields)).toEqual([{ ...unknown, path }]);
+    for (let count = 0; count < 8; count += 1) await ask('/api/new_address', by(wrong));
+    for (let count = 0; count < 3; count += 1) await ask(path, by(wrong));
+    expect(refusals()).toHaveLength(10);
+    expect(refusals().at(-1)?.fields).toEqual({ ...unknown, path });
+    expect(JSON.stringify(app.world.logs)).not.toContain(wrong);
+  });
+
+  test('of a key that has ended is logged with its id', async () => {
+    const app = await limited();
+    await app.withStore(({ database, keys }) =>
+      database.write((tx) =>
+        keys.rotateMerchantKey(tx, app.world.now(), new Uint8Array(32).fill(8), 0),
+      ),
+    );
+    const ended = await from(app, '203.0.113.9')(path, by(app.apiKey));
+    expect(ended.status).toBe(200);
+    expect(app.world.logs.map(({ fields }) => fields)).toContainEqual({
+      ...{ client: '203.0.113.9', path, reason: 'a key that has ended', key: 1 },
+    });
   });
 });
 
