@@ -173,9 +173,15 @@ const unminedAt = (
   scannedAt: number | null,
 ): number => minedAt ?? Math.max(firstBlockAt === null ? firstSeenAt : 0, scannedAt ?? 0);
 
+/** When it was seen. A block that is hours older than that proves that our clock was ahead. */
+const firstSeenOf = ({ firstSeenAt, firstBlockAt, minedAt }: SeenFacts): number =>
+  firstBlockAt === null && minedAt !== null && firstSeenAt - minedAt > maxAheadMs
+    ? minedAt
+    : firstSeenAt;
+
 /** When it was seen at the latest: a block proves that it was there before we saw it. */
-const seenAtOf = ({ firstSeenAt, firstBlockAt }: SeenFacts): number =>
-  Math.min(firstSeenAt, firstBlockAt ?? firstSeenAt);
+const seenAtOf = (seen: SeenFacts): number =>
+  Math.min(firstSeenOf(seen), seen.firstBlockAt ?? seen.firstSeenAt);
 
 /**
  * The windows in which a payment was seen. They are in the order in which they were made, and the
@@ -185,10 +191,9 @@ const seenAtOf = ({ firstSeenAt, firstBlockAt }: SeenFacts): number =>
 export function windowsOf<W extends Window>(windows: readonly W[], seen: SeenFacts): W[] {
   const to = seenAtOf(seen);
   const from = Math.min(to, seen.interruptedAt ?? to);
-  const start = windows[0]?.createdAt ?? 0;
   return windows.filter(
-    ({ createdAt, expiresAt }) =>
-      createdAt <= Math.max(to, start) && (expiresAt === null || from <= expiresAt + graceMs),
+    ({ createdAt, expiresAt }, at) =>
+      (at === 0 || createdAt <= to) && (expiresAt === null || from <= expiresAt + graceMs),
   );
 }
 
@@ -210,13 +215,15 @@ export function rateFor(
   { priceCents, unminedAt }: { readonly priceCents: number | null; readonly unminedAt: number },
 ): PaymentRate {
   // The clock may also have been behind when it saw the payment: a block must say that it is old.
-  const { firstSeenAt, minedAt } = seen;
-  const knownAt = Math.max(firstSeenAt, minedAt ?? Number.POSITIVE_INFINITY);
-  const begun = quotes.filter(({ createdAt }) => createdAt - knownAt <= maxAheadMs);
-  const promised = windowsOf(begun, seen);
+  const firstSeenAt = firstSeenOf(seen);
+  const knownAt = Math.max(firstSeenAt, seen.minedAt ?? Number.POSITIVE_INFINITY);
+  const hasBegun = ({ createdAt }: RatedWindow) => createdAt - knownAt <= maxAheadMs;
+  const promised = windowsOf(quotes, seen).filter(hasBegun);
   const valid = promised.filter(({ expiresAt }) => unminedAt <= expiresAt + maxUnminedMs);
+  // No payment is older than its order, so a clock that says so was behind.
+  const waitsFrom = Math.max(firstSeenAt, quotes.find(hasBegun)?.createdAt ?? firstSeenAt);
   const isOption =
-    unminedAt > firstSeenAt + maxUnminedMs || (promised.length > 0 && valid.length === 0);
+    unminedAt > waitsFrom + maxUnminedMs || (promised.length > 0 && valid.length === 0);
   if (isOption) return { rateCents: null, lowestRateCents: null, isLate: true };
   if (promised.length === 0) return lateAt(quotes, seenAtOf(seen), priceCents);
   const rates = valid.map(({ rateCents }) => rateCents);

@@ -361,6 +361,39 @@ describe('the rate of satoshis', () => {
     expect(rate({ ...seen, minedAt: at(-190) }, 450, at(-190), putRight)).toBe('in time, 900, 900');
   });
 
+  test('a quote that is made after a payment was seen gives it no rate', () => {
+    // The first quote is of a clock that was a year ahead, or a bit ahead: a later one is right.
+    const ahead = quoteFrom(525_600, 500);
+    const later = quoteFrom(600, 900);
+    const seen = { firstSeenAt: at(10), minedAt: at(20) };
+    expect(rate(seen, 450, at(20), [ahead, later])).toBe('late, 450, 450');
+    expect(rate({ firstSeenAt: at(-80) }, null, at(-80), [first, quoteFrom(-60, 900)])).toBe(
+      'in time, 500, 500',
+    );
+  });
+
+  test.each([
+    ['a quote of the clock of then is late', quoteFrom(525_600, 500), 'late, 450, 450'],
+    ['a quote of the right clock counts from its block', first, 'in time, 500, 500'],
+  ])('seen by a clock that was a year ahead: %s', (_what, quote, expected) => {
+    const seen = { firstSeenAt: at(525_605), minedAt: at(12) };
+    expect(rate(seen, 450, at(12), [quote])).toBe(expected);
+  });
+
+  test('seen live, a block three hours older changes nothing; found in it, it counts from it', () => {
+    expect(rate({ firstSeenAt: at(190), minedAt: at(10) }, 450, at(10))).toBe('late, 450, 450');
+    expect(rate({ firstSeenAt: at(191), minedAt: at(10) }, 450, at(10))).toBe('in time, 500, 500');
+    const found = { firstSeenAt: at(500), firstBlockAt: at(40), minedAt: at(40) };
+    expect(rate(found, 450, at(40))).toBe('late, 400, 400');
+  });
+
+  test('seen by a clock that was days behind, it waits from its order on', () => {
+    const seen = { firstSeenAt: at(-2_880), minedAt: at(30) };
+    expect(rate(seen, 450, at(30))).toBe('in time, 500, 500');
+    expect(rate(seen, 450, at(1_440))).toBe('in time, 500, 500');
+    expect(rate(seen, 450, at(1_456))).toBe('late, null, null');
+  });
+
   test.each([
     ['lower price', 399, 'late, 399, 399'],
     ['higher price', 900, 'late, 400, 400'],
