@@ -125,6 +125,12 @@ export async function listen(
   connections.limit(server);
   server.timeout = limits.idleMs;
   const open = openSockets(server);
+  let isClosing = false;
+  // The response of a stream ends when paygate stops. Its client would keep the connection open for
+  // seconds.
+  server.on('request', (_, response) =>
+    response.once('close', () => isClosing && server.closeIdleConnections()),
+  );
   const ping = createPing(sockets);
   await bind(server, { host, port, flag });
   const bound = server.address();
@@ -139,6 +145,7 @@ export async function listen(
     },
     close: () =>
       new Promise((resolve) => {
+        isClosing = true;
         for (const socket of sockets.clients) socket.close(1001, 'paygate stops');
         const cancel = after(stopGraceMs, () => {
           for (const socket of open) socket.destroy();

@@ -139,6 +139,21 @@ describe('S-125 a client is disconnected', () => {
   });
 });
 
+it('a stream that ends when the server closes does not delay that, though its client stays', async () => {
+  let end = () => {};
+  const body = new ReadableStream({
+    start(stream) {
+      stream.enqueue(new TextEncoder().encode('begun'));
+      end = () => stream.close();
+    },
+  });
+  const listener = await openListener(() => new Response(body));
+  expect(await heard(await visit(listener.port, 'GET / HTTP/1.1'))).toMatch(/^HTTP\/1\.1 200 /);
+  const closed = listener.close();
+  end();
+  await closed;
+});
+
 describe('a client that aborts its request causes no error in the log', () => {
   it.each([
     ['/api/new_address', 'Transfer-Encoding: chunked'],
