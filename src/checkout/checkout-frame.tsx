@@ -9,7 +9,13 @@ import { PaygateError } from '../lib/errors.ts';
 import { Wordmark } from '../web/brand.tsx';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { beginRefusal, logFailure } from '../web/error-body.ts';
-import { htmlDocument, inlineStyle, reloadScript, textStyle } from '../web/html-page.ts';
+import {
+  htmlDocument,
+  inlineStyle,
+  reloadScript,
+  reloadUnlessFollowed,
+  textStyle,
+} from '../web/html-page.ts';
 import type { Logger } from '../world/world.ts';
 import rules from './browser/checkout-style.css?raw';
 import { Sentence } from './page-parts.tsx';
@@ -120,6 +126,18 @@ interface ErrorPageOptions extends Pick<MessageOptions, 'hasLanguages' | 'link'>
 /** Customers are asked to wait a minute. */
 const retryAfterSeconds = 60;
 
+/**
+ * The status of a refusal. A page with 429 or 503 is loaded again, because the customer may have
+ * only this tab; the answer to a form is not.
+ */
+export function beginPageRefusal(context: Context, error: PaygateError): ContentfulStatusCode {
+  const status = beginRefusal(context, error, retryAfterSeconds);
+  if (context.req.method === 'GET' && (status === 429 || status === 503)) {
+    reloadUnlessFollowed(context, error.retryAfterSeconds ?? retryAfterSeconds);
+  }
+  return status;
+}
+
 /** The page of an error, with its status. An unexpected one is logged. */
 export function sendErrorPage(
   context: Context,
@@ -133,7 +151,7 @@ export function sendErrorPage(
     ...options,
     // A refusal must cost less than the page.
     hasLanguages: options.hasLanguages !== false && known?.code !== 'limited',
-    status: known === undefined ? 500 : beginRefusal(context, known, retryAfterSeconds),
+    status: known === undefined ? 500 : beginPageRefusal(context, known),
   });
 }
 

@@ -15,11 +15,16 @@ import { issuedAddress } from '../store/views/issued-address.ts';
 import type { OrderRow } from '../store/views/order-view.ts';
 import type { Receipt } from '../store/views/receipts.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
-import { beginRefusal } from '../web/error-body.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { reloadSeconds, reloadUnlessFollowed } from '../web/html-page.ts';
 import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { beginPage, CheckoutFrame, checkoutStyle, sendMessage } from './checkout-frame.tsx';
+import {
+  beginPage,
+  beginPageRefusal,
+  CheckoutFrame,
+  checkoutStyle,
+  sendMessage,
+} from './checkout-frame.tsx';
 import { BothUnits, Fact, Pill, Sentence, Time } from './page-parts.tsx';
 import { type Reading, readingOf } from './reading.ts';
 import { oneBitcoin } from './words/language-formats.ts';
@@ -49,7 +54,7 @@ export function receiptPage(
       reading,
       { title: facts.payment, text },
       // Its links to other languages would repeat what is no address, such as a private key.
-      { status: beginRefusal(context, error), hasLanguages: code === 'not_found' },
+      { status: beginPageRefusal(context, error), hasLanguages: code === 'not_found' },
     );
   }
 }

@@ -28,12 +28,12 @@ interface FrameProps {
   readonly children?: Child;
 }
 
-const Frame = ({ title, children }: FrameProps) =>
+const Frame = ({ title, reloads = false, children }: FrameProps & { readonly reloads?: boolean }) =>
   htmlDocument({
     title: `${title} – paygate`,
     head: html`<link rel="icon" href="${assetPath('icon')}" type="image/svg+xml" />
       <link rel="stylesheet" href="${assetPath('style')}" />
-      ${reloadScript.markup}
+      ${reloads ? reloadScript.markup : ''}
       <script type="module" src="${assetPath('script')}"></script>`,
     body: <>{children}</>,
   });
@@ -64,9 +64,10 @@ interface LayoutProps extends FrameProps {
 export const Layout = ({ request, title, heading, live, poll, children }: LayoutProps) => {
   // The answer to a form is at no URL: what a request for the page brings is another page.
   const isAnswer = request.context.req.method === 'POST';
-  if (live && !isAnswer) reloadUnlessFollowed(request.context);
+  const reloads = (live === true || poll === true) && !isAnswer;
+  if (reloads) reloadUnlessFollowed(request.context);
   return (
-    <Frame title={title}>
+    <Frame title={title} reloads={reloads}>
       <a class="skip" href="#main">
         Skip to the content
       </a>

@@ -37,9 +37,12 @@ const hashOf = (text: string): string =>
 /** A live page whose script does not run is loaded again this often. */
 export const reloadSeconds = 20;
 
-/** A blocked script can't be seen from here: the script of a live page cancels the reload. */
-export const reloadUnlessFollowed = (context: Context): void =>
-  context.header('Refresh', String(reloadSeconds));
+/**
+ * A blocked script can't be seen from here: the script of a live page cancels the reload.
+ * @param waitSeconds how long to wait at least
+ */
+export const reloadUnlessFollowed = (context: Context, waitSeconds = reloadSeconds): void =>
+  context.header('Refresh', String(Math.max(reloadSeconds, waitSeconds)));
 
 /**
  * Reloads a live page whose script never arrives. Browsers start a Refresh only once all files of

@@ -454,6 +454,88 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().close();
   });
 
+  test.each(
+    ofKinds(
+      failures.filter(([name]) => ['502', '429', 'cut'].includes(name)),
+      ['502'],
+    ),
+  )('a script that never arrives, and a page that fails at first: $title', async (fault) => {
+    const { kind, does } = fault;
+    const { till, proxy, page, isAsBefore } = await open(kind, { script: 'hang' });
+    await kind.before(page).waitFor();
+    await page.clock.pauseAt(startTime + 15_000);
+    await till.pay(25_000);
+    proxy.behaviour.other = does;
+    const asked =
+      does === 'cut' ? page.waitForEvent('requestfailed') : page.waitForEvent('requestfinished');
+    await page.clock.runFor(10_000);
+    const { referer } = await (await asked).allHeaders();
+    // By this, the dashboard knows that no reader asked.
+    expect(referer).toBe(page.url());
+    await page.evaluate('0');
+    expect(await isAsBefore()).toBe(true);
+    expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
+    proxy.behaviour.other = 'pass';
+    const reloaded = page.waitForEvent('framenavigated');
+    await page.clock.runFor(20_000);
+    await reloaded;
+    await kind.seen(page).waitFor();
+    await page.context().close();
+  });
+
+  const choice = '<select><option>a</option><option>b</option><option>c</option></select>';
+  const ticked = '<input type="checkbox" value="a" checked />';
+  const detail = '<details><summary>More</summary>text</details>';
+  /** What is put into the page, and how a reader uses it and leaves it. */
+  const uses: readonly (readonly [name: string, field: string, use: string, leave: string])[] = [
+    ['a focus', '<input />', 'field.focus()', 'field.blur()'],
+    ['a typed text', '<input value="a" />', 'field.value = "b"', 'field.value = "a"'],
+    ['a long text', '<textarea>a</textarea>', 'field.value = "b"', 'field.value = "a"'],
+    ['a tick', ticked, 'field.checked = false', 'field.checked = true'],
+    ['a choice', choice, 'field.selectedIndex = 1', 'field.selectedIndex = 0'],
+    ['an open detail', detail, 'field.open = true', 'field.open = false'],
+  ];
+
+  test.each(uses)(
+    'a script that never arrives, and a page in use: %s',
+    async (_, field, use, leave) => {
+      const { till, proxy, page } = await open(customerPage, { script: 'hang' });
+      await customerPage.before(page).waitFor();
+      await page.clock.pauseAt(startTime + 15_000);
+      await page.evaluate(`{
+        const form = document.createElement('form');
+        form.innerHTML = ${JSON.stringify(field)};
+        document.querySelector('main').append(form);
+        globalThis.field = form.firstChild;
+        ${use};
+      }`);
+      await till.pay(25_000);
+      const { other } = proxy.counts;
+      await page.clock.runFor(30_000);
+      await page.evaluate('0');
+      expect(proxy.counts.other).toBe(other);
+      await page.evaluate(leave);
+      // The reader may also begin to use it during the request.
+      proxy.behaviour.other = 'late';
+      const asked = proxy.next('other');
+      await page.clock.runFor(20_000);
+      await asked;
+      await page.evaluate(use);
+      const answered = page.waitForEvent('requestfinished');
+      proxy.behaviour.other = 'pass';
+      proxy.release();
+      await answered;
+      await page.evaluate('0');
+      expect(await page.evaluate('globalThis.stillTheSame')).toBe(true);
+      await page.evaluate(leave);
+      const reloaded = page.waitForEvent('framenavigated');
+      await page.clock.runFor(20_000);
+      await reloaded;
+      await customerPage.seen(page).waitFor();
+      await page.context().close();
+    },
+  );
+
   test('without its script, a page loads itself again; with it, it does not', async () => {
     const opened = await Promise.all(
       kinds.map(async (kind) => ({ kind, ...(await open(kind, { script: { status: 502 } })) })),

@@ -133,6 +133,7 @@ describe('a lapsed quote', () => {
     const answer = await renew(till);
     expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('Retry-After'))).toBeGreaterThan(0);
+    expect(answer.headers.get('Refresh')).toBeNull();
     expect(textOf(answer)).toContain('No price right now');
     expect(answer.text).toContain(`href="../${till.id}"`);
     expect(textOf(await see(till))).toContain(button);
@@ -348,6 +349,10 @@ test('one client gets 60 pages a minute', async () => {
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect(textOf(refused)).toContain('Please wait');
+  // Without a reload, a tab that was refused once would stay so. That of a form has no URL.
+  expect(refused.headers.get('Refresh')).toBe('20');
+  const form = await renew(till);
+  expect([form.status, form.headers.get('Refresh')]).toEqual([429, null]);
   await till.app.world.advance(60_000);
   expect((await see(till)).status).toBe(200);
 });

@@ -76,7 +76,7 @@ test('no cache, search engine or frame may have it', async () => {
 test('a page that finds no payment repeats nothing but what may name one', async () => {
   const { address, see, app } = await openPaid();
   const unknown = await visitorOf(app).get(`/api/tx?txid=${'0'.repeat(64)}&addr=${address}&q=x`);
-  expect(unknown.status).toBe(404);
+  expect([unknown.status, unknown.headers.get('Refresh')]).toEqual([404, null]);
   expect(unknown.text).toContain(`href="?txid=${'0'.repeat(64)}&amp;addr=${address}&amp;lang=ar"`);
   const wif = 'KwDiBf89QgGbjEhKnhXJuH7LrciVrZi3qYjgd9M7rFU73sVHnoWn';
   for (const query of [`txid=${'0'.repeat(64)}&addr=${wif}`, `addr=&txid=${wif}`]) {
@@ -100,6 +100,7 @@ test('one client gets 60 a minute, together with pages of orders', async () => {
   }
   const refused = await visitor.get(path);
   expect([refused.status, refused.headers.get('Retry-After')]).toEqual([429, '1']);
+  expect(refused.headers.get('Refresh')).toBe('20');
   expect(textOf(refused.text)).toContain('Too many requests came');
   expect(refused.text).not.toContain(till.address);
   await till.app.world.advance(1_000);

@@ -33,11 +33,13 @@ test('shows finished and next steps, and disappears once a shop has responded', 
   expect(stepsDone((await visitor.get(`${home}/welcome`)).text)).toBe(3);
   expect((await visitor.get(home)).text).not.toContain('Continue the setup');
   expect(before.text).not.toContain(app.apiKey);
-  const { text } = await visitor.submit(`${home}/welcome`, 'reveal-key');
+  const { text, headers } = await visitor.submit(`${home}/welcome`, 'reveal-key');
   expect(text).toContain(`curl -H &quot;Authorization: Bearer ${app.apiKey}&quot;`);
   // The page asks for itself every three seconds, but not the answer with the key.
   expect(before.text).toContain('data-poll="3000"');
   expect(text).not.toContain('data-poll=');
+  expect(before.headers.get('Refresh')).toBe('20');
+  expect(headers.get('Refresh')).toBeNull();
 });
 
 test('begins without a store', async () => {
