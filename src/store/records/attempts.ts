@@ -84,11 +84,12 @@ const prepare = (orm: Orm, channel: Channel) => ({
       )
       .orderBy(asc(attempts.id)),
   ),
-  /** Rows are in order of time: only the first ones are looked at, by their key (`id > 0`). */
+  /** The first rows, up to one that began later. One behind that is of a clock that was behind. */
   fold: prepared(() =>
     orm.delete(attempts).where(
-      sql`${attempts.id} in (select id from attempts where id > 0 order by id limit ${placeholder('limit')})
-        and ${attempts.startedAt} < ${placeholder('before')}`,
+      sql`${attempts.id} in (select id from (select id, max(started_at) over (order by id) as newest
+        from (select id, started_at from attempts where id > 0 order by id limit ${placeholder('limit')}))
+        where newest < ${placeholder('before')})`,
     ),
   ),
 });

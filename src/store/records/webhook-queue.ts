@@ -74,7 +74,7 @@ export function createWebhookQueue(orm: Orm): WebhookQueue {
     ...records,
     fold: (tx, before) =>
       records.fold(tx, before) ||
-      statements.foldEvents.run({ before, limit: foldLimit }).changes === foldLimit,
+      statements.foldEvents.run({ before, limit: foldLimit }).changes > 0,
     resend(_tx, now, id) {
       checkResend(statements, view.event(id));
       statements.resend.run({ id, now });
@@ -124,12 +124,13 @@ function prepare(orm: Orm) {
     ),
     resend: prepareResend(orm, eventQueue, byId),
     /** A pending event stays while its store receives events. */
+    // The first rows, up to one that was made later. One behind that is of a clock that was behind.
     foldEvents: prepared(() =>
       orm.delete(deliveries).where(
-        sql`${isEvent} and ${deliveries.id} in (select e.id from deliveries e where e.channel = 'webhook'
-          and e.type is not null and e.created_at < ${placeholder('before')}
-          and (e.state <> 'owed' or e.store_id not in (select id from stores where ${isReceiving}))
-          order by e.created_at limit ${placeholder('limit')})`,
+        sql`${isEvent} and ${deliveries.id} <= (select max(id) from (select id, max(created_at) over (order by id) as newest
+          from (select id, created_at from deliveries where channel = 'webhook' order by id limit ${placeholder('limit')}))
+          where newest < ${placeholder('before')}) and ${deliveries.type} is not null
+          and (${deliveries.state} <> 'owed' or ${deliveries.storeId} not in (select id from stores where ${isReceiving}))`,
       ),
     ),
   };
