@@ -173,15 +173,9 @@ const unminedAt = (
   scannedAt: number | null,
 ): number => minedAt ?? Math.max(firstBlockAt === null ? firstSeenAt : 0, scannedAt ?? 0);
 
-/** When it was seen. A block that is hours older than that proves that our clock was ahead. */
-const firstSeenOf = ({ firstSeenAt, firstBlockAt, minedAt }: SeenFacts): number =>
-  firstBlockAt === null && minedAt !== null && firstSeenAt - minedAt > maxAheadMs
-    ? minedAt
-    : firstSeenAt;
-
 /** When it was seen at the latest: a block proves that it was there before we saw it. */
-const seenAtOf = (seen: SeenFacts): number =>
-  Math.min(firstSeenOf(seen), seen.firstBlockAt ?? seen.firstSeenAt);
+const seenAtOf = ({ firstSeenAt, firstBlockAt }: SeenFacts): number =>
+  Math.min(firstSeenAt, firstBlockAt ?? firstSeenAt);
 
 /**
  * The windows in which a payment was seen. They are in the order in which they were made, and the
@@ -215,8 +209,8 @@ export function rateFor(
   { priceCents, unminedAt }: { readonly priceCents: number | null; readonly unminedAt: number },
 ): PaymentRate {
   // The clock may also have been behind when it saw the payment: a block must say that it is old.
-  const firstSeenAt = firstSeenOf(seen);
-  const knownAt = Math.max(firstSeenAt, seen.minedAt ?? Number.POSITIVE_INFINITY);
+  const { firstSeenAt, minedAt } = seen;
+  const knownAt = Math.max(firstSeenAt, minedAt ?? Number.POSITIVE_INFINITY);
   const hasBegun = ({ createdAt }: RatedWindow) => createdAt - knownAt <= maxAheadMs;
   const promised = windowsOf(quotes, seen).filter(hasBegun);
   const valid = promised.filter(({ expiresAt }) => unminedAt <= expiresAt + maxUnminedMs);

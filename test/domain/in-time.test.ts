@@ -372,21 +372,6 @@ describe('the rate of satoshis', () => {
     );
   });
 
-  test.each([
-    ['a quote of the clock of then is late', quoteFrom(525_600, 500), 'late, 450, 450'],
-    ['a quote of the right clock counts from its block', first, 'in time, 500, 500'],
-  ])('seen by a clock that was a year ahead: %s', (_what, quote, expected) => {
-    const seen = { firstSeenAt: at(525_605), minedAt: at(12) };
-    expect(rate(seen, 450, at(12), [quote])).toBe(expected);
-  });
-
-  test('seen live, a block three hours older changes nothing; found in it, it counts from it', () => {
-    expect(rate({ firstSeenAt: at(190), minedAt: at(10) }, 450, at(10))).toBe('late, 450, 450');
-    expect(rate({ firstSeenAt: at(191), minedAt: at(10) }, 450, at(10))).toBe('in time, 500, 500');
-    const found = { firstSeenAt: at(500), firstBlockAt: at(40), minedAt: at(40) };
-    expect(rate(found, 450, at(40))).toBe('late, 400, 400');
-  });
-
   test('seen by a clock that was days behind, it waits from its order on', () => {
     const seen = { firstSeenAt: at(-2_880), minedAt: at(30) };
     expect(rate(seen, 450, at(30))).toBe('in time, 500, 500');

@@ -42,6 +42,7 @@ const zero = new Fraction(0);
 const bitcoins = (sat: number): Fraction => new Fraction(sat, 100_000_000);
 const money = (cents: number): Fraction => new Fraction(cents, 100);
 const day = 24 * 3_600 * 1_000;
+const threeHours = 3 * 3_600_000;
 const grace = 120_000;
 
 /** Decimals of the currencies that the tests use. */
@@ -103,7 +104,8 @@ export function recount(
   const clock = Math.max(now, order.createdAt);
   const isFiat = order.price.kind === 'fiat';
   const newest = quotes[quotes.length - 1];
-  const isHeld = isFiat && newest && newest.createdAt <= clock && now < newest.expiresAt;
+  const isRight = newest && newest.createdAt - now <= threeHours;
+  const isHeld = isFiat && isRight && newest.createdAt <= clock && now < newest.expiresAt;
   const quote = isHeld && !hasEnded ? newest : null;
   const unit = isFiat && order.acceptedSat === null ? money(newest?.rateCents ?? 0) : bitcoins(1);
   const perSat = isFiat && order.acceptedSat === null ? unit.times(bitcoins(1)) : unit;
@@ -236,9 +238,14 @@ function count(order: OrderFacts, quotes: readonly Quote[], run: Run): Counted {
   const isFoundUnmined = payment.firstBlockAt === null;
   const looks = [isFoundUnmined ? payment.firstSeenAt : 0, order.scannedAt ?? 0];
   const unminedAt = payment.minedAt ?? Math.max(...looks);
-  const promised = fitting as Quote[];
+  // A quote of a clock that was hours ahead is no promise once a block says so.
+  const knownAt = Math.max(origin.firstSeenAt, origin.minedAt ?? Number.POSITIVE_INFINITY);
+  const isPromise = (each: Quote): boolean => each.createdAt - knownAt <= threeHours;
+  const promised = (fitting as Quote[]).filter(isPromise);
   const valid = promised.filter(({ expiresAt }) => unminedAt - expiresAt <= day);
-  const isTooOld = unminedAt - origin.firstSeenAt > day;
+  // No payment is older than its order.
+  const waitsFrom = quotes.find(isPromise)?.createdAt ?? origin.firstSeenAt;
+  const isTooOld = unminedAt - Math.max(origin.firstSeenAt, waitsFrom) > day;
   if (isTooOld || (promised.length > 0 && valid.length === 0)) {
     return { ...run, rate: zero, lowest: zero, isLate: true, counts: !asks };
   }
