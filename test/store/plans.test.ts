@@ -244,7 +244,7 @@ const namesGrowing = (text: string): boolean =>
 const isPlace = (line: string, before: string): boolean =>
   /\bprepared\(\(|\borm\.(all|get|run|values)\b/.test(line) ||
   (/\.(all|get|run)\(\)/.test(line) &&
-    !/\b(statements(\.\w+)+|choices|newestQuote|storesOf|list|waiting)\.(all|get|run)\(\)/.test(
+    !/\b(statements(\.\w+)+|choices|newestQuote|list|waiting)\.(all|get|run)\(\)/.test(
       line.startsWith('.') ? before + line : line,
     ));
 

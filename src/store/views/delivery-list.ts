@@ -7,8 +7,8 @@ import { type Channel, deliveries, type EventType, isOf } from '../db/delivery-s
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
-import { stores } from '../db/schema.ts';
 import { type Candidates, findIds, readAll, type SearchedPage } from './searched-list.ts';
+import { createStoreIds } from './store-ids.ts';
 
 export interface DeliveryFilter {
   readonly storeId?: number | undefined;
@@ -48,6 +48,7 @@ export function createDeliveryList<Filter extends DeliveryFilter, Row>(
   { entry, named }: ListTerms<Filter, Row>,
 ): DeliveryList<Filter, Row> {
   const statements = prepare(orm, channel);
+  const storeIds = createStoreIds(orm);
 
   function ofStores({ storeId, state, type }: Filter, before: number): ReadList<Candidate> {
     const statement = isOpen(state)
@@ -55,11 +56,10 @@ export function createDeliveryList<Filter extends DeliveryFilter, Row>(
       : type === undefined
         ? statements.ofStore
         : statements.ofType;
-    const storeIds =
-      storeId === undefined ? statements.stores.all().map(({ id }) => id) : [storeId];
+    const ids = storeIds(storeId);
     return (last, limit) =>
       mergeLists(
-        storeIds.map(
+        ids.map(
           (ofStore): ReadList<Candidate> =>
             (own, size) =>
               statement.all({
@@ -140,7 +140,6 @@ export const newestFirst = sql`+${deliveries.id} desc`;
 function prepare(orm: Orm, channel: Channel) {
   const isOfStore = eq(deliveries.storeId, placeholder('storeId'));
   return {
-    stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
     ofStore: prepareList(orm, channel, isOfStore),
     ofType: prepareList(orm, channel, isOfStore, eq(deliveries.type, placeholder('type'))),
     // SQLite uses the index of a state for a literal only.

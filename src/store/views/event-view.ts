@@ -28,6 +28,7 @@ import {
   prepareList,
 } from './delivery-list.ts';
 import { type Candidates, inMemory, maxRowsRead } from './searched-list.ts';
+import { createStoreIds } from './store-ids.ts';
 
 /** A list takes one of `publicId`, `orderId`, `txid` and `reference`, the first that is there. */
 export interface EventFilter extends DeliveryFilter {
@@ -127,11 +128,10 @@ function createEventsAfter(orm: Orm): EventView['after'] {
     );
   const all = after();
   const ofType = after(eq(deliveries.type, placeholder('type')));
-  const storesOf = prepared(() => orm.select({ id: stores.id }).from(stores));
+  const storeIds = createStoreIds(orm);
   return ({ storeId, type, afterId = 0, limit }) => {
     const statement = type === undefined ? all : ofType;
-    const storeIds = storeId === undefined ? storesOf.all().map(({ id }) => id) : [storeId];
-    const lists = storeIds.map(
+    const lists = storeIds(storeId).map(
       (of): ReadList<EventRow> =>
         (last, size) =>
           statement.all({ storeId: of, type, afterId: last?.id ?? afterId, limit: size }),

@@ -8,7 +8,7 @@ import { links } from '../db/order-schema.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
-import { stores } from '../db/schema.ts';
+import { createStoreIds } from './store-ids.ts';
 
 /** A link, with its amounts as they are in `LinkInput`. */
 export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;
@@ -41,6 +41,7 @@ export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
 /** @param baseUrl begins the URLs of links, and has no slash at its end */
 export function createLinkView(orm: Orm, baseUrl: string): LinkView {
   const statements = prepare(orm);
+  const storeIds = createStoreIds(orm);
   const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
   /** Those of the active links of a store; null for satoshis. */
   function currenciesOf(storeId: number): (string | null)[] {
@@ -74,11 +75,9 @@ export function createLinkView(orm: Orm, baseUrl: string): LinkView {
     counts,
     json: (row) => linkJson(row, counts(row.id), baseUrl),
     activeCurrencies: () =>
-      statements.stores
-        .all()
-        .flatMap(({ id: storeId }) =>
-          currenciesOf(storeId).map((currency) => ({ storeId, currency })),
-        ),
+      storeIds().flatMap((storeId) =>
+        currenciesOf(storeId).map((currency) => ({ storeId, currency })),
+      ),
     madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
   };
 }
@@ -99,7 +98,6 @@ const prepare = (orm: Orm) => ({
       .from(links)
       .where(eq(links.id, placeholder('id'))),
   ),
-  stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
   inSatoshis: prepared(() =>
     orm
       .select({ id: links.id })

@@ -22,6 +22,7 @@ import { addresses, headers, payments, stores } from '../db/schema.ts';
 import { isEvent } from '../records/event-records.ts';
 import type { Headers } from '../records/headers.ts';
 import type { ConflictingPayments } from './conflicting-payments.ts';
+import { createStoreIds } from './store-ids.ts';
 import { listBegin, newestFirst, rowsBehind, type TimedPlace } from './timed-list.ts';
 
 export type OrderRow = typeof orders.$inferSelect;
@@ -153,6 +154,7 @@ const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired
  */
 function createOrderList(orm: Orm): OrderView['list'] {
   const statements = prepareList(orm);
+  const storeIds = createStoreIds(orm);
 
   /** The place before which a list begins; undefined if the row of the page before is unknown. */
   function beginOf({ createdBefore, beforeId }: OrderQuery): TimedPlace | undefined {
@@ -169,9 +171,7 @@ function createOrderList(orm: Orm): OrderView['list'] {
     if (begin === undefined) return [];
     const byLink = linkId === undefined ? statements.all : statements.ofLink;
     const statement = reference === undefined ? byLink.all : byLink.ofReference;
-    const storeIds =
-      storeId === undefined ? statements.stores.all().map(({ id }) => id) : [storeId];
-    const lists = storeIds.flatMap((ofStore) =>
+    const lists = storeIds(storeId).flatMap((ofStore) =>
       (status === undefined ? statuses : [status]).map((ofStatus): ReadList<OrderRow> => {
         const part = { storeId: ofStore, status: ofStatus, reference, linkId };
         return (last, size) =>
@@ -215,7 +215,6 @@ function prepareList(orm: Orm) {
   return {
     all: { all: list(), ofReference: list(isOfReference) },
     ofLink: { all: list(isOfLink), ofReference: list(isOfLink, isOfReference) },
-    stores: prepared(() => orm.select({ id: stores.id }).from(stores)),
     place: prepared(() =>
       orm
         .select({ createdAt: orders.createdAt, id: orders.id })
