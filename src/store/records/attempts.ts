@@ -5,6 +5,7 @@ import type { AnswerVerdict } from '../../domain/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/retry.ts';
 import type { DeliveryState } from '../../domain/state-words.ts';
 import { attempts, type Channel, isOf } from '../db/delivery-schema.ts';
+import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
@@ -84,12 +85,10 @@ const prepare = (orm: Orm, channel: Channel) => ({
       )
       .orderBy(asc(attempts.id)),
   ),
-  /** The first rows, up to one that began later. One behind that is of a clock that was behind. */
+  // By the key, which `id > 0` has SQLite use.
   fold: prepared(() =>
-    orm.delete(attempts).where(
-      sql`${attempts.id} in (select id from (select id, max(started_at) over (order by id) as newest
-        from (select id, started_at from attempts where id > 0 order by id limit ${placeholder('limit')}))
-        where newest < ${placeholder('before')})`,
-    ),
+    orm
+      .delete(attempts)
+      .where(sql`${attempts.id} <= ${lastOldRow('attempts', 'started_at', 'id > 0')}`),
   ),
 });

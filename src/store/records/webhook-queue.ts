@@ -9,6 +9,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
 import { deliveries } from '../db/delivery-schema.ts';
+import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
@@ -124,12 +125,10 @@ function prepare(orm: Orm) {
     ),
     resend: prepareResend(orm, eventQueue, byId),
     /** A pending event stays while its store receives events. */
-    // The first rows, up to one that was made later. One behind that is of a clock that was behind.
     foldEvents: prepared(() =>
       orm.delete(deliveries).where(
-        sql`${isEvent} and ${deliveries.id} <= (select max(id) from (select id, max(created_at) over (order by id) as newest
-          from (select id, created_at from deliveries where channel = 'webhook' order by id limit ${placeholder('limit')}))
-          where newest < ${placeholder('before')}) and ${deliveries.type} is not null
+        sql`${isEvent} and ${deliveries.id} <= ${lastOldRow('deliveries', 'created_at', "channel = 'webhook'")}
+          and ${deliveries.type} is not null
           and (${deliveries.state} <> 'owed' or ${deliveries.storeId} not in (select id from stores where ${isReceiving}))`,
       ),
     ),
