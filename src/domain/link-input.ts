@@ -105,7 +105,7 @@ export function parseLinkChange(before: LinkInput, change: LinkBody): LinkInput 
 }
 
 /** The body that makes such a link. */
-export function linkBodyOf(link: LinkInput): Required<LinkBody> {
+export function linkBodyOf(link: LinkInput) {
   const { title, description, note, view } = link;
   return {
     title,
@@ -115,11 +115,11 @@ export function linkBodyOf(link: LinkInput): Required<LinkBody> {
     view,
     active: link.isActive,
     most_orders: link.maxOrders,
-  };
+  } satisfies Required<LinkBody>;
 }
 
 /** The amounts as text of the currency, or in satoshis. */
-export function amountTextsOf({ currency, amount, minAmount, maxAmount, suggested }: LinkAmounts) {
+function amountTextsOf({ currency, amount, minAmount, maxAmount, suggested }: LinkAmounts) {
   if (currency === null) {
     return {
       currency,

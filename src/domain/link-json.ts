@@ -1,6 +1,6 @@
 // A link as the API and commands show it.
 
-import { amountTextsOf, type LinkInput, type LinkView, type NoteRule } from './link-input.ts';
+import { type LinkInput, type LinkView, linkBodyOf, type NoteRule } from './link-input.ts';
 
 /** A recorded link. Times are epoch milliseconds. */
 export interface LinkDetails extends LinkInput {
@@ -40,20 +40,13 @@ export interface LinkJson {
 
 /** @param baseUrl begins the URL of the link, and has no slash at its end */
 export function linkJson(link: LinkDetails, counts: LinkCounts, baseUrl: string): LinkJson {
-  const { publicId, title, description, note, view } = link;
   return {
-    id: publicId,
+    id: link.publicId,
     store_id: link.storeId,
-    title,
-    description,
-    ...amountTextsOf(link),
-    note,
-    view,
-    active: link.isActive,
-    most_orders: link.maxOrders,
+    ...linkBodyOf(link),
     order_count: counts.orders,
     paid_count: counts.paid,
-    url: `${baseUrl}/l/${publicId}`,
+    url: `${baseUrl}/l/${link.publicId}`,
     created_at: Math.floor(link.createdAt / 1000),
   };
 }
