@@ -68,8 +68,14 @@ export function optionalKey(parts: AuthParts, path: string, context: Context): K
   const key = keyOf(parts, context);
   if (key !== undefined || presentedKey(context).text === undefined) return key;
   noteRefusal(parts, { path }, context, { key, error: undefined });
-  parts.limits.take('unknownKey', clientNetworkOf(context, parts.proxies));
+  limitWrongKey(parts, context);
   return undefined;
+}
+
+/** Takes a key that is none from the limit of its client. @throws PaygateError limited */
+function limitWrongKey({ limits, proxies }: AuthParts, context: Context): void {
+  const { text } = presentedKey(context);
+  if (text !== undefined) limits.take('unknownKey', clientNetworkOf(context, proxies));
 }
 
 /** The valid key of a request, which the operation may still refuse. */
@@ -91,11 +97,10 @@ export function limitOpenOperation(
 const limitOf = ({ limit }: Operation, context: Context) =>
   typeof limit === 'function' ? limit(context.req.query()) : limit;
 
-function authenticate({ keys, limits, proxies, now }: AuthParts, context: Context): Key {
-  const { text, apiKey } = presentedKey(context);
-  const key = apiKey === undefined ? undefined : keys.find(apiKey, now());
+function authenticate(parts: AuthParts, context: Context): Key {
+  const key = keyOf(parts, context);
   if (key !== undefined) return key;
-  if (text !== undefined) limits.take('unknownKey', clientNetworkOf(context, proxies));
+  limitWrongKey(parts, context);
   context.header('WWW-Authenticate', 'Bearer');
   throw new PaygateError('unauthorized', 'This function requires you to login');
 }
@@ -104,7 +109,7 @@ function authenticate({ keys, limits, proxies, now }: AuthParts, context: Contex
  * The bearer token of a request, as text and, if it has the form of one, as an API key. What came
  * along when a key was copied is beyond ASCII, which no key has.
  */
-export function presentedKey(context: Context) {
+function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
   const [, text] = /^Bearer +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
