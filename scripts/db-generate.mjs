@@ -1,5 +1,5 @@
-// Turns the tables of src/store/db/*schema.ts into migrations: drizzle-kit writes the SQL, this makes
-// its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/db/migrations.ts.
+// Turns the tables of src/store/schema/*schema.ts into migrations: drizzle-kit writes the SQL, this makes
+// its tables STRICT (which drizzle can't say) and embeds all migrations in src/store/schema/migrations.ts.
 // Usage: npm run db:generate                          before the first release: 0000_initial anew
 //        npm run db:generate -- --name what_changes   after it: one more migration
 
@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const folder = new URL('../drizzle/', import.meta.url);
-const embedded = new URL('../src/store/db/migrations.ts', import.meta.url);
+const embedded = new URL('../src/store/schema/migrations.ts', import.meta.url);
 
 const args = process.argv.slice(2);
 if (args.length === 0) rewriteInitial();

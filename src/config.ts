@@ -9,9 +9,18 @@ import {
   parseNetworkName,
 } from './bitcoin/network.ts';
 import { maxMoneySat } from './bitcoin/transaction.ts';
-import { scanGap } from './domain/allocation.ts';
-import { type Proxies, parseProxyNetwork } from './domain/client-address.ts';
-import { endpointDefinitions, listenOf } from './domain/endpoint-options.ts';
+import { type Proxies, parseProxyNetwork } from './domain/access/client-address.ts';
+import type { Rate } from './domain/access/rate-limit.ts';
+import { endpointDefinitions, listenOf } from './domain/delivery/endpoint-options.ts';
+import {
+  type EndpointOptions,
+  type ListenAddress,
+  letsEncrypt,
+  parseDirectory,
+  parseEmail,
+  parseLoopback,
+} from './domain/delivery/public-endpoint.ts';
+import { scanGap } from './domain/store/allocation.ts';
 import {
   fileOption,
   namedOption,
@@ -25,16 +34,7 @@ import {
   rateOption,
   readOption,
   single,
-} from './domain/option.ts';
-import {
-  type EndpointOptions,
-  type ListenAddress,
-  letsEncrypt,
-  parseDirectory,
-  parseEmail,
-  parseLoopback,
-} from './domain/public-endpoint.ts';
-import type { Rate } from './domain/rate-limit.ts';
+} from './domain/text/option.ts';
 import {
   isSameHost,
   isSameServer,
@@ -44,7 +44,7 @@ import {
 } from './electrum/server-address.ts';
 import { PaygateError, throwInvalid } from './lib/errors.ts';
 import { type PriceSource, parsePriceSource } from './price/sources.ts';
-import type { Rates } from './web/request-limits.ts';
+import type { Rates } from './web/limits/request-limits.ts';
 import { type LogLevel, logLevels, type SocksProxy } from './world/world.ts';
 
 /** JSON for programs, or coloured text for people. */

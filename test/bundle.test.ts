@@ -50,8 +50,8 @@ describe('the bundle', () => {
 
   it.each([
     ['the launcher alone', [main], 25_000],
-    ['`health`', [main, 'src/cli/health-report.ts'], 50_000],
-    ['`serve`', [main, program, 'src/cli/serve-command.ts'], 5e6],
+    ['`health`', [main, 'src/cli/service/health-report.ts'], 50_000],
+    ['`serve`', [main, program, 'src/cli/service/serve-command.ts'], 5e6],
   ])('reads for %s no more than that', (_, sources, letters) => {
     expect(lettersFor(...sources)).toBeLessThan(letters);
   });
@@ -96,11 +96,11 @@ describe('the bundle', () => {
         Object.keys(inputs).some((path) => path.startsWith(`node_modules/${library}/`)),
       );
       expect(holding.length).toBeGreaterThan(0);
-      const letters = lettersFor(main, program, 'src/cli/serve-command.ts');
+      const letters = lettersFor(main, program, 'src/cli/service/serve-command.ts');
       const entries = holding.flatMap(([, { entryPoint }]) => entryPoint ?? []);
-      expect(lettersFor(main, program, 'src/cli/serve-command.ts', ...entries)).toBeGreaterThan(
-        letters,
-      );
+      expect(
+        lettersFor(main, program, 'src/cli/service/serve-command.ts', ...entries),
+      ).toBeGreaterThan(letters);
     },
   );
 });

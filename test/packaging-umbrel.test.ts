@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readConfig } from '../src/config.ts';
-import { clientAddress, isProxy } from '../src/domain/client-address.ts';
+import { clientAddress, isProxy } from '../src/domain/access/client-address.ts';
 import { version } from '../src/lib/version.ts';
 import { closeApps } from './support/app.ts';
 import { openTill } from './support/checkout.ts';

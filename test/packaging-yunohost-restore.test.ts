@@ -6,7 +6,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { minSkip } from '../src/domain/allocation.ts';
+import { minSkip } from '../src/domain/store/allocation.ts';
 import { bundleEnv, bundleOf } from './support/bundle.ts';
 import { cleanUp, tempFolder } from './support/files.ts';
 import { run, startCopy, stoppedAfter } from './support/running.ts';

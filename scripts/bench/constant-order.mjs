@@ -1,4 +1,4 @@
-// Replaces src/api/order-operations.ts in the peer of `orders-64`: one operation, which reads any
+// Replaces src/api/orders/order-operations.ts in the peer of `orders-64`: one operation, which reads any
 // JSON, makes nothing and answers constant JSON of the size of an order.
 
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 // The archive of a release: one folder with the executable and the pages that go with it. The same
-// files give the same bytes. src/cli/release-archive.ts reads exactly this form.
+// files give the same bytes. src/cli/install/release-archive.ts reads exactly this form.
 
 import { execFile } from 'node:child_process';
 import {

@@ -1,14 +1,14 @@
 // What the composition root gives to the API.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import type { CallbackSender } from '../domain/callback-url-policy.ts';
-import type { Proxies } from '../domain/client-address.ts';
+import type { Proxies } from '../domain/access/client-address.ts';
+import type { CallbackSender } from '../domain/delivery/callback-url-policy.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
-import type { IssuedAddress } from '../store/records/address-row.ts';
+import type { IssuedAddress } from '../store/wallets/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
-import type { Rates } from '../web/request-limits.ts';
-import type { UntrustedProxies } from '../web/untrusted-proxies.ts';
+import type { Rates } from '../web/limits/request-limits.ts';
+import type { UntrustedProxies } from '../web/limits/untrusted-proxies.ts';
 import type { Logger } from '../world/world.ts';
 
 export interface ApiOptions {

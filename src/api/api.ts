@@ -2,30 +2,30 @@
 // it by the schemas of the operation, and maps errors. Operations know nothing of HTTP.
 
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
-import type { Key } from '../store/records/api-keys.ts';
+import type { Key } from '../store/access/api-keys.ts';
 import { errorResponse } from '../web/error-body.ts';
-import type { LimitedLookup } from '../web/lookup-limit.ts';
-import type { RefusalLog } from '../web/refused-requests.ts';
-import type { Limits } from '../web/request-limits.ts';
-import type { LimitVisit } from '../web/visit-limit.ts';
-import { createAddressIssuer } from './address-requests.ts';
+import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
+import type { RefusalLog } from '../web/limits/refused-requests.ts';
+import type { Limits } from '../web/limits/request-limits.ts';
+import type { LimitVisit } from '../web/limits/visit-limit.ts';
+import { createAddressIssuer } from './addresses/address-requests.ts';
+import { balanceOperations } from './addresses/balance.ts';
+import { createTargets } from './addresses/balance-targets.ts';
+import { labelOperations } from './addresses/label-operations.ts';
+import { merchantTx } from './addresses/merchant-tx.ts';
+import { newAddress } from './addresses/new-address.ts';
+import { txDetail } from './addresses/tx-detail.ts';
+import { walletOperations } from './addresses/wallet-list.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, authorise, limitOpenOperation } from './authentication.ts';
-import { balanceOperations } from './balance.ts';
-import { createTargets } from './balance-targets.ts';
 import { connectOperations } from './connect-plugin.ts';
-import { eventOperations } from './event-operations.ts';
-import { labelOperations } from './label-operations.ts';
-import { linkOperations } from './link-operations.ts';
-import { merchantTx } from './merchant-tx.ts';
-import { newAddress } from './new-address.ts';
 import { type Operation, readRequest } from './operation.ts';
-import { orderOperations } from './order-operations.ts';
+import { eventOperations } from './orders/event-operations.ts';
+import { linkOperations } from './orders/link-operations.ts';
+import { orderOperations } from './orders/order-operations.ts';
 import { priceOperations } from './price.ts';
 import { createRefusedChanges, type RefusedChanges } from './refused-changes.ts';
 import { catalogOperations } from './store-list.ts';
-import { txDetail } from './tx-detail.ts';
-import { walletOperations } from './wallet-list.ts';
 
 /** Every operation, in the order of the documentation. */
 export function operationsOf(options: ApiOptions): readonly Operation[] {

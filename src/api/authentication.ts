@@ -2,14 +2,14 @@
 // accepted regardless of how many wrong keys came from the same client.
 
 import type { Context } from 'hono';
-import { readApiKey } from '../domain/api-key.ts';
-import type { Proxies } from '../domain/client-address.ts';
-import { requireScope } from '../domain/key-scope.ts';
+import { readApiKey } from '../domain/access/api-key.ts';
+import type { Proxies } from '../domain/access/client-address.ts';
+import { requireScope } from '../domain/access/key-scope.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { isPluginOpen, type Key, type Keys } from '../store/records/api-keys.ts';
-import type { RefusalLog } from '../web/refused-requests.ts';
-import type { Limits } from '../web/request-limits.ts';
-import { clientAddressOf, clientNetworkOf } from '../web/request-origin.ts';
+import { isPluginOpen, type Key, type Keys } from '../store/access/api-keys.ts';
+import type { RefusalLog } from '../web/limits/refused-requests.ts';
+import type { Limits } from '../web/limits/request-limits.ts';
+import { clientAddressOf, clientNetworkOf } from '../web/limits/request-origin.ts';
 import type { KeyedOperation, Operation } from './operation.ts';
 
 export interface AuthParts {

@@ -1,10 +1,10 @@
 // Which store a request for an address or an order means, among those of its key.
 
-import { chooseStore, noWalletError, type StoreQuery } from '../domain/store-choice.ts';
-import { encodeBars } from '../domain/url-text.ts';
+import { chooseStore, noWalletError, type StoreQuery } from '../domain/store/store-choice.ts';
+import { encodeBars } from '../domain/text/url-text.ts';
+import type { Key } from '../store/access/api-keys.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Key } from '../store/records/api-keys.ts';
-import type { StoreChoice } from '../store/records/catalog.ts';
+import type { StoreChoice } from '../store/wallets/catalog.ts';
 import { ownStores } from './store-list.ts';
 
 /** The chosen store and its wallet. */

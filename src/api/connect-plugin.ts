@@ -5,20 +5,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { checkCallbackUrl } from '../domain/callback.ts';
+import { checkCallbackUrl } from '../domain/delivery/callback.ts';
 import {
   checkStoreSettings,
   defaultStoreSettings,
   storeSettings,
-} from '../domain/store-settings.ts';
-import { encodeBars } from '../domain/url-text.ts';
+} from '../domain/store/store-settings.ts';
+import { encodeBars } from '../domain/text/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
+import type { Key } from '../store/access/api-keys.ts';
+import type { AuditAction } from '../store/access/audit.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Key } from '../store/records/api-keys.ts';
-import type { AuditAction } from '../store/records/audit.ts';
-import type { StoreChange, StoreRow } from '../store/records/catalog.ts';
-import { requireOwnUrl, twinOf } from '../store/records/store-setup.ts';
-import { clientAddressOf } from '../web/request-origin.ts';
+import { requireOwnUrl, twinOf } from '../store/store-setup.ts';
+import type { StoreChange, StoreRow } from '../store/wallets/catalog.ts';
+import { clientAddressOf } from '../web/limits/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import {

@@ -4,10 +4,10 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import { isSameAddress, isThisMachine } from '../domain/client-address.ts';
-import { isAllowed } from '../domain/key-scope.ts';
+import { isSameAddress, isThisMachine } from '../domain/access/client-address.ts';
+import { isAllowed } from '../domain/access/key-scope.ts';
 import type { Store } from '../store/open-store.ts';
-import { forwardedHeaders } from '../web/request-origin.ts';
+import { forwardedHeaders } from '../web/limits/request-origin.ts';
 import { type AuthParts, optionalKey } from './authentication.ts';
 import { storesOf } from './store-list.ts';
 

@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import { PaygateError } from '../lib/errors.ts';
+import type { Key } from '../store/access/api-keys.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Key } from '../store/records/api-keys.ts';
 import { wholeNumber } from './shared-schemas.ts';
 import { id, ownStores } from './store-list.ts';
 

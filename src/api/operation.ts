@@ -5,9 +5,9 @@ import type { Context } from 'hono';
 import * as z from 'zod';
 import { refusePrivateMaterial } from '../bitcoin/private-material.ts';
 import { PaygateError } from '../lib/errors.ts';
-import type { Key } from '../store/records/api-keys.ts';
-import type { Rates } from '../web/request-limits.ts';
-import type { refusalCodes } from './documented-refusals.ts';
+import type { Key } from '../store/access/api-keys.ts';
+import type { Rates } from '../web/limits/request-limits.ts';
+import type { refusalCodes } from './reference/documented-refusals.ts';
 
 const none = z.object({});
 

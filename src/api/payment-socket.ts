@@ -1,7 +1,7 @@
 // The live socket `/payment/{addr}` (wire §3), which notifies a page of a customer of payments to
 // its address. Any web page may open it. Only issued addresses are served. The number of sockets
 // is limited by client and in total. At the total limit, a new socket replaces the newest socket
-// of the network prefix with the most sockets (domain/connection-eviction).
+// of the network prefix with the most sockets (domain/access/connection-eviction).
 
 import type { IncomingMessage } from 'node:http';
 import { type HttpBindings, upgradeWebSocket } from '@hono/node-server';
@@ -11,16 +11,16 @@ import {
   type ClientPrefixes,
   clientPrefixesOf,
   connectionToClose,
-} from '../domain/connection-eviction.ts';
+} from '../domain/access/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import { statusOf } from '../store/views/confirmations.ts';
-import { issuedAddress } from '../store/views/issued-address.ts';
-import type { Receipt } from '../store/views/receipts.ts';
+import { statusOf } from '../store/payments/confirmations.ts';
+import type { Receipt } from '../store/payments/receipts.ts';
+import { issuedAddress } from '../store/wallets/issued-address.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import { isSocketUpgrade } from '../web/http-server.ts';
-import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { clientAddressOf } from '../web/request-origin.ts';
+import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
+import { clientAddressOf } from '../web/limits/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 
 export interface PaymentSocketOptions extends Pick<ApiOptions, 'store' | 'proxies'> {

@@ -3,14 +3,14 @@
 // never recorded.
 
 import type { Context } from 'hono';
-import { redactUrl } from '../domain/callback.ts';
-import { plainText } from '../domain/format.ts';
+import { redactUrl } from '../domain/delivery/callback.ts';
+import { plainText } from '../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
-import { isPluginOpen } from '../store/records/api-keys.ts';
-import { writeRefusedChange } from '../store/records/settings.ts';
+import { isPluginOpen } from '../store/access/api-keys.ts';
+import { writeRefusedChange } from '../store/wallets/settings.ts';
 import { httpStatusOf } from '../web/error-body.ts';
-import { createRefusalLog } from '../web/refused-requests.ts';
-import { clientAddressOf } from '../web/request-origin.ts';
+import { createRefusalLog } from '../web/limits/refused-requests.ts';
+import { clientAddressOf } from '../web/limits/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type AuthParts, keyOf } from './authentication.ts';
 import type { KeyedOperation } from './operation.ts';

@@ -3,12 +3,12 @@
 
 import * as z from 'zod';
 import { parseWalletKey } from '../bitcoin/keychain.ts';
-import { redactUrl } from '../domain/callback.ts';
-import { decodeBars } from '../domain/url-text.ts';
+import { redactUrl } from '../domain/delivery/callback.ts';
+import { decodeBars } from '../domain/text/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
+import type { Key } from '../store/access/api-keys.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Key } from '../store/records/api-keys.ts';
-import type { StoreRow, WalletRow } from '../store/records/catalog.ts';
+import type { StoreRow, WalletRow } from '../store/wallets/catalog.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
 import { bitcoin, wholeNumber } from './shared-schemas.ts';

@@ -1,5 +1,5 @@
 // Block headers and their consensus rules: proof of work, difficulty, earliest time. The caller
-// looks up earlier headers. domain/chain.ts decides which chain is the best one.
+// looks up earlier headers. domain/payment/chain.ts decides which chain is the best one.
 // Sources: Bitcoin Core's src/pow.cpp and src/arith_uint256.cpp, BIP94 (testnet4), BIP113.
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';

@@ -3,22 +3,22 @@
 // No id is logged.
 
 import { type Context, Hono } from 'hono';
-import { isId } from '../domain/order-id.ts';
-import type { Rate } from '../domain/rate-limit.ts';
+import type { Rate } from '../domain/access/rate-limit.ts';
+import { isId } from '../domain/order/order-id.ts';
 import { type ErrorCode, PaygateError } from '../lib/errors.ts';
-import type { OrderRow } from '../store/views/order-view.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
 import { EventStreams } from '../web/event-stream.ts';
 import { pageScript, serveAssets } from '../web/hashed-asset.ts';
 import { reloadUnlessFollowed } from '../web/html-page.ts';
-import type { LimitedLookup } from '../web/lookup-limit.ts';
-import { createLimits } from '../web/request-limits.ts';
+import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
+import { createLimits } from '../web/limits/request-limits.ts';
 import {
   clientAddressOf,
   clientNetworkOf,
   isSentFrom,
   ownOriginsOf,
-} from '../web/request-origin.ts';
-import type { LimitVisit } from '../web/visit-limit.ts';
+} from '../web/limits/request-origin.ts';
+import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
 import { CustomerPage } from './customer-page.tsx';

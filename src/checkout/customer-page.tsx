@@ -1,10 +1,10 @@
 // The customer's page of an order. It is whole without JavaScript. Its URLs are relative, so it
 // works below any path.
 
-import { formatBitcoin } from '../domain/format.ts';
-import type { PaymentJson } from '../domain/order-json.ts';
-import { paymentUri } from '../domain/payment-uri.ts';
-import { orderWords } from '../domain/state-words.ts';
+import type { PaymentJson } from '../domain/order/order-json.ts';
+import { orderWords } from '../domain/order/state-words.ts';
+import { paymentUri } from '../domain/payment/payment-uri.ts';
+import { formatBitcoin } from '../domain/text/format.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
 import { CheckoutFrame } from './checkout-frame.tsx';

@@ -4,17 +4,17 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { base64url } from '@scure/base';
-import { LinkRefusal } from '../domain/link-refusal.ts';
-import { idBytes, idOf } from '../domain/order-id.ts';
-import type { PayerInput } from '../domain/payer-input.ts';
-import { checkOrderSat, minOrderSat, satoshisOf } from '../domain/quote.ts';
+import { LinkRefusal } from '../domain/order/link-refusal.ts';
+import { idBytes, idOf } from '../domain/order/order-id.ts';
+import type { PayerInput } from '../domain/order/payer-input.ts';
+import { checkOrderSat, minOrderSat, satoshisOf } from '../domain/order/quote.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Prices } from '../price/prices.ts';
 import type { Store } from '../store/open-store.ts';
-import type { IssuedAddress } from '../store/records/address-row.ts';
-import type { IsPending } from '../store/records/addresses.ts';
-import type { LinkRow } from '../store/views/link-view.ts';
-import type { OrderRow } from '../store/views/order-view.ts';
+import type { LinkRow } from '../store/orders/link-view.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
+import type { IssuedAddress } from '../store/wallets/address-row.ts';
+import type { IsPending } from '../store/wallets/addresses.ts';
 import type { World } from '../world/world.ts';
 import { shownOrder } from './shown-order.ts';
 

@@ -2,7 +2,7 @@
 // direction of the text around them.
 
 import type { Child } from 'hono/jsx';
-import type { StateWord } from '../domain/state-words.ts';
+import type { StateWord } from '../domain/order/state-words.ts';
 import type { Reading } from './reading.ts';
 import {
   isolateEnd,

@@ -1,11 +1,11 @@
 // What is wrong with a form of a link, in the words of the customer.
 
 import { maxMoneySat } from '../bitcoin/transaction.ts';
-import type { LinkRefusalReason } from '../domain/link-refusal.ts';
-import type { PayerProblem } from '../domain/payer-input.ts';
-import { minOrderSat } from '../domain/quote.ts';
-import { type DecimalSeparator, typedDigitsOf, typedText } from '../domain/typed-amount.ts';
-import type { LinkRow } from '../store/views/link-view.ts';
+import type { LinkRefusalReason } from '../domain/order/link-refusal.ts';
+import type { PayerProblem } from '../domain/order/payer-input.ts';
+import { minOrderSat } from '../domain/order/quote.ts';
+import { type DecimalSeparator, typedDigitsOf, typedText } from '../domain/order/typed-amount.ts';
+import type { LinkRow } from '../store/orders/link-view.ts';
 import { type FieldTexts, shownAmount } from './payer-form.tsx';
 import type { Reading } from './reading.ts';
 import { nameInText } from './words/language-formats.ts';

@@ -2,9 +2,9 @@
 // suggested amounts. Errors stand at their field. It is whole without JavaScript.
 
 import type { Child } from 'hono/jsx';
-import { formatMoney } from '../domain/money.ts';
-import { typedText } from '../domain/typed-amount.ts';
-import type { LinkRow } from '../store/views/link-view.ts';
+import { typedText } from '../domain/order/typed-amount.ts';
+import { formatMoney } from '../domain/payment/money.ts';
+import type { LinkRow } from '../store/orders/link-view.ts';
 import { Sentence } from './page-parts.tsx';
 import type { Reading } from './reading.ts';
 import { type LanguageFormats, nameInText } from './words/language-formats.ts';

@@ -1,7 +1,7 @@
 // The pages of a link: the form for a customer, or the till of a merchant. A till has a keypad,
 // which needs the script. Without it, its amount is typed.
 
-import { typedDigitsOf } from '../domain/typed-amount.ts';
+import { typedDigitsOf } from '../domain/order/typed-amount.ts';
 import { hashedAsset } from '../web/hashed-asset.ts';
 import script from './browser/till.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';

@@ -1,7 +1,7 @@
 // The language in which a request reads a page, and how the links of that page keep it.
 
 import type { Context } from 'hono';
-import { chosenLanguage } from '../domain/language.ts';
+import { chosenLanguage } from '../domain/text/language.ts';
 import { type Translation, translationOf } from './words/languages.ts';
 
 export interface Reading extends Translation {

@@ -3,21 +3,21 @@
 
 import type { Context } from 'hono';
 import type { Txid } from '../bitcoin/ids.ts';
-import { worthOf } from '../domain/currency.ts';
-import { formatPrice } from '../domain/money.ts';
-import { isId } from '../domain/order-id.ts';
-import { statusWord } from '../domain/state-words.ts';
+import { isId } from '../domain/order/order-id.ts';
+import { statusWord } from '../domain/order/state-words.ts';
+import { worthOf } from '../domain/payment/currency.ts';
+import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { StoreRow } from '../store/records/catalog.ts';
-import { confirmationsOf, statusOf } from '../store/views/confirmations.ts';
-import { issuedAddress } from '../store/views/issued-address.ts';
-import type { OrderRow } from '../store/views/order-view.ts';
-import type { Receipt } from '../store/views/receipts.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
+import { confirmationsOf, statusOf } from '../store/payments/confirmations.ts';
+import type { Receipt } from '../store/payments/receipts.ts';
+import type { StoreRow } from '../store/wallets/catalog.ts';
+import { issuedAddress } from '../store/wallets/issued-address.ts';
 import { setCheckoutHeaders } from '../web/content-policy.ts';
 import { pageScript } from '../web/hashed-asset.ts';
 import { reloadSeconds, reloadUnlessFollowed } from '../web/html-page.ts';
-import type { LimitedLookup } from '../web/lookup-limit.ts';
+import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
 import {
   beginPage,
   beginPageRefusal,

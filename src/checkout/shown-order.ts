@@ -1,11 +1,11 @@
 // What the customer's page shows of an order. `stage` says which of its texts the page has; it
 // follows from the order's status, its payments, its quote and the time alone.
 
-import { sumSat } from '../domain/money.ts';
-import { newQuoteRefusal, type OrderPayment } from '../domain/order.ts';
-import { type OrderJson, orderJson } from '../domain/order-json.ts';
-import { paymentUri } from '../domain/payment-uri.ts';
-import type { OrderRecord, OrderView } from '../store/views/order-view.ts';
+import { newQuoteRefusal, type OrderPayment } from '../domain/order/order.ts';
+import { type OrderJson, orderJson } from '../domain/order/order-json.ts';
+import { sumSat } from '../domain/payment/money.ts';
+import { paymentUri } from '../domain/payment/payment-uri.ts';
+import type { OrderRecord, OrderView } from '../store/orders/order-view.ts';
 
 /**
  * `payable`: an amount is promised. `lapsed`: the customer may ask for a new quote. `over`: the

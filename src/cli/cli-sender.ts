@@ -2,7 +2,7 @@
 
 import { type Config, readConfig } from '../config.ts';
 import { createSender, type Sender } from '../delivery/sender.ts';
-import { type ListenAddress, listenAddressesOf } from '../domain/public-endpoint.ts';
+import { type ListenAddress, listenAddressesOf } from '../domain/delivery/public-endpoint.ts';
 import { version } from '../lib/version.ts';
 import type { SocksProxy } from '../world/world.ts';
 import { world } from './command.ts';

@@ -4,20 +4,20 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { defaultNetwork, type NetworkName } from '../bitcoin/network.ts';
 import { type Config, options, readConfig } from '../config.ts';
-import { plainLines, plainText } from '../domain/format.ts';
-import { parsePath } from '../domain/option.ts';
+import { plainLines, plainText } from '../domain/text/format.ts';
+import { parsePath } from '../domain/text/option.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../lib/time-units.ts';
-import { useFailure } from '../store/db/database.ts';
-import { inspectFile } from '../store/db/file-guards.ts';
+import { commandClient, type OperatorChange } from '../store/access/audit.ts';
 import type { Tx } from '../store/db/writer.ts';
+import { useFailure } from '../store/file/database.ts';
+import { inspectFile } from '../store/file/file-guards.ts';
 import { openStore, type Store } from '../store/open-store.ts';
-import { commandClient, type OperatorChange } from '../store/records/audit.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
+import { becomeOwner, hintFor } from './database/file-owner.ts';
 import { printFailure } from './failure.ts';
-import { becomeOwner, hintFor } from './file-owner.ts';
-import { flagValues } from './serve-options.ts';
+import { flagValues } from './service/serve-options.ts';
 
 /** The options of a command that works on the database. */
 export interface FileOptions {

@@ -1,6 +1,6 @@
 // How a command says that it failed.
 
-import { plainLines } from '../domain/format.ts';
+import { plainLines } from '../domain/text/format.ts';
 import { type ErrorCode, PaygateError, reasonOf } from '../lib/errors.ts';
 
 /**

@@ -4,9 +4,9 @@
 import { PaygateError } from '../lib/errors.ts';
 import { version } from '../lib/version.ts';
 import { printFailure } from './failure.ts';
-import type { HealthOptions } from './health-report.ts';
 import { prepareProcess } from './process-setup.ts';
 import type { Commands } from './program.ts';
+import type { HealthOptions } from './service/health-report.ts';
 
 export async function launch(commands: Commands): Promise<void> {
   const args = process.argv.slice(2);
@@ -23,7 +23,7 @@ export async function launch(commands: Commands): Promise<void> {
 
 /** @returns false for an address that is none: the program says what is wrong */
 async function answersHealth(options: HealthOptions): Promise<boolean> {
-  const { printHealth } = await import('./health-report.ts');
+  const { printHealth } = await import('./service/health-report.ts');
   const fail = (error: unknown) => printFailure(error, options.json === true);
   prepareProcess(fail);
   try {

@@ -3,8 +3,8 @@
 
 import { isSea } from 'node:sea';
 import { type Config, options } from '../config.ts';
-import { quoteForShell } from '../domain/format.ts';
-import { hostAndPort } from '../domain/public-endpoint.ts';
+import { hostAndPort } from '../domain/delivery/public-endpoint.ts';
+import { quoteForShell } from '../domain/text/format.ts';
 
 /** What Node must run to start this program again; empty for the single executable. */
 export const ownArguments = (): readonly string[] => (isSea() ? [] : process.argv.slice(1, 2));

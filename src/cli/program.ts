@@ -1,7 +1,7 @@
 // The program around its commands: parsing, exit codes, and what happens before any command.
 
 import { Command, Help, type Option } from 'commander';
-import { plainText } from '../domain/format.ts';
+import { plainText } from '../domain/text/format.ts';
 import { version } from '../lib/version.ts';
 import { fail } from './command.ts';
 import { addExamples } from './examples.ts';

@@ -5,7 +5,7 @@ import type { Context, Hono } from 'hono';
 import tokens from '../web/browser/design-tokens.css?raw';
 import icon from '../web/browser/icon.svg?raw';
 import { hashedAsset, pageScript, serveAssets } from '../web/hashed-asset.ts';
-import type { LimitVisit } from '../web/visit-limit.ts';
+import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import style from './browser/dashboard-style.css?raw';
 import overview from './browser/overview-style.css?raw';
 import passkeyScript from './browser/passkey-prompt.client.js?raw';

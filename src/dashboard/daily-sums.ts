@@ -1,11 +1,15 @@
 // What was received on each day in UTC, for the first page. A day is summed once, and again after
 // one of its payments changed. The sums of many payments take longer than the rest of the page.
 
-import { sumSat } from '../domain/money.ts';
-import type { PaymentState } from '../domain/payment.ts';
+import { sumSat } from '../domain/payment/money.ts';
+import type { PaymentState } from '../domain/payment/payment.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import { boundedMinor, type Received, type ReceivedWorth } from '../store/views/received-view.ts';
+import {
+  boundedMinor,
+  type Received,
+  type ReceivedWorth,
+} from '../store/payments/received-view.ts';
 import type { World } from '../world/world.ts';
 
 /** The chart has so many days; they are compared with as many before. */

@@ -1,26 +1,26 @@
 // Composes the dashboard: all pages behind one guard, assets, limits and the event stream.
 
 import { type Context, Hono } from 'hono';
-import type { Rate } from '../domain/rate-limit.ts';
+import type { Rate } from '../domain/access/rate-limit.ts';
 import { iconPath } from '../web/html-page.ts';
-import { createRefusalLog } from '../web/refused-requests.ts';
-import { createLimits } from '../web/request-limits.ts';
+import { createRefusalLog } from '../web/limits/refused-requests.ts';
+import { createLimits } from '../web/limits/request-limits.ts';
 import { createAssets, sendIcon } from './assets.ts';
 import { createDailySums } from './daily-sums.ts';
-import { createGuardedPages, isSignedIn } from './guard.ts';
+import { createGuardedPages, isSignedIn } from './guard/guard.ts';
+import { createPasskeyChallenges } from './guard/passkey-challenge.ts';
+import { createPasswords } from './guard/password.ts';
 import { base, type DashboardOptions, type Page } from './page.ts';
 import { createPageEvents } from './page-events.ts';
-import { accountPage } from './pages/account-page.tsx';
-import { addressPage } from './pages/address-page.tsx';
-import { addressesPage } from './pages/addresses-page.tsx';
-import { auditPage } from './pages/audit-page.tsx';
-import { backupsPage } from './pages/backups-page.tsx';
-import { callbackPage } from './pages/callback-page.tsx';
-import { callbacksPage } from './pages/callbacks-page.tsx';
-import { enterPage } from './pages/enter-page.tsx';
-import { eventPage, eventsPage } from './pages/events-page.tsx';
-import { linkPage, printedLinkPage } from './pages/link-page.tsx';
-import { linksPage, newLinkPage } from './pages/links-page.tsx';
+import { accountPage } from './pages/account/account-page.tsx';
+import { enterPage } from './pages/account/enter-page.tsx';
+import { passkeyPage } from './pages/account/passkey-page.tsx';
+import { signInPage, signOutPage } from './pages/account/sign-in-page.tsx';
+import { welcomePage } from './pages/account/welcome-page.tsx';
+import { callbackPage } from './pages/deliveries/callback-page.tsx';
+import { callbacksPage } from './pages/deliveries/callbacks-page.tsx';
+import { eventPage, eventsPage } from './pages/deliveries/events-page.tsx';
+import { testPaymentPage } from './pages/deliveries/test-payment-page.tsx';
 import {
   addressesExportPage,
   callbacksExportPage,
@@ -28,36 +28,40 @@ import {
   labelsExportPage,
   ordersExportPage,
 } from './pages/list-exports.ts';
-import { notificationsPage } from './pages/notifications-page.tsx';
-import { orderPage } from './pages/one-order-page.tsx';
-import { acceptOrderPage, cancelOrderPage } from './pages/order-decision-pages.tsx';
-import { newOrderPage } from './pages/order-new-page.tsx';
-import { ordersPage } from './pages/orders-page.tsx';
-import { overviewPage } from './pages/overview-page.tsx';
-import { passkeyPage } from './pages/passkey-page.tsx';
-import { paymentPage } from './pages/payment-page.tsx';
-import { paymentsExportPage } from './pages/payments-export.ts';
-import { paymentsPage } from './pages/payments-page.tsx';
-import { ratesPage } from './pages/rates-page.tsx';
-import { refundPage } from './pages/refund-page.tsx';
-import { serversPage } from './pages/servers-page.tsx';
-import { settingsPage } from './pages/settings-page.tsx';
-import { signInPage, signOutPage } from './pages/sign-in-page.tsx';
-import { removeStorePage, restoreStorePage, storeDangerPage } from './pages/store-danger-page.tsx';
-import { storeKeysPage } from './pages/store-keys-page.tsx';
-import { newStorePage } from './pages/store-new-page.tsx';
-import { storeNotificationsPage } from './pages/store-notifications-page.tsx';
-import { storePage } from './pages/store-page.tsx';
-import { storePluginPage } from './pages/store-plugin-page.tsx';
-import { storeReadyPage } from './pages/store-ready-page.tsx';
-import { replaceSecretPage } from './pages/store-secret-page.tsx';
-import { storeSettingsPages } from './pages/store-settings-pages.tsx';
-import { newWalletPage, storeWalletPage } from './pages/store-wallet-page.tsx';
-import { replaceKeyPage, storesPage } from './pages/stores-page.tsx';
-import { testPaymentPage } from './pages/test-payment-page.tsx';
-import { welcomePage } from './pages/welcome-page.tsx';
-import { createPasskeyChallenges } from './passkey-challenge.ts';
-import { createPasswords } from './password.ts';
+import { addressPage } from './pages/sales/address-page.tsx';
+import { addressesPage } from './pages/sales/addresses-page.tsx';
+import { linkPage, printedLinkPage } from './pages/sales/link-page.tsx';
+import { linksPage, newLinkPage } from './pages/sales/links-page.tsx';
+import { orderPage } from './pages/sales/one-order-page.tsx';
+import { acceptOrderPage, cancelOrderPage } from './pages/sales/order-decision-pages.tsx';
+import { newOrderPage } from './pages/sales/order-new-page.tsx';
+import { ordersPage } from './pages/sales/orders-page.tsx';
+import { overviewPage } from './pages/sales/overview-page.tsx';
+import { paymentPage } from './pages/sales/payment-page.tsx';
+import { paymentsExportPage } from './pages/sales/payments-export.ts';
+import { paymentsPage } from './pages/sales/payments-page.tsx';
+import { ratesPage } from './pages/sales/rates-page.tsx';
+import { refundPage } from './pages/sales/refund-page.tsx';
+import { auditPage } from './pages/settings/audit-page.tsx';
+import { backupsPage } from './pages/settings/backups-page.tsx';
+import { notificationsPage } from './pages/settings/notifications-page.tsx';
+import { serversPage } from './pages/settings/servers-page.tsx';
+import { settingsPage } from './pages/settings/settings-page.tsx';
+import {
+  removeStorePage,
+  restoreStorePage,
+  storeDangerPage,
+} from './pages/stores/store-danger-page.tsx';
+import { storeKeysPage } from './pages/stores/store-keys-page.tsx';
+import { newStorePage } from './pages/stores/store-new-page.tsx';
+import { storeNotificationsPage } from './pages/stores/store-notifications-page.tsx';
+import { storePage } from './pages/stores/store-page.tsx';
+import { storePluginPage } from './pages/stores/store-plugin-page.tsx';
+import { storeReadyPage } from './pages/stores/store-ready-page.tsx';
+import { replaceSecretPage } from './pages/stores/store-secret-page.tsx';
+import { storeSettingsPages } from './pages/stores/store-settings-pages.tsx';
+import { newWalletPage, storeWalletPage } from './pages/stores/store-wallet-page.tsx';
+import { replaceKeyPage, storesPage } from './pages/stores/stores-page.tsx';
 
 export interface Dashboard {
   readonly app: Hono;

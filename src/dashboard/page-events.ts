@@ -3,7 +3,7 @@
 
 import { PaygateError } from '../lib/errors.ts';
 import { EventStreams } from '../web/event-stream.ts';
-import { signedIn } from './dashboard-session.ts';
+import { signedIn } from './guard/dashboard-session.ts';
 import type { DashboardParts, Page, PageRequest } from './page.ts';
 
 /** Streams of all sessions together: there is one operator. */

@@ -4,26 +4,26 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { Sender } from '../delivery/sender.ts';
-import type { CallbackSender } from '../domain/callback-url-policy.ts';
-import type { OrderBody } from '../domain/order-input.ts';
-import { trimInvisible } from '../domain/pasted-text.ts';
+import type { CallbackSender } from '../domain/delivery/callback-url-policy.ts';
+import type { OrderBody } from '../domain/order/order-input.ts';
+import { trimInvisible } from '../domain/text/pasted-text.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Prices } from '../price/prices.ts';
 import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
+import type { Session } from '../store/access/admin.ts';
 import type { RequestedBackups } from '../store/backup/requested-backup.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Session } from '../store/records/admin.ts';
-import type { OrderRow } from '../store/views/order-view.ts';
+import type { OrderRow } from '../store/orders/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
-import type { RefusalLog } from '../web/refused-requests.ts';
-import type { Limits } from '../web/request-limits.ts';
-import type { LimitVisit } from '../web/visit-limit.ts';
+import type { RefusalLog } from '../web/limits/refused-requests.ts';
+import type { Limits } from '../web/limits/request-limits.ts';
+import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import type { DailySums } from './daily-sums.ts';
-import type { PasskeyChallenges } from './passkey-challenge.ts';
-import type { Passwords } from './password.ts';
-import type { Transport, TransportOptions } from './transport.ts';
+import type { PasskeyChallenges } from './guard/passkey-challenge.ts';
+import type { Passwords } from './guard/password.ts';
+import type { Transport, TransportOptions } from './guard/transport.ts';
 
 /** What the composition root gives to the dashboard. */
 export interface DashboardOptions extends TransportOptions {

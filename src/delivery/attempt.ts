@@ -2,11 +2,11 @@
 // when, and when the delivery is due again.
 
 import { reasonOf } from '../lib/errors.ts';
-import type { Database } from '../store/db/database.ts';
-import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
-import type { NextAttempt } from '../store/records/delivery-records.ts';
-import type { Notifications } from '../store/records/notification-queue.ts';
-import type { StoreEvents } from '../store/store-events.ts';
+import type { StoreEvents } from '../store/db/store-events.ts';
+import type { ClaimedDelivery } from '../store/delivery/delivery-claims.ts';
+import type { NextAttempt } from '../store/delivery/delivery-records.ts';
+import type { Notifications } from '../store/delivery/notification-queue.ts';
+import type { Database } from '../store/file/database.ts';
 import type { World } from '../world/world.ts';
 import type { DeliveryChannel } from './delivery-channel.ts';
 import { type Attempt, unsentAttempt } from './sender.ts';

@@ -3,10 +3,10 @@
 // uses an idle connection of an earlier callback (connection-reuse.ts) or opens a new one.
 
 import type { Dispatcher } from 'undici';
-import type { CallbackTarget } from '../domain/callback.ts';
-import { type CallbackFlags, literalAddress } from '../domain/callback-url-policy.ts';
-import type { ListenAddress } from '../domain/public-endpoint.ts';
-import { type AttemptPhase, deadlineCode } from '../domain/retry.ts';
+import type { CallbackTarget } from '../domain/delivery/callback.ts';
+import { type CallbackFlags, literalAddress } from '../domain/delivery/callback-url-policy.ts';
+import type { ListenAddress } from '../domain/delivery/public-endpoint.ts';
+import { type AttemptPhase, deadlineCode } from '../domain/delivery/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Resolver, SocksProxy, World } from '../world/world.ts';

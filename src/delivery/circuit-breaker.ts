@@ -4,7 +4,7 @@
 // many failures. A URL gets its full share only after it received a single callback
 // (docs/decisions/012). All of this is in memory; a restart forgets it.
 
-import { portOf } from '../domain/callback-url-policy.ts';
+import { portOf } from '../domain/delivery/callback-url-policy.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 
 /** This many failures in a row open the circuit of a host, or of a callback URL. */

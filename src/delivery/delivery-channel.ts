@@ -1,14 +1,14 @@
 // The two channels to a shop. A channel is a queue, how a delivery of it is sent, and its name in
 // the log. The dispatcher serves either.
 
-import { queryFacts } from '../domain/callback.ts';
-import { emptyDoubt } from '../domain/callback-answer.ts';
-import type { Channel } from '../store/db/delivery-schema.ts';
-import type { ClaimedDelivery, Claims } from '../store/records/delivery-claims.ts';
-import type { DeliveryRecords } from '../store/records/delivery-records.ts';
-import type { Outbox } from '../store/records/outbox.ts';
-import type { WebhookQueue } from '../store/records/webhook-queue.ts';
-import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
+import { queryFacts } from '../domain/delivery/callback.ts';
+import { emptyDoubt } from '../domain/delivery/callback-answer.ts';
+import type { ClaimedDelivery, Claims } from '../store/delivery/delivery-claims.ts';
+import type { DeliveryCounts } from '../store/delivery/delivery-counts.ts';
+import type { DeliveryRecords } from '../store/delivery/delivery-records.ts';
+import type { Outbox } from '../store/delivery/outbox.ts';
+import type { WebhookQueue } from '../store/delivery/webhook-queue.ts';
+import type { Channel } from '../store/schema/delivery-schema.ts';
 import type { World } from '../world/world.ts';
 import type { Attempt, Sender } from './sender.ts';
 import { signingSecrets } from './signature.ts';

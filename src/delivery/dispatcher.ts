@@ -2,7 +2,7 @@
 // sends and records them. Each channel has a dispatcher of its own, and they share nothing: neither
 // channel delays the other.
 //
-// Format. The queue is the channel's rows of the table `deliveries` (store/records/outbox.ts and
+// Format. The queue is the channel's rows of the table `deliveries` (store/delivery/outbox.ts and
 // webhook-queue.ts). Nothing else survives a crash. A row is pending until its shop
 // receives it, its retries are exhausted, or a newer row supersedes it. A doubtful answer to a
 // callback makes the row due again, at most twice. A lease marks a row whose request is in flight.
@@ -34,13 +34,13 @@ import {
   nextAttempt,
   nextConfirmation,
   unsureWaitMs,
-} from '../domain/retry.ts';
+} from '../domain/delivery/retry.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs, secondMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { ClaimedDelivery } from '../store/records/delivery-claims.ts';
-import type { NextAttempt } from '../store/records/delivery-records.ts';
+import type { ClaimedDelivery } from '../store/delivery/delivery-claims.ts';
+import type { NextAttempt } from '../store/delivery/delivery-records.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel } from '../world/world.ts';
 import { type AttemptParts, makeAttempt, recordAttempt } from './attempt.ts';

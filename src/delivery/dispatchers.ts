@@ -1,9 +1,9 @@
 // Both channels to shops. Each has a dispatcher of its own, with limits, leases and a circuit
 // breaker. Neither channel waits for the other.
 
+import type { DeliveryCounts } from '../store/delivery/delivery-counts.ts';
+import type { DeliveryRecords } from '../store/delivery/delivery-records.ts';
 import type { Store } from '../store/open-store.ts';
-import type { DeliveryRecords } from '../store/records/delivery-records.ts';
-import type { DeliveryCounts } from '../store/views/delivery-counts.ts';
 import type { AgeJudge } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import { callbackChannel, type DeliveryChannel, webhookChannel } from './delivery-channel.ts';

@@ -1,12 +1,12 @@
 // Why an attempt failed, as text for the merchant. Pure. Text that the server sent is redacted, cut
 // and freed of control characters. The callback's own URL is never shown.
 
-import { redactUrl } from '../domain/callback.ts';
-import { plainText } from '../domain/format.ts';
-import { connectErrors, dnsErrors, tlsErrors } from '../domain/network-error.ts';
-import { withoutSecrets } from '../domain/redaction.ts';
-import type { AttemptEnd, outcomeOf } from '../domain/retry.ts';
-import { routingNames } from '../domain/test-answer.ts';
+import { redactUrl } from '../domain/delivery/callback.ts';
+import { connectErrors, dnsErrors, tlsErrors } from '../domain/delivery/network-error.ts';
+import type { AttemptEnd, outcomeOf } from '../domain/delivery/retry.ts';
+import { routingNames } from '../domain/delivery/test-answer.ts';
+import { plainText } from '../domain/text/format.ts';
+import { withoutSecrets } from '../domain/text/redaction.ts';
 
 /** The longest excerpt of a body. */
 const maxExcerptBytes = 1024;

@@ -2,13 +2,13 @@
 // interprets the response; callback-request.ts makes the connection. It follows no redirect, stores
 // no cookie and always verifies TLS. It logs nothing, because a URL and its query are secrets.
 
-import { type CallbackTarget, callbackTarget, webhookTarget } from '../domain/callback.ts';
+import { type CallbackTarget, callbackTarget, webhookTarget } from '../domain/delivery/callback.ts';
 import {
   type AnswerVerdict,
   answersWithPage,
   type JudgedAnswer,
   judgeAnswer,
-} from '../domain/callback-answer.ts';
+} from '../domain/delivery/callback-answer.ts';
 import {
   type IsReceived,
   isCallbackReceived,
@@ -16,10 +16,10 @@ import {
   isUnreachable,
   outcomeOf,
   parseRetryAfter,
-} from '../domain/retry.ts';
+} from '../domain/delivery/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
-import type { AttemptRecord } from '../store/records/attempts.ts';
+import type { AttemptRecord } from '../store/delivery/attempts.ts';
 import type { World } from '../world/world.ts';
 import {
   type AttemptProgress,

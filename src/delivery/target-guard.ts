@@ -1,15 +1,15 @@
 // The guard of callback connections: which IP addresses a callback may dial. An attempt looks up a
 // name once. Every address must pass, and only these addresses are dialled. A literal address is
-// checked by itself, because no resolver sees it. domain/callback-url-policy.ts has the rules.
+// checked by itself, because no resolver sees it. callback-url-policy.ts has the rules.
 
 import {
   type CallbackFlags,
   literalAddress,
   targetRefusal,
   targetRulesOf,
-} from '../domain/callback-url-policy.ts';
-import { isOnion, onionError, onionNeedsProxy } from '../domain/onion.ts';
-import type { ListenAddress } from '../domain/public-endpoint.ts';
+} from '../domain/delivery/callback-url-policy.ts';
+import { isOnion, onionError, onionNeedsProxy } from '../domain/delivery/onion.ts';
+import type { ListenAddress } from '../domain/delivery/public-endpoint.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Resolver, SocksProxy } from '../world/world.ts';
 

@@ -5,13 +5,13 @@
 import { base58 } from '@scure/base';
 import { scriptToAddress } from '../bitcoin/address.ts';
 import { type Network, networks } from '../bitcoin/network.ts';
-import { type CallbackFacts, callbackQuery } from '../domain/callback.ts';
-import type { CallbackStatus } from '../domain/payment.ts';
-import { type TestResult, testResult } from '../domain/test-answer.ts';
+import { type CallbackFacts, callbackQuery } from '../domain/delivery/callback.ts';
+import { type TestResult, testResult } from '../domain/delivery/test-answer.ts';
+import type { CallbackStatus } from '../domain/payment/payment.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { StoreRow } from '../store/records/catalog.ts';
-import { noteTested, testedAt } from '../store/records/settings.ts';
+import type { StoreRow } from '../store/wallets/catalog.ts';
+import { noteTested, testedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
 import type { Attempt, OutgoingCallback, Sender } from './sender.ts';
 import { signingSecrets } from './signature.ts';

@@ -1,10 +1,10 @@
 // A test event, with which a merchant tries a webhook. It is of no order: its type is `test`, and
 // its id is random.
 
-import { eventBody } from '../domain/event-body.ts';
-import { idBytes, idOf } from '../domain/order-id.ts';
+import { eventBody } from '../domain/delivery/event-body.ts';
+import { idBytes, idOf } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
-import type { StoreRow } from '../store/records/catalog.ts';
+import type { StoreRow } from '../store/wallets/catalog.ts';
 import type { OutgoingEvent } from './sender.ts';
 import { signingSecrets } from './signature.ts';
 

@@ -1,12 +1,12 @@
 // A test payment: the callback that a payment to the address of a real order would send, without
 // bitcoin. It records no payment and changes no order; it leaves an entry in the audit log.
 
-import { formatSat } from '../domain/format.ts';
+import { formatSat } from '../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-row.ts';
-import { requireRunning, type StoreRow } from '../store/records/catalog.ts';
-import { issuedAddress } from '../store/views/issued-address.ts';
+import type { AddressPlace } from '../store/wallets/address-row.ts';
+import { requireRunning, type StoreRow } from '../store/wallets/catalog.ts';
+import { issuedAddress } from '../store/wallets/issued-address.ts';
 import {
   requireCallbackUrl,
   type SentTest,

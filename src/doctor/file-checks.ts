@@ -3,18 +3,18 @@
 
 import { existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { resume } from '../domain/allocation.ts';
-import { clockError } from '../domain/clock-check.ts';
-import { formatCount } from '../domain/format.ts';
+import { clockError } from '../domain/payment/clock-check.ts';
+import { resume } from '../domain/store/allocation.ts';
+import { formatCount } from '../domain/text/format.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { createGapWarnings } from '../status/gap-warnings.ts';
-import { backupFolder, damagedName, latestName, restoreHint } from '../store/backup/backup.ts';
-import type { Database } from '../store/db/database.ts';
-import { unwritableAt } from '../store/db/file-guards.ts';
 import { besideEnds } from '../store/db/file-path.ts';
+import { backupFolder, damagedName, latestName, restoreHint } from '../store/file/backup.ts';
+import type { Database } from '../store/file/database.ts';
+import { unwritableAt } from '../store/file/file-guards.ts';
 import { markPath, openHighWaterMark } from '../store/mark/high-water-mark.ts';
-import { countersOf } from '../store/mark/resume.ts';
 import type { Store } from '../store/open-store.ts';
+import { countersOf } from '../store/resume/resume.ts';
 import { freeBytesAt, minFreeBytes } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';

@@ -1,6 +1,6 @@
 // The doctor's check of the mail server: it connects, encrypts and signs in, and sends no mail.
 
-import type { MailServer } from '../domain/notification-settings.ts';
+import type { MailServer } from '../domain/delivery/notification-settings.ts';
 import { type MailParts, verifyMailServer } from '../notify/mail-connection.ts';
 import { type Check, fail, ok } from './doctor-check.ts';
 

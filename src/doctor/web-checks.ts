@@ -4,11 +4,11 @@
 
 import type { TLSSocket } from 'node:tls';
 import type { ProbeResult, Sender } from '../delivery/sender.ts';
-import { plainText } from '../domain/format.ts';
-import { type ListenAddress, localAddressOf } from '../domain/public-endpoint.ts';
+import { type ListenAddress, localAddressOf } from '../domain/delivery/public-endpoint.ts';
+import { plainText } from '../domain/text/format.ts';
 import { dayMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { StoreRow } from '../store/records/catalog.ts';
+import type { StoreRow } from '../store/wallets/catalog.ts';
 import type { World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
 

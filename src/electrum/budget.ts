@@ -48,7 +48,7 @@ const costs: Readonly<Record<Method, number>> = {
 /**
  * The cost of an hour for each purpose that others can make us ask for. They are a transaction that
  * no server may have, and a payment that may be refused. An ElectrumX forgives 3,600 an hour.
- * Fallback requests have an allowance over all servers together (see watcher/other-servers.ts).
+ * Fallback requests have an allowance over all servers together (see other-servers.ts).
  */
 const maxHourlyCost = { absence: 2_000, rebroadcast: 1_000 } as const;
 

@@ -3,8 +3,8 @@
 // `invalid` error, which ends the session.
 // https://electrum-protocol.readthedocs.io/en/latest/protocol-basics.html#message-stream
 
-import { plainText } from '../domain/format.ts';
-import { type Bucket, type Rate, takeToken } from '../domain/rate-limit.ts';
+import { type Bucket, type Rate, takeToken } from '../domain/access/rate-limit.ts';
+import { plainText } from '../domain/text/format.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 

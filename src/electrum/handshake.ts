@@ -6,8 +6,8 @@
 import type { Socket } from 'node:net';
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { errorCodeOf, isConnectionClosed, isNotTls } from '../domain/network-error.ts';
-import type { TlsIdentity } from '../domain/server-record.ts';
+import { errorCodeOf, isConnectionClosed, isNotTls } from '../domain/delivery/network-error.ts';
+import type { TlsIdentity } from '../domain/payment/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Connection } from '../world/world.ts';
 import { Budget } from './budget.ts';

@@ -4,8 +4,8 @@
 // watcher reports.
 
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { errorCodeOf, isDnsError } from '../domain/network-error.ts';
-import type { Ban, TlsIdentity } from '../domain/server-record.ts';
+import { errorCodeOf, isDnsError } from '../domain/delivery/network-error.ts';
+import type { Ban, TlsIdentity } from '../domain/payment/server-record.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import { openSession } from './handshake.ts';

@@ -2,7 +2,11 @@
 // connection at an unknown method. A history may be longer than any line that is read. After that
 // the request counts as refused for a while, so that the session serves the others.
 
-import { errorCodeOf, isConnectionClosed, networkErrorText } from '../domain/network-error.ts';
+import {
+  errorCodeOf,
+  isConnectionClosed,
+  networkErrorText,
+} from '../domain/delivery/network-error.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { World } from '../world/world.ts';

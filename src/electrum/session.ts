@@ -5,8 +5,8 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
-import type { HistoryItem } from '../domain/script-history.ts';
-import type { TlsIdentity } from '../domain/server-record.ts';
+import type { HistoryItem } from '../domain/payment/script-history.ts';
+import type { TlsIdentity } from '../domain/payment/server-record.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import type { Budget } from './budget.ts';

@@ -3,8 +3,8 @@
 // validation required from then on. A self-signed one, as most public servers have, is pinned by
 // its SHA-256 at first use, and a changed one is refused. A pin in the address stands above both.
 
-import { networkErrorText } from '../domain/network-error.ts';
-import type { TlsIdentity } from '../domain/server-record.ts';
+import { networkErrorText } from '../domain/delivery/network-error.ts';
+import type { TlsIdentity } from '../domain/payment/server-record.ts';
 import type { PeerCertificate } from '../world/world.ts';
 import type { ServerAddress } from './server-address.ts';
 

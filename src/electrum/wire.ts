@@ -12,8 +12,8 @@ import {
   type Scripthash,
   type Txid,
 } from '../bitcoin/ids.ts';
-import { plainText } from '../domain/format.ts';
-import type { HistoryItem, Position, StatusHash } from '../domain/script-history.ts';
+import type { HistoryItem, Position, StatusHash } from '../domain/payment/script-history.ts';
+import { plainText } from '../domain/text/format.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { invalid, isRecord } from './framing.ts';
 

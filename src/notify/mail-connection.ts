@@ -4,10 +4,10 @@
 
 import { base64 } from '@scure/base';
 import type { SendMailOptions, Transporter } from 'nodemailer';
-import { plainText } from '../domain/format.ts';
-import type { MailServer } from '../domain/notification-settings.ts';
-import { isOnion, onionNeedsProxy } from '../domain/onion.ts';
-import { withoutSecrets } from '../domain/redaction.ts';
+import type { MailServer } from '../domain/delivery/notification-settings.ts';
+import { isOnion, onionNeedsProxy } from '../domain/delivery/onion.ts';
+import { plainText } from '../domain/text/format.ts';
+import { withoutSecrets } from '../domain/text/redaction.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { SocksProxy, World } from '../world/world.ts';

@@ -1,7 +1,7 @@
 // A notice as a mail, and as JSON for a webhook. A mail has the same content as text and as HTML.
 // It loads nothing from the network and has no tracking.
 
-import type { Notice } from '../domain/notice.ts';
+import type { Notice } from '../domain/delivery/notice.ts';
 import type { Mail } from './mail-connection.ts';
 
 /** A notice of the database, or a test. */

@@ -2,13 +2,13 @@
 // nothing about retries (notifier.ts).
 
 import type { Sender } from '../delivery/sender.ts';
-import { type Notice, testNotice } from '../domain/notice.ts';
-import type { MailServer, NotifyTarget } from '../domain/notification-settings.ts';
-import { idBytes, idOf } from '../domain/order-id.ts';
+import { type Notice, testNotice } from '../domain/delivery/notice.ts';
+import type { MailServer, NotifyTarget } from '../domain/delivery/notification-settings.ts';
+import { idBytes, idOf } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
+import type { NotificationRow } from '../store/delivery/notification-queue.ts';
+import { mailServer, notifyTarget, type TargetOwner } from '../store/delivery/notify-targets.ts';
 import type { Store } from '../store/open-store.ts';
-import type { NotificationRow } from '../store/records/notification-queue.ts';
-import { mailServer, notifyTarget, type TargetOwner } from '../store/records/notify-targets.ts';
 import type { World } from '../world/world.ts';
 import { type MailFault, type MailParts, sendMail } from './mail-connection.ts';
 import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';

@@ -2,17 +2,17 @@
 // sends one notification at a time, the oldest first. No webhook delays a mail. A notification is
 // sent at least once: without a record of its attempt, it is sent again with the same id.
 
-import { formatCount, formatTime, verbOf } from '../domain/format.ts';
-import { nextAttempt, unsureWaitMs } from '../domain/retry.ts';
+import { nextAttempt, unsureWaitMs } from '../domain/delivery/retry.ts';
+import { formatCount, formatTime, verbOf } from '../domain/text/format.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
 import type {
   NotificationLane,
   NotificationResult,
   NotificationRow,
-} from '../store/records/notification-queue.ts';
+} from '../store/delivery/notification-queue.ts';
+import type { Store } from '../store/open-store.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, World } from '../world/world.ts';
 import {

@@ -2,8 +2,8 @@
 // minute. A source that is down, absurd or far from the others is excluded; the log says so when
 // that changes. Without a new price, the last one is served until it is ten minutes old.
 
-import { currencyCodes, isCurrency } from '../domain/currency.ts';
-import { priceCentsOf } from '../domain/money.ts';
+import { currencyCodes, isCurrency } from '../domain/payment/currency.ts';
+import { priceCentsOf } from '../domain/payment/money.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';

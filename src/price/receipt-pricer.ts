@@ -3,16 +3,16 @@
 // payment stays without a price. A payment that was found after a downtime has the price of then.
 // Payments and callbacks never wait for it, and no transaction is open during a request.
 
-import { priceCentsOf } from '../domain/money.ts';
+import { priceCentsOf } from '../domain/payment/money.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
-import type { Database } from '../store/db/database.ts';
+import type { StoreEvents } from '../store/db/store-events.ts';
+import type { Database } from '../store/file/database.ts';
 import {
   type ReceiptPrice,
   type ReceiptPrices,
   receiptPriceMs,
-} from '../store/records/receipt-prices.ts';
-import type { StoreEvents } from '../store/store-events.ts';
+} from '../store/orders/receipt-prices.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { Prices, SourcedPrice } from './prices.ts';
 

@@ -2,8 +2,8 @@
 // Requests to a source, and how a price is read from its answer. Answers are hostile input. A
 // request says nothing about the shop.
 
-import { networkErrorText } from '../domain/network-error.ts';
-import { parseRetryAfter } from '../domain/retry.ts';
+import { networkErrorText } from '../domain/delivery/network-error.ts';
+import { parseRetryAfter } from '../domain/delivery/retry.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { version } from '../lib/version.ts';

@@ -9,13 +9,13 @@ import { parseWalletKey, type WalletKey } from '../bitcoin/keychain.ts';
 import { type Config, readConfig } from '../config.ts';
 import { base } from '../dashboard/page.ts';
 import { newWebhookSecret } from '../delivery/signature.ts';
-import { defaultConfirmations } from '../domain/confirmation-policy.ts';
-import { hostAndPort, type ListenAddress } from '../domain/public-endpoint.ts';
+import { hostAndPort, type ListenAddress } from '../domain/delivery/public-endpoint.ts';
+import { defaultConfirmations } from '../domain/payment/confirmation-policy.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
-import { inspectFile } from '../store/db/file-guards.ts';
+import { inspectFile } from '../store/file/file-guards.ts';
 import { openStore } from '../store/open-store.ts';
-import { setUpShop } from '../store/records/store-setup.ts';
+import { setUpShop } from '../store/store-setup.ts';
 import { type HttpListener, listen } from '../web/http-server.ts';
 import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';
@@ -35,7 +35,7 @@ export interface SandboxOptions extends Pick<AppOptions, 'onFatal'> {
   readonly api: ListenAddress;
   /** Address of the demo shop, which differs from those of paygate. */
   readonly shop: ListenAddress;
-  /** Hash of the dashboard's password, from `dashboard/password.ts`. */
+  /** Hash of the dashboard's password, from `dashboard/guard/password.ts`. */
   readonly passwordHash: string;
 }
 

@@ -4,7 +4,7 @@
 
 import { reasonOf } from '../lib/errors.ts';
 import type { Store } from '../store/open-store.ts';
-import { readAlarmTimes, writeAlarmTimes } from '../store/records/settings.ts';
+import { readAlarmTimes, writeAlarmTimes } from '../store/wallets/settings.ts';
 import type { Logger } from '../world/world.ts';
 import { FindingNotices, overAfterMs } from './finding-notices.ts';
 import type { Finding } from './findings.ts';

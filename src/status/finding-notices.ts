@@ -2,11 +2,11 @@
 // that comes and goes is announced once. All changes go in one notice, and notices keep a distance.
 // A bad hour therefore makes a few mails. Announcements survive a restart.
 
-import type { NoticedFinding } from '../domain/notice.ts';
+import type { NoticedFinding } from '../domain/delivery/notice.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
-import { readAnnounced, writeAnnounced } from '../store/records/settings.ts';
+import { readAnnounced, writeAnnounced } from '../store/wallets/settings.ts';
 import { severityOf } from './finding-severity.ts';
 import { type Finding, type FindingCode, textOf } from './findings.ts';
 

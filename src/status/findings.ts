@@ -3,16 +3,16 @@
 // detects nothing by itself and stores nothing (finding-history.ts).
 
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
-import { doubtAdvice, formatDoubt } from '../domain/callback-answer.ts';
-import { formatCount, formatTime, verbOf } from '../domain/format.ts';
-import { offlineText, requestAdvice } from '../domain/server-record.ts';
-import { formatUnknownCallbackUrl, stillUnknown } from '../domain/unknown-callback-url.ts';
+import { doubtAdvice, formatDoubt } from '../domain/delivery/callback-answer.ts';
+import { offlineText, requestAdvice } from '../domain/payment/server-record.ts';
+import { formatUnknownCallbackUrl, stillUnknown } from '../domain/store/unknown-callback-url.ts';
+import { formatCount, formatTime, verbOf } from '../domain/text/format.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { MissingPrice } from '../price/price-watch.ts';
+import { maxCounted } from '../store/delivery/delivery-counts.ts';
 import type { Store } from '../store/open-store.ts';
-import { copyWarning, readUnmatched } from '../store/records/settings.ts';
-import { maxCounted } from '../store/views/delivery-counts.ts';
+import { copyWarning, readUnmatched } from '../store/wallets/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type FindingCode =

@@ -2,7 +2,7 @@
 // Money would arrive and call back, but the wallet would not show it (rules §4). It refuses
 // nothing.
 
-import { gapLimitNeeded, unpaidLimitOf } from '../domain/allocation.ts';
+import { gapLimitNeeded, unpaidLimitOf } from '../domain/store/allocation.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Finding } from './findings.ts';
 

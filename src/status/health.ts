@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
-import { verbOf } from '../domain/format.ts';
+import { verbOf } from '../domain/text/format.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../lib/version.ts';
 import type { Store } from '../store/open-store.ts';

@@ -5,13 +5,13 @@
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
-import type { OrderEventType } from '../domain/order.ts';
-import { isFinalState, type PaymentState } from '../domain/payment.ts';
+import type { OrderEventType } from '../domain/order/order.ts';
+import { isFinalState, type PaymentState } from '../domain/payment/payment.ts';
 import { version } from '../lib/version.ts';
 import type { Prices } from '../price/prices.ts';
+import type { ChangedPaymentFacts, PaymentMove } from '../store/db/store-events.ts';
+import type { AttemptReport } from '../store/delivery/attempts.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AttemptReport } from '../store/records/attempts.ts';
-import type { ChangedPaymentFacts, PaymentMove } from '../store/store-events.ts';
 import type { Watcher } from '../watcher/watcher.ts';
 import type { FindingHistory } from './finding-history.ts';
 import { findingCodes, severityOf } from './finding-severity.ts';

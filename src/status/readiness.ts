@@ -2,7 +2,7 @@
 // callbacks and webhooks. A finding that hinders neither is for /healthz only (health.ts).
 
 import type { ChannelStatus } from '../delivery/dispatchers.ts';
-import type { Catalog } from '../store/records/catalog.ts';
+import type { Catalog } from '../store/wallets/catalog.ts';
 import type { WatcherStatus } from '../watcher/watcher.ts';
 import { unshownIn } from './findings.ts';
 

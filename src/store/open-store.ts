@@ -2,44 +2,44 @@
 
 import { type NetworkName, networks } from '../bitcoin/network.ts';
 import { Events } from '../lib/events.ts';
-import { type Database, type DatabaseOptions, openDatabase, openFailure } from './db/database.ts';
-import { refuseOtherNetwork } from './db/file-guards.ts';
+import { type Admin, createAdmin } from './access/admin.ts';
+import { createKeys, type Keys } from './access/api-keys.ts';
+import { type Audit, createAudit } from './access/audit.ts';
+import { createIdempotency, type Idempotency } from './access/idempotency.ts';
+import { type Broadcasts, createBroadcasts } from './chain/broadcasts.ts';
+import { createHeaders, type Headers } from './chain/headers.ts';
+import { createServers, type Servers } from './chain/server-records.ts';
 import { truePath } from './db/file-path.ts';
+import type { StoreEventMap, StoreEvents } from './db/store-events.ts';
+import { createEventRecords } from './delivery/event-records.ts';
+import { createEventView, type EventView } from './delivery/event-view.ts';
+import { createNotifications, type Notifications } from './delivery/notification-queue.ts';
+import { createOutbox, type Outbox } from './delivery/outbox.ts';
+import { createWebhookQueue, type WebhookQueue } from './delivery/webhook-queue.ts';
+import { type Database, type DatabaseOptions, openDatabase, openFailure } from './file/database.ts';
+import { refuseOtherNetwork } from './file/file-guards.ts';
+import { Ledger } from './ledger.ts';
 import { beginMark } from './mark/high-water-mark.ts';
-import { type Addresses, createAddresses } from './records/addresses.ts';
-import { type Admin, createAdmin } from './records/admin.ts';
-import { createKeys, type Keys } from './records/api-keys.ts';
-import { type Audit, createAudit } from './records/audit.ts';
-import { type Broadcasts, createBroadcasts } from './records/broadcasts.ts';
-import { Catalog, networkOf } from './records/catalog.ts';
-import { createEventRecords } from './records/event-records.ts';
-import { createHeaders, type Headers } from './records/headers.ts';
-import { createIdempotency, type Idempotency } from './records/idempotency.ts';
-import { Ledger } from './records/ledger.ts';
-import { Links } from './records/links.ts';
-import { createNotifications, type Notifications } from './records/notification-queue.ts';
-import { Orders } from './records/orders.ts';
-import { createOutbox, type Outbox } from './records/outbox.ts';
-import { createReceiptPrices, type ReceiptPrices } from './records/receipt-prices.ts';
-import { createRefunds, type Refunds } from './records/refunds.ts';
-import { createServers, type Servers } from './records/server-records.ts';
-import { createWebhookQueue, type WebhookQueue } from './records/webhook-queue.ts';
-import type { StoreEventMap, StoreEvents } from './store-events.ts';
-import { type AccountView, createAccountView } from './views/account-view.ts';
-import { type AddressView, createAddressView } from './views/address-view.ts';
+import { type AccountView, createAccountView } from './orders/account-view.ts';
+import { createLinkView, type LinkView } from './orders/link-view.ts';
+import { Links } from './orders/links.ts';
+import { createOrderCounts, type OrderCounts } from './orders/order-counts.ts';
+import { createOrderView, type OrderView } from './orders/order-view.ts';
+import { Orders } from './orders/orders.ts';
+import { createReceiptPrices, type ReceiptPrices } from './orders/receipt-prices.ts';
+import { createRefundedSatOf } from './orders/refunded.ts';
+import { createRefunds, type Refunds } from './orders/refunds.ts';
 import {
   type ConflictingPayments,
   createConflictingPayments,
-} from './views/conflicting-payments.ts';
-import { createEventView, type EventView } from './views/event-view.ts';
-import { createLinkView, type LinkView } from './views/link-view.ts';
-import { createOrderCounts, type OrderCounts } from './views/order-counts.ts';
-import { createOrderView, type OrderView } from './views/order-view.ts';
-import { createPaymentCounts, type PaymentCounts } from './views/payment-counts.ts';
-import { createPaymentView, type PaymentView } from './views/payment-view.ts';
-import { createReceipts, type Receipts } from './views/receipts.ts';
-import { createReceivedView, type ReceivedView } from './views/received-view.ts';
-import { createRefundedSatOf } from './views/refunded.ts';
+} from './payments/conflicting-payments.ts';
+import { createPaymentCounts, type PaymentCounts } from './payments/payment-counts.ts';
+import { createPaymentView, type PaymentView } from './payments/payment-view.ts';
+import { createReceipts, type Receipts } from './payments/receipts.ts';
+import { createReceivedView, type ReceivedView } from './payments/received-view.ts';
+import { type AddressView, createAddressView } from './wallets/address-view.ts';
+import { type Addresses, createAddresses } from './wallets/addresses.ts';
+import { Catalog, networkOf } from './wallets/catalog.ts';
 
 export interface Store {
   readonly database: Database;

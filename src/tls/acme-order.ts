@@ -5,7 +5,7 @@
 
 import { generateKeyPairSync } from 'node:crypto';
 import type { Dispatcher } from 'undici';
-import type { AcmeOptions } from '../domain/public-endpoint.ts';
+import type { AcmeOptions } from '../domain/delivery/public-endpoint.ts';
 import { secondMs } from '../lib/time-units.ts';
 import { version } from '../lib/version.ts';
 import { readBounded, requestOnce } from '../world/bounded-request.ts';

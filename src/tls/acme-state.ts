@@ -4,7 +4,7 @@
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AcmeOptions } from '../domain/public-endpoint.ts';
+import type { AcmeOptions } from '../domain/delivery/public-endpoint.ts';
 import { makePrivateFolder, replaceFile } from '../world/disk.ts';
 import { type Certificate, readCertificate } from './certificate.ts';
 

@@ -3,9 +3,9 @@
 // each failure, because authorities block clients that fail often (Let's Encrypt: five an hour).
 
 import { readFileSync } from 'node:fs';
-import { plainText } from '../domain/format.ts';
-import { errorCodeOf, networkErrorText } from '../domain/network-error.ts';
-import type { AcmeOptions } from '../domain/public-endpoint.ts';
+import { errorCodeOf, networkErrorText } from '../domain/delivery/network-error.ts';
+import type { AcmeOptions } from '../domain/delivery/public-endpoint.ts';
+import { plainText } from '../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Cancel, World } from '../world/world.ts';

@@ -3,7 +3,7 @@
 // Tools such as certbot replace the two files one after the other.
 
 import { readFileSync, statSync } from 'node:fs';
-import type { CertificateFiles } from '../domain/public-endpoint.ts';
+import type { CertificateFiles } from '../domain/delivery/public-endpoint.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import type { Cancel, World } from '../world/world.ts';
 import {

@@ -3,7 +3,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { formatCount } from '../domain/format.ts';
+import { formatCount } from '../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { dayMs } from '../lib/time-units.ts';
 

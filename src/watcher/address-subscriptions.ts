@@ -4,7 +4,7 @@
 // history each minute.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { maxAhead, maxLookahead } from '../domain/allocation.ts';
+import { maxAhead, maxLookahead } from '../domain/store/allocation.ts';
 import type { Priority } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import type { Status } from '../electrum/wire.ts';
@@ -13,7 +13,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Watched } from '../store/views/watched-addresses.ts';
+import type { Watched } from '../store/wallets/watched-addresses.ts';
 import type { World } from '../world/world.ts';
 import type { Interruption } from './interruption.ts';
 import { scriptBackoffMs, type WorkQueue } from './work-queue.ts';

@@ -3,7 +3,7 @@
 // happens: see work-queue.ts.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
-import { statusHash } from '../domain/script-history.ts';
+import { statusHash } from '../domain/payment/script-history.ts';
 import type { RequestError } from '../electrum/requests.ts';
 import { RequestTimeout } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
@@ -13,10 +13,11 @@ import { withDeadline } from '../lib/deadline.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-row.ts';
-import type { Applied, Observation, SeenPayment } from '../store/records/observation.ts';
+import type { Applied, Observation, SeenPayment } from '../store/payments/observation.ts';
+import type { AddressPlace } from '../store/wallets/address-row.ts';
 import type { World } from '../world/world.ts';
-import { isUnissued, observeUnissued } from './address-use.ts';
+import type { HeaderSync } from './header-sync.ts';
+import type { Interruption } from './interruption.ts';
 import {
   type CheckKind,
   collectEvidence,
@@ -27,14 +28,13 @@ import {
   type Subject,
   seenOf,
   unfinishedKinds,
-} from './evidence.ts';
-import type { HeaderSync } from './header-sync.ts';
-import type { Interruption } from './interruption.ts';
-import { type Fallback, withFallback } from './other-servers.ts';
-import { blame, type Proofs } from './proofs.ts';
+} from './proof/evidence.ts';
+import { type Fallback, withFallback } from './proof/other-servers.ts';
+import { blame, type Proofs } from './proof/proofs.ts';
+import { crossCheck, type SecondOpinionParts } from './proof/second-opinion.ts';
 import { seekWholeBytes } from './rebroadcast.ts';
-import { crossCheck, type SecondOpinionParts } from './second-opinion.ts';
 import type { ServerChoice } from './server-choice.ts';
+import { isUnissued, observeUnissued } from './wallet/address-use.ts';
 import type { WatcherEvents } from './watcher-events.ts';
 
 export interface AddressSyncParts extends SecondOpinionParts {

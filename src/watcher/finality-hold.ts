@@ -4,11 +4,11 @@
 
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
-import { type Doubt, formatDoubtOfServer } from '../domain/server-standing.ts';
+import { type Doubt, formatDoubtOfServer } from '../domain/payment/server-standing.ts';
 import type { Session } from '../electrum/session.ts';
+import { type HoldReason, readHold, writeHold } from '../store/chain/hold-record.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
-import { type HoldReason, readHold, writeHold } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
 
 /** A live server, and how its tip stands to our best chain. */

@@ -16,17 +16,17 @@ import {
   connectHeaders,
   type HeaderConnection,
   minAncestorHeight,
-} from '../domain/chain.ts';
+} from '../domain/payment/chain.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
+import { keepCheckpoint } from '../store/chain/headers.ts';
+import { acceptedBranch } from '../store/chain/hold-record.ts';
 import type { Store } from '../store/open-store.ts';
-import { keepCheckpoint } from '../store/records/headers.ts';
-import { acceptedBranch } from '../store/records/hold-record.ts';
 import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
-import { checkpointOf, ServerLie } from './proofs.ts';
+import { checkpointOf, ServerLie } from './proof/proofs.ts';
 
 export interface HeaderSync {
   /** Follows a server to the tip that it announced, or to a newer one since. @throws ServerLie */

@@ -1,7 +1,7 @@
 // What could not be seen live. While every address is watched, the last look is at most a second
 // old. An interruption begins with it: a server is lost, paygate stops, the machine sleeps, the
 // clock jumps. A payment that the next look finds may have arrived at any time of it
-// (domain/in-time.ts). For each script, it ends with the first look at that script. A stop notes
+// (in-time.ts). For each script, it ends with the first look at that script. A stop notes
 // the last look in the file, and so does each minute in which a quote may end.
 
 import type { Scripthash, Txid } from '../bitcoin/ids.ts';
@@ -9,7 +9,7 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
-import { noteWatched, watchedAt } from '../store/records/settings.ts';
+import { noteWatched, watchedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
 
 export interface InterruptionParts {

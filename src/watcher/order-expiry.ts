@@ -4,14 +4,14 @@
 // server is asked before an order expires, because one alone may hide a payment.
 
 import type { Scripthash } from '../bitcoin/ids.ts';
-import { statusHash } from '../domain/script-history.ts';
+import { statusHash } from '../domain/payment/script-history.ts';
 import type { Session } from '../electrum/session.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Store } from '../store/open-store.ts';
-import type { DueOrder } from '../store/records/orders.ts';
+import type { DueOrder } from '../store/orders/orders.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import type { Interruption } from './interruption.ts';

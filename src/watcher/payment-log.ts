@@ -2,7 +2,7 @@
 // that an operator finds an order's payment in the log. The id of an order is never logged whole,
 // because it opens the order's page.
 
-import type { PaymentState } from '../domain/payment.ts';
+import type { PaymentState } from '../domain/payment/payment.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Logger } from '../world/world.ts';
 

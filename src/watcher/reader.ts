@@ -7,13 +7,13 @@ import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash, Scripthash, Txid } from '../bitcoin/ids.ts';
 import { type DerivedAddress, deriveAddress, type WalletKey } from '../bitcoin/keychain.ts';
 import type { Transaction } from '../bitcoin/transaction.ts';
-import { lookahead, scanGap } from '../domain/allocation.ts';
 import {
   type BalanceChange,
   balanceChangesOf,
   type ScriptTransaction,
-} from '../domain/balance-change.ts';
-import { type HistoryItem, type StatusHash, statusHash } from '../domain/script-history.ts';
+} from '../domain/payment/balance-change.ts';
+import { type HistoryItem, type StatusHash, statusHash } from '../domain/payment/script-history.ts';
+import { lookahead, scanGap } from '../domain/store/allocation.ts';
 import type { Pool } from '../electrum/pool.ts';
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
@@ -21,9 +21,9 @@ import { chunks } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import type { Store } from '../store/open-store.ts';
-import type { AddressPlace } from '../store/records/address-row.ts';
-import { withFallback } from './other-servers.ts';
-import { cacheTransactions, ServerLie } from './proofs.ts';
+import type { AddressPlace } from '../store/wallets/address-row.ts';
+import { withFallback } from './proof/other-servers.ts';
+import { cacheTransactions, ServerLie } from './proof/proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WorkQueue } from './work-queue.ts';
 

@@ -13,10 +13,10 @@ import { nextTurn } from '../lib/next-turn.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { dayMs, hourMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { SeenPayment } from '../store/records/observation.ts';
+import type { SeenPayment } from '../store/payments/observation.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
-import type { Fallback } from './other-servers.ts';
+import type { Fallback } from './proof/other-servers.ts';
 
 export interface RebroadcastParts {
   readonly world: World;

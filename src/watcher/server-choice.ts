@@ -5,21 +5,21 @@
 import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { type NetworkName, networks } from '../bitcoin/network.ts';
-import type { ChainHeader } from '../domain/chain.ts';
-import { type Doubt, doubtOf, formatDoubtOfServer } from '../domain/server-standing.ts';
+import type { ChainHeader } from '../domain/payment/chain.ts';
+import { type Doubt, doubtOf, formatDoubtOfServer } from '../domain/payment/server-standing.ts';
 import type { Pool, ServerMemory } from '../electrum/pool.ts';
 import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
+import type { Servers } from '../store/chain/server-records.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Servers } from '../store/records/server-records.ts';
 import type { World } from '../world/world.ts';
 import type { AssessedServer } from './finality-hold.ts';
 import type { HeaderSync } from './header-sync.ts';
-import { ServerLie } from './proofs.ts';
+import { ServerLie } from './proof/proofs.ts';
 import type { WatcherEvents } from './watcher-events.ts';
 
 export interface ServerChoiceParts {

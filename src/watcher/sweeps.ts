@@ -3,13 +3,13 @@
 // minute has its share: a server is never asked faster than it answers and forgives (see
 // electrum/budget.ts).
 
-import { lookahead } from '../domain/allocation.ts';
+import { lookahead } from '../domain/store/allocation.ts';
 import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Store } from '../store/open-store.ts';
-import type { Watched } from '../store/views/watched-addresses.ts';
+import type { Watched } from '../store/wallets/watched-addresses.ts';
 import type { World } from '../world/world.ts';
 import { type CurrentSubscriptions, hotForMs, maxId } from './address-subscriptions.ts';
 import type { Rebroadcast } from './rebroadcast.ts';

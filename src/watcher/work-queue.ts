@@ -21,9 +21,9 @@ import {
   type Unshown,
 } from './address-sync.ts';
 import type { Backlog } from './backlog.ts';
-import type { CheckKind } from './evidence.ts';
 import type { Interruption } from './interruption.ts';
-import { ServerLie } from './proofs.ts';
+import type { CheckKind } from './proof/evidence.ts';
+import { ServerLie } from './proof/proofs.ts';
 import type { ServerChoice } from './server-choice.ts';
 import type { WatcherEvents } from './watcher-events.ts';
 

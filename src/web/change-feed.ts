@@ -3,7 +3,7 @@
 // nothing.
 
 import type { Store } from '../store/open-store.ts';
-import type { Receipt } from '../store/views/receipts.ts';
+import type { Receipt } from '../store/payments/receipts.ts';
 
 export type ReceiptListener = (receipt: Receipt) => void;
 

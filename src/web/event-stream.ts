@@ -9,7 +9,7 @@ import {
   type ClientPrefixes,
   clientPrefixesOf,
   connectionToClose,
-} from '../domain/connection-eviction.ts';
+} from '../domain/access/connection-eviction.ts';
 import type { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { Hono } from 'hono';
 import { lazy } from '../lib/lazy.ts';
 import script from './browser/page-refresh.client.js?raw';
-import type { LimitVisit } from './visit-limit.ts';
+import type { LimitVisit } from './limits/visit-limit.ts';
 
 export interface HashedAsset {
   readonly type: string;

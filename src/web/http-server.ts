@@ -8,7 +8,7 @@ import { createAdaptorServer, type WebSocketServerLike } from '@hono/node-server
 import { type WebSocket, WebSocketServer } from 'ws';
 import { PaygateError } from '../lib/errors.ts';
 import type { World } from '../world/world.ts';
-import { type ConnectionLimits, Connections } from './connection-limit.ts';
+import { type ConnectionLimits, Connections } from './limits/connection-limit.ts';
 import { malformedRequestResponse } from './malformed-request.ts';
 
 /** Clients of the live socket send no messages. */

@@ -1,4 +1,4 @@
-// The listeners that the options ask for (domain/public-endpoint.ts). The main one has HTTPS or
+// The listeners that the options ask for (public-endpoint.ts). The main one has HTTPS or
 // not, and its certificate may change at runtime. Port 80 is open when certificates are fetched by
 // ACME.
 
@@ -9,7 +9,7 @@ import {
   type ListenAddress,
   listenAddressesOf,
   publicEndpointOf,
-} from '../domain/public-endpoint.ts';
+} from '../domain/delivery/public-endpoint.ts';
 import { createAcme } from '../tls/acme.ts';
 import type { CertificateSource } from '../tls/certificate.ts';
 import { certificateFiles } from '../tls/certificate-files.ts';
@@ -21,8 +21,8 @@ import {
   listen,
   tryListening,
 } from './http-server.ts';
+import { createRefusalLog } from './limits/refused-requests.ts';
 import { createPort80 } from './port-80.ts';
-import { createRefusalLog } from './refused-requests.ts';
 
 export interface ListenerOptions extends EndpointOptions {
   /** The database file; fetched certificates are stored beside it. */

@@ -4,11 +4,11 @@
 // may ask for /healthz.
 
 import { type Context, Hono } from 'hono';
-import { isThisMachine } from '../domain/client-address.ts';
+import { isThisMachine } from '../domain/access/client-address.ts';
 import { noSniff } from './content-policy.ts';
 import { errorResponse } from './error-body.ts';
 import type { Fetch } from './http-server.ts';
-import { socketAddressOf } from './request-origin.ts';
+import { socketAddressOf } from './limits/request-origin.ts';
 
 /**
  * @param challenge returns the response to a token; undefined for an unknown token

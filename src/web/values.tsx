@@ -1,8 +1,8 @@
 // How pages show values: amounts, times, addresses and states.
 
 import type { Child } from 'hono/jsx';
-import { formatAmount, formatMinute, formatShort, formatTime } from '../domain/format.ts';
-import type { StateWord } from '../domain/state-words.ts';
+import type { StateWord } from '../domain/order/state-words.ts';
+import { formatAmount, formatMinute, formatShort, formatTime } from '../domain/text/format.ts';
 
 /** An amount of bitcoins: in satoshis if it is small. */
 export const Amount = ({ sat }: { readonly sat: number }) => (

@@ -2,7 +2,7 @@
 // ahead would delete what is young, and expire what has time left. What goes by age asks here. See
 // docs/decisions/055.
 
-import { clockError } from '../domain/clock-check.ts';
+import { clockError } from '../domain/payment/clock-check.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { World } from './world.ts';
 

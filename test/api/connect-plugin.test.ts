@@ -2,8 +2,8 @@
 
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
-import type { KeyScope } from '../../src/domain/key-scope.ts';
-import { readRefusedChange } from '../../src/store/records/settings.ts';
+import type { KeyScope } from '../../src/domain/access/key-scope.ts';
+import { readRefusedChange } from '../../src/store/wallets/settings.ts';
 import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
 afterEach(closeApps);

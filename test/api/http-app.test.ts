@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
 import { operationsOf } from '../../src/api/api.ts';
 import type { ApiOptions } from '../../src/api/api-parts.ts';
-import { formatApiKey } from '../../src/domain/api-key.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import type { KeyScope } from '../../src/domain/key-scope.ts';
+import { formatApiKey } from '../../src/domain/access/api-key.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
+import type { KeyScope } from '../../src/domain/access/key-scope.ts';
 import {
   closeApps,
   openReady,

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Txid } from '../../src/bitcoin/ids.ts';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
 afterEach(closeApps);

@@ -3,7 +3,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, openApp } from '../support/app.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';

@@ -2,9 +2,9 @@
 // statuses and examples. The examples fit their schemas, and the page escapes what it shows.
 
 import { afterEach, expect, test } from 'vitest';
-import { refusalCodes, refusals } from '../../src/api/documented-refusals.ts';
-import { createReference } from '../../src/api/reference-page.tsx';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { refusalCodes, refusals } from '../../src/api/reference/documented-refusals.ts';
+import { createReference } from '../../src/api/reference/reference-page.tsx';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Document, shapeOf } from '../support/openapi.ts';
 import { ask } from '../support/sandbox.ts';

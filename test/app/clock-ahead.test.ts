@@ -5,12 +5,12 @@
 import { readdirSync } from 'node:fs';
 import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, test } from 'vitest';
-import { noTarget } from '../../src/domain/notification-settings.ts';
+import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
-import { backupFolder } from '../../src/store/backup/backup.ts';
-import { attempts, deliveries, isOf } from '../../src/store/db/delivery-schema.ts';
-import { notifications } from '../../src/store/db/notification-schema.ts';
-import { putNotifyTarget } from '../../src/store/records/notify-targets.ts';
+import { putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
+import { backupFolder } from '../../src/store/file/backup.ts';
+import { attempts, deliveries, isOf } from '../../src/store/schema/delivery-schema.ts';
+import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { closeApps, openReady, type TestApp, untilReady } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
 import { cleanUp, whenOver } from '../support/files.ts';

@@ -5,8 +5,8 @@ import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:f
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { nextTurn } from '../../src/lib/next-turn.ts';
-import { backupFolder } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { backupFolder } from '../../src/store/file/backup.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { look, pragma } from '../support/files.ts';
 

@@ -4,11 +4,11 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { backupFolder } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
-import { openDatabase } from '../../src/store/db/database.ts';
-import { createIssuingGuard } from '../../src/store/db/issuing-guard.ts';
+import { backupFolder } from '../../src/store/file/backup.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { createIssuingGuard } from '../../src/store/file/issuing-guard.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { tempFolder } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';

@@ -3,7 +3,7 @@
 import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
-import { type HoldReason, readHold, writeHold } from '../../src/store/records/hold-record.ts';
+import { type HoldReason, readHold, writeHold } from '../../src/store/chain/hold-record.ts';
 import { FinalityHold } from '../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';

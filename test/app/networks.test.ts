@@ -14,12 +14,12 @@ import {
   networks,
 } from '../../src/bitcoin/network.ts';
 import { readConfig } from '../../src/config.ts';
-import { minAncestorHeight } from '../../src/domain/chain.ts';
+import { minAncestorHeight } from '../../src/domain/payment/chain.ts';
 import type { Session } from '../../src/electrum/session.ts';
+import { followedNetwork } from '../../src/store/chain/headers.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
-import { followedNetwork } from '../../src/store/records/headers.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
-import { createProofs, type Proofs, ServerLie } from '../../src/watcher/proofs.ts';
+import { createProofs, type Proofs, ServerLie } from '../../src/watcher/proof/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { branch, child, easyBits, firstHeader, hardBits, ruledBy } from '../support/headers.ts';

@@ -3,10 +3,10 @@
 // sources are real servers whose answers the test sets.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseLinkInput } from '../../src/domain/link-input.ts';
-import { noTarget } from '../../src/domain/notification-settings.ts';
+import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
+import { parseLinkInput } from '../../src/domain/order/link-input.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
-import { putMailServer, putNotifyTarget } from '../../src/store/records/notify-targets.ts';
+import { putMailServer, putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { closeApps, type TestApp } from '../support/app.ts';
 import { whenOver } from '../support/files.ts';
 import { mailSettings, partsOf, startMailServer } from '../support/mail-server.ts';

@@ -6,10 +6,10 @@ import { eq } from 'drizzle-orm';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { type NotifyTarget, noTarget } from '../../src/domain/notification-settings.ts';
+import { type NotifyTarget, noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/lib/time-units.ts';
-import { notifications } from '../../src/store/db/notification-schema.ts';
-import { putMailServer, putNotifyTarget } from '../../src/store/records/notify-targets.ts';
+import { putMailServer, putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
+import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
 import {

@@ -5,10 +5,10 @@ import { copyFileSync } from 'node:fs';
 import { eq } from 'drizzle-orm';
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { markName } from '../../src/domain/allocation.ts';
-import { addresses, wallets } from '../../src/store/db/schema.ts';
+import { markName } from '../../src/domain/store/allocation.ts';
 import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
-import { askForRecheck } from '../../src/store/records/settings.ts';
+import { addresses, wallets } from '../../src/store/schema/schema.ts';
+import { askForRecheck } from '../../src/store/wallets/settings.ts';
 import {
   closeApps,
   loseByRestore,

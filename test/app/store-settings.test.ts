@@ -2,7 +2,7 @@
 // without callbacks. A flood of dust delays no other payment.
 
 import { afterEach, expect, test } from 'vitest';
-import type { StoreChange } from '../../src/store/records/catalog.ts';
+import type { StoreChange } from '../../src/store/wallets/catalog.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 
 afterEach(closeApps);

@@ -3,9 +3,9 @@
 
 import { eq } from 'drizzle-orm';
 import { afterEach, expect, test } from 'vitest';
-import type { OrderJson } from '../../src/domain/order-json.ts';
-import { addresses } from '../../src/store/db/schema.ts';
-import type { StoreChange } from '../../src/store/records/catalog.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import { addresses } from '../../src/store/schema/schema.ts';
+import type { StoreChange } from '../../src/store/wallets/catalog.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { signedIn } from '../support/visitor.ts';

@@ -3,7 +3,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { closeApps } from '../support/app.ts';
 import { launch, openPage } from '../support/browser.ts';
 import { priced } from '../support/checkout.ts';

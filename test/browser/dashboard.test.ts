@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { pages } from '../../src/dashboard/dashboard.ts';
-import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/guard/sign-in-link.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/guard/sign-in-link.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { accessibilityFaults, juttingOut, launch, openPage } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';

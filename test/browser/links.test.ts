@@ -4,8 +4,8 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { translationOf } from '../../src/checkout/words/languages.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import type { LinkBody } from '../../src/domain/link-input.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
+import type { LinkBody } from '../../src/domain/order/link-input.ts';
 import { closeApps } from '../support/app.ts';
 import { accessibilityFaults, launch, openPage, shiftsOf } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';

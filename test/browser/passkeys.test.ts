@@ -1,5 +1,5 @@
 // Passkeys in a real Chromium, with its virtual authenticator: the script, the policy of the page,
-// and what a person sees. A test of the server is test/dashboard/passkeys.test.ts.
+// and what a person sees. A test of the server is test/dashboard/guard/passkeys.test.ts.
 
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { browserScript } from '../../scripts/bundling.mjs';
-import { quotes } from '../../src/store/db/order-schema.ts';
+import { quotes } from '../../src/store/schema/order-schema.ts';
 import { closeApps, openReady, type TestApp } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
 import { hourMs, inSatoshis, openTill, quoteMs } from '../support/checkout.ts';

@@ -2,11 +2,11 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { type LinkOrderOptions, orderByLink } from '../../src/checkout/link-order.ts';
-import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
-import { type LinkBody, parseLinkInput } from '../../src/domain/link-input.ts';
-import { LinkRefusal } from '../../src/domain/link-refusal.ts';
-import { idBytes, idOf } from '../../src/domain/order-id.ts';
-import { type PayerInput, parsePayerInput } from '../../src/domain/payer-input.ts';
+import { type LinkBody, parseLinkInput } from '../../src/domain/order/link-input.ts';
+import { LinkRefusal } from '../../src/domain/order/link-refusal.ts';
+import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
+import { type PayerInput, parsePayerInput } from '../../src/domain/order/payer-input.ts';
+import { scanGap, unpaidLimitOf } from '../../src/domain/store/allocation.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop, type Shop } from '../support/ledger.ts';

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { fieldErrors } from '../../src/checkout/payer-errors.ts';
 import { LinkPage } from '../../src/checkout/payer-page.tsx';
 import { allTranslations, type Translation } from '../../src/checkout/words/languages.ts';
-import { type LinkBody, parseLinkInput } from '../../src/domain/link-input.ts';
-import type { PayerProblem } from '../../src/domain/payer-input.ts';
+import { type LinkBody, parseLinkInput } from '../../src/domain/order/link-input.ts';
+import type { PayerProblem } from '../../src/domain/order/payer-input.ts';
 import { readerOf } from '../support/order-pages.ts';
 import { pseudoLocale } from '../support/pseudo-locale.ts';
 

@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { translationOf } from '../../src/checkout/words/languages.ts';
-import { scanGap, unpaidLimitOf } from '../../src/domain/allocation.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
+import { scanGap, unpaidLimitOf } from '../../src/domain/store/allocation.ts';
 import { closeApps, merchantKey } from '../support/app.ts';
 import { cleanUp, look } from '../support/files.ts';
 import { fixed, formIn, type LinkScene, openLink } from '../support/links.ts';

@@ -1,7 +1,7 @@
 // The event stream of an order's page.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps } from '../support/app.ts';
 import { openTill, quoteMs } from '../support/checkout.ts';
 import { listenTo } from '../support/event-stream.ts';

@@ -5,8 +5,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, it } from 'vitest';
-import { refuseExisting } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { refuseExisting } from '../../src/store/file/backup.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { asOrdinaryUser, cleanUp, damageTable, tempFolder } from '../support/files.ts';

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { checkInProcess } from '../../src/cli/check-process.ts';
+import { checkInProcess } from '../../src/cli/service/check-process.ts';
 import { withSqlite } from '../../src/store/db/driver.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';

@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, it } from 'vitest';
-import { stores } from '../../src/store/db/schema.ts';
+import { stores } from '../../src/store/schema/schema.ts';
 import { addEvent, openWebhook } from '../delivery/events.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';

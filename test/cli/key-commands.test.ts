@@ -3,8 +3,8 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { apiKeyHash, readApiKey } from '../../src/domain/api-key.ts';
-import { apiKeys } from '../../src/store/db/schema.ts';
+import { apiKeyHash, readApiKey } from '../../src/domain/access/api-key.ts';
+import { apiKeys } from '../../src/store/schema/schema.ts';
 import { startChild } from '../support/child.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { mailServer } from '../../src/store/records/notify-targets.ts';
+import { mailServer } from '../../src/store/delivery/notify-targets.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';

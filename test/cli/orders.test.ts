@@ -3,12 +3,12 @@
 
 import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
-import { idBytes, idOf } from '../../src/domain/order-id.ts';
-import type { OrderJson } from '../../src/domain/order-json.ts';
-import { deliveries, eventColumns, isOf } from '../../src/store/db/delivery-schema.ts';
+import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import type { Store } from '../../src/store/open-store.ts';
-import type { IssuedAddress } from '../../src/store/records/address-row.ts';
-import type { NewOrder } from '../../src/store/records/orders.ts';
+import type { NewOrder } from '../../src/store/orders/orders.ts';
+import { deliveries, eventColumns, isOf } from '../../src/store/schema/delivery-schema.ts';
+import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
 import { closeApps, openReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';

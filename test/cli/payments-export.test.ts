@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { payments } from '../../src/store/db/schema.ts';
+import { payments } from '../../src/store/schema/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';

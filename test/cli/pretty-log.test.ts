@@ -1,7 +1,7 @@
 // The two formats of the log, with an entry as `serve` writes it.
 
 import { expect, test } from 'vitest';
-import { prettyLines } from '../../src/cli/pretty-log.ts';
+import { prettyLines } from '../../src/cli/service/pretty-log.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const fields = {

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
-import { unpackExecutable } from '../../src/cli/release-archive.ts';
-import { copyChecked } from '../../src/cli/update-binary.ts';
+import { unpackExecutable } from '../../src/cli/install/release-archive.ts';
+import { copyChecked } from '../../src/cli/install/update-binary.ts';
 import { cleanUp, noise, tempFolder } from '../support/files.ts';
 
 afterEach(cleanUp);

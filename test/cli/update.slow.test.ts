@@ -20,7 +20,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
-import { lockForServer } from '../../src/store/db/file-guards.ts';
+import { lockForServer } from '../../src/store/file/file-guards.ts';
 import { modules } from '../support/bundle.ts';
 import { program as mainProgram, runCli } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';

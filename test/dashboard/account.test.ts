@@ -1,8 +1,8 @@
 // The account page: sessions one by one, and recovery codes of the authenticator app.
 
 import { afterEach, expect, test } from 'vitest';
-import { totpCode, totpStep } from '../../src/domain/totp.ts';
-import { recoveryCodes } from '../../src/store/db/admin-schema.ts';
+import { totpCode, totpStep } from '../../src/domain/access/totp.ts';
+import { recoveryCodes } from '../../src/store/schema/admin-schema.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { password, signedIn, type Visitor, visitorOf } from '../support/visitor.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { payments } from '../../src/store/db/schema.ts';
+import { payments } from '../../src/store/schema/schema.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { signedIn } from '../support/visitor.ts';
 

@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { allPages, backupFolder, makeBackupFolder } from '../../src/store/backup/backup.ts';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
+import { allPages, backupFolder, makeBackupFolder } from '../../src/store/file/backup.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { password, signedIn } from '../support/visitor.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
-import { inWordsOfPages } from '../../src/dashboard/page-words.ts';
+import { inWordsOfPages } from '../../src/dashboard/parts/page-words.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, merchantKey, openApp } from '../support/app.ts';
 import { guessablePasswords } from '../support/guessable-passwords.ts';

@@ -1,8 +1,8 @@
 // The files of the lists: orders, callbacks, events and addresses as CSV, with their filters.
 
 import { afterEach, expect, test } from 'vitest';
-import { describe as describeCallback } from '../../src/cli/callback-text.ts';
-import { describe as describeEvent } from '../../src/cli/event-text.ts';
+import { describe as describeCallback } from '../../src/cli/sales/callback-text.ts';
+import { describe as describeEvent } from '../../src/cli/sales/event-text.ts';
 import { byteOrderMark } from '../../src/lib/csv.ts';
 import { closeApps, type TestApp } from '../support/app.ts';
 import { openTill } from '../support/checkout.ts';

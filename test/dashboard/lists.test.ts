@@ -411,7 +411,7 @@ describe('payments', () => {
 /** Unconfirmed payments of all bitcoins each, to the newest address. */
 const invent = (app: TestApp, count: number): Promise<void> =>
   app.withStore(async ({ database, addressView }) => {
-    const { payments } = await import('../../src/store/db/schema.ts');
+    const { payments } = await import('../../src/store/schema/schema.ts');
     const [newest] = addressView.list({ limit: 1 }).rows;
     const at = app.world.now();
     await database.write(() => {
@@ -427,7 +427,7 @@ const invent = (app: TestApp, count: number): Promise<void> =>
 /** Writes payments to the tables directly, because these tests only read them. */
 const manyPayments = (app: TestApp, count: number): Promise<void> =>
   app.withStore(async ({ database, addressView: addressDesk }) => {
-    const { addresses, payments } = await import('../../src/store/db/schema.ts');
+    const { addresses, payments } = await import('../../src/store/schema/schema.ts');
     expect(addressDesk.list({ limit: 1 }).rows.length).toBeLessThan(2);
     await database.write(() => {
       for (let place = 0; place < count; place += 1) {
@@ -728,7 +728,7 @@ describe('servers', () => {
   test('a deep branch is followed once the operator decides so', async () => {
     const { app, visitor } = await open();
     const [label = ''] = app.labels;
-    const { writeHold } = await import('../../src/store/records/hold-record.ts');
+    const { writeHold } = await import('../../src/store/chain/hold-record.ts');
     const deepTip = 'ab'.repeat(32) as never;
     await app.withStore(({ database, catalog }) =>
       database.write((tx) =>
@@ -737,7 +737,7 @@ describe('servers', () => {
     );
     expect((await visitor.submit(`${home}/servers`, 'follow', { server: label })).status).toBe(303);
     await app.withStore(async ({ catalog }) => {
-      const { acceptedBranch } = await import('../../src/store/records/hold-record.ts');
+      const { acceptedBranch } = await import('../../src/store/chain/hold-record.ts');
       expect(acceptedBranch(catalog)).toBe(deepTip);
     });
   });

@@ -2,7 +2,7 @@
 // and secrets that no page shows.
 
 import { afterEach, expect, test } from 'vitest';
-import { mailServer, notifyTarget } from '../../src/store/records/notify-targets.ts';
+import { mailServer, notifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { headerOf, startMailServer, type TestMailServer } from '../support/mail-server.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -4,7 +4,7 @@
 import { request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { password, setPassword } from '../support/visitor.ts';
 

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { base as home } from '../../src/dashboard/page.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import { newTotpSecret } from '../../src/domain/totp.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
+import { newTotpSecret } from '../../src/domain/access/totp.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { password, setPassword, type Visitor, visitorOf } from '../support/visitor.ts';
 

@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { totpCode, totpStep } from '../../src/domain/totp.ts';
+import { totpCode, totpStep } from '../../src/domain/access/totp.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, openApp } from '../support/app.ts';
 import { type Answer, type Receiver, startReceiver } from '../support/receiver.ts';

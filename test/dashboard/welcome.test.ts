@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createSignInLink } from '../../src/dashboard/sign-in-link.ts';
+import { createSignInLink } from '../../src/dashboard/guard/sign-in-link.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { password, signedIn, visitorOf } from '../support/visitor.ts';

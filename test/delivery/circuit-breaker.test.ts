@@ -5,7 +5,7 @@ import {
   hostProbeIntervalMs,
   urlProbeIntervalMs,
 } from '../../src/delivery/circuit-breaker.ts';
-import { retryScheduleMs } from '../../src/domain/retry.ts';
+import { retryScheduleMs } from '../../src/domain/delivery/retry.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
 import { closeAll, receiver, setUp } from './dispatcher-setup.ts';

@@ -8,9 +8,9 @@ import {
   deliveryLimits,
 } from '../../src/delivery/dispatcher.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import { Catalog } from '../../src/store/records/catalog.ts';
-import { createNotifications } from '../../src/store/records/notification-queue.ts';
-import type { Outbox } from '../../src/store/records/outbox.ts';
+import { createNotifications } from '../../src/store/delivery/notification-queue.ts';
+import type { Outbox } from '../../src/store/delivery/outbox.ts';
+import { Catalog } from '../../src/store/wallets/catalog.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
 import { type Owed, openOwed } from './owed.ts';

@@ -7,7 +7,7 @@ import {
   type EventType,
   isOf,
   nextId,
-} from '../../src/store/db/delivery-schema.ts';
+} from '../../src/store/schema/delivery-schema.ts';
 import { openShop, type Shop } from '../support/ledger.ts';
 import { now } from '../support/store.ts';
 

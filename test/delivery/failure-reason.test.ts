@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { excerpt, reasonFor, secretsOf } from '../../src/delivery/failure-reason.ts';
-import { type AttemptEnd, deadlineCode, outcomeOf } from '../../src/domain/retry.ts';
+import { type AttemptEnd, deadlineCode, outcomeOf } from '../../src/domain/delivery/retry.ts';
 
 const told = (ending: AttemptEnd, location?: string) =>
   reasonFor({ ...ending, outcome: outcomeOf(ending), host: 'shop.example', location });

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deadlineMs } from '../../src/delivery/callback-request.ts';
 import { createSender, type OutgoingCallback } from '../../src/delivery/sender.ts';
-import { nextAttempt } from '../../src/domain/retry.ts';
+import { nextAttempt } from '../../src/domain/delivery/retry.ts';
 import type { Resolver } from '../../src/world/world.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';

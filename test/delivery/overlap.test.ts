@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import type { Sender } from '../../src/delivery/sender.ts';
-import { deliveries } from '../../src/store/db/delivery-schema.ts';
+import { deliveries } from '../../src/store/schema/delivery-schema.ts';
 import { createTestWorld } from '../support/world.ts';
 import { closeAll, receiver, setUp } from './dispatcher-setup.ts';
 import { withStatus } from './owed.ts';

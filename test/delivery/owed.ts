@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { count, eq } from 'drizzle-orm';
 import type { BlockHash, Scripthash, Txid } from '../../src/bitcoin/ids.ts';
-import type { CallbackStatus } from '../../src/domain/payment.ts';
-import { type Database, openDatabase } from '../../src/store/db/database.ts';
-import { addresses, headers, payments, stores, wallets } from '../../src/store/db/schema.ts';
-import { createOutbox, type NewCallback, type Outbox } from '../../src/store/records/outbox.ts';
+import type { CallbackStatus } from '../../src/domain/payment/payment.ts';
+import { createOutbox, type NewCallback, type Outbox } from '../../src/store/delivery/outbox.ts';
+import { type Database, openDatabase } from '../../src/store/file/database.ts';
+import { addresses, headers, payments, stores, wallets } from '../../src/store/schema/schema.ts';
 import { tempRoot } from '../support/files.ts';
 
 export interface Owed {

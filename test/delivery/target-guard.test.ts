@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guardTarget } from '../../src/delivery/target-guard.ts';
-import type { CallbackFlags } from '../../src/domain/callback-url-policy.ts';
+import type { CallbackFlags } from '../../src/domain/delivery/callback-url-policy.ts';
 
 const strict = { allowPrivateCallback: false, allowHttpCallback: false };
 const open = { allowPrivateCallback: true, allowHttpCallback: true };

@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { failuresToOpen, hostProbeIntervalMs } from '../../src/delivery/circuit-breaker.ts';
-import { retryScheduleMs } from '../../src/domain/retry.ts';
+import { retryScheduleMs } from '../../src/domain/delivery/retry.ts';
 import { dayMs, hourMs } from '../../src/lib/time-units.ts';
 import { createTestWorld } from '../support/world.ts';
 import { closeAll, receiver, setUp } from './dispatcher-setup.ts';

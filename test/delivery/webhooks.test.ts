@@ -7,7 +7,7 @@ import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createDispatchers } from '../../src/delivery/dispatchers.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { rotatedSecrets } from '../../src/delivery/signature.ts';
-import { stores } from '../../src/store/db/schema.ts';
+import { stores } from '../../src/store/schema/schema.ts';
 import { cleanUp } from '../support/files.ts';
 import type { Shop } from '../support/ledger.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';

@@ -4,8 +4,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { formatApiKey } from '../../src/domain/api-key.ts';
-import type { KeyScope } from '../../src/domain/key-scope.ts';
+import { formatApiKey } from '../../src/domain/access/api-key.ts';
+import type { KeyScope } from '../../src/domain/access/key-scope.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { type Document, shapeOf } from '../support/openapi.ts';

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { receivers } from '../../src/api/quickstart.tsx';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { receivers } from '../../src/api/reference/quickstart.tsx';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { ask } from '../support/sandbox.ts';
 

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { webhookLibrary } from '../../scripts/regtest/install.mjs';
 import { signatureHeaders } from '../../src/delivery/signature.ts';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { cleanUp, look, tempFolder, whenOver } from '../support/files.ts';
 
 afterEach(cleanUp);

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { type PriceChecksInput, priceChecks } from '../../src/doctor/price-check.ts';
-import { parseLinkInput } from '../../src/domain/link-input.ts';
+import { parseLinkInput } from '../../src/domain/order/link-input.ts';
 import { Prices } from '../../src/price/prices.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { cleanUp, whenOver } from '../support/files.ts';

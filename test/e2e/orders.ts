@@ -2,7 +2,7 @@
 // paygate's clock, and sets the price of the only price source.
 
 import { expect, onTestFinished } from 'vitest';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { expectAgreement } from './agreement.ts';
 import type { Clock } from './clock.ts';

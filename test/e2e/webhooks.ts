@@ -3,7 +3,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { expect } from 'vitest';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { type ReceivedRequest, startReceiver } from '../support/receiver.ts';
 
 const path = '/webhook?of=posters';

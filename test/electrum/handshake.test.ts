@@ -3,7 +3,7 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { describe, expect, it } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { TlsIdentity } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/payment/server-record.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { createTestWorld } from '../support/world.ts';
 import { makeCertificate } from './certificates.ts';

@@ -3,7 +3,7 @@
 
 import { afterEach } from 'vitest';
 import type { BlockHash, Scripthash } from '../../src/bitcoin/ids.ts';
-import type { TlsIdentity } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/payment/server-record.ts';
 import type { Budget } from '../../src/electrum/budget.ts';
 import { openSession } from '../../src/electrum/handshake.ts';
 import type { Session, SessionHandlers, SessionOptions } from '../../src/electrum/session.ts';

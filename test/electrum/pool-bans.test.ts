@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Ban, TlsIdentity } from '../../src/domain/server-record.ts';
+import type { Ban, TlsIdentity } from '../../src/domain/payment/server-record.ts';
 import { makeCertificate } from './certificates.ts';
 import { hour, messages, nobody, run, start } from './running-pool.ts';
 

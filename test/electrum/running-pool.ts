@@ -2,7 +2,7 @@
 // test.
 
 import { afterEach } from 'vitest';
-import type { Ban, TlsIdentity } from '../../src/domain/server-record.ts';
+import type { Ban, TlsIdentity } from '../../src/domain/payment/server-record.ts';
 import { Pool } from '../../src/electrum/pool.ts';
 import type { ServerAddress } from '../../src/electrum/server-address.ts';
 import type { Session } from '../../src/electrum/session.ts';

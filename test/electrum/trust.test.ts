@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TlsIdentity } from '../../src/domain/server-record.ts';
+import type { TlsIdentity } from '../../src/domain/payment/server-record.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { judge } from '../../src/electrum/trust.ts';
 

@@ -2,8 +2,8 @@
 
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { openDatabase } from '../../src/store/db/database.ts';
-import { settings } from '../../src/store/db/schema.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { settings } from '../../src/store/schema/schema.ts';
 
 const [path = ''] = process.argv.slice(2);
 const print = (text: string): void => void writeSync(1, `${text}\n`);

@@ -16,9 +16,9 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/db/database.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
-import { settings } from '../../src/store/db/schema.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { settings } from '../../src/store/schema/schema.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, look, pragma, tempFolder } from '../support/files.ts';
 import { eventually } from './serving.ts';

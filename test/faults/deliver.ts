@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline';
 import { callbackChannel } from '../../src/delivery/delivery-channel.ts';
 import { DeliveryDispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { openDatabase } from '../../src/store/db/database.ts';
-import { Catalog } from '../../src/store/records/catalog.ts';
-import { createNotifications } from '../../src/store/records/notification-queue.ts';
-import { createOutbox } from '../../src/store/records/outbox.ts';
+import { createNotifications } from '../../src/store/delivery/notification-queue.ts';
+import { createOutbox } from '../../src/store/delivery/outbox.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { Catalog } from '../../src/store/wallets/catalog.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
 const [path = ''] = process.argv.slice(2);

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { migrations } from '../../src/store/db/migrations.ts';
+import { migrations } from '../../src/store/schema/migrations.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, whenOver } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';

@@ -3,7 +3,7 @@
 
 import { sql } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
-import { deliveries } from '../../src/store/db/delivery-schema.ts';
+import { deliveries } from '../../src/store/schema/delivery-schema.ts';
 import { openOwed } from '../delivery/owed.ts';
 import { startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';

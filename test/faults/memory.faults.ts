@@ -1,4 +1,4 @@
-// The memory limit of the service (cli/systemd-unit.ts). The executable serves 50,000 addresses
+// The memory limit of the service (systemd-unit.ts). The executable serves 50,000 addresses
 // with 1,000,000 attempts: it compares the hot addresses, delivers, and takes a snapshot. Without
 // `--all` it serves a tenth of that, and compares hot addresses only at the start. A second test
 // uses the same limit: clients take all HTTPS connections, read nothing, send wrong passwords.
@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
-import { createPasswords } from '../../src/dashboard/password.ts';
+import { createPasswords } from '../../src/dashboard/guard/password.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';

@@ -2,7 +2,7 @@
 // of updates.ts. A process of its own, whose writes the shim records.
 
 import { writeSync } from 'node:fs';
-import { openDatabase } from '../../src/store/db/database.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
 import { openUpdated } from './updates.ts';
 
 const [path = '', what = ''] = process.argv.slice(2);

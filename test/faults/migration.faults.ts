@@ -4,11 +4,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { backupFolder } from '../../src/store/backup/backup.ts';
-import { openDatabase } from '../../src/store/db/database.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
-import { migrations } from '../../src/store/db/migrations.ts';
-import { settings } from '../../src/store/db/schema.ts';
+import { backupFolder } from '../../src/store/file/backup.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { migrations } from '../../src/store/schema/migrations.ts';
+import { settings } from '../../src/store/schema/schema.ts';
 import { createRandom } from '../simulation/random.ts';
 import { cleanUp, pragma, tempFolder } from '../support/files.ts';
 import { Disk, survivals } from './shim/disk.ts';

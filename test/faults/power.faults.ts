@@ -5,10 +5,10 @@
 
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { resume } from '../../src/domain/allocation.ts';
+import { resume } from '../../src/domain/store/allocation.ts';
 import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
-import { countersOf } from '../../src/store/mark/resume.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
+import { countersOf } from '../../src/store/resume/resume.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { createRandom } from '../simulation/random.ts';
 import { cleanUp, connectionOf, tempFolder, whenOver } from '../support/files.ts';

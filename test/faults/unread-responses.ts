@@ -6,12 +6,12 @@ import { connect, type TLSSocket } from 'node:tls';
 import { whenOver } from '../support/files.ts';
 
 const host = '127.0.0.1';
-/** The address of another client, which takes a connection (src/domain/connection-eviction.ts). */
+/** The address of another client, which takes a connection (connection-eviction.ts). */
 const localAddress = '127.0.0.2';
 /** Pipelined requests on one connection: a third one closes it. */
 export const unreadRequests = 2;
 
-/** One client may ask for 120 files a minute (src/web/visit-limit.ts). */
+/** One client may ask for 120 files a minute (src/web/limits/visit-limit.ts). */
 const clients = 10;
 
 /** Opens connections, requests a path on each, and reads no response. */

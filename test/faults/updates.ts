@@ -1,9 +1,9 @@
 // A future paygate: two invented migrations after the existing ones.
 
-import { keepBeforeUpdate } from '../../src/store/backup/backup.ts';
 import { openSqlite, type Sqlite } from '../../src/store/db/driver.ts';
 import { migrate } from '../../src/store/db/migrate.ts';
-import { type Migration, migrations } from '../../src/store/db/migrations.ts';
+import { keepBeforeUpdate } from '../../src/store/file/backup.ts';
+import { type Migration, migrations } from '../../src/store/schema/migrations.ts';
 
 export const future: readonly Migration[] = [
   ...migrations,

@@ -7,9 +7,9 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sql } from 'drizzle-orm';
 import { createSnapshots } from '../../src/store/backup/backup-schedule.ts';
-import { openDatabase } from '../../src/store/db/database.ts';
 import { placeholder } from '../../src/store/db/placeholder.ts';
-import { settings } from '../../src/store/db/schema.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { settings } from '../../src/store/schema/schema.ts';
 
 const [path = ''] = process.argv.slice(2);
 const perSecond = 300;

@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { MailServer } from '../../src/domain/notification-settings.ts';
+import type { MailServer } from '../../src/domain/delivery/notification-settings.ts';
 import {
   type Mail,
   type MailFault,

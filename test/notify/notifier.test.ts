@@ -4,7 +4,10 @@ import { afterEach, expect, test } from 'vitest';
 import { minuteMs, secondMs } from '../../src/lib/time-units.ts';
 import type { Sent } from '../../src/notify/notification-sender.ts';
 import { Notifier } from '../../src/notify/notifier.ts';
-import { type NotificationChannel, notifications } from '../../src/store/db/notification-schema.ts';
+import {
+  type NotificationChannel,
+  notifications,
+} from '../../src/store/schema/notification-schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';

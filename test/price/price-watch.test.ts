@@ -1,7 +1,7 @@
 // The currencies without a price, with a real store and servers that play the sources.
 
 import { afterEach, expect, test } from 'vitest';
-import { parseLinkInput } from '../../src/domain/link-input.ts';
+import { parseLinkInput } from '../../src/domain/order/link-input.ts';
 import { dayMs, minuteMs } from '../../src/lib/time-units.ts';
 import { neededCurrencies, PriceWatch } from '../../src/price/price-watch.ts';
 import { Prices } from '../../src/price/prices.ts';

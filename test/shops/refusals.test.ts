@@ -2,7 +2,7 @@
 // An alarm names the store, and a repaired shop gets its callbacks.
 
 import { afterEach, expect, test } from 'vitest';
-import { judgeAnswer } from '../../src/domain/callback-answer.ts';
+import { judgeAnswer } from '../../src/domain/delivery/callback-answer.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import { openCart } from './carts.ts';

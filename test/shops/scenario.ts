@@ -1,7 +1,7 @@
 // paygate with shops of several families, each with a store and a key of its own. It plays an order
 // in each shop, from its payment page to the final payment. A mistake is one wrong setting.
 
-import type { StoreChange } from '../../src/store/records/catalog.ts';
+import type { StoreChange } from '../../src/store/wallets/catalog.ts';
 import { openPriced, type PricedApp } from '../support/priced.ts';
 import { createTestWorld } from '../support/world.ts';
 import { openCart, prestaShop, whmcs } from './carts.ts';

@@ -2,7 +2,7 @@
 // with the plugin window open and closed.
 
 import { afterEach, expect, test } from 'vitest';
-import { storeSettings } from '../../src/domain/store-settings.ts';
+import { storeSettings } from '../../src/domain/store/store-settings.ts';
 import { closeApps } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';
 import type { PricedApp } from '../support/priced.ts';

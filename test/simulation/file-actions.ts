@@ -2,9 +2,9 @@
 
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { minSkip } from '../../src/domain/allocation.ts';
-import { backupAsItIs } from '../../src/store/backup/backup.ts';
+import { minSkip } from '../../src/domain/store/allocation.ts';
 import { restoreFile } from '../../src/store/backup/restore.ts';
+import { backupAsItIs } from '../../src/store/file/backup.ts';
 import { markPath } from '../../src/store/mark/high-water-mark.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';

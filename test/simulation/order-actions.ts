@@ -3,7 +3,7 @@
 
 import { addressToScript } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import type { PaymentJson } from '../../src/domain/order-json.ts';
+import type { PaymentJson } from '../../src/domain/order/order-json.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import type { Reply } from '../support/app.ts';
 import { open } from './app-actions.ts';

@@ -2,8 +2,8 @@
 // follow each other. Its status is that of a naive count over the simulated chain.
 
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderJson } from '../../src/domain/order-json.ts';
-import type { PaymentState } from '../../src/domain/payment.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import type { PaymentState } from '../../src/domain/payment/payment.ts';
 import { recount as countOrder, type Recount } from '../support/recount.ts';
 import { expectedOf } from './invariants.ts';
 import { type EventRecord, type OrderRecord, readOrders, type SimulatedOrder } from './orders.ts';

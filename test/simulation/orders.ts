@@ -2,8 +2,8 @@
 // read by SQL of its own.
 
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderJson } from '../../src/domain/order-json.ts';
-import type { Quote } from '../../src/domain/quote.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
+import type { Quote } from '../../src/domain/order/quote.ts';
 
 /** Times are epoch milliseconds, as in the file. */
 export interface OrderTimes {

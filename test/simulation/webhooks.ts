@@ -2,7 +2,7 @@
 // their orders is compared with the file.
 
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { isGenuine, isStopped, settingsOf } from './requests.ts';
 import { noteVersion, type Run } from './run.ts';

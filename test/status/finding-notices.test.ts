@@ -1,13 +1,13 @@
 // Which findings are announced, and when: a storm makes one notice, and a restart repeats none.
 
 import { afterEach, expect, test } from 'vitest';
-import type { NoticedFinding } from '../../src/domain/notice.ts';
-import { noTarget } from '../../src/domain/notification-settings.ts';
+import type { NoticedFinding } from '../../src/domain/delivery/notice.ts';
+import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import { FindingHistory } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
-import { notifications } from '../../src/store/db/notification-schema.ts';
-import { putNotifyTarget } from '../../src/store/records/notify-targets.ts';
+import { putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
+import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';

@@ -3,7 +3,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { deriveAddress } from '../../src/bitcoin/keychain.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { severityOf } from '../../src/status/finding-severity.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { startReceiver } from '../support/receiver.ts';

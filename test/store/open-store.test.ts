@@ -5,9 +5,9 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } 
 import { basename, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
-import { applicationId, lockForServer } from '../../src/store/db/file-guards.ts';
-import { migrations } from '../../src/store/db/migrations.ts';
+import { applicationId, lockForServer } from '../../src/store/file/file-guards.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { migrations } from '../../src/store/schema/migrations.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';

@@ -5,13 +5,13 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { reasonOf } from '../../src/lib/errors.ts';
-import { openDatabase } from '../../src/store/db/database.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
-import { lockForServer } from '../../src/store/db/file-guards.ts';
-import { settings } from '../../src/store/db/schema.ts';
-import { CounterMark } from '../../src/store/mark/counter-mark.ts';
+import { openDatabase } from '../../src/store/file/database.ts';
+import { lockForServer } from '../../src/store/file/file-guards.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { copyWarning } from '../../src/store/records/settings.ts';
+import { CounterMark } from '../../src/store/resume/counter-mark.ts';
+import { settings } from '../../src/store/schema/schema.ts';
+import { copyWarning } from '../../src/store/wallets/settings.ts';
 import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);

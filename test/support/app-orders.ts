@@ -5,12 +5,12 @@ import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { asc, eq } from 'drizzle-orm';
 import { addressToScript, scripthash } from '../../src/bitcoin/address.ts';
 import { networks } from '../../src/bitcoin/network.ts';
-import { idBytes, idOf } from '../../src/domain/order-id.ts';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
-import { deliveries, eventColumns } from '../../src/store/db/delivery-schema.ts';
-import { orders } from '../../src/store/db/order-schema.ts';
-import type { NewOrder } from '../../src/store/records/orders.ts';
+import type { NewOrder } from '../../src/store/orders/orders.ts';
+import { deliveries, eventColumns } from '../../src/store/schema/delivery-schema.ts';
+import { orders } from '../../src/store/schema/order-schema.ts';
 import type { TestApp } from './app.ts';
 
 /** 12.50 EUR at 50,000 EUR: 25,000 sat for 15 minutes, in an order of an hour. */

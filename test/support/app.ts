@@ -18,7 +18,7 @@ import {
 } from '../../src/sandbox/electrum/simulated-server.ts';
 import { beginMark } from '../../src/store/mark/high-water-mark.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
-import type { StoreRow } from '../../src/store/records/catalog.ts';
+import type { StoreRow } from '../../src/store/wallets/catalog.ts';
 import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { createTestWorld, type TestWorld } from './world.ts';

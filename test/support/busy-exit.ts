@@ -3,7 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { exit } from '../../src/cli/run-until-stopped.ts';
+import { exit } from '../../src/cli/service/run-until-stopped.ts';
 
 setFlagsFromString('--optimize-for-size');
 const busy = Array.from(

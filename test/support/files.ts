@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import type { Database } from '../../src/store/db/database.ts';
+import type { Database } from '../../src/store/file/database.ts';
 
 export type Sqlite = SqliteDatabase.Database;
 

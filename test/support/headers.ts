@@ -9,7 +9,7 @@ import {
   type ChainView,
   connectHeaders,
   type HeaderConnection,
-} from '../../src/domain/chain.ts';
+} from '../../src/domain/payment/chain.ts';
 import { solveHeader } from '../../src/sandbox/chain/simulated-block.ts';
 
 export const easyBits = 0x207fffff;

@@ -1,7 +1,7 @@
 // An app with prices and a link, and a customer who fills in its form without script.
 
-import type { LinkBody } from '../../src/domain/link-input.ts';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import type { LinkBody } from '../../src/domain/order/link-input.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import type { TestAppOptions } from './app.ts';
 import { openPriced, type PricedApp } from './priced.ts';
 import { type Seen, visitorOf } from './visitor.ts';

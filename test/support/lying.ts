@@ -1,6 +1,6 @@
 // A watcher with servers that may lie, and checks that tests of lies share.
 
-import type { IssuedAddress } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
 import type { Liar } from './liar.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
 import { prepareWatching, type Watching, type WatchingOptions } from './watching.ts';

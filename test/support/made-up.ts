@@ -2,7 +2,7 @@
 
 import { sha256x2 } from '@scure/btc-signer/utils.js';
 import { displayHex, type Txid } from '../../src/bitcoin/ids.ts';
-import type { IssuedAddress } from '../../src/store/records/address-row.ts';
+import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
 import type { Liar } from './liar.ts';
 
 export const getHistory = 'blockchain.scripthash.get_history';

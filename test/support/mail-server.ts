@@ -2,7 +2,7 @@
 
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { freePort } from '../../scripts/ports.mjs';
-import type { MailServer } from '../../src/domain/notification-settings.ts';
+import type { MailServer } from '../../src/domain/delivery/notification-settings.ts';
 
 export interface ReceivedMail {
   readonly from: string;

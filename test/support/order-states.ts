@@ -2,10 +2,10 @@
 // Tests in a browser load their pages.
 
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
-import type { LinkBody } from '../../src/domain/link-input.ts';
-import type { LatePolicy } from '../../src/domain/order.ts';
-import type { OrderJson } from '../../src/domain/order-json.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
+import type { LinkBody } from '../../src/domain/order/link-input.ts';
+import type { LatePolicy } from '../../src/domain/order/order.ts';
+import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import type { StoreOptions } from './app.ts';
 import { inSatoshis, priced } from './checkout.ts';

@@ -7,8 +7,8 @@ import {
   type OrderPayment,
   type Standing,
   standing,
-} from '../../src/domain/order.ts';
-import type { FiatPrice, Quote } from '../../src/domain/quote.ts';
+} from '../../src/domain/order/order.ts';
+import type { FiatPrice, Quote } from '../../src/domain/order/quote.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 
 export const orderStart = 1_763_650_000_000;

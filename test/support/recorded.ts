@@ -1,8 +1,8 @@
 // Whole rows of payments, including the columns that the code itself does not read.
 
 import { asc, eq } from 'drizzle-orm';
-import { payments } from '../../src/store/db/schema.ts';
 import type { Store } from '../../src/store/open-store.ts';
+import { payments } from '../../src/store/schema/schema.ts';
 
 export type RecordedPayment = typeof payments.$inferSelect;
 

@@ -1,8 +1,8 @@
 // A naive count of an order from the text of its rules, with exact fractions, for comparison with
 // `standing`. It shares no code with src/ but types.
 
-import type { OrderFacts, OrderPayment, OrderStatus } from '../../src/domain/order.ts';
-import type { FiatPrice, Quote, SatPrice } from '../../src/domain/quote.ts';
+import type { OrderFacts, OrderPayment, OrderStatus } from '../../src/domain/order/order.ts';
+import type { FiatPrice, Quote, SatPrice } from '../../src/domain/order/quote.ts';
 
 /** An exact fraction. The denominator is above 0. */
 class Fraction {

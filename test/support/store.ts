@@ -5,11 +5,11 @@ import { HDKey } from '@scure/bip32';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
 import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
-import { markName } from '../../src/domain/allocation.ts';
+import { markName } from '../../src/domain/store/allocation.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
 import { type OpenOptions, openStore, type Store } from '../../src/store/open-store.ts';
-import type { IssuedAddress } from '../../src/store/records/address-row.ts';
-import type { NewStore, StoreRow, WalletRow } from '../../src/store/records/catalog.ts';
+import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
+import type { NewStore, StoreRow, WalletRow } from '../../src/store/wallets/catalog.ts';
 import { tempFolder, whenOver } from './files.ts';
 
 /** What the tests take as the present. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { freePort } from '../../scripts/ports.mjs';
-import { parseProxyNetwork } from '../../src/domain/client-address.ts';
+import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';

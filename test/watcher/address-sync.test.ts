@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Txid } from '../../src/bitcoin/ids.ts';
-import type { StatusHash } from '../../src/domain/script-history.ts';
-import type { Observation, SeenPayment } from '../../src/store/records/observation.ts';
+import type { StatusHash } from '../../src/domain/payment/script-history.ts';
+import type { Observation, SeenPayment } from '../../src/store/payments/observation.ts';
 import { partsOf } from '../../src/watcher/address-sync.ts';
 
 const output = { valueSat: 600, signalsRbf: false, coinbase: false };

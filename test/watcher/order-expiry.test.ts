@@ -6,7 +6,7 @@ import type { Scripthash } from '../../src/bitcoin/ids.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { createBackgroundTasks } from '../../src/lib/background-tasks.ts';
 import { dayMs, hourMs } from '../../src/lib/time-units.ts';
-import { maxRowsRead } from '../../src/store/views/searched-list.ts';
+import { maxRowsRead } from '../../src/store/db/searched-list.ts';
 import { createOrderExpiry } from '../../src/watcher/order-expiry.ts';
 import { cleanUp } from '../support/files.ts';
 import { openShop } from '../support/ledger.ts';

@@ -10,7 +10,7 @@ import { displayHex, hashBytes } from '../../src/bitcoin/ids.ts';
 import { networks } from '../../src/bitcoin/network.ts';
 import { solveHeader } from '../../src/sandbox/chain/simulated-block.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
-import { createProofs, ServerLie } from '../../src/watcher/proofs.ts';
+import { createProofs, ServerLie } from '../../src/watcher/proof/proofs.ts';
 import { open } from '../electrum/open-session.ts';
 import { closeApps, largeSat, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { cleanUp } from '../support/files.ts';

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSender } from '../../src/delivery/sender.ts';
-import type { AttemptOutcome } from '../../src/domain/retry.ts';
+import type { AttemptOutcome } from '../../src/domain/delivery/retry.ts';
 import { createTestWorld } from '../support/world.ts';
 
 const closing: (() => Promise<unknown>)[] = [];

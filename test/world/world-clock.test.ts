@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { prettyLines } from '../../src/cli/pretty-log.ts';
+import { prettyLines } from '../../src/cli/service/pretty-log.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { createTestWorld } from '../support/world.ts';
 

@@ -75,7 +75,7 @@ export async function benchSmallBackup(context) {
   const endMore = beginOrders(server, apiKey);
   const copy = join(dirname(path), 'backups', basename(path), name);
   const checkedAt = performance.now();
-  // As src/cli/check-process.ts starts it.
+  // As src/cli/service/check-process.ts starts it.
   const check = [await buildExecutable(context), 'check', '--quick', '--json', copy];
   const [shell, args] = group.within(['nice', '-n', '19', ...check]);
   await run(shell, args, { env: { ...process.env, ...env } });

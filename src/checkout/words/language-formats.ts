@@ -2,9 +2,9 @@
 // wallets show and accept those. An amount in a text stands between isolates (Unicode UAX #9),
 // which a page turns into elements.
 
-import { formatBitcoin, satPerBitcoin } from '../../domain/format.ts';
-import type { Language } from '../../domain/language.ts';
-import type { DecimalSeparator } from '../../domain/typed-amount.ts';
+import type { DecimalSeparator } from '../../domain/order/typed-amount.ts';
+import { formatBitcoin, satPerBitcoin } from '../../domain/text/format.ts';
+import type { Language } from '../../domain/text/language.ts';
 import { lazy } from '../../lib/lazy.ts';
 
 /** Begins text that runs from left to right. */

@@ -1,6 +1,11 @@
 // The translations of the pages for customers: each language has all texts.
 
-import { isRightToLeft, type Language, languages, languageTags } from '../../domain/language.ts';
+import {
+  isRightToLeft,
+  type Language,
+  languages,
+  languageTags,
+} from '../../domain/text/language.ts';
 import { ar } from './ar.ts';
 import { cs } from './cs.ts';
 import { de } from './de.ts';

@@ -2,17 +2,17 @@
 // names and values of the JSON; times are in UTC.
 
 import { csvDecimal } from '../../lib/csv.ts';
-import type { AddressEntry } from '../../store/views/address-view.ts';
-import type { CallbackRow } from '../../store/views/callback-view.ts';
-import type { ListedEvent } from '../../store/views/event-view.ts';
-import { labelFile, labelLines } from '../../store/views/label-lines.ts';
+import type { CallbackRow } from '../../store/delivery/callback-view.ts';
+import type { ListedEvent } from '../../store/delivery/event-view.ts';
+import { labelFile, labelLines } from '../../store/orders/label-lines.ts';
+import type { AddressEntry } from '../../store/wallets/address-view.ts';
 import { fileResponse } from '../../web/file-response.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { addressSearch } from './addresses-page.tsx';
-import { callbackSearch } from './callbacks-page.tsx';
-import { type CsvList, csvFile } from './csv-file.ts';
-import { eventSearch } from './events-page.tsx';
-import { orderSearch } from './orders-page.tsx';
+import { type CsvList, csvFile } from '../parts/csv-file.ts';
+import { callbackSearch } from './deliveries/callbacks-page.tsx';
+import { eventSearch } from './deliveries/events-page.tsx';
+import { addressSearch } from './sales/addresses-page.tsx';
+import { orderSearch } from './sales/orders-page.tsx';
 
 const utc = (epochMs: number | null): string | null =>
   epochMs === null ? null : `${new Date(epochMs).toISOString().slice(0, 19)}Z`;

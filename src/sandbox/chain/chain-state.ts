@@ -4,7 +4,7 @@
 
 import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
 import { parseTransaction } from '../../bitcoin/transaction.ts';
-import { coinbaseMaturity } from '../../domain/payment.ts';
+import { coinbaseMaturity } from '../../domain/payment/payment.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { ConfirmedChain } from './confirmed-chain.ts';
 import { Mempool } from './mempool.ts';

@@ -3,7 +3,7 @@
 
 import { medianTimePast } from '../../bitcoin/header.ts';
 import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
-import { medianTimeBlocks } from '../../domain/chain.ts';
+import { medianTimeBlocks } from '../../domain/payment/chain.ts';
 import type { SimulatedBlock } from './simulated-block.ts';
 import { type Coin, coinAt, type Outpoint, outpointKey } from './simulated-transaction.ts';
 

@@ -4,7 +4,7 @@
 
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { Scripthash } from '../../bitcoin/ids.ts';
-import { satPerBitcoin } from '../../domain/format.ts';
+import { satPerBitcoin } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { relayFeeRate } from '../chain/chain-state.ts';
 import type { SimulatedChain } from '../chain/simulated-chain.ts';

@@ -3,10 +3,10 @@
 
 import { scriptToAddress } from '../../bitcoin/address.ts';
 import { networks } from '../../bitcoin/network.ts';
-import { Field, Form } from '../../dashboard/form-parts.tsx';
-import { Layout, Table } from '../../dashboard/layout.tsx';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
-import { formatSat } from '../../domain/format.ts';
+import { Field, Form } from '../../dashboard/parts/form-parts.tsx';
+import { Layout, Table } from '../../dashboard/parts/layout.tsx';
+import { formatSat } from '../../domain/text/format.ts';
 import { Time } from '../../web/values.tsx';
 import type { World } from '../../world/world.ts';
 import type { SimulatedBlock } from '../chain/simulated-block.ts';

@@ -3,8 +3,8 @@
 // simulates the customer's wallet, the miners and the time.
 
 import { html } from 'hono/html';
-import { formatSat } from '../../domain/format.ts';
-import { orderWords } from '../../domain/state-words.ts';
+import { orderWords } from '../../domain/order/state-words.ts';
+import { formatSat } from '../../domain/text/format.ts';
 import type { Markup } from '../../web/html-page.ts';
 import type { Order } from './paygate-client.ts';
 import { type ShopOrder, totalOf } from './shop-orders.ts';

@@ -7,7 +7,7 @@ import {
   beginSession,
   pageAfterSignIn,
   setSessionCookie,
-} from '../../dashboard/dashboard-session.ts';
+} from '../../dashboard/guard/dashboard-session.ts';
 import { base, type ExtraPage, type PageRequest } from '../../dashboard/page.ts';
 import { PaygateError } from '../../lib/errors.ts';
 

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
 import { syncPath } from '../../world/disk.ts';
-import type { Database } from '../db/database.ts';
-import { allPages, latestName, makeBackupFolder, type Pace, pagesAtOnce } from './backup.ts';
+import { allPages, latestName, makeBackupFolder, type Pace, pagesAtOnce } from '../file/backup.ts';
+import type { Database } from '../file/database.ts';
 import { DailyCheck, type DailyCheckOptions, Unchecked, uncheckedName } from './daily-check.ts';
 import { requireRoom } from './requested-backup.ts';
 

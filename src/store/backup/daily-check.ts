@@ -3,9 +3,9 @@
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { quoteForShell } from '../../domain/format.ts';
+import { quoteForShell } from '../../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from './backup.ts';
+import { backupFolder, damagedName, latestName, replaceCopy, restoreLine } from '../file/backup.ts';
 
 /**
  * The faults of a copy that no other process has open.

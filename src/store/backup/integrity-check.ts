@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { freeBytesAt, removeLeftovers } from '../../world/disk.ts';
-import { useFailure } from '../db/database.ts';
 import { isDamage, type Sqlite, withSqlite } from '../db/driver.ts';
-import { inspectFile, refuseLostLog } from '../db/file-guards.ts';
 import { logEnds, truePath } from '../db/file-path.ts';
 import { migrate, userVersion } from '../db/migrate.ts';
-import { migrations } from '../db/migrations.ts';
+import { useFailure } from '../file/database.ts';
+import { inspectFile, refuseLostLog } from '../file/file-guards.ts';
+import { migrations } from '../schema/migrations.ts';
 
 export interface WalletReport {
   readonly id: number;

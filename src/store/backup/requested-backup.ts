@@ -3,13 +3,13 @@
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { timeName } from '../../domain/format.ts';
+import { timeName } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { freeBytesAt, systemCode } from '../../world/disk.ts';
-import type { Database } from '../db/database.ts';
 import { reasonFor } from '../db/disk-refusal.ts';
 import { sqliteCode } from '../db/driver.ts';
-import { makeBackupFolder, pagesAtOnce } from './backup.ts';
+import { makeBackupFolder, pagesAtOnce } from '../file/backup.ts';
+import type { Database } from '../file/database.ts';
 
 export interface RequestedBackups {
   /**

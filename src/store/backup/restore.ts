@@ -10,18 +10,18 @@
 import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { NetworkName } from '../../bitcoin/network.ts';
-import { marksOf, olderThan, unknownTo } from '../../domain/allocation.ts';
+import { marksOf, olderThan, unknownTo } from '../../domain/store/allocation.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { makePrivateFolder, replaceFile, syncPath } from '../../world/disk.ts';
 import { type Sqlite, withSqlite } from '../db/driver.ts';
-import { lockForServer, refuseOtherNetwork, refuseServed } from '../db/file-guards.ts';
 import { besideEnds, truePath } from '../db/file-path.ts';
+import { backupFolder } from '../file/backup.ts';
+import { lockForServer, refuseOtherNetwork, refuseServed } from '../file/file-guards.ts';
 import { type HighWaterMark, openHighWaterMark } from '../mark/high-water-mark.ts';
-import { countersOf } from '../mark/resume.ts';
-import type { Addresses } from '../records/addresses.ts';
-import type { Catalog } from '../records/catalog.ts';
-import { restoredName } from '../records/settings.ts';
-import { backupFolder } from './backup.ts';
+import { countersOf } from '../resume/resume.ts';
+import type { Addresses } from '../wallets/addresses.ts';
+import type { Catalog } from '../wallets/catalog.ts';
+import { restoredName } from '../wallets/settings.ts';
 import {
   asideFrom,
   checkFile,

@@ -5,9 +5,9 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { PaygateError } from '../../lib/errors.ts';
+import { type Migration, migrations } from '../schema/migrations.ts';
 import { type Sqlite, withSqlite } from './driver.ts';
 import { logAsFound } from './empty-log.ts';
-import { type Migration, migrations } from './migrations.ts';
 
 const ledgerTable = `CREATE TABLE IF NOT EXISTS migrations (
   name TEXT PRIMARY KEY, hash TEXT NOT NULL

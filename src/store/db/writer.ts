@@ -16,7 +16,7 @@
 // - A failed write fails alone. A failed commit fails the whole group and leaves nothing behind.
 // - A failed fsync ends the process, because nothing about the file is certain any more.
 
-import type { Raise } from '../../domain/allocation.ts';
+import type { Raise } from '../../domain/store/allocation.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
 import { type DiskRefusal, isLostSync, LostSync, writeFailure } from './disk-refusal.ts';
 import type { Sqlite } from './driver.ts';
@@ -138,7 +138,7 @@ export class Writer {
   #flush(): void {
     this.#arrived = 0;
     const { awaited, bulk } = this.#queues;
-    // A single awaited write may serve a hundred requests (api/address-requests.ts).
+    // A single awaited write may serve a hundred requests (api/addresses/address-requests.ts).
     const first = awaited.splice(0, 1);
     const jobs = [...first, ...bulk.splice(0, first.length > 0 ? maxBesideAwaited : maxGroup)];
     try {

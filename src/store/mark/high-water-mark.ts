@@ -28,7 +28,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import type { MarkReading, Raise } from '../../domain/allocation.ts';
+import type { MarkReading, Raise } from '../../domain/store/allocation.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { replaceFile, syncPath, systemCode } from '../../world/disk.ts';
 import { truePath } from '../db/file-path.ts';

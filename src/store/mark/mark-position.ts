@@ -15,7 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Raise } from '../../domain/allocation.ts';
+import type { Raise } from '../../domain/store/allocation.ts';
 import { makePrivateFolder } from '../../world/disk.ts';
 
 /** Identity of a file, which a copy with the same name does not have. */

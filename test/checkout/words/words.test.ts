@@ -8,7 +8,7 @@ import {
   nameInText,
 } from '../../../src/checkout/words/language-formats.ts';
 import { allTranslations, translationOf } from '../../../src/checkout/words/languages.ts';
-import { type Language, languages } from '../../../src/domain/language.ts';
+import { type Language, languages } from '../../../src/domain/text/language.ts';
 
 /** All texts below a value; a function is called with numbers, which are texts as well. */
 function textsIn(value: unknown, name = ''): (readonly [name: string, text: string])[] {

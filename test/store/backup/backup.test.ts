@@ -18,16 +18,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  allPages,
-  backupFolder,
-  makeBackupFolder,
-  writeBackup,
-} from '../../../src/store/backup/backup.ts';
-import {
   createSnapshots,
   type SnapshotOptions,
 } from '../../../src/store/backup/backup-schedule.ts';
 import { checkFile } from '../../../src/store/backup/integrity-check.ts';
+import {
+  allPages,
+  backupFolder,
+  makeBackupFolder,
+  writeBackup,
+} from '../../../src/store/file/backup.ts';
 import { freeBytesAt } from '../../../src/world/disk.ts';
 import {
   asOrdinaryUser,

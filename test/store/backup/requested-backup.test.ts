@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { backupFolder } from '../../../src/store/backup/backup.ts';
 import { createRequestedBackups } from '../../../src/store/backup/requested-backup.ts';
+import { backupFolder } from '../../../src/store/file/backup.ts';
 import { cleanUp } from '../../support/files.ts';
 import { openTestStore } from '../../support/store.ts';
 

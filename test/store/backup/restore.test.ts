@@ -21,17 +21,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { minSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/store/allocation.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
-import { allPages, backupFolder } from '../../../src/store/backup/backup.ts';
 import { checkFile } from '../../../src/store/backup/integrity-check.ts';
 import { declareMoved, declareSetBack, restoreFile } from '../../../src/store/backup/restore.ts';
+import { allPages, backupFolder } from '../../../src/store/file/backup.ts';
 import {
   type HighWaterMark,
   markPath,
   openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
-import { resumeCounters } from '../../../src/store/mark/resume.ts';
+import { resumeCounters } from '../../../src/store/resume/resume.ts';
 import {
   asOrdinaryUser,
   cleanUp,

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createReadiness } from '../../../src/status/readiness.ts';
 import { DiskRefusal } from '../../../src/store/db/disk-refusal.ts';
-import { createIssuingGuard } from '../../../src/store/db/issuing-guard.ts';
+import { createIssuingGuard } from '../../../src/store/file/issuing-guard.ts';
 import {
   type HighWaterMark,
   markPath,

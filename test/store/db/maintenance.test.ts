@@ -2,8 +2,8 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { createSnapshots } from '../../../src/store/backup/backup-schedule.ts';
-import { createIssuingGuard } from '../../../src/store/db/issuing-guard.ts';
-import { startMaintenance } from '../../../src/store/db/maintenance.ts';
+import { startMaintenance } from '../../../src/store/backup/maintenance.ts';
+import { createIssuingGuard } from '../../../src/store/file/issuing-guard.ts';
 import { cleanUp, whenOver } from '../../support/files.ts';
 import { openShop } from '../../support/ledger.ts';
 import { now, openTestStore } from '../../support/store.ts';

@@ -4,8 +4,8 @@ import {
   type Database,
   type DatabaseOptions,
   openDatabase,
-} from '../../../src/store/db/database.ts';
-import { settings } from '../../../src/store/db/schema.ts';
+} from '../../../src/store/file/database.ts';
+import { settings } from '../../../src/store/schema/schema.ts';
 import { tempFolder, whenOver } from '../../support/files.ts';
 
 /** A new file unless a path is given. It is closed when the test is over. */

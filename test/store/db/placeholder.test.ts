@@ -4,7 +4,7 @@ import { openSqlite } from '../../../src/store/db/driver.ts';
 import { ormOf } from '../../../src/store/db/orm.ts';
 import { placeholder } from '../../../src/store/db/placeholder.ts';
 import { ReadSnapshot } from '../../../src/store/db/read-snapshot.ts';
-import { payments } from '../../../src/store/db/schema.ts';
+import { payments } from '../../../src/store/schema/schema.ts';
 
 const closings: (() => void)[] = [];
 

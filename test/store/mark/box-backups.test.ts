@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { minSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/store/allocation.ts';
 import { cleanUp, tempFolder } from '../../support/files.ts';
 import { run, startCopy, stoppedAfter } from '../../support/running.ts';
 

@@ -19,7 +19,7 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { minSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/store/allocation.ts';
 import { SimulatedChain } from '../../../src/sandbox/chain/simulated-chain.ts';
 import { mountPoints } from '../../../src/store/db/file-path.ts';
 import {
@@ -27,8 +27,8 @@ import {
   markPath,
   openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
-import type { NewOrder } from '../../../src/store/records/orders.ts';
-import { copiedAt } from '../../../src/store/records/settings.ts';
+import type { NewOrder } from '../../../src/store/orders/orders.ts';
+import { copiedAt } from '../../../src/store/wallets/settings.ts';
 import {
   cleanUp,
   connectionOf,

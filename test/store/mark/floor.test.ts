@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import type { Raise } from '../../../src/domain/allocation.ts';
+import type { Raise } from '../../../src/domain/store/allocation.ts';
 import type { WriterOptions } from '../../../src/store/db/writer.ts';
 import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import { cleanUp } from '../../support/files.ts';

@@ -18,7 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { MarkReading, Raise } from '../../../src/domain/allocation.ts';
+import type { MarkReading, Raise } from '../../../src/domain/store/allocation.ts';
 import { PaygateError } from '../../../src/lib/errors.ts';
 import {
   type HighWaterMark,

@@ -5,7 +5,7 @@
 import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { deriveAddress, firstAddresses } from '../../../src/bitcoin/keychain.ts';
-import { markName } from '../../../src/domain/allocation.ts';
+import { markName } from '../../../src/domain/store/allocation.ts';
 import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import {
   closeApps,

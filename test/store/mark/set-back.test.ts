@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { minSkip } from '../../../src/domain/allocation.ts';
+import { minSkip } from '../../../src/domain/store/allocation.ts';
 import { declareMoved, declareSetBack } from '../../../src/store/backup/restore.ts';
 import { markPath } from '../../../src/store/mark/high-water-mark.ts';
 import { positionsBeside } from '../../../src/store/mark/mark-position.ts';

@@ -1,0 +1,326 @@
+// Issues addresses, and makes the orders on them, for requests that arrive together, in one write.
+// The write reads the stores once, and issues the next addresses of each wallet at once. A refusal
+// concerns its own request only. Requests that may get an earlier address again are served first,
+// so that no other request of the write shares it.
+
+import { containsPrivateMaterial } from '../../bitcoin/private-material.ts';
+import type { LatePolicy } from '../../domain/order/order.ts';
+import type { OrderInput } from '../../domain/order/order-input.ts';
+import { orderExpiryOf } from '../../domain/order/quote.ts';
+import type { StoreQuery } from '../../domain/store/store-choice.ts';
+import { addUnknownCallbackUrl, stillUnknown } from '../../domain/store/unknown-callback-url.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { lazy } from '../../lib/lazy.ts';
+import type { Key } from '../../store/access/api-keys.ts';
+import type { Tx } from '../../store/db/writer.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { IssuedAddress } from '../../store/wallets/address-row.ts';
+import { copiedAt, readUnmatched, writeUnmatched } from '../../store/wallets/settings.ts';
+import type { ApiOptions } from '../api-parts.ts';
+import { type Place, placeOf } from '../chosen-store.ts';
+
+export interface AddressRequest {
+  readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
+  /** Names the store. */
+  readonly target: StoreQuery;
+  /** Asks for the store's last address again, while it is unpaid. */
+  readonly reset: boolean;
+  /** Requests of a store with the same key get the same address. */
+  readonly idempotencyKey: string | undefined;
+  /** Made on the new address, in the same write. */
+  readonly order?: OrderDraft;
+}
+
+/** A new order that is complete but for its store, its address and the time of the write. */
+export interface OrderDraft {
+  readonly publicId: string;
+  readonly input: OrderInput;
+  /** See `NewOrder`. */
+  readonly rateCents: number | null;
+  readonly latePolicy: LatePolicy;
+  /** SHA-256 of the request's body. */
+  readonly bodyHash: Buffer;
+}
+
+export type IssueAddress = (request: AddressRequest) => Promise<IssuedAddress>;
+
+export type AddressRequestOptions = Pick<
+  ApiOptions,
+  'store' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
+>;
+
+/** Requests of one write, which blocks the event loop. */
+const maxBatchRequests = 100;
+
+type Outcome<T> = { readonly is: T } | { readonly refusal: PaygateError };
+
+interface Batch {
+  readonly requests: AddressRequest[];
+  readonly outcomes: Promise<readonly Outcome<IssuedAddress>[]>;
+}
+
+/**
+ * Returns what issues an address; it resolves when the address and its order are on the disk.
+ * It throws a PaygateError when no address may be issued.
+ */
+export function createAddressIssuer(options: AddressRequestOptions): IssueAddress {
+  let batch: Batch | undefined;
+
+  function open(): Batch {
+    const requests: AddressRequest[] = [];
+    const close = (): void => {
+      if (batch?.requests === requests) batch = undefined;
+    };
+    const outcomes = options.store.database
+      .write((tx) => {
+        // Later requests are served by the next write.
+        close();
+        return serve(options, tx, requests);
+      }, 'awaited')
+      // Also when the write could not begin.
+      .finally(close);
+    return { requests, outcomes };
+  }
+
+  return async (request) => {
+    options.checkIssuing();
+    if (batch === undefined) batch = open();
+    else options.store.database.joined();
+    const { requests, outcomes } = batch;
+    const at = requests.push(request) - 1;
+    if (requests.length === maxBatchRequests) batch = undefined;
+    const outcome = (await outcomes)[at] as Outcome<IssuedAddress>;
+    if ('refusal' in outcome) throw outcome.refusal;
+    return outcome.is;
+  };
+}
+
+/** @throws an error that concerns the whole write */
+function serve(
+  options: AddressRequestOptions,
+  tx: Tx,
+  requests: readonly AddressRequest[],
+): Outcome<IssuedAddress>[] {
+  const { store } = options;
+  const now = options.now();
+  const choices = lazy(() => store.catalog.choices());
+  const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
+  const plain = new Map<number, Due[]>();
+  for (const request of requests) {
+    const place = attempt(() => placeOf(store, request, choices));
+    if ('refusal' in place) outcomes.set(request, place);
+    else if (needsNoCheck(options, request)) {
+      const { walletId, storeId } = place.is;
+      const own = plain.get(walletId) ?? [];
+      plain.set(walletId, own);
+      own.push({ request, storeId });
+    } else {
+      const served = attempt(() => serveApart(options, tx, now, request, place.is));
+      outcomes.set(request, served);
+    }
+  }
+  for (const [walletId, own] of plain) {
+    const issued = attempt(() => issueEach(options, tx, now, walletId, own));
+    for (const [at, { request }] of own.entries()) {
+      outcomes.set(request, 'refusal' in issued ? issued : { is: issued.is[at] as IssuedAddress });
+    }
+  }
+  recordUnknownCallbackUrls(
+    store,
+    tx,
+    now,
+    requests.filter((request) => hasUnknownCallbackUrl(request, outcomes.get(request))),
+  );
+  return requests.map((request) => outcomes.get(request) as Outcome<IssuedAddress>);
+}
+
+/** A request that gets a new address, and its store. */
+interface Due {
+  readonly request: AddressRequest;
+  readonly storeId: number;
+}
+
+/** Issues new addresses of a wallet, and makes the orders on them. */
+function issueEach(
+  options: AddressRequestOptions,
+  tx: Tx,
+  now: number,
+  walletId: number,
+  due: readonly Due[],
+): IssuedAddress[] {
+  const { store, isPending } = options;
+  const storeIds = due.map(({ storeId }) => storeId);
+  const issued = withScanFault(options, walletId, () =>
+    store.addresses.issueEach(tx, now, walletId, storeIds, isPending),
+  );
+  for (const [at, { request, storeId }] of due.entries()) {
+    if (request.order === undefined) continue;
+    createOrder(store, tx, now, { storeId, addressId: issued[at]?.id as number }, request.order);
+  }
+  return issued;
+}
+
+function createOrder(
+  { orders }: Store,
+  tx: Tx,
+  now: number,
+  place: { readonly storeId: number; readonly addressId: number },
+  { input, bodyHash: _, ...draft }: OrderDraft,
+): void {
+  const { expiresInSeconds, ...fields } = input;
+  orders.create(tx, now, {
+    ...place,
+    ...draft,
+    ...fields,
+    expiresAt: orderExpiryOf(now, expiresInSeconds),
+  });
+}
+
+const hasUnknownCallbackUrl = (
+  { target }: AddressRequest,
+  outcome: Outcome<IssuedAddress> | undefined,
+): boolean =>
+  outcome !== undefined &&
+  'refusal' in outcome &&
+  outcome.refusal.number === 1003 &&
+  !!target.callback;
+
+/** Records Callback URLs that no store has, for the finding that names them. */
+function recordUnknownCallbackUrls(
+  store: Store,
+  tx: Tx,
+  now: number,
+  requests: readonly AddressRequest[],
+): void {
+  const asked = requests.filter(({ target }) => !containsPrivateMaterial(target.callback ?? ''));
+  if (asked.length === 0) return;
+  const noted = asked.reduce(
+    (list, { key, target }) =>
+      addUnknownCallbackUrl(
+        list,
+        { wish: target.callback ?? '', keyId: key.id, storeId: key.storeId },
+        now,
+      ),
+    readUnmatched(store.catalog),
+  );
+  writeUnmatched(tx, store.catalog, stillUnknown(noted, store.catalog.choices(), now));
+}
+
+/** Adds to an error why the scan of the wallet failed. */
+function withScanFault<T>(
+  { store, scanFault }: AddressRequestOptions,
+  walletId: number,
+  work: () => T,
+): T {
+  try {
+    return work();
+  } catch (error) {
+    const isScan = store.catalog.wallet(walletId).scannedAt === null;
+    const fault = isScan && error instanceof PaygateError ? scanFault() : undefined;
+    if (fault === undefined) throw error;
+    const { code, message, retryAfterSeconds = 5 } = error as PaygateError;
+    throw new PaygateError(code, `${message}; the last attempt failed: ${fault}`, {
+      retryAfterSeconds,
+    });
+  }
+}
+
+/** A PaygateError fails only its own request; any other error fails the write. */
+function attempt<T>(work: () => T): Outcome<T> {
+  try {
+    return { is: work() };
+  } catch (error) {
+    if (error instanceof PaygateError) return { refusal: error };
+    throw error;
+  }
+}
+
+/** Whether the request gets a new address regardless of the other requests. */
+const needsNoCheck = (
+  { refuseGap }: AddressRequestOptions,
+  { reset, idempotencyKey }: AddressRequest,
+): boolean => refuseGap === undefined && !reset && idempotencyKey === undefined;
+
+function serveApart(
+  options: AddressRequestOptions,
+  tx: Tx,
+  now: number,
+  request: AddressRequest,
+  place: Place,
+): IssuedAddress {
+  const { store } = options;
+  const { storeId, walletId } = place;
+  const answered = answeredBefore(store, now, storeId, request);
+  if (answered !== undefined) return answered;
+  const reused = request.reset ? reusable(options, place) : undefined;
+  if (reused !== undefined) return keepAnswer(store, tx, now, storeId, request, reused);
+  refuseGap(options, walletId);
+  const [issued] = issueEach(options, tx, now, walletId, [{ request, storeId }]);
+  return keepAnswer(store, tx, now, storeId, request, issued as IssuedAddress);
+}
+
+/**
+ * What an earlier request of the store with the same idempotency key got.
+ * @throws PaygateError conflict if that request was another one
+ */
+export function answeredBefore(
+  { idempotency, addresses }: Pick<Store, 'idempotency' | 'addresses'>,
+  now: number,
+  storeId: number,
+  { idempotencyKey, order }: IdempotentRequest,
+): IssuedAddress | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const before = idempotency.find(now, storeId, idempotencyKey);
+  const issued = before && addresses.issuedAs(before.addressId);
+  if (before === undefined || issued === undefined) return undefined;
+  const { bodyHash } = before;
+  const isSame =
+    bodyHash === null || order === undefined
+      ? bodyHash === null && order === undefined
+      : bodyHash.equals(order.bodyHash);
+  if (isSame) return issued;
+  throw new PaygateError(
+    'conflict',
+    'This Idempotency-Key was used within a day for another request: use a new key for each order',
+  );
+}
+
+export interface IdempotentRequest extends Pick<AddressRequest, 'idempotencyKey'> {
+  readonly order?: Pick<OrderDraft, 'bodyHash'>;
+}
+
+function keepAnswer(
+  { idempotency }: Store,
+  tx: Tx,
+  now: number,
+  storeId: number,
+  { idempotencyKey, order }: AddressRequest,
+  issued: IssuedAddress,
+): IssuedAddress {
+  if (idempotencyKey !== undefined) {
+    const bodyHash = order?.bodyHash ?? null;
+    idempotency.keep(tx, now, storeId, idempotencyKey, { addressId: issued.id, bodyHash });
+  }
+  return issued;
+}
+
+/** The store's last address, if it is surely unpaid and was issued by no copy of the database. */
+function reusable(
+  options: AddressRequestOptions,
+  { storeId, walletId }: Place,
+): IssuedAddress | undefined {
+  const { store, isCaughtUp, isPending } = options;
+  if (!isCaughtUp()) return undefined;
+  const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
+  return last === undefined || isPending(last.scripthash) ? undefined : last;
+}
+
+function refuseGap({ store, refuseGap }: AddressRequestOptions, walletId: number): void {
+  if (refuseGap === undefined || !store.addresses.isUnpaidFor(walletId, refuseGap)) return;
+  throw new PaygateError(
+    'conflict',
+    `The last ${refuseGap} addresses of this wallet are unpaid, which is its gap limit: ` +
+      'use reset=1 for abandoned orders, or raise --refuse-gap and the gap limit of the wallet',
+    { number: 1008 },
+  );
+}

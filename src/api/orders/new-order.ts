@@ -1,0 +1,112 @@
+// Makes an order of a shop, on the address that is issued for it in the same write. The API makes
+// orders by it, and the dashboard, in which a merchant takes a payment. All that can be refused is
+// refused before an address is issued.
+
+import { idBytes, idOf } from '../../domain/order/order-id.ts';
+import { type OrderBody, parseOrderInput } from '../../domain/order/order-input.ts';
+import { checkOrderSat, satoshisOf } from '../../domain/order/quote.ts';
+import { throwInvalid } from '../../lib/errors.ts';
+import type { Key } from '../../store/access/api-keys.ts';
+import type { OrderRow } from '../../store/orders/order-view.ts';
+import {
+  type AddressRequestOptions,
+  answeredBefore,
+  createAddressIssuer,
+  type IssueAddress,
+} from '../addresses/address-requests.ts';
+import type { ApiOptions } from '../api-parts.ts';
+import { bodyHashOf } from '../idempotency-key.ts';
+
+export type NewOrderOptions = Pick<
+  ApiOptions,
+  'store' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
+>;
+
+export interface OrderRequest {
+  readonly key: Pick<Key, 'id' | 'storeId' | 'scope'>;
+  readonly storeId: number;
+  /** Requests of a store with the same key and the same body get the same order. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** @throws PaygateError; BodyProblems with each problem of the body */
+export async function newOrder(
+  options: NewOrderOptions,
+  issue: IssueAddress,
+  request: OrderRequest,
+  body: OrderBody,
+): Promise<OrderRow> {
+  const { store, now, randomBytes } = options;
+  const { key, storeId, idempotencyKey } = request;
+  const bodyHash = bodyHashOf(body);
+  // Asked before the price is, so that a repetition needs none.
+  const before = answeredBefore(store, now(), storeId, { idempotencyKey, order: { bodyHash } });
+  if (before !== undefined) return orderAt(options, before.id);
+  const row = store.catalog.store(storeId);
+  const input = parseOrderInput(body, { ...row, expiresInSeconds: row.orderSeconds }, row);
+  const { price } = input;
+  const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
+  checkOrderSat(satoshisOf(price, rateCents));
+  const issued = await issue({
+    key,
+    idempotencyKey,
+    target: { id: storeId },
+    reset: false,
+    order: {
+      publicId: idOf('ord', randomBytes(idBytes)),
+      input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
+      rateCents,
+      latePolicy: row.latePolicy,
+      bodyHash,
+    },
+  });
+  options.onIssued(issued);
+  return orderAt(options, issued.id);
+}
+
+function orderAt({ store }: NewOrderOptions, addressId: number): OrderRow {
+  const row = store.orderView.byAddressId(addressId);
+  if (row === undefined) throw new Error(`address ${addressId} has no order`);
+  return row;
+}
+
+/**
+ * The price of one bitcoin now, in hundredths of the currency.
+ * @throws PaygateError unavailable without a price of the last minute; invalid without any
+ */
+export async function rateFor(
+  { prices }: Pick<NewOrderOptions, 'prices'>,
+  currency: string,
+): Promise<number> {
+  if (prices === undefined) {
+    throwInvalid(
+      'currency: prices are switched off here, so a price must be in satoshis (amount_sat); ' +
+        'paygate serve has prices with --price on',
+    );
+  }
+  const rateCents = await prices.rateCents(currency);
+  if (rateCents !== null) return rateCents;
+  throwInvalid(`currency: no source has a price in ${currency}; use another, or amount_sat`);
+}
+
+/** The operator is bound to no store, and has no API key. */
+const operator = { id: 0, storeId: null, scope: 'payments' } as const;
+
+/** An order that the merchant makes by hand. */
+export interface TakenPayment {
+  readonly storeId: number;
+  /** The same one with the same body has the same order. */
+  readonly idempotencyKey: string;
+  readonly body: OrderBody;
+}
+
+export type PaymentTakerOptions = NewOrderOptions & AddressRequestOptions;
+
+/** Returns what makes the orders of the dashboard, by the rules of the API. */
+export function createPaymentTaker(
+  options: PaymentTakerOptions,
+): (taken: TakenPayment) => Promise<OrderRow> {
+  const issue = createAddressIssuer(options);
+  return ({ storeId, idempotencyKey, body }) =>
+    newOrder(options, issue, { key: operator, storeId, idempotencyKey }, body);
+}

@@ -1,0 +1,72 @@
+// `paygate admin link`: prints a one-time link to the dashboard, which sets a password.
+
+import { Command } from 'commander';
+import { type Config, options, readConfig } from '../../config.ts';
+import { createSignInLink, signInLinkMinutes } from '../../dashboard/guard/sign-in-link.ts';
+import {
+  baseUrlOf,
+  hostAndPort,
+  listenAddressesOf,
+} from '../../domain/delivery/public-endpoint.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { fingerprintOf } from '../../status/health.ts';
+import type { Store } from '../../store/open-store.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  recordChange,
+  withStore,
+  world,
+} from '../command.ts';
+import { fetchHealth, noAnswerText } from '../service/local-health.ts';
+import { flagValues } from '../service/serve-options.ts';
+
+interface LinkOptions extends FileOptions {
+  readonly listen?: string;
+  readonly publicUrl?: string;
+  readonly domain?: string;
+}
+
+/**
+ * Checks that a running paygate serves this database. None needs to run: the link may be for later.
+ * With a public URL and no `--listen` nothing is asked, because that port may be another's.
+ * @throws PaygateError unavailable
+ */
+async function refuseOtherDatabase(store: Store, config: Config): Promise<void> {
+  const { listen, publicUrl } = config;
+  const isDefaultAddress = hostAndPort(listen) === options.listen.default;
+  if (publicUrl !== undefined && isDefaultAddress) return;
+  const running = await fetchHealth(listenAddressesOf(config));
+  if (running !== undefined) {
+    if (running.database === fingerprintOf(store)) return;
+    throw new PaygateError(
+      'unavailable',
+      `the paygate at ${hostAndPort(listen)} serves another database than ${store.database.path}; ` +
+        'name its database with --db, or with --listen the address that serves this one',
+    );
+  }
+  process.stderr.write(
+    `${noAnswerText(listen)}; the link works as soon as one does, until it expires\n`,
+  );
+}
+
+export function adminCommand(): Command {
+  const link = fileCommand('link', 'print a one-time link that sets the dashboard password')
+    .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
+    .option(`${options.publicUrl.flag} <url>`, options.publicUrl.help)
+    .option(`${options.domain.flag} <name>`, 'host name that paygate serves HTTPS for')
+    .action((given: LinkOptions) =>
+      withStore(given, async (store) => {
+        const { listen, publicUrl, domain } = given;
+        const config = readConfig(flagValues({ listen, publicUrl, domain }), process.env);
+        await refuseOtherDatabase(store, config);
+        const url = await createSignInLink(store, world, baseUrlOf(config, config.listen.port));
+        await store.database.write((tx) => recordChange(store, tx, 'admin.link'));
+        print(given, { url, minutes: signInLinkMinutes }, () => {
+          return `${url}\nIt works once, within ${signInLinkMinutes} minutes. The person who opens it sets the password.`;
+        });
+      }),
+    );
+  return new Command('admin').description('print a link to the dashboard').addCommand(link);
+}

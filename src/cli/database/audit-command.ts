@@ -1,0 +1,38 @@
+// `paygate audit list`: changes made through the API, in the dashboard and by commands.
+
+import { Command } from 'commander';
+import { formatTime } from '../../domain/text/format.ts';
+import { actorOf } from '../../store/access/audit.ts';
+import { type FileOptions, fileCommand, print, table, wholeNumber, withStore } from '../command.ts';
+
+export function auditCommand(): Command {
+  const list = fileCommand('list', 'list changes, newest first')
+    .option('--limit <n>', 'maximum number of changes', wholeNumber(1, 10_000), 100)
+    .action((given: FileOptions & { limit: number }) =>
+      withStore(given, async ({ audit }) => {
+        const rows = audit.list(given.limit);
+        const entries = rows.map((row) => ({
+          at: Math.floor(row.at / 1000),
+          key: row.keyId,
+          action: row.action,
+          store: row.storeId,
+          detail: JSON.parse(row.detail) as unknown,
+        }));
+        print(given, entries, () => {
+          if (entries.length === 0) return 'No changes yet.';
+          const actors = rows.map(actorOf);
+          const lines = entries.map(({ at, action, store, detail }, index) => [
+            formatTime(at * 1000),
+            actors[index] ?? '',
+            action,
+            store === null ? '' : `store ${store}`,
+            JSON.stringify(detail),
+          ]);
+          return table([['when', 'who', 'what', 'where', 'values'], ...lines]);
+        });
+      }),
+    );
+  return new Command('audit')
+    .description('list changes by the API, the dashboard and commands')
+    .addCommand(list);
+}

@@ -1,0 +1,90 @@
+// `paygate address list`: the addresses that were issued.
+
+import { type Command, Option } from 'commander';
+import { formatTime } from '../../domain/text/format.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { AddressEntry, AddressFilter } from '../../store/wallets/address-view.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  page,
+  print,
+  rowId,
+  seconds,
+  wholeNumber,
+  withStore,
+} from '../command.ts';
+
+interface ListOptions extends FileOptions {
+  readonly store?: number;
+  readonly state?: 'paid' | 'unpaid';
+  readonly after?: number;
+  readonly limit: number;
+}
+
+export function addressListCommand(): Command {
+  return fileCommand('list', 'list issued addresses, newest first')
+    .option('--store <id>', 'only of this store', rowId)
+    .addOption(
+      new Option('--state <state>', 'only with a payment, or without one').choices([
+        'paid',
+        'unpaid',
+      ]),
+    )
+    .option('--after <id>', 'only older than this address: the next page', rowId)
+    .option('--limit <n>', 'maximum number of addresses', wholeNumber(1, 10_000), 100)
+    .action((given: ListOptions) =>
+      withStore(given, async (store) => {
+        const { store: storeId, state, after: beforeId, limit } = given;
+        const paid = state === undefined ? undefined : state === 'paid';
+        const filter = { storeId, paid, beforeId, limit: limit + 1 };
+        const found = findAddresses(store, filter);
+        const addresses = found.slice(0, limit).map((row) => describe(store, row));
+        print(given, addresses, () => render(addresses, found.length > addresses.length));
+      }),
+    );
+}
+
+/** Reads page after page, because each page searches only so many rows. */
+function findAddresses({ addressView }: Store, filter: AddressFilter): AddressEntry[] {
+  const found: AddressEntry[] = [];
+  let beforeId = filter.beforeId;
+  do {
+    const page = addressView.list({ ...filter, beforeId, limit: filter.limit - found.length });
+    found.push(...page.rows);
+    beforeId = page.goesOnAt;
+  } while (beforeId !== undefined);
+  return found;
+}
+
+type AddressAnswer = ReturnType<typeof describe>;
+
+function describe({ orderView }: Store, row: AddressEntry) {
+  return {
+    id: row.id,
+    address: row.address,
+    store_id: row.storeId,
+    wallet_id: row.walletId,
+    index: row.derivationIndex,
+    order_id: row.orderId === null ? null : (orderView.byAddressId(row.id)?.publicId ?? null),
+    paid: row.isPaid,
+    issued_at: seconds(row.issuedAt),
+  };
+}
+
+function render(addresses: readonly AddressAnswer[], hasMore: boolean): string {
+  if (addresses.length === 0) return 'No address matches.';
+  const lines = addresses.map((each) => [
+    String(each.id),
+    each.issued_at === null ? '-' : formatTime(each.issued_at * 1000),
+    each.store_id === null ? '-' : String(each.store_id),
+    String(each.wallet_id),
+    String(each.index),
+    each.paid ? 'yes' : 'no',
+    each.address,
+    each.order_id ?? '',
+  ]);
+  const head = ['id', 'issued', 'store', 'wallet', 'index', 'paid', 'address', 'order'];
+  const next = hasMore ? `--after ${addresses.at(-1)?.id}` : undefined;
+  return page([head, ...lines], next);
+}

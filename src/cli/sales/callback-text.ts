@@ -1,0 +1,169 @@
+// Callbacks and their attempts as JSON and as text for a terminal. URLs are redacted unless the
+// caller asks for their secrets.
+
+import type { SentTest } from '../../delivery/test-callback.ts';
+import { callbackTarget, redactedTarget } from '../../domain/delivery/callback.ts';
+import { doubtAdvice, formatDoubt } from '../../domain/delivery/callback-answer.ts';
+import { testEffect } from '../../domain/delivery/test-answer.ts';
+import { deliveryWords, formatStatus } from '../../domain/order/state-words.ts';
+import { formatSat, formatTime } from '../../domain/text/format.ts';
+import type { AttemptRecord, AttemptRow } from '../../store/delivery/attempts.ts';
+import type { CallbackRow } from '../../store/delivery/callback-view.ts';
+import { page, seconds, table } from '../command.ts';
+
+export const describe = (row: CallbackRow) => ({
+  id: row.id,
+  event_id: row.eventId,
+  store_id: row.storeId,
+  addr: row.address,
+  txid: row.txid,
+  value: row.valueSat,
+  status: row.status,
+  state: row.state,
+  attempts: row.attemptCount,
+  created_at: seconds(row.createdAt),
+  next_attempt_at: row.state === 'owed' ? seconds(row.nextAttemptAt) : null,
+  confirm_at: seconds(row.confirmAt),
+  settled_at: seconds(row.settledAt),
+  last_outcome: row.outcome,
+  last_reason: row.reason,
+  last_doubt: row.doubt,
+});
+
+type AttemptView = Omit<AttemptRecord, 'outcome'> & { readonly outcome: string };
+
+export const readAttempt = (row: AttemptRow): AttemptView => ({
+  ...row,
+  phases: JSON.parse(row.phases) as AttemptRecord['phases'],
+});
+
+export const describeAttempt = (row: AttemptRow) => describeOutcome(readAttempt(row));
+
+export const describeOutcome = (made: AttemptView) => ({
+  at: made.startedAt / 1000,
+  outcome: made.outcome,
+  http_status: made.httpStatus,
+  reason: made.reason,
+  doubt: made.doubt,
+  address: made.address,
+  duration_ms: made.durationMs,
+  phases_ms: made.phases,
+  body: made.body,
+});
+
+export function requestUrl(callbackUrl: string, query: string, secrets = false): string {
+  if (callbackUrl === '' || !secrets) return redactedTarget(callbackUrl, query);
+  const { origin, path } = callbackTarget(callbackUrl, query);
+  return `${origin}${path}`;
+}
+
+export const describeTest = ({ row, facts, attempt, result }: SentTest, url: string) => ({
+  store_id: row.id,
+  addr: facts.address,
+  value: facts.valueSat,
+  status: facts.status,
+  txid: facts.txid,
+  url,
+  headers: attempt.request?.headers ?? null,
+  ...describeOutcome(attempt),
+  ...result,
+});
+
+/** @param hasMore whether older callbacks match the filter too */
+export function renderList(rows: readonly CallbackRow[], hasMore: boolean): string {
+  if (rows.length === 0) return 'No callback matches.';
+  const lines = rows.map((row) => [
+    String(row.id),
+    formatTime(row.createdAt),
+    String(row.storeId),
+    row.address,
+    String(row.valueSat),
+    formatStatus(row.status),
+    deliveryWords[row.state].text,
+    String(row.attemptCount),
+    [row.reason ?? doubtText(row.doubt), confirmed(row)].filter(Boolean).join('; '),
+  ]);
+  const head = ['id', 'created', 'store', 'address', 'sat', 'status', 'state', 'attempts', 'last'];
+  const next = hasMore ? `--before ${rows.at(-1)?.id}` : undefined;
+  return page([head, ...lines], next);
+}
+
+const doubtText = (doubt: string | null): string =>
+  doubt === null ? '' : `delivered, but the answer ${formatDoubt(doubt)}`;
+
+const confirmed = ({ confirmAt }: CallbackRow): string =>
+  confirmAt === null ? '' : `sent again ${formatTime(confirmAt)}`;
+
+export function renderCallback(
+  row: CallbackRow,
+  url: string,
+  attempts: readonly AttemptRow[],
+): string {
+  const facts = table([
+    ['state', deliveryWords[row.state].text],
+    ['request', `GET ${url}`],
+    ['event', row.eventId],
+    ['store', String(row.storeId)],
+    ['transaction', row.txid],
+    ['created', formatTime(row.createdAt)],
+    ...(row.state === 'owed' ? [['next attempt', formatTime(row.nextAttemptAt)]] : []),
+    ...(row.confirmAt === null ? [] : [['sent again', formatTime(row.confirmAt)]]),
+    ...(row.settledAt === null ? [] : [['settled', formatTime(row.settledAt)]]),
+    ['attempts', attemptCountText(row.attemptCount, attempts.length)],
+    ...(row.doubt === null ? [] : [['advice', doubtAdvice(row.doubt)]]),
+  ]);
+  const log = attempts.map(
+    (made) => `\n${formatTime(made.startedAt)}\n${renderOutcome(readAttempt(made))}`,
+  );
+  return [facts, ...log].join('\n');
+}
+
+export const attemptCountText = (made: number, shown: number): string =>
+  made === shown ? String(made) : `${made}, the oldest ${made - shown} are no longer recorded`;
+
+export function renderOutcome(made: AttemptView): string {
+  const phases = Object.entries(made.phases).map(([name, ms]) => `${name} ${ms}`);
+  const took = phases.length === 0 ? '' : ` (${phases.join(', ')})`;
+  const lines = [
+    ['', 'to', made.address ?? 'no address'],
+    ['', 'took', `${made.durationMs} ms${took}`],
+    ['', 'answer', made.httpStatus === null ? 'none' : String(made.httpStatus)],
+    ...(made.body ? [['', 'body', made.body]] : []),
+    ['', 'result', made.reason ?? (doubtText(made.doubt) || 'delivered')],
+  ];
+  return table(lines);
+}
+
+export function renderTest(sent: SentTest, url: string): string {
+  const { attempt, result } = sent;
+  const headers = Object.entries(attempt.request?.headers ?? {}).map(([name, value]) => [
+    '',
+    name,
+    value,
+  ]);
+  return [
+    ...(sent.hasOrder ? [paymentText(sent), ''] : []),
+    `GET ${url}`,
+    ...(headers.length > 0 ? [table(headers)] : []),
+    renderOutcome(attempt),
+    ...(result.meaning === null ? [] : [table([['', 'verdict', result.meaning]])]),
+  ].join('\n');
+}
+
+const paymentText = ({ row, facts }: SentTest): string =>
+  [
+    `Test payment of ${formatSat(facts.valueSat)} to ${facts.address}, an address of store ` +
+      `${row.id}, with status ${formatStatus(facts.status)}.`,
+    `${testEffect} paygate records no payment.`,
+  ].join('\n');
+
+/** What happens next: a running server sends these callbacks within a second. */
+export function resendText(count: number, doubtful = false): string {
+  if (count === 0) {
+    return doubtful
+      ? 'No callback has a doubtful last answer.'
+      : 'No callback has failed, or all are being sent again already.';
+  }
+  const callbacks = count === 1 ? '1 callback is' : `${count} callbacks are`;
+  return `${callbacks} sent now, or as soon as paygate serves.`;
+}

@@ -1,0 +1,238 @@
+// `paygate links list|show|add|set|off|on`: links by which strangers make orders.
+
+import { isDeepStrictEqual } from 'node:util';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import {
+  type LinkBody,
+  type LinkInput,
+  linkViews,
+  noteRules,
+  parseLinkChange,
+  parseLinkInput,
+} from '../../domain/order/link-input.ts';
+import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
+import { PaygateError, throwInvalid } from '../../lib/errors.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { LinkRow } from '../../store/orders/link-view.ts';
+import { requireRunning } from '../../store/wallets/catalog.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  recordChange,
+  rowId,
+  wholeNumber,
+  withStore,
+  world,
+} from '../command.ts';
+import { renderLink, renderLinks } from './link-text.ts';
+
+export function linksCommand(): Command {
+  return new Command('links')
+    .description('list, show, add, change and switch off payment links')
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(addCommand())
+    .addCommand(setCommand())
+    .addCommand(switchCommand('off', 'switch a link off; its orders stay as they are', false))
+    .addCommand(switchCommand('on', 'switch a link on again', true));
+}
+
+function linkId(text: string): string {
+  if (isId('lnk', text)) return text;
+  throw new InvalidArgumentError('Give the id of a link, such as lnk_8Fj2RkW5nXc1vB7mQd4tLs.');
+}
+
+/** @throws PaygateError not_found */
+function linkOf({ linkView }: Store, publicId: string): LinkRow {
+  const row = linkView.byPublicId(publicId);
+  if (row === undefined) throw new PaygateError('not_found', `there is no link ${publicId}`);
+  return row;
+}
+
+interface ListOptions extends FileOptions {
+  readonly store?: number;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+function listCommand(): Command {
+  return fileCommand('list', 'list links, newest first')
+    .option('--store <id>', 'only of this store', rowId)
+    .option('--after <id>', 'only older than this link: the next page', linkId)
+    .option('--limit <n>', 'maximum number of links', wholeNumber(1, 10_000), 100)
+    .action((given: ListOptions) =>
+      withStore(given, async (store) => {
+        const { store: storeId, after, limit } = given;
+        const beforeId = after === undefined ? undefined : linkOf(store, after).id;
+        const found = store.linkView.list({ storeId, beforeId, limit: limit + 1 });
+        const links = found.slice(0, limit).map((row) => store.linkView.json(row));
+        print(given, links, () => renderLinks(links, found.length > links.length));
+      }),
+    );
+}
+
+function showCommand(): Command {
+  return fileCommand('show', 'show a link')
+    .argument('<id>', 'of the link', linkId)
+    .action((id: string, given: FileOptions) =>
+      withStore(given, async (store) => {
+        const link = store.linkView.json(linkOf(store, id));
+        print(given, link, () => renderLink(link));
+      }),
+    );
+}
+
+/** What the options say of a link; false for a `--no-…`. */
+interface LinkOptions extends FileOptions {
+  readonly title?: string;
+  readonly description?: string | false;
+  readonly currency?: string | false;
+  readonly amount?: string | false;
+  readonly min?: string | false;
+  readonly max?: string | false;
+  readonly suggested?: readonly string[] | false;
+  readonly note?: LinkInput['note'];
+  readonly view?: LinkInput['view'];
+  readonly maxOrders?: number | false;
+}
+
+function withLinkOptions(command: Command): Command {
+  return command
+    .option('--description <text>', 'shown to the payer below the title')
+    .option('--currency <code>', 'ISO 4217, such as EUR; without it, amounts are in satoshis')
+    .option('--amount <amount>', 'fixed amount; without it, the payer enters one')
+    .option('--min <amount>', 'least amount that a payer may enter')
+    .option('--max <amount>', 'greatest amount that a payer may enter')
+    .option('--suggested <amounts...>', 'amounts that a payer may choose')
+    .addOption(new Option('--note <rule>', 'a note by the payer').choices(noteRules))
+    .addOption(new Option('--view <view>', 'a page, or a till').choices(linkViews))
+    .option('--max-orders <n>', 'end the link once so many of its orders are paid', Number);
+}
+
+function addCommand(): Command {
+  return withLinkOptions(
+    fileCommand('add', 'add a link')
+      .requiredOption('--title <text>', 'shown to the payer')
+      .option('--store <id>', 'needed with several stores', rowId),
+  ).action((given: LinkOptions & { readonly store?: number }) =>
+    withStore(given, async (store) => {
+      const storeId = storeFor(store, given.store);
+      const input = parseLinkInput(bodyOf(given, null));
+      const publicId = idOf('lnk', world.randomBytes(idBytes));
+      const row = await store.database.write((tx) => {
+        recordChange(store, tx, 'link.add', { link: publicId }, storeId);
+        return store.links.create(tx, world.now(), { ...input, publicId, storeId });
+      });
+      const link = store.linkView.json(row);
+      print(given, link, () => `${link.url}\n\n${renderLink(link)}`);
+    }),
+  );
+}
+
+/** @throws PaygateError invalid if several stores may be meant; not_found, conflict */
+function storeFor({ catalog }: Store, id: number | undefined): number {
+  if (id !== undefined) return requireRunning(catalog.store(id)).id;
+  const [only, second] = catalog.stores();
+  if (only === undefined) throwInvalid('there is no store yet');
+  if (second !== undefined) throwInvalid('there are several stores; name one with --store');
+  return only.id;
+}
+
+function setCommand(): Command {
+  const command = fileCommand('set', 'change a link; its orders stay as they are')
+    .argument('<id>', 'of the link', linkId)
+    .option('--title <text>', 'shown to the payer');
+  withLinkOptions(command)
+    .option('--no-description', 'no description')
+    .option('--no-currency', 'amounts are in satoshis')
+    .option('--no-amount', 'the payer enters the amount')
+    .option('--no-min', 'no least amount')
+    .option('--no-max', 'no greatest amount')
+    .option('--no-suggested', 'no suggestions')
+    .option('--no-max-orders', 'no limit of orders');
+  return command.action((id: string, given: LinkOptions) => {
+    const { db, network, json, ...changes } = given;
+    if (Object.keys(changes).length === 0) {
+      throwInvalid('no change is given; name an option (`--help` lists them)');
+    }
+    return change(given, id, ({ currency }) => bodyOf(given, currency));
+  });
+}
+
+const switchCommand = (name: string, description: string, active: boolean): Command =>
+  fileCommand(name, description)
+    .argument('<id>', 'of the link', linkId)
+    .action((id: string, given: FileOptions) => change(given, id, () => ({ active })));
+
+/** Changes a link, with an entry in the audit log. */
+const change = (
+  given: FileOptions,
+  id: string,
+  bodyFor: (before: LinkRow) => LinkBody,
+): Promise<void> =>
+  withStore(given, async (store) => {
+    const isChanged = await store.database.write((tx) => {
+      const before = linkOf(store, id);
+      const body = bodyFor(before);
+      const after = store.links.change(tx, before.id, parseLinkChange(before, body));
+      const isNew = !isDeepStrictEqual(before, after);
+      if (isNew) recordChange(store, tx, 'link.change', { link: id, ...body }, before.storeId);
+      return isNew;
+    });
+    const link = store.linkView.json(linkOf(store, id));
+    print(given, link, () =>
+      [isChanged ? 'The link is changed.' : 'Nothing changed.', renderLink(link)].join('\n\n'),
+    );
+  });
+
+/**
+ * The body that the options say.
+ * @param before the currency of the link before its change
+ */
+function bodyOf(given: LinkOptions, before: string | null): LinkBody {
+  const { title, description, note, view, maxOrders, currency = before || false } = given;
+  return {
+    title,
+    note,
+    view,
+    ...amountsOf(given, currency !== false),
+    description: orNull(description),
+    most_orders: orNull(maxOrders),
+    currency: orNull(given.currency),
+  };
+}
+
+/** The amounts under the names for a currency, or for satoshis; the other names have none. */
+function amountsOf({ currency, amount, min, max, suggested }: LinkOptions, isFiat: boolean) {
+  // Amounts of another unit mean nothing.
+  const none = currency === undefined ? {} : isFiat ? noSatoshis : noFiat;
+  if (isFiat) {
+    return {
+      ...none,
+      amount: orNull(amount),
+      min: orNull(min),
+      max: orNull(max),
+      suggested: orNull(suggested),
+    };
+  }
+  return {
+    ...none,
+    amount_sat: satOf(amount),
+    min_sat: satOf(min),
+    max_sat: satOf(max),
+    suggested_sat: orNull(suggested)?.map((text) => satOf(text) as number),
+  };
+}
+
+const noFiat = { amount: null, min: null, max: null, suggested: null };
+const noSatoshis = { amount_sat: null, min_sat: null, max_sat: null, suggested_sat: null };
+
+const orNull = <T>(value: T | false | undefined): T | null | undefined =>
+  value === false ? null : value;
+
+/** NaN for a text such as `25.00`, which is refused with all other problems. */
+function satOf(text: string | false | undefined): number | null | undefined {
+  if (text === undefined || text === false) return orNull<number>(text);
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}

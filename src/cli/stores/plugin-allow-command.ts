@@ -1,0 +1,56 @@
+// `paygate plugin allow`: lets one key change stores through the API, for some minutes.
+
+import type { Command } from 'commander';
+import { formatTime } from '../../domain/text/format.ts';
+import { maxPluginMs, requireMerchantKey } from '../../store/access/api-keys.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  recordChange,
+  rowId,
+  wholeNumber,
+  withStore,
+  world,
+} from '../command.ts';
+
+interface AllowOptions extends FileOptions {
+  readonly minutes: number;
+  readonly key?: number;
+}
+
+const maxMinutes = maxPluginMs / 60_000;
+
+const about = `
+Use it to set up a plugin that makes its store or sets its Callback URL. Only one key at a time may do
+so, and never change an xpub or a setting. \`paygate audit list\` lists the changes.`;
+
+export function pluginAllowCommand(): Command {
+  return fileCommand('allow', 'let one key change stores through the API for some minutes')
+    .option(
+      '--minutes <n>',
+      `how long, up to ${maxMinutes}; 0 ends it`,
+      wholeNumber(0, maxMinutes),
+      15,
+    )
+    .addHelpText('after', about)
+    .option('--key <id>', 'which key (default: the merchant key)', rowId)
+    .action((given: AllowOptions) =>
+      withStore(given, async (store) => {
+        const now = world.now();
+        const keyId = given.key ?? requireMerchantKey(store.keys, now).id;
+        const until = now + given.minutes * 60_000;
+        await store.database.write((tx) => {
+          store.keys.allowPlugin(tx, now, keyId, until);
+          const { minutes } = given;
+          const action = minutes === 0 ? 'plugin.shut' : 'plugin.allow';
+          recordChange(store, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
+        });
+        print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
+          given.minutes === 0
+            ? `Key ${keyId} may no longer change stores.`
+            : `Key ${keyId} may change stores until ${formatTime(until)}; \`paygate audit list\` lists its changes.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,377 @@
+// `paygate store add|list|set|show|rotate-secret`: the merchant's stores.
+
+import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { Command } from 'commander';
+import { firstAddresses, type WalletKey } from '../../bitcoin/keychain.ts';
+import { newWebhookSecret, rotatedSecrets, signingSecrets } from '../../delivery/signature.ts';
+import { redactUrl } from '../../domain/delivery/callback.ts';
+import { defaultConfirmations, readBands } from '../../domain/payment/confirmation-policy.ts';
+import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/store-choice.ts';
+import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
+import { formatTime } from '../../domain/text/format.ts';
+import { PaygateError, throwInvalid } from '../../lib/errors.ts';
+import type { Store } from '../../store/open-store.ts';
+import { requireOwnUrl, setUpShop } from '../../store/store-setup.ts';
+import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
+import {
+  type FileOptions,
+  fileCommand,
+  print,
+  recordChange,
+  rowId,
+  seconds,
+  table,
+  withNewStore,
+  withStore,
+  world,
+} from '../command.ts';
+import { commandLine } from '../own-program.ts';
+import { readCallbackCa } from './callback-ca.ts';
+import {
+  callbackUrlNotes,
+  checkSettings,
+  type SettingOptions,
+  settingOffOption,
+  settingOption,
+  settingsIn,
+  withNotes,
+} from './setting-options.ts';
+import { storeRecheckCommand } from './store-recheck-command.ts';
+import { removeCommand, restoreCommand } from './store-remove-command.ts';
+import { storeWalletCommand } from './store-wallet-command.ts';
+import {
+  compareWith,
+  depthOption,
+  type KeyOptions,
+  readWalletKey,
+  scriptOption,
+  startIndexOption,
+  xpubOption,
+} from './wallet-key-options.ts';
+
+interface AddOptions extends FileOptions, KeyOptions {
+  readonly startIndex?: number;
+}
+
+export function storeCommand(): Command {
+  return new Command('store')
+    .description('manage stores, each with a wallet and a callback URL')
+    .addCommand(addCommand())
+    .addCommand(listCommand())
+    .addCommand(setCommand())
+    .addCommand(storeWalletCommand())
+    .addCommand(storeRecheckCommand())
+    .addCommand(showCommand())
+    .addCommand(rotateSecretCommand())
+    .addCommand(removeCommand(detail))
+    .addCommand(restoreCommand(detail));
+}
+
+function addCommand(): Command {
+  const command = fileCommand('add', 'add a store; it needs a callback URL, a webhook URL, or both')
+    .addOption(settingOption('name').makeOptionMandatory())
+    .addOption(xpubOption())
+    .addOption(scriptOption())
+    .addOption(settingOption('callbackUrl'))
+    .addOption(settingOption('webhookUrl'))
+    .addOption(settingOption('webhookEvents'))
+    .addOption(startIndexOption());
+  command.addOption(settingOption('requiredConfirmations').default(defaultConfirmations));
+  for (const name of ['allowPrivateCallback', 'allowHttpCallback'] as const) {
+    command.addOption(settingOption(name));
+  }
+  return command
+    .addOption(depthOption())
+    .action((given: AddOptions & SettingOptions) => add(given));
+}
+
+function add(given: AddOptions & SettingOptions): Promise<void> {
+  if (given.callbackUrl === undefined && given.webhookUrl === undefined) {
+    throwInvalid(
+      'store add needs --callback-url <url> or --webhook-url <url>; ' +
+        '`paygate store add --help` says what they are',
+    );
+  }
+  const settings = { ...defaultStoreSettings, name: '', callbackUrl: '', ...settingsIn(given) };
+  checkSettings(settings, undefined);
+  const fields = { ...settings, webhookSecret: newWebhookSecret(world.randomBytes) };
+  return withNewStore(
+    given,
+    (network) => readWalletKey(given, network),
+    (store, key, isNew) => addTo(store, given, key, fields, isNew),
+  );
+}
+
+async function addTo(
+  store: Store,
+  given: AddOptions,
+  key: WalletKey,
+  fields: Omit<NewStore, 'walletId'>,
+  isNew: boolean,
+): Promise<void> {
+  const { startIndex } = given;
+  const secret = world.randomBytes(32);
+  const { row, wallet, apiKey } = await store.database.write((tx) => {
+    const shop = setUpShop(store, tx, world.now(), { key, startIndex, fields, secret });
+    const detail = { name: shop.row.name, wallet: shop.wallet.id };
+    recordChange(store, tx, 'store.add', detail, shop.row.id);
+    return shop;
+  });
+  const isSecond = store.catalog.choices().length > 1;
+  const notes = [
+    ...(isSecond ? [severalStoresAdvice] : []),
+    ...sharedWalletAdvice(store.catalog.sharing(row)),
+    ...callbackUrlNotes(row.callbackUrl),
+    ...currencyNotes(row.currency),
+  ];
+  const answer = {
+    ...describe(row, wallet),
+    first_addresses: firstAddresses(key),
+    api_key: apiKey,
+    webhook_secret: row.webhookSecret,
+  };
+  const place = isNew ? ` in the new database ${resolve(store.database.path)}` : '';
+  print(
+    given,
+    withNotes(answer, notes),
+    () => `Store ${row.id} "${row.name}" is set up${place}.
+
+${compareWith(answer.first_addresses)}
+If they differ, remove the store and choose another --script:
+  ${commandLine(`store remove ${row.id}`, { db: store.database.path })}
+
+API key         ${apiKey}
+Webhook secret  ${row.webhookSecret}${notes.map((note) => `\n\n${note}`).join('')}`,
+  );
+}
+
+/** Which option prices depend on, after a currency was set. */
+const currencyNotes = (currency: string | null): string[] =>
+  currency === null
+    ? []
+    : [
+        `Orders and payments in ${currency} need prices. \`paygate serve\` asks public sources for them ` +
+          'unless it runs with --price off; --price own asks only the sources that you name.',
+      ];
+
+function describe(row: StoreRow, wallet: WalletRow | null) {
+  return {
+    id: row.id,
+    name: row.name,
+    http_callback: row.callbackUrl,
+    wallet: wallet && { id: wallet.id, script: wallet.scriptType, account: wallet.account },
+  };
+}
+
+function detail(store: Store, row: StoreRow) {
+  const wallet = row.walletId === null ? null : store.catalog.wallet(row.walletId);
+  return {
+    ...describe(row, wallet),
+    confirmations: row.requiredConfirmations,
+    confirmations_above: readBands(row.confirmationBands).map(({ aboveSat, confirmations }) => ({
+      above: aboveSat,
+      confirmations,
+    })),
+    reversal_callback: row.reversalCallback,
+    minimum: row.minimumSat,
+    currency: row.currency,
+    rbf_parameter: !row.omitRbf,
+    webhook_url: row.webhookUrl,
+    webhook_events: row.webhookEvents.split(','),
+    late: row.latePolicy,
+    order_expires: row.orderSeconds,
+    quote_seconds: row.quoteSeconds,
+    tolerance_percent: row.toleranceBasisPoints / 100,
+    return_url: row.returnUrl,
+    language: row.language,
+    embed: row.embedOrigins.split(' ').filter(Boolean),
+    allow_private_callback: row.allowPrivateCallback,
+    allow_http_callback: row.allowHttpCallback,
+    own_callback_ca: row.callbackCa !== null,
+    next_index: wallet?.nextIndex ?? null,
+    scanned: wallet !== null && wallet.scannedAt !== null,
+    created_at: seconds(row.createdAt),
+    archived_at: seconds(row.archivedAt),
+    callbacks_stopped: row.callbacksStopped,
+  };
+}
+
+interface SetOptions extends FileOptions {
+  readonly callbackCa?: string | false;
+}
+
+function setCommand(): Command {
+  const command = fileCommand('set', 'change a store; callbacks already sent stay as they are');
+  command.argument('<id>', 'of the store', rowId);
+  for (const name of storeSettingNames) {
+    command.addOption(settingOption(name));
+    const off = settingOffOption(name);
+    if (off !== undefined) command.addOption(off);
+  }
+  return command
+    .option(
+      '--callback-ca <file>',
+      'only trusted authorities for the callback URL, as PEM; - reads standard input',
+    )
+    .option('--no-callback-ca', 'trust the usual authorities again')
+    .action((id: number, given: SetOptions & SettingOptions) => set(id, given));
+}
+
+function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
+  return withStore(given, async (store) => {
+    refuseNoChange(given);
+    const callbackCa = readCallbackCa(given.callbackCa);
+    const settings = settingsIn(given);
+    const row = await store.database.write((tx) => {
+      const before = store.catalog.store(id);
+      const change = {
+        ...settings,
+        ...(callbackCa !== undefined && { callbackCa }),
+      };
+      checkSettings(settings, before);
+      requireOwnUrl(store.catalog, settings.callbackUrl ?? before.callbackUrl, before);
+      const after = store.catalog.changeStore(tx, id, change);
+      if (!isDeepStrictEqual(before, after)) {
+        recordChange(store, tx, 'store.change', detailOf(change), id);
+      }
+      return after;
+    });
+    const notes = [
+      ...(settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl)),
+      ...currencyNotes(settings.currency ?? null),
+    ];
+    print(given, withNotes(detail(store, row), notes), () =>
+      [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
+    );
+  });
+}
+
+/** The change for the audit log, with the names that the dashboard and the API write. */
+const detailOf = ({ callbackUrl, callbackCa, ...rest }: StoreChange) => ({
+  ...rest,
+  ...(callbackCa !== undefined && { own_callback_ca: callbackCa !== null }),
+  ...(callbackUrl !== undefined && { http_callback: callbackUrl }),
+});
+
+/** @throws PaygateError invalid if no option names a change */
+function refuseNoChange({ db, network, json, ...changes }: SetOptions): void {
+  if (Object.keys(changes).length > 0) return;
+  throw new PaygateError('invalid', 'no change is given; name an option (`--help` lists them)');
+}
+
+function listCommand(): Command {
+  return fileCommand('list', 'list stores')
+    .option('--archived', 'also list removed stores')
+    .action((given: FileOptions & { archived?: boolean }) =>
+      withStore(given, async (store) => {
+        const rows = store.catalog.stores({ archived: given.archived ?? false });
+        const stores = rows.map((row) => detail(store, row));
+        print(given, stores, () => {
+          if (stores.length === 0) {
+            return `There is no store yet: ${commandLine('store add', { db: store.database.path })} …`;
+          }
+          const lines = rows.map((row, index) => [
+            String(row.id),
+            row.name,
+            stores[index]?.wallet?.script ?? '-',
+            redactUrl(row.callbackUrl) || '-',
+            ...(given.archived ? [showRemoved(row)] : []),
+          ]);
+          const head = ['id', 'name', 'script', 'callback URL'];
+          return table([[...head, ...(given.archived ? ['removed'] : [])], ...lines]);
+        });
+      }),
+    );
+}
+
+function showCommand(): Command {
+  return fileCommand('show', 'show a store and its webhook secret')
+    .argument('<id>', 'of the store', rowId)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async (store) => {
+        const row = store.catalog.store(id);
+        const [webhookSecret, previous] = signingSecrets(row, world.now());
+        const ends = previous === undefined ? null : (row.previousSecretUntil ?? 0);
+        const answer = {
+          ...detail(store, row),
+          webhook_secret: webhookSecret,
+          old_webhook_secret: previous ?? null,
+          old_secret_ends_at: seconds(ends),
+        };
+        print(given, answer, () =>
+          table([
+            ['name', answer.name],
+            ['callback URL', answer.http_callback || 'none'],
+            ...(row.webhookUrl === null
+              ? []
+              : [['webhook', `${row.webhookUrl} (${row.webhookEvents})`]]),
+            ['confirmations', showPolicy(row)],
+            ['wallet', showWallet(answer)],
+            ['orders', showOrderTerms(row)],
+            ...(row.embedOrigins === '' ? [] : [['frames', row.embedOrigins]]),
+            ...(row.minimumSat === null ? [] : [['minimum', `${row.minimumSat} sat`]]),
+            ...(row.currency === null ? [] : [['currency', row.currency]]),
+            ...(row.omitRbf ? [['rbf parameter', 'omitted']] : []),
+            ...(row.reversalCallback ? [['status -1', 'sent']] : []),
+            ['next index', answer.scanned ? String(answer.next_index) : 'not scanned yet'],
+            ['webhook secret', row.webhookSecret],
+            ...(ends === null ? [] : [['old secret', `${previous} until ${formatTime(ends)}`]]),
+            ...(row.callbackCa === null ? [] : [['authorities', 'its own (--callback-ca)']]),
+            ['created', formatTime(row.createdAt)],
+            ...(row.archivedAt === null ? [] : [['removed', showRemoved(row)]]),
+          ]),
+        );
+      }),
+    );
+}
+
+const showRemoved = ({ archivedAt, callbacksStopped }: StoreRow): string =>
+  archivedAt === null
+    ? ''
+    : `${formatTime(archivedAt)}${callbacksStopped ? ', its callbacks are stopped' : ''}`;
+
+const showWallet = ({ wallet }: ReturnType<typeof detail>): string =>
+  wallet === null ? 'none' : `${wallet.id} (${wallet.script}) ${wallet.account}`;
+
+function rotateSecretCommand(): Command {
+  return fileCommand(
+    'rotate-secret',
+    'make a new webhook secret; the old one signs for 7 more days',
+  )
+    .argument('<id>', 'of the store', rowId)
+    .action((id: number, given: FileOptions) =>
+      withStore(given, async ({ catalog, database, audit }) => {
+        const fresh = newWebhookSecret(world.randomBytes);
+        const row = await database.write((tx) => {
+          recordChange({ audit }, tx, 'secret.rotate', {}, id);
+          return catalog.changeStore(tx, id, rotatedSecrets(catalog.store(id), fresh, world.now()));
+        });
+        const until = row.previousSecretUntil ?? 0;
+        const answer = { webhook_secret: fresh, old_secret_ends_at: Math.floor(until / 1000) };
+        print(
+          given,
+          answer,
+          () => `${fresh}\nThe old secret also signs until ${formatTime(until)}.`,
+        );
+      }),
+    );
+}
+
+const showOrderTerms = (row: StoreRow): string =>
+  [
+    row.orderSeconds === 0 ? 'never expire' : `expire after ${row.orderSeconds} s`,
+    `quotes of ${row.quoteSeconds} s`,
+    `tolerance ${row.toleranceBasisPoints / 100} %`,
+    ...(row.latePolicy === 'ask' ? ['late money counts once you accept it'] : []),
+    ...(row.returnUrl === null ? [] : [`back to ${row.returnUrl}`]),
+    ...(row.language === null ? [] : [`language ${row.language}`]),
+  ].join(', ');
+
+const showPolicy = (row: StoreRow): string =>
+  [
+    String(row.requiredConfirmations),
+    ...readBands(row.confirmationBands).map(
+      ({ aboveSat, confirmations }) => `${confirmations} above ${aboveSat} sat`,
+    ),
+  ].join(', ');

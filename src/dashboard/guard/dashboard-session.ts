@@ -1,0 +1,313 @@
+// Signing in and out, and the password (with a code if an authenticator app is set up) or passkey
+// again before harmful actions. A session always begins with a new token, whatever cookie the
+// browser sent.
+
+import { deleteCookie, setCookie } from 'hono/cookie';
+import { networkPrefix48 } from '../../domain/access/client-address.ts';
+import { parseRecoveryCode } from '../../domain/access/recovery-code.ts';
+import { matchingStep } from '../../domain/access/totp.ts';
+import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
+import { absoluteMs, type Operator, type Session } from '../../store/access/admin.ts';
+import type { Tx } from '../../store/db/writer.ts';
+import { clientAddressOf } from '../../web/limits/request-origin.ts';
+import { base, field, type PageRequest } from '../page.ts';
+import { atField, fieldError } from '../parts/form-fields.ts';
+import { type ProvenPasskey, provenPasskey } from './passkeys.ts';
+import type { PasswordClient } from './password.ts';
+
+/** The clients that no session came from lately. */
+const strangers = 'strangers';
+
+/** How long a typed password or a used passkey counts as recent. */
+const passwordConfirmationMs = 5 * 60_000;
+const tokenBytes = 32;
+const maxAgentLength = 200;
+
+export const newToken = ({ parts }: Pick<PageRequest, 'parts'>): string =>
+  Buffer.from(parts.world.randomBytes(tokenBytes)).toString('base64url');
+
+export const setSessionCookie = (request: PageRequest, token: string): void =>
+  setDashboardCookie(request, request.transport.cookieName, token);
+
+/**
+ * Sets the cookie that binds forms of public pages to this browser. It must not replace the session
+ * cookie: browsers omit that for a link from another site (SameSite), so the link would sign out.
+ */
+export const setVisitorCookie = (request: PageRequest): void =>
+  setDashboardCookie(request, request.transport.visitorCookieName, request.token);
+
+function setDashboardCookie(
+  { context, transport }: PageRequest,
+  name: string,
+  token: string,
+): void {
+  setCookie(context, name, token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure: transport.secure,
+    maxAge: absoluteMs / 1000,
+  });
+}
+
+/** The client address, for limits and logs. */
+export const clientOf = ({ context, parts }: PageRequest): string =>
+  clientAddressOf(context, parts.proxies);
+
+/**
+ * @returns the operator whose password and secret were checked
+ * @throws PaygateError limited, unauthorized for a wrong password or code
+ */
+async function checkCredentials(request: PageRequest): Promise<Operator> {
+  const operator = request.parts.store.admin.operator();
+  if (operator === undefined) throw wrongCredentials();
+  if (!(await isPasswordRight(request))) throw wrongCredentials();
+  const { totpSecret, totpStep } = operator;
+  // All unknown clients share one limit: each of them has the password, and may use many addresses.
+  const who = passwordClientOf(request).isKnown ? 'known' : strangers;
+  if (totpSecret !== null) await useCode(request, who, totpSecret, totpStep);
+  return operator;
+}
+
+const wrongCredentials = (): PaygateError =>
+  new PaygateError('unauthorized', 'Wrong password. Is the keyboard in the right language?');
+
+/** Whether the field `password` is correct. @throws PaygateError limited */
+async function isPasswordRight(request: PageRequest): Promise<boolean> {
+  const { parts, form } = request;
+  const client = passwordClientOf(request);
+  parts.limits.take('password', client.network);
+  const { passwordHash = '' } = parts.store.admin.operator() ?? {};
+  return parts.passwords.verify(form.get('password') ?? '', passwordHash, client);
+}
+
+function passwordClientOf(request: PageRequest): PasswordClient {
+  const network = networkPrefix48(clientOf(request));
+  const { admin } = request.parts.store;
+  const isKnown =
+    request.session !== undefined ||
+    admin.sessionClients().some((each) => networkPrefix48(each) === network);
+  return { network, isKnown };
+}
+
+/**
+ * Uses up the code of the authenticator app, or the recovery code, of the form. The limit counts
+ * all codes of unknown clients, and the wrong ones of others.
+ * @param who the client that the limit counts
+ * @throws PaygateError limited, unauthorized
+ */
+async function useCode(
+  request: PageRequest,
+  who: string,
+  secret: string,
+  after: number,
+): Promise<void> {
+  const { limits } = request.parts;
+  if (who === strangers) limits.take('code', who);
+  else limits.require('code', who);
+  try {
+    await checkCode(request, secret, after);
+  } catch (error) {
+    if (who !== strangers) limits.take('code', who);
+    throw error;
+  }
+}
+
+/** The password before it was right. */
+class WrongCode extends PaygateError {
+  constructor(what: 'code' | 'recovery code') {
+    super('unauthorized', `This ${what} is wrong, or was already used.`);
+  }
+}
+
+/** @throws PaygateError unauthorized */
+async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
+  const { admin, database } = request.parts.store;
+  if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
+  const step = matchingStep(secret, field(request, 'code'), request.now, after);
+  const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
+  if (!taken) throw new WrongCode('code');
+}
+
+/** @throws PaygateError unauthorized */
+async function useRecoveryCode(request: PageRequest): Promise<void> {
+  const { admin, audit, database } = request.parts.store;
+  const code = parseRecoveryCode(field(request, 'recovery-code'));
+  const isUsed =
+    code !== undefined &&
+    (await database.write((tx) => {
+      if (!admin.useRecoveryCode(tx, code)) return false;
+      const detail = { left: admin.recoveryCodesLeft() };
+      audit.noteChange(tx, request.now, clientOf(request), 'recovery-code.use', detail);
+      return true;
+    }));
+  if (isUsed) return;
+  throw new WrongCode('recovery code');
+}
+
+/** Begins a session in the given transaction; the caller sets the cookie after the commit. */
+export function beginSession(tx: Tx, request: PageRequest): string {
+  const { admin } = request.parts.store;
+  const token = newToken(request);
+  if (request.session !== undefined) admin.end(tx, request.session.id);
+  const agent = (request.context.req.header('User-Agent') ?? '').slice(0, maxAgentLength);
+  admin.begin(tx, request.now, { token, agent, client: clientOf(request) });
+  return token;
+}
+
+/**
+ * Attempts beyond the limit are not logged. Strangers may send thousands of others, which must not
+ * hide a thief that knows the password, or the clients of the owner.
+ */
+function logRefusedSignIn(request: PageRequest, error: unknown): void {
+  if (error instanceof PaygateError && error.code === 'limited') return;
+  const client = passwordClientOf(request).isKnown ? 'known' : strangers;
+  const share = error instanceof WrongCode ? 'code' : client;
+  request.parts.refusedSignIns.note({
+    client: clientOf(request),
+    reason: reasonOf(error),
+    share,
+  });
+}
+
+export async function signIn(request: PageRequest): Promise<void> {
+  const { log } = request.parts.world;
+  const { admin, database } = request.parts.store;
+  const client = clientOf(request);
+  let token: string;
+  try {
+    const { passwordHash, totpSecret } = await checkCredentials(request);
+    token = await database.write((tx) => {
+      const now = admin.operator();
+      // The password or the authenticator app changed while we were hashing: reject.
+      if (now?.passwordHash !== passwordHash || now.totpSecret !== totpSecret)
+        throw wrongCredentials();
+      return beginSession(tx, request);
+    });
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
+  log.info('signed in', { client });
+  setSessionCookie(request, token);
+}
+
+/** Signs in with the passkey of the form. It needs no password and no code. */
+export async function signInByPasskey(request: PageRequest): Promise<void> {
+  const client = clientOf(request);
+  let token: string;
+  try {
+    request.parts.limits.take('passkey', networkPrefix48(client));
+    const proven = await provenPasskey(request, 'sign-in');
+    token = await request.parts.store.database.write((tx) => {
+      notePasskeyUse(tx, request, proven);
+      return beginSession(tx, request);
+    });
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
+  request.parts.world.log.info('signed in', { client, by: 'passkey' });
+  setSessionCookie(request, token);
+}
+
+/** @throws PaygateError unauthorized if the passkey was removed or copied meanwhile */
+function notePasskeyUse(
+  tx: Tx,
+  { parts, now }: PageRequest,
+  { credentialId, counter }: ProvenPasskey,
+): void {
+  if (parts.store.admin.usePasskey(tx, now, credentialId, counter)) return;
+  throw new PaygateError('unauthorized', 'This passkey was removed, or used at the same time.');
+}
+
+export async function signOut(request: PageRequest): Promise<void> {
+  const { admin, database } = request.parts.store;
+  const { id } = signedIn(request);
+  await database.write((tx) => admin.end(tx, id));
+  const { cookieName: name, secure } = request.transport;
+  deleteCookie(request.context, name, { path: '/', secure });
+}
+
+/** The session of a page that needs one. */
+export function signedIn({ session }: PageRequest): Session {
+  if (session === undefined) throw new PaygateError('unauthorized', 'Sign in first');
+  return session;
+}
+
+/** Whether the password (with a code, if an authenticator app is set up) or a passkey is recent. */
+export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
+  session !== undefined &&
+  now - session.confirmedAt <= passwordConfirmationMs &&
+  session.confirmedAt <= now + maxSetBackMs;
+
+export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
+  Boolean(parts.store.admin.operator()?.totpSecret);
+
+/**
+ * Requires a recent password or passkey before a harmful action.
+ * @throws PaygateError forbidden, limited; unauthorized for a wrong code or an ended session
+ */
+export async function requireRecentPassword(request: PageRequest): Promise<void> {
+  if (isPasswordRecent(request)) return;
+  if (request.form.get('passkey')) return confirmByPasskey(request);
+  const isWithApp = hasAuthenticator(request);
+  const hasCode = field(request, 'code') !== '' || field(request, 'recovery-code') !== '';
+  const isTyped = Boolean(request.form.get('password'));
+  if (!isTyped || (isWithApp && !hasCode)) {
+    const what = isWithApp ? ', and a code from your authenticator app,' : '';
+    const missing = isTyped ? 'code' : 'password';
+    throw fieldError('forbidden', missing, `Type your password again${what} for this.`);
+  }
+  try {
+    await checkPasswordAgain(request);
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
+  await request.parts.store.database.write((tx) => confirmSession(tx, request));
+}
+
+async function confirmByPasskey(request: PageRequest): Promise<void> {
+  try {
+    request.parts.limits.take('passkey', `session ${signedIn(request).id}`);
+    const proven = await provenPasskey(request, 'confirm');
+    await request.parts.store.database.write((tx) => {
+      notePasskeyUse(tx, request, proven);
+      confirmSession(tx, request);
+    });
+  } catch (error) {
+    logRefusedSignIn(request, error);
+    throw error;
+  }
+}
+
+async function checkPasswordAgain(request: PageRequest): Promise<void> {
+  if (!(await isPasswordRight(request))) {
+    throw fieldError('forbidden', 'password', 'Wrong password.');
+  }
+  const { totpSecret = null, totpStep = 0 } = request.parts.store.admin.operator() ?? {};
+  if (totpSecret === null) return;
+  // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
+  const limited = `session ${signedIn(request).id}`;
+  try {
+    await useCode(request, limited, totpSecret, totpStep);
+  } catch (error) {
+    const name = field(request, 'recovery-code') === '' ? 'code' : 'recovery-code';
+    throw atField(name, '', error);
+  }
+}
+
+/**
+ * Call it in the transaction of the action.
+ * @throws PaygateError unauthorized if the session has ended
+ */
+export function confirmSession(tx: Tx, request: PageRequest): void {
+  if (request.parts.store.admin.confirm(tx, request.now, signedIn(request))) return;
+  throw new PaygateError('unauthorized', 'Your session has ended: sign in again.');
+}
+
+/** The page that was requested before signing in, if it is one of ours; otherwise the first one. */
+export const pageAfterSignIn = (text: string | undefined): string =>
+  text !== undefined && /^\/dashboard(\/[\w-]+)*(\?[\w.~%+=&-]*)?$/.test(text) ? text : base;

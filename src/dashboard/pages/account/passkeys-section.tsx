@@ -1,0 +1,139 @@
+// Passkeys on the account page: the list, and adding one.
+
+import { browserName } from '../../../domain/access/browser-name.ts';
+import { PaygateError } from '../../../lib/errors.ts';
+import { Time } from '../../../web/values.tsx';
+import { recordChange } from '../../guard/audit-entry.ts';
+import { isPasswordRecent, requireRecentPassword } from '../../guard/dashboard-session.ts';
+import type { PasskeyPurpose } from '../../guard/passkey-challenge.ts';
+import {
+  arePasskeysPossible,
+  maxNameLength,
+  maxPasskeys,
+  newPasskey,
+  newPasskeyRequest,
+  passkeyRequest,
+} from '../../guard/passkeys.ts';
+import { type ActionResult, accountPath, base, field, type PageRequest } from '../../page.ts';
+import { Form } from '../../parts/form-parts.tsx';
+import { NarrowPage, Table } from '../../parts/layout.tsx';
+import { PasskeyButton } from '../../parts/passkey-button.tsx';
+
+export const passkeyPath = (id: number): string => `${base}/settings/passkeys/${id}`;
+
+export const Passkeys = ({ request }: { readonly request: PageRequest }) => (
+  <section aria-labelledby="passkeys">
+    <h2 id="passkeys">Passkeys</h2>
+    <p>
+      A passkey signs in without the password and without a code: your device asks for your
+      fingerprint, face or PIN. Unlike a password, it works for this paygate only.
+    </p>
+    <PasskeyTable request={request} />
+    {arePasskeysPossible(request) ? null : <NoPasskeysHere request={request} />}
+    {arePasskeysPossible(request) && isPasswordRecent(request) ? (
+      <Form request={request} action="begin-passkey" button="Add a passkey" />
+    ) : null}
+  </section>
+);
+
+const NoPasskeysHere = ({ request }: { readonly request: PageRequest }) => {
+  const host = request.context.req.header('Host') ?? '';
+  const port = /:\d+$/.exec(host)?.[0] ?? '';
+  const local = `http://localhost${port}${accountPath}`;
+  return (
+    <p class="note">
+      Passkeys need HTTPS with a host name, or <code>localhost</code>. They do not work at{' '}
+      <code>{host}</code>. To add one, open{' '}
+      {request.transport.secure ? (
+        'the dashboard by its host name, which is that of --domain or --public-url if one is set.'
+      ) : (
+        <>
+          <code>{local}</code> and sign in there.
+        </>
+      )}
+    </p>
+  );
+};
+
+const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
+  const passkeys = request.parts.store.admin.passkeys();
+  return passkeys.length === 0 ? null : (
+    <Table label="Your passkeys" heads={['Name', 'Works at', 'Added', 'Last used']}>
+      {passkeys.map(({ id, name, origin, createdAt, usedAt }) => (
+        <tr>
+          <td>
+            <a href={passkeyPath(id)}>{name}</a>
+          </td>
+          <td>{origin}</td>
+          <td>
+            <Time at={createdAt} />
+          </td>
+          <td>{usedAt === null ? 'Never' : <Time at={usedAt} />}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+/** What the script asks before it uses a passkey. */
+export const askPasskey =
+  (purpose: PasskeyPurpose) =>
+  async (request: PageRequest): Promise<ActionResult> => ({
+    send: request.context.json(await passkeyRequest(request, purpose)),
+  });
+
+export async function beginPasskey(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  if (request.parts.store.admin.passkeys().length >= maxPasskeys) throw tooMany();
+  const makes = await newPasskeyRequest(request);
+  return { show: newPasskeyMarkup({ ...request, url: accountPath }, makes) };
+}
+
+const tooMany = (): PaygateError =>
+  new PaygateError('conflict', `There are ${maxPasskeys} passkeys already. Remove one first.`);
+
+const newPasskeyMarkup = (request: PageRequest, makes: unknown) => (
+  <NarrowPage title="Add a passkey">
+    <Form request={request} action="finish-passkey">
+      <PasskeyName name={browserName(request.context.req.header('User-Agent') ?? '')} />
+      <PasskeyButton label="Create the passkey" makes={makes} />
+    </Form>
+    <p>
+      <a href={accountPath}>Cancel</a>
+    </p>
+    <p class="note" data-without-passkeys="">
+      This page needs JavaScript and a browser with passkeys. Your password works without them.
+    </p>
+  </NarrowPage>
+);
+
+export const PasskeyName = ({ name }: { readonly name: string }) => (
+  <label>
+    Name
+    <input name="name" value={name} maxlength={maxNameLength} autocomplete="off" required />
+    <small>So that you recognise it, for example by its device.</small>
+  </label>
+);
+
+/** The name in the form. @throws PaygateError invalid */
+export function passkeyNameIn(request: PageRequest): string {
+  const name = field(request, 'name');
+  if (name !== '' && name.length <= maxNameLength) return name;
+  throw new PaygateError('invalid', `Name: 1 to ${maxNameLength} characters are expected.`);
+}
+
+export async function finishPasskey(request: PageRequest): Promise<ActionResult> {
+  await requireRecentPassword(request);
+  const { admin, database } = request.parts.store;
+  const name = passkeyNameIn(request);
+  const made = await newPasskey(request);
+  await database.write((tx) => {
+    if (admin.passkeys().length >= maxPasskeys) throw tooMany();
+    if (admin.passkeyOf(made.credentialId) !== undefined) {
+      throw new PaygateError('conflict', 'This passkey is added already.');
+    }
+    admin.addPasskey(tx, request.now, { ...made, name });
+    recordChange(request, tx, 'passkey.add', { name });
+  });
+  return { to: `${accountPath}?done=passkey-added` };
+}

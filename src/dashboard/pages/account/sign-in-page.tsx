@@ -1,0 +1,123 @@
+// The pages that sign in and sign out.
+
+import {
+  pageAfterSignIn,
+  signIn,
+  signInByPasskey,
+  signOut,
+} from '../../guard/dashboard-session.ts';
+import { base, type Page, type PageRequest } from '../../page.ts';
+import { Form, SecondFactorFields } from '../../parts/form-parts.tsx';
+import { NarrowPage, ProblemNote } from '../../parts/layout.tsx';
+import { isPasskeyOffered, PasskeyButton } from '../../parts/passkey-button.tsx';
+import { askPasskey } from './passkeys-section.tsx';
+
+const signInPath = `${base}/sign-in`;
+
+export const signInPage: Page = {
+  path: '/sign-in',
+  open: true,
+  show: (request) => signInMarkup(request),
+  actions: {
+    'sign-in': async (request) => {
+      await signIn(request);
+      return { to: pageAfterSignIn(request.context.req.query('next')) };
+    },
+    'ask-passkey': askPasskey('sign-in'),
+    'use-passkey': async (request) => {
+      await signInByPasskey(request);
+      return { to: pageAfterSignIn(request.context.req.query('next')) };
+    },
+  },
+};
+
+const SessionEnded = () => (
+  <p role="alert" class="problem">
+    Nothing was changed: your session had ended. Sign in to return to the page of your form.
+  </p>
+);
+
+/** Without values: the page is public, and must not reveal the path of the database. */
+const optionsText =
+  'with the --db and --listen, --domain or --public-url of serve (without --db, in the folder of serve)';
+
+/** The command that prints another link, for a public page. */
+export const LinkCommand = () => (
+  <>
+    <pre>
+      <code>paygate admin link</code>
+    </pre>
+    <p>
+      <small>{optionsText}</small>
+    </p>
+  </>
+);
+
+function signInMarkup(request: PageRequest) {
+  const operator = request.parts.store.admin.operator();
+  if (operator === undefined) {
+    return (
+      <NarrowPage title="Welcome">
+        <p>
+          No password is set yet. paygate printed a link for that when it started. To print another
+          one, run this on its machine:
+        </p>
+        <LinkCommand />
+      </NarrowPage>
+    );
+  }
+  return (
+    <NarrowPage title="Sign in">
+      <ProblemNote request={request} />
+      {request.problem === undefined && request.context.req.query('late') !== undefined ? (
+        <SessionEnded />
+      ) : null}
+      <Form request={request} action="sign-in" button="Sign in">
+        {/* For password managers, which want a name to go with it. */}
+        <input type="text" name="username" value="admin" autocomplete="username" hidden />
+        <label>
+          Password
+          <input
+            type="password"
+            name="password"
+            autocomplete="current-password"
+            required
+            autofocus
+          />
+        </label>
+        {operator.totpSecret === null ? null : (
+          <SecondFactorFields request={request} form="sign-in" />
+        )}
+      </Form>
+      {isPasskeyOffered(request) ? (
+        <Form request={request} action="use-passkey" label="Sign in with a passkey">
+          <PasskeyButton label="Sign in with a passkey" asks={signInPath} />
+        </Form>
+      ) : null}
+      <p>
+        <small>
+          Forgot your password? On the machine of paygate, <code>paygate admin link</code>,{' '}
+          {optionsText}, prints a link that sets a new one.
+        </small>
+      </p>
+    </NarrowPage>
+  );
+}
+
+export const signOutPage: Page = {
+  path: '/sign-out',
+  show: (request) => (
+    <NarrowPage title="Sign out">
+      <Form request={request} action="sign-out" button="Sign out" />
+      <p>
+        <a href={base}>Stay signed in</a>
+      </p>
+    </NarrowPage>
+  ),
+  actions: {
+    'sign-out': async (request) => {
+      await signOut(request);
+      return { to: signInPath };
+    },
+  },
+};

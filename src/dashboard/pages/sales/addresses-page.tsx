@@ -1,0 +1,139 @@
+// The issued addresses, newest first, and the gap of each wallet.
+
+import type { StateWord } from '../../../domain/order/state-words.ts';
+import { gapLimitNeeded } from '../../../domain/store/allocation.ts';
+import type { ListPlace } from '../../../lib/row-pages.ts';
+import type { AddressEntry, AddressPage } from '../../../store/wallets/address-view.ts';
+import { Pill, Short, Time } from '../../../web/values.tsx';
+import { base, type Page, type PageRequest } from '../../page.ts';
+import { Layout, Table } from '../../parts/layout.tsx';
+import {
+  Count,
+  Empty,
+  ExportLink,
+  FilterForm,
+  FilterSelect,
+  Pager,
+  queryChoice,
+  queryNumber,
+  queryStore,
+  rowsOfPage,
+  rowsPerQuery,
+  SearchedPart,
+  SearchField,
+  StoreFilter,
+} from '../../parts/listing.tsx';
+import { searchOf } from './payments-page.tsx';
+
+const here = `${base}/addresses`;
+
+export const addressesPage: Page = {
+  path: '/addresses',
+  show: (request) => addressesMarkup(request),
+};
+
+function addressesMarkup(request: PageRequest) {
+  const beforeId = queryNumber(request, 'before');
+  const { rows, goesOnAt } = addressSearch(request)({ beforeId, limit: rowsPerQuery });
+  return (
+    <Layout request={request} title="Addresses">
+      <WalletGaps request={request} />
+      <FilterForm path={here}>
+        <SearchField request={request} label="Address" />
+        <FilterSelect
+          request={request}
+          name="state"
+          label="State"
+          options={[
+            ['paid', 'Paid'],
+            ['unpaid', 'Unpaid'],
+          ]}
+        />
+        <StoreFilter request={request} offersNone />
+      </FilterForm>
+      {rows.length > 0 ? <AddressTable rows={rowsOfPage(rows)} /> : null}
+      {goesOnAt !== undefined ? (
+        <SearchedPart noun="addresses" />
+      ) : rows.length === 0 ? (
+        <Empty request={request} noun="addresses">
+          Your shop requests one for each order: see the <a href="/docs/quickstart">quickstart</a>.
+        </Empty>
+      ) : null}
+      <div class="under">
+        {goesOnAt === undefined ? (
+          <Count request={request} rows={rows} noun="address" plural="addresses" />
+        ) : null}
+        <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+        {rows.length === 0 && goesOnAt === undefined ? null : (
+          <ExportLink request={request} path={here} />
+        )}
+      </div>
+    </Layout>
+  );
+}
+
+/** Reads the addresses of the page's query, page by page. @throws PaygateError invalid */
+export function addressSearch(request: PageRequest): (place: ListPlace) => AddressPage {
+  const state = queryChoice(request, 'state', ['paid', 'unpaid']);
+  const filter = {
+    storeId: queryStore(request),
+    ...(state !== undefined && { paid: state === 'paid' }),
+  };
+  const search = searchOf(request);
+  const isNone = search === undefined || search.txid !== undefined;
+  const { addressView } = request.parts.store;
+  return (place) =>
+    isNone
+      ? { rows: [], goesOnAt: undefined }
+      : addressView.list({ ...filter, ...search, ...place });
+}
+
+const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) => (
+  <ul class="plain">
+    {parts.store.catalog.wallets().map(({ id }) => {
+      const unpaid = parts.store.addresses.unpaidRun(id);
+      const needed = gapLimitNeeded({ unpaid, widest: 0 }, parts.walletGap);
+      return (
+        <li class={needed === undefined ? undefined : 'alarm'}>
+          Wallet {id}: {unpaidText(unpaid)}.{' '}
+          {needed === undefined
+            ? ''
+            : `Your own wallet may not show the next payment: set its gap limit to ${needed}.`}
+        </li>
+      );
+    })}
+  </ul>
+);
+
+const unpaidText = (count: number): string =>
+  count === 0
+    ? 'the last address is paid'
+    : count === 1
+      ? 'the last address is unpaid'
+      : `the last ${count} addresses are unpaid`;
+
+const paidWord: StateWord = { text: 'Paid', tone: 'good' };
+const unpaidWord: StateWord = { text: 'Unpaid', tone: 'neutral' };
+
+const AddressTable = ({ rows }: { readonly rows: readonly AddressEntry[] }) => (
+  <Table label="Addresses" heads={['Address', 'State', 'Issued', 'Store', 'Derivation']} isList>
+    {rows.map((row) => (
+      <tr>
+        <td>
+          <a class="whole" href={`${here}/${row.id}`}>
+            <Short text={row.address} />
+          </a>
+        </td>
+        <td>
+          <Pill word={row.isPaid ? paidWord : unpaidWord} />
+        </td>
+        <td>{row.issuedAt === null ? '' : <Time at={row.issuedAt} />}</td>
+        <td>{row.storeName}</td>
+        <td>
+          {row.origin === 'skipped' ? 'skipped, ' : ''}wallet {row.walletId}, index{' '}
+          {row.derivationIndex}
+        </td>
+      </tr>
+    ))}
+  </Table>
+);

@@ -1,0 +1,141 @@
+// The payment links, the newest first, and the form of a new one.
+
+import { parseLinkInput } from '../../../domain/order/link-input.ts';
+import type { LinkJson } from '../../../domain/order/link-json.ts';
+import { idBytes, idOf } from '../../../domain/order/order-id.ts';
+import type { LinkRow } from '../../../store/orders/link-view.ts';
+import { requireRunning } from '../../../store/wallets/catalog.ts';
+import { Time } from '../../../web/values.tsx';
+import { recordChange } from '../../guard/audit-entry.ts';
+import { requireRecentPassword } from '../../guard/dashboard-session.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import { wholeNumber } from '../../parts/form-fields.ts';
+import { chosenBefore, Form, Select } from '../../parts/form-parts.tsx';
+import { Layout, Table } from '../../parts/layout.tsx';
+import {
+  Empty,
+  FilterForm,
+  Pager,
+  queryNumber,
+  queryStore,
+  rowsOfPage,
+  rowsPerQuery,
+  StoreFilter,
+} from '../../parts/listing.tsx';
+import { LinkFields, linkBodyIn, readingLink } from './link-fields.tsx';
+
+const here = `${base}/links`;
+
+export const linksPage: Page = {
+  path: '/links',
+  show(request) {
+    const rows = request.parts.store.linkView.list({
+      storeId: queryStore(request) ?? undefined,
+      beforeId: queryNumber(request, 'before'),
+      limit: rowsPerQuery,
+    });
+    return (
+      <Layout request={request} title="Links">
+        <p>
+          A link makes orders for your customers: payment link, button, donation page and till.{' '}
+          <a href={`${here}/new`}>Add a link</a>
+        </p>
+        <FilterForm path={here}>
+          <StoreFilter request={request} />
+        </FilterForm>
+        {rows.length === 0 ? (
+          <Empty request={request} noun="links" />
+        ) : (
+          <LinkTable request={request} rows={rowsOfPage(rows)} />
+        )}
+        <Pager request={request} rows={rows} />
+      </Layout>
+    );
+  },
+};
+
+interface LinkTableProps {
+  readonly request: PageRequest;
+  readonly rows: readonly LinkRow[];
+}
+
+const LinkTable = ({ request, rows }: LinkTableProps) => (
+  <Table
+    label="Links"
+    heads={['Title', 'Amount', 'State', { number: 'Orders' }, { number: 'Paid' }, 'Created']}
+    isList
+  >
+    {rows.map((row) => {
+      const link = request.parts.store.linkView.json(row);
+      return (
+        <tr>
+          <td>
+            <a class="whole" href={`${here}/${row.id}`}>
+              {row.title}
+            </a>
+          </td>
+          <td>{linkAmount(link)}</td>
+          <td>{row.isActive ? 'On' : 'Off'}</td>
+          <td class="number">{link.order_count}</td>
+          <td class="number">{link.paid_count}</td>
+          <td>
+            <Time at={row.createdAt} />
+          </td>
+        </tr>
+      );
+    })}
+  </Table>
+);
+
+/** `25.00 EUR`, `5.00 – 500.00 EUR`, `EUR`. */
+export function linkAmount(link: LinkJson): string {
+  const unit = link.currency ?? 'sat';
+  const amount = link.amount ?? link.amount_sat;
+  if (amount !== null) return `${amount} ${unit}`;
+  const [min, max] = [link.min ?? link.min_sat, link.max ?? link.max_sat];
+  if (min === null && max === null) return `any, in ${unit}`;
+  return `${min ?? ''} – ${max ?? ''} ${unit}`.trim();
+}
+
+export const newLinkPage: Page = {
+  path: '/links/new',
+  show(request) {
+    const stores = request.parts.store.catalog.stores();
+    const [first] = stores;
+    return (
+      <Layout request={request} title="Add a link">
+        {first === undefined ? (
+          <p>
+            <a href={`${base}/stores/new`}>Add a store</a> first.
+          </p>
+        ) : (
+          <Form request={request} action="add" button="Add the link" needsPassword>
+            <Select
+              name="store"
+              label="Store"
+              options={stores.map(({ id, name }) => [id, name] as const)}
+              chosen={chosenBefore(request, 'add', 'store')}
+            />
+            <LinkFields request={request} form="add" currency={first.currency} />
+          </Form>
+        )}
+      </Layout>
+    );
+  },
+  actions: { add },
+};
+
+async function add(request: PageRequest): Promise<ActionResult> {
+  const { parts, now } = request;
+  const { links, catalog, database } = parts.store;
+  const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
+  const input = readingLink(() => parseLinkInput(linkBodyIn(request)));
+  await requireRecentPassword(request);
+  const publicId = idOf('lnk', parts.world.randomBytes(idBytes));
+  const { id } = await database.write((tx) => {
+    requireRunning(catalog.store(storeId));
+    recordChange(request, tx, 'link.add', { link: publicId }, storeId);
+    return links.create(tx, now, { ...input, publicId, storeId });
+  });
+  return { to: `${here}/${id}?done=link-added` };
+}

@@ -1,0 +1,262 @@
+// One order: its price and state, what a customer scans, its facts, timeline, payments and events.
+
+import { orderWords } from '../../../domain/order/state-words.ts';
+import { formatPrice } from '../../../domain/payment/money.ts';
+import { formatAmount, formatDecimal, formatSat } from '../../../domain/text/format.ts';
+import type { OrderRow } from '../../../store/orders/order-view.ts';
+import { QrCode } from '../../../web/qr-code.tsx';
+import { Amount, Copyable, Pill, Short, Time } from '../../../web/values.tsx';
+import { base, type Page, type PageRequest } from '../../page.ts';
+import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
+import { EventTable } from '../deliveries/event-table.tsx';
+import { TestPaymentLink } from '../deliveries/test-payment-page.tsx';
+import { isAcceptable, isCancelable } from './order-decision-pages.tsx';
+import {
+  maxRows,
+  type OrderProps,
+  orderPath,
+  priceOrSat,
+  priceText,
+  readOrder,
+} from './order-parts.ts';
+import { OrderRefunds } from './order-refunds.tsx';
+import { OrderTimeline } from './order-timeline.tsx';
+import { paymentState } from './payments-page.tsx';
+import { hasRefund } from './refund-page.tsx';
+
+export const orderPage: Page = { path: '/orders/:id', show: (request) => orderMarkup(request) };
+
+function orderMarkup(request: PageRequest) {
+  const props = readOrder(request);
+  const { row } = props.record;
+  const word = orderWords[props.order.status];
+  return (
+    <Layout
+      request={request}
+      title={`Order of ${priceOrSat(row)}: ${word.text}`}
+      heading={
+        <>
+          <span class="amount">{priceOrSat(row)}</span> <Pill word={word} note={noteOf(props)} />
+        </>
+      }
+      live
+    >
+      <DoneNote request={request} />
+      <PayBox {...props} />
+      <Actions {...props} />
+      <Facts {...props} />
+      <h2>Timeline</h2>
+      <OrderTimeline {...props} />
+      <Payments {...props} />
+      <OrderRefunds {...props} />
+      <Events {...props} />
+    </Layout>
+  );
+}
+
+/** `late, short by 1,000 sat`. */
+function noteOf({ order, standing }: OrderProps): string | undefined {
+  const { missing_sat: missing, excess_sat: excess, received_sat: received } = order;
+  const isShort = received > 0 && missing !== null && missing > 0;
+  const notes = [
+    ...(standing.isLate ? ['late'] : []),
+    ...(isShort ? [`short by ${formatAmount(missing)}`] : []),
+    ...(excess > 0 ? [`over by ${formatAmount(excess)}`] : []),
+  ];
+  return notes.length === 0 ? undefined : notes.join(', ');
+}
+
+/** What a customer at the counter scans. */
+const PayBox = ({ order }: OrderProps) => {
+  if (order.uri === null || order.missing_sat === null) {
+    return order.status === 'open' && order.quote === null && order.currency !== null ? (
+      <p class="note">
+        The promised rate is over. The <a href={order.page_url}>customer’s page</a> has a button for
+        the price of now.
+      </p>
+    ) : null;
+  }
+  return (
+    <section class="pay" aria-label="To pay">
+      <QrCode text={order.uri} label={`QR code to pay ${formatAmount(order.missing_sat)}`} />
+      <p>
+        <Amount sat={order.missing_sat} /> to{' '}
+        <Copyable id="pay-address" name="the address">
+          {order.address}
+        </Copyable>
+      </p>
+      <p>
+        <a href={order.uri}>Open in a wallet</a>
+      </p>
+    </section>
+  );
+};
+
+const Actions = (props: OrderProps) => {
+  const { request, record, order, standing } = props;
+  return (
+    <nav class="row actions" aria-label="Actions">
+      {isAcceptable(standing) ? <a href={orderPath(order.id, '/accept')}>Accept…</a> : null}
+      {isCancelable(standing) ? <a href={orderPath(order.id, '/cancel')}>Cancel…</a> : null}
+      {hasRefund(props) ? <a href={orderPath(order.id, '/refund')}>Prepare a refund…</a> : null}
+      {order.status === 'open' ? (
+        <TestPaymentLink request={request} id={record.row.addressId} />
+      ) : null}
+      <a href={order.page_url}>The customer’s page</a>
+    </nav>
+  );
+};
+
+const Facts = ({ record, order, request }: OrderProps) => {
+  const { row } = record;
+  const worth = priceText(row);
+  const rate = record.quotes.at(-1)?.rateCents;
+  return (
+    <dl class="facts">
+      <dt>Price</dt>
+      <dd>
+        {worth === undefined ? null : `${worth} = `}
+        <Amount sat={row.amountSat} />
+      </dd>
+      <dt>Received</dt>
+      <dd>
+        <Amount sat={order.received_sat} />, <Amount sat={order.confirmed_sat} /> of it confirmed
+      </dd>
+      {rate === undefined ? null : (
+        <>
+          <dt>Rate</dt>
+          <dd>
+            1 BTC = {formatDecimal(formatPrice(rate))} {row.currency}
+            <QuoteEnd order={order} />
+          </dd>
+        </>
+      )}
+      {row.reference === null ? null : (
+        <>
+          <dt>Reference</dt>
+          <dd>{row.reference}</dd>
+        </>
+      )}
+      {row.description === null ? null : (
+        <>
+          <dt>Description</dt>
+          <dd class="lines">{row.description}</dd>
+        </>
+      )}
+      <LinkFact request={request} row={row} />
+      <dt>Store</dt>
+      <dd>
+        <a href={`${base}/stores/${row.storeId}`}>{record.details.storeName}</a>
+      </dd>
+      <dt>Address</dt>
+      <dd>
+        <Copyable id="address" name="the address of the order">
+          {order.address}
+        </Copyable>{' '}
+        <a href={`${base}/addresses/${row.addressId}`}>its page</a>
+      </dd>
+      <dt>Page</dt>
+      <dd>
+        <Copyable id="page-url" name="the URL of the customer’s page">
+          {order.page_url}
+        </Copyable>
+      </dd>
+      <dt>Order</dt>
+      <dd>
+        <code class="selectable">{row.publicId}</code>
+      </dd>
+      <dt>Ends</dt>
+      <dd>{row.expiresAt === null ? 'never' : <Time at={row.expiresAt} />}</dd>
+    </dl>
+  );
+};
+
+const QuoteEnd = ({ order: { quote } }: Pick<OrderProps, 'order'>) =>
+  quote === null ? null : (
+    <>
+      , promised until <Time at={quote.expires_at * 1000} />
+    </>
+  );
+
+const LinkFact = ({ request, row }: { readonly request: PageRequest; readonly row: OrderRow }) => {
+  const link = row.linkId === null ? undefined : request.parts.store.linkView.byId(row.linkId);
+  return link === undefined ? null : (
+    <>
+      <dt>Link</dt>
+      <dd>
+        <a href={`${base}/links/${link.id}`}>{link.title}</a>
+      </dd>
+    </>
+  );
+};
+
+const Payments = ({ request, standing, record, entries }: OrderProps) => {
+  const { store } = request.parts;
+  const counted = new Map(standing.payments.map((each) => [each.payment.txid, each] as const));
+  return (
+    <>
+      <h2>Payments</h2>
+      {entries.length === 0 ? (
+        <p class="empty">No payments yet.</p>
+      ) : (
+        <Table
+          label="Payments"
+          heads={[{ number: 'Amount' }, 'State', 'Seen', 'Transaction', 'Counts at']}
+          isList
+        >
+          {entries.map((entry) => (
+            <tr>
+              <td class="number">
+                <a class="whole" href={`${base}/payments/${entry.id}`}>
+                  <Amount sat={entry.valueSat} />
+                </a>
+              </td>
+              <td>
+                <Pill {...paymentState(store, entry)} />
+              </td>
+              <td>
+                <Time at={entry.firstSeenAt} />
+              </td>
+              <td>
+                <Short text={entry.txid} />
+              </td>
+              <td>{rateText(counted.get(entry.txid), record.row.currency)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+};
+
+type Counted = OrderProps['standing']['payments'][number];
+
+/** At which rate a payment counts: `50,000.00 EUR, late`. */
+function rateText(counted: Counted | undefined, currency: string | null): string {
+  if (counted === undefined || counted.payment.state === 'dropped') return '';
+  const { payment, parts, rateCents, isLate, undecidedSat } = counted;
+  const late = isLate ? ', late' : '';
+  const rate =
+    currency === null || rateCents === null
+      ? 'its satoshis'
+      : `${formatDecimal(formatPrice(rateCents))} ${currency}`;
+  if (undecidedSat === 0) return `${rate}${late}`;
+  const isPriceAwaited = payment.priceCents === null && parts.every(({ counts }) => counts);
+  const waits = isPriceAwaited ? 'no price yet' : 'nothing until you accept it';
+  if (undecidedSat === payment.valueSat) return `${waits}${late}`;
+  return `${rate}${late}; ${formatSat(undecidedSat)} of it count nothing until you accept them`;
+}
+
+const Events = ({ request, record }: OrderProps) => {
+  const rows = request.parts.store.webhooks.list({ orderId: record.row.id, limit: maxRows });
+  return (
+    <>
+      <h2>Deliveries</h2>
+      {rows.length === 0 ? (
+        <p class="empty">No events yet.</p>
+      ) : (
+        <EventTable label="Deliveries" head="Event" rows={rows} />
+      )}
+    </>
+  );
+};

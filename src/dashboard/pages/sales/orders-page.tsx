@@ -1,0 +1,152 @@
+// The orders, newest first, with their search and filters.
+
+import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
+import { networks } from '../../../bitcoin/network.ts';
+import type { OrderStatus } from '../../../domain/order/order.ts';
+import { isId } from '../../../domain/order/order-id.ts';
+import { orderWords } from '../../../domain/order/state-words.ts';
+import { pastedAddress } from '../../../domain/text/pasted-text.ts';
+import type { ListPlace } from '../../../lib/row-pages.ts';
+import type { OrderRow } from '../../../store/orders/order-view.ts';
+import { Money, Pill, Time } from '../../../web/values.tsx';
+import { base, type Page, type PageRequest } from '../../page.ts';
+import { DoneNote, Layout, Table } from '../../parts/layout.tsx';
+import {
+  Empty,
+  FilterForm,
+  FilterSelect,
+  ListFoot,
+  queryChoice,
+  queryNumber,
+  queryText,
+  rowsOfPage,
+  rowsPerCount,
+  SearchField,
+  StoreFilter,
+  withQuery,
+} from '../../parts/listing.tsx';
+import { orderPath, ordersPath, priceText } from './order-parts.ts';
+
+const statuses = Object.keys(orderWords) as OrderStatus[];
+
+/** How many links the filter offers, the newest first. */
+const maxLinks = 100;
+
+export const ordersPage: Page = { path: '/orders', show: (request) => ordersMarkup(request) };
+
+function ordersMarkup(request: PageRequest) {
+  const beforeId = queryNumber(request, 'before');
+  const rows = orderSearch(request)({ beforeId, limit: rowsPerCount(request) });
+  const { linkView } = request.parts.store;
+  const links = linkView.list({ limit: maxLinks });
+  return (
+    <Layout request={request} title="Orders" live={beforeId === undefined}>
+      <DoneNote request={request} />
+      <p>
+        <a class="button" href={`${ordersPath}/new`}>
+          Take a payment
+        </a>
+      </p>
+      <FilterForm path={ordersPath}>
+        <SearchField request={request} label="Reference, order or address" />
+        <FilterSelect
+          request={request}
+          name="state"
+          label="State"
+          options={statuses.map((status) => [status, orderWords[status].text] as const)}
+        />
+        <StoreFilter request={request} />
+        {links.length === 0 ? null : (
+          <FilterSelect
+            request={request}
+            name="link"
+            label="Link"
+            options={links.map(({ id, title }) => [id, title] as const)}
+          />
+        )}
+      </FilterForm>
+      {rows.length === 0 ? (
+        <Empty request={request} noun="orders">
+          <a href={`${ordersPath}/new`}>Take a payment</a>,{' '}
+          <a href={`${base}/links/new`}>add a link</a>, or let your shop{' '}
+          <a href="/docs">make orders</a>.
+        </Empty>
+      ) : (
+        <OrderTable request={request} rows={rowsOfPage(rows)} />
+      )}
+      <ListFoot request={request} rows={rows} noun="order" path={ordersPath}>
+        <a href={withQuery(request, { before: undefined }, `${ordersPath}/labels/export`)} download>
+          Labels for a wallet
+        </a>
+      </ListFoot>
+    </Layout>
+  );
+}
+
+/** Reads the orders of the page's query, page by page. @throws PaygateError invalid */
+export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRow[] {
+  const storeId = queryNumber(request, 'store');
+  const status = queryChoice(request, 'state', statuses);
+  const linkId = queryNumber(request, 'link');
+  const text = queryText(request, 'q');
+  const named = text === undefined ? undefined : orderNamed(request, text);
+  if (named === undefined) {
+    const { orderView } = request.parts.store;
+    return (place) => orderView.list({ storeId, status, linkId, reference: text, ...place });
+  }
+  const fits =
+    (storeId === undefined || named.storeId === storeId) &&
+    (status === undefined || named.status === status) &&
+    (linkId === undefined || named.linkId === linkId);
+  return ({ beforeId }) => (fits && (beforeId === undefined || named.id < beforeId) ? [named] : []);
+}
+
+/** The order with this id, or of this address. */
+export function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
+  const { orderView, addresses, network } = parts.store;
+  const pasted = pastedAddress(text);
+  if (isId('ord', pasted)) return orderView.byPublicId(pasted);
+  try {
+    const found = addresses.byScripthash(scripthash(addressToScript(pasted, networks[network])));
+    return found && orderView.byAddressId(found.id);
+  } catch {
+    return undefined;
+  }
+}
+
+interface OrderTableProps {
+  readonly request: PageRequest;
+  readonly rows: readonly OrderRow[];
+}
+
+const OrderTable = ({ request, rows }: OrderTableProps) => {
+  const { catalog } = request.parts.store;
+  const names = new Map(
+    catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),
+  );
+  return (
+    <Table
+      label="Orders"
+      heads={[{ number: 'Amount' }, 'State', 'Reference', 'Created', 'Store']}
+      isList
+    >
+      {rows.map((row) => (
+        <tr>
+          <td class="number">
+            <a class="whole" href={orderPath(row.publicId)}>
+              <Money sat={row.amountSat} worth={priceText(row)} />
+            </a>
+          </td>
+          <td>
+            <Pill word={orderWords[row.status]} />
+          </td>
+          <td class="clipped">{row.reference}</td>
+          <td>
+            <Time at={row.createdAt} />
+          </td>
+          <td>{names.get(row.storeId)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+};

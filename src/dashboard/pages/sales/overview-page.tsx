@@ -1,0 +1,153 @@
+// The first page: what came in, what is open, alarms, and the latest payments and orders.
+
+import type { Child } from 'hono/jsx';
+import { orderWords } from '../../../domain/order/state-words.ts';
+import { formatCount } from '../../../domain/text/format.ts';
+import { dayMs } from '../../../lib/time-units.ts';
+import type { HealthReport } from '../../../status/health.ts';
+import type { OrderRow } from '../../../store/orders/order-view.ts';
+import { dismissCopy } from '../../../store/wallets/settings.ts';
+import { Amount, Pill, Time } from '../../../web/values.tsx';
+import { chartDays } from '../../daily-sums.ts';
+import { recordChange } from '../../guard/audit-entry.ts';
+import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
+import { Alarms } from '../../parts/alarm-banners.tsx';
+import { Layout, Table } from '../../parts/layout.tsx';
+import { type DaySum, ReceivedChart } from '../../parts/received-chart.tsx';
+import { OpenCards, ReceivedCards } from '../../parts/summary-cards.tsx';
+import { isSetupUnfinished, SetupProgress } from '../account/welcome-page.tsx';
+import { orderPath, ordersPath } from './order-parts.ts';
+import { PaymentTable } from './payments-page.tsx';
+
+const maxRows = 5;
+
+export const overviewPage: Page = {
+  path: '/',
+  show: (request) => overviewMarkup(request),
+  actions: { 'dismiss-restored': dismissRestored },
+};
+
+function overviewMarkup(request: PageRequest) {
+  const { parts, now } = request;
+  const findings = parts.findingHistory.findings();
+  const today = Math.floor(now / dayMs);
+  const sums = Array.from({ length: chartDays }, (_, place): DaySum => {
+    const day = today - chartDays + 1 + place;
+    return { day, ...parts.dailySums.ofDay(day) };
+  });
+  return (
+    <Layout request={request} title="Overview" live>
+      {isSetupUnfinished(request) ? <SetupProgress request={request} /> : null}
+      <Alarms request={request} alarms={findings} />
+      <div class="cards">
+        <ReceivedCards sums={parts.dailySums} today={today} />
+        <OpenCards request={request} />
+      </div>
+      <h2>Last {chartDays} days</h2>
+      <ReceivedChart sums={sums} />
+      <LatestPayments request={request} />
+      <LatestOrders request={request} />
+      <StatusLine health={parts.health()} alarms={findings.length} />
+    </Layout>
+  );
+}
+
+interface SectionHeadProps {
+  readonly title: string;
+  readonly children?: Child;
+}
+
+const SectionHead = ({ title, children }: SectionHeadProps) => (
+  <div class="under">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
+
+const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
+  const rows = request.parts.store.paymentView.list({ limit: maxRows });
+  return (
+    <>
+      <SectionHead title="Latest payments">
+        {rows.length === 0 ? null : <a href={`${base}/payments`}>All payments →</a>}
+      </SectionHead>
+      {rows.length === 0 ? (
+        <p class="empty">
+          No payments yet. <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
+          <a href="/docs/quickstart">request an address</a>.
+        </p>
+      ) : (
+        <PaymentTable request={request} rows={rows} />
+      )}
+    </>
+  );
+};
+
+const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
+  const { orderView, catalog } = request.parts.store;
+  const rows = orderView.list({ limit: maxRows });
+  if (rows.length === 0) return null;
+  const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <SectionHead title="Latest orders">
+        <a href={ordersPath}>All orders →</a>
+      </SectionHead>
+      <Table
+        label="Latest orders"
+        heads={[{ number: 'Amount' }, 'State', 'Created', 'Reference', 'Store']}
+        isList
+      >
+        {rows.map((row) => (
+          <OrderLine row={row} storeName={names.get(row.storeId) ?? ''} />
+        ))}
+      </Table>
+    </>
+  );
+};
+
+const OrderLine = ({ row, storeName }: { row: OrderRow; storeName: string }) => (
+  <tr>
+    <td class="number">
+      <a class="whole" href={orderPath(row.publicId)}>
+        <Amount sat={row.amountSat} />
+      </a>
+    </td>
+    <td>
+      <Pill word={orderWords[row.status]} />
+    </td>
+    <td>
+      <Time at={row.createdAt} />
+    </td>
+    <td>{row.reference}</td>
+    <td>{storeName}</td>
+  </tr>
+);
+
+interface StatusLineProps {
+  readonly health: HealthReport;
+  readonly alarms: number;
+}
+
+const StatusLine = ({ health: { network, electrum, version }, alarms }: StatusLineProps) => (
+  <p class="status">
+    <small>
+      {[
+        network,
+        electrum.height === null ? 'no block yet' : `block ${electrum.height.toLocaleString('en')}`,
+        electrum.server ?? 'no Electrum server',
+        `paygate ${version}`,
+        alarms === 0 ? 'No alarms.' : formatCount(alarms, 'alarm'),
+      ].join(' · ')}
+    </small>
+  </p>
+);
+
+async function dismissRestored(request: PageRequest): Promise<ActionResult> {
+  const { catalog, database } = request.parts.store;
+  await database.write((tx) => {
+    dismissCopy(tx, catalog);
+    recordChange(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });
+  });
+  return { to: base };
+}

@@ -1,0 +1,311 @@
+// One payment: its facts, its proof, its timeline and its deliveries.
+
+import { formatStatus, orderWords } from '../../../domain/order/state-words.ts';
+import { policyOf, requiredConfirmationsFor } from '../../../domain/payment/confirmation-policy.ts';
+import {
+  formatAmount,
+  formatBitcoin,
+  formatCount,
+  formatDecimal,
+  formatSat,
+  formatShort,
+} from '../../../domain/text/format.ts';
+import type { Store } from '../../../store/open-store.ts';
+import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
+import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
+import { Copyable, Pill, Time } from '../../../web/values.tsx';
+import { base, idIn, type Page, type PageRequest } from '../../page.ts';
+import { priceText, worthIn, worthText } from '../../parts/fiat-worth.tsx';
+import { Layout, Table } from '../../parts/layout.tsx';
+import { Timeline, type TimelineEvent } from '../../parts/timeline.tsx';
+import { deliveryState, responseText } from '../deliveries/delivery-state.ts';
+import { orderPath } from './order-parts.ts';
+import { paymentState } from './payments-page.tsx';
+
+/** How many confirmations the timeline lists. */
+const maxConfirmationEvents = 12;
+
+export const paymentPage: Page = {
+  path: '/payments/:id',
+  show: (request) => paymentMarkup(request),
+};
+
+function paymentMarkup(request: PageRequest) {
+  const { store } = request.parts;
+  const row = store.paymentView.payment(idIn(request));
+  const shown = paymentState(store, row);
+  const worth = worthIn(row);
+  const worthOfIt = worth === undefined ? undefined : `${formatDecimal(worth)} ${row.currency}`;
+  const amount = formatAmount(row.valueSat);
+  return (
+    <Layout
+      request={request}
+      title={`${worthOfIt ?? amount} ${shown.word.text.toLowerCase()} at ${formatShort(row.address)}`}
+      heading={
+        <>
+          <span class="amount">{worthOfIt ?? amount}</span> <Pill {...shown} />
+        </>
+      }
+      live
+    >
+      <Facts store={store} row={row} now={request.now} />
+      <h2>Timeline</h2>
+      <PaymentTimeline store={store} row={row} />
+      <PaymentDeliveries store={store} row={row} />
+      <Proof store={store} row={row} />
+    </Layout>
+  );
+}
+
+interface PaymentProps {
+  readonly store: Store;
+  readonly row: PaymentEntry;
+}
+
+const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => (
+  <dl class="facts">
+    <dt>Amount</dt>
+    <dd>
+      {formatBitcoin(row.valueSat)} BTC = {formatSat(row.valueSat)}
+    </dd>
+    <WorthFact row={row} now={now} />
+    <dt>Confirmations</dt>
+    <dd>
+      {confirmationsOf(store, row)}
+      {requiredText(store, row)}
+      {row.state === 'settled'
+        ? ', settled: no reorganisation that paygate follows is so deep'
+        : ''}
+    </dd>
+    <dt>Address</dt>
+    <dd>
+      <Copyable id="address" name="the address">
+        {row.address}
+      </Copyable>{' '}
+      <a href={`${base}/addresses/${row.addressId}`}>its page</a>
+    </dd>
+    <dt>Transaction</dt>
+    <dd>
+      <Copyable id="txid" name="the transaction id">
+        {row.txid}
+      </Copyable>
+    </dd>
+    {row.replacedBy === null ? null : (
+      <>
+        <dt>Replaced by</dt>
+        <dd>
+          <code class="selectable">{row.replacedBy}</code>
+        </dd>
+      </>
+    )}
+    <OrderFact store={store} row={row} />
+    <dt>Store</dt>
+    <dd>
+      {row.storeId === null ? (
+        'unknown: several stores may have issued this address'
+      ) : (
+        <a href={`${base}/stores/${row.storeId}`}>{row.storeName}</a>
+      )}
+    </dd>
+    {row.signalsRbf && row.height === null && row.state !== 'dropped' ? (
+      <>
+        <dt>Replaceable</dt>
+        <dd>The sender may still replace it (RBF).</dd>
+      </>
+    ) : null}
+    {row.coinbase ? (
+      <>
+        <dt>Coinbase</dt>
+        <dd>Newly mined coins, final after 100 confirmations.</dd>
+      </>
+    ) : null}
+  </dl>
+);
+
+const OrderFact = ({ store, row }: PaymentProps) => {
+  const order = store.orderView.byAddressId(row.addressId);
+  return order === undefined ? null : (
+    <>
+      <dt>Order</dt>
+      <dd>
+        <a href={orderPath(order.publicId)}>{order.reference ?? order.publicId}</a>{' '}
+        <Pill word={orderWords[order.status]} />
+      </dd>
+    </>
+  );
+};
+
+const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: number }) =>
+  row.currency === null ? null : (
+    <>
+      <dt>Value when first seen</dt>
+      <dd>
+        {worthText(row, now)}
+        {row.priceCents === null ? null : ` (1 BTC = ${priceText(row.priceCents)} ${row.currency})`}
+      </dd>
+    </>
+  );
+
+/** Undefined if the store is unknown. */
+function requiredOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): number | undefined {
+  return storeId === null
+    ? undefined
+    : requiredConfirmationsFor(policyOf(catalog.store(storeId)), valueSat);
+}
+
+function requiredText(store: Store, row: PaymentEntry): string {
+  const required = requiredOf(store, row);
+  return required === undefined ? '' : ` (${required} required)`;
+}
+
+function Proof({ store, row }: PaymentProps) {
+  const { height, blockHash, state } = row;
+  if (state === 'dropped') return null;
+  return (
+    <>
+      <h2>Proof</h2>
+      {height === null || blockHash === null ? (
+        <p>Not in a block yet: a server reported this payment, but there is no proof of it.</p>
+      ) : (
+        <>
+          <p>
+            Proven: the transaction is in block {height}, whose header and work paygate has
+            verified.
+          </p>
+          {hasLeft(store, row) ? (
+            <p class="alarm">
+              That block is no longer on the best chain. paygate is checking the payment again.
+            </p>
+          ) : null}
+          <details>
+            <summary>Details</summary>
+            <p>
+              An inclusion proof links the transaction to the Merkle root in the header of this
+              block: <code class="selectable">{blockHash}</code>
+            </p>
+          </details>
+        </>
+      )}
+    </>
+  );
+}
+
+const PaymentTimeline = (payment: PaymentProps) => {
+  const each = confirmationEvents(payment.store, payment.row);
+  return (
+    <>
+      <Timeline events={timelineOf(payment)} />
+      {each.length < 2 ? null : (
+        <details>
+          <summary>Each confirmation</summary>
+          <Timeline events={each} />
+        </details>
+      )}
+    </>
+  );
+};
+
+/**
+ * The timeline, oldest first; a block has the time that it claims. It is derived from stored data,
+ * so that it cannot disagree with the payment. A block that came and went unseen is not in it.
+ */
+function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {
+  const callbacks = store.paymentView.callbacksOf(row.id);
+  const reversals = callbacks.filter((each, place) => {
+    const before = callbacks[place - 1];
+    return before !== undefined && each.status < before.status;
+  });
+  const seen = { at: row.firstSeenAt, text: 'First seen' };
+  const later: TimelineEvent[] = [
+    ...blockEvents(store, row),
+    ...reversals.map(({ createdAt }) => ({
+      at: createdAt,
+      text: 'Reversed: its block left the best chain',
+      tone: 'bad' as const,
+    })),
+  ];
+  if (row.state === 'dropped') {
+    const text = row.replacedBy === null ? 'Gone' : 'Gone: replaced by another transaction';
+    later.push({ at: row.changedAt, text, tone: 'bad' });
+  }
+  // A block may claim an earlier time than the first sighting.
+  return [seen, ...later.sort((first, second) => first.at - second.at)];
+}
+
+/** Its block, and the block that confirmed it. */
+function blockEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
+  const { height } = row;
+  const confirmations = confirmationsOf(store, row);
+  if (height === null || confirmations === 0) return [];
+  const required = requiredOf(store, row);
+  const isConfirmed = required !== undefined && required > 0 && confirmations >= required;
+  const timeAt = (block: number) => (store.headers.bestAt(block)?.header.time ?? 0) * 1000;
+  const isAtOnce = isConfirmed && required === 1;
+  const inBlock: TimelineEvent = {
+    at: timeAt(height),
+    text: `In block ${height}${isAtOnce ? ': confirmed' : ''}`,
+    ...(isAtOnce && { tone: 'good' as const }),
+  };
+  if (!isConfirmed || isAtOnce) return [inBlock];
+  const text = `Confirmed, with ${required} confirmations`;
+  return [inBlock, { at: timeAt(height + required - 1), text, tone: 'good' }];
+}
+
+function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
+  const { height } = row;
+  if (height === null) return [];
+  const count = Math.min(confirmationsOf(store, row), maxConfirmationEvents);
+  return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
+    const header = store.headers.bestAt(height + place);
+    if (header === undefined) return [];
+    return [{ at: header.header.time * 1000, text: formatCount(place + 1, 'confirmation') }];
+  });
+}
+
+/** Why the payment has no callback. */
+function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+  if (storeId === null) {
+    return 'None: the store of its address is unknown. Mark its order as paid by hand.';
+  }
+  const { minimumSat } = catalog.store(storeId);
+  return valueSat < (minimumSat ?? 0)
+    ? `None: the store gets callbacks only for payments of at least ${formatBitcoin(minimumSat ?? 0)} BTC.`
+    : 'None yet.';
+}
+
+function PaymentDeliveries({ store, row }: PaymentProps) {
+  const { catalog, paymentView, outbox } = store;
+  const rows = paymentView.callbacksOf(row.id).map(({ id }) => outbox.callback(id));
+  return (
+    <>
+      <h2>Deliveries</h2>
+      {rows.length === 0 ? (
+        <p>{noCallbackReason(store, row)}</p>
+      ) : (
+        <Table
+          label="Deliveries"
+          heads={['Status', 'State', 'Created', 'Last response', { number: 'Attempts' }]}
+          isList
+        >
+          {rows.map((each) => (
+            <tr>
+              <td>
+                <a class="whole" href={`${base}/callbacks/${each.id}`}>
+                  {formatStatus(each.status)}
+                </a>
+              </td>
+              <td>
+                <Pill {...deliveryState(each, catalog.store(each.storeId))} />
+              </td>
+              <td>
+                <Time at={each.createdAt} />
+              </td>
+              <td>{responseText(each)}</td>
+              <td class="number">{each.attemptCount}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,293 @@
+// The payments, newest first, with their search and filters.
+
+import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
+import type { Scripthash, Txid } from '../../../bitcoin/ids.ts';
+import { networks } from '../../../bitcoin/network.ts';
+import { paymentWords, type StateWord } from '../../../domain/order/state-words.ts';
+import { currenciesOf } from '../../../domain/payment/account-formats.ts';
+import { type AccountSums, addUp, noSums } from '../../../domain/payment/account-row.ts';
+import { minorText } from '../../../domain/payment/currency.ts';
+import { exactBitcoin } from '../../../domain/payment/money.ts';
+import { hasHadBlockStatus, type PaymentState } from '../../../domain/payment/payment.ts';
+import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
+import { pastedAddress } from '../../../domain/text/pasted-text.ts';
+import { dayMs } from '../../../lib/time-units.ts';
+import { reversedShownMs } from '../../../status/findings.ts';
+import type { Store } from '../../../store/open-store.ts';
+import type { AccountFilter } from '../../../store/orders/account-view.ts';
+import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
+import type {
+  PaymentEntry,
+  PaymentFilter,
+  PaymentPage,
+} from '../../../store/payments/payment-view.ts';
+import { Pill, Short, Time } from '../../../web/values.tsx';
+import { base, type Page, type PageRequest } from '../../page.ts';
+import { PaymentMoney } from '../../parts/fiat-worth.tsx';
+import { Layout, Table } from '../../parts/layout.tsx';
+import {
+  Count,
+  Empty,
+  FilterForm,
+  FilterSelect,
+  maxCounted,
+  Pager,
+  queryChoice,
+  queryDay,
+  queryNumber,
+  queryStore,
+  queryText,
+  rowsOfPage,
+  rowsPerCount,
+  SearchedPart,
+  SearchField,
+  StoreFilter,
+  separatorQuery,
+  withQuery,
+} from '../../parts/listing.tsx';
+
+const here = `${base}/payments`;
+
+/** Filter of the alarm `reversed-payment`, with the same time limit. */
+const reversed = 'reversed';
+
+/** The filters by state. A settled payment is a confirmed one for a reader. */
+const filters: Readonly<Record<string, readonly PaymentState[]>> = {
+  unconfirmed: ['unconfirmed'],
+  confirming: ['confirming'],
+  open: ['unconfirmed', 'confirming'],
+  confirmed: ['confirmed', 'settled'],
+  settled: ['settled'],
+  dropped: ['dropped'],
+};
+
+const filterOptions = [
+  ['unconfirmed', 'Seen'],
+  ['confirming', 'Confirming'],
+  ['open', 'Seen or confirming'],
+  ['confirmed', 'Confirmed'],
+  ['dropped', 'Gone'],
+  [reversed, 'Gone after status 1 or 2, in the last 7 days'],
+] as const;
+
+export const paymentsPage: Page = { path: '/payments', show: (request) => paymentsMarkup(request) };
+
+function paymentsMarkup(request: PageRequest) {
+  const search = searchOf(request);
+  const filter = { ...filterOf(request), ...search };
+  const page = { beforeId: queryNumber(request, 'before'), limit: rowsPerCount(request) };
+  const { rows, goesOnAt }: PaymentPage =
+    search === undefined
+      ? { rows: [], goesOnAt: undefined }
+      : request.parts.store.paymentView.page({ ...filter, ...page });
+  const isNone = rows.length === 0 && goesOnAt === undefined;
+  const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
+  return (
+    <Layout request={request} title="Payments" live={isLive}>
+      <FilterForm path={here}>
+        <SearchField request={request} label="Address or transaction" />
+        <FilterSelect request={request} name="state" label="State" options={filterOptions} />
+        <StoreFilter request={request} offersNone />
+        <label>
+          From (UTC)
+          <input type="date" name="from" value={queryText(request, 'from')} />
+        </label>
+        <label>
+          To (UTC)
+          <input type="date" name="to" value={queryText(request, 'to')} />
+        </label>
+      </FilterForm>
+      {goesOnAt === undefined ? null : <SearchedPart noun="payments" />}
+      {isNone ? (
+        <Empty request={request} noun="payments">
+          <a href={`${base}/stores`}>Send a test callback</a>, or{' '}
+          <a href="/docs/quickstart">request an address</a>.
+        </Empty>
+      ) : rows.length === 0 ? null : (
+        <PaymentTable request={request} rows={rowsOfPage(rows)} />
+      )}
+      <div class="under">
+        {goesOnAt === undefined ? (
+          <Count request={request} rows={rows} noun="payment" max={maxCounted} />
+        ) : null}
+        <Pager request={request} rows={rows} goesOnAt={goesOnAt} />
+        {isNone || page.beforeId !== undefined ? null : (
+          <Sums
+            request={request}
+            rows={rows}
+            filter={filter}
+            isAll={goesOnAt === undefined && rows.length <= maxCounted}
+          />
+        )}
+        {isNone ? null : <Exports request={request} />}
+      </div>
+    </Layout>
+  );
+}
+
+/** Set to add up more payments than a page counts. */
+const sumsQuery = 'sums';
+
+interface SumsProps {
+  readonly request: PageRequest;
+  /** All rows that the query returned. */
+  readonly rows: readonly PaymentEntry[];
+  readonly filter: AccountFilter;
+  /** No other payment matches. */
+  readonly isAll: boolean;
+}
+
+/** The sums of the confirmed payments of the list, which are those of its files. */
+async function Sums({ request, rows, filter, isAll }: SumsProps) {
+  if (isAll) return <SumText sums={addUp(noSums, rows)} />;
+  if (queryText(request, sumsQuery) === undefined) {
+    return <a href={withQuery(request, { [sumsQuery]: 1 })}>Add up</a>;
+  }
+  return <SumText sums={await request.parts.store.accountView.sums(filter)} />;
+}
+
+function SumText({ sums }: { readonly sums: AccountSums }) {
+  const { count, valueSat, worths, unpricedCount } = sums;
+  if (count === 0) return null;
+  const texts = [...worths].map(
+    ([currency, minor]) => `${formatDecimal(minorText(minor, currency))} ${currency}`,
+  );
+  const without =
+    worths.size === 0 || unpricedCount === 0 ? '' : `, ${unpricedCount} without value`;
+  return (
+    <span class="sums">
+      {formatCount(count, 'payment')} confirmed:{' '}
+      {[...texts, `${exactBitcoin(valueSat)} BTC`].join(' · ')}
+      {without}
+    </span>
+  );
+}
+
+/** The files of all payments of the filter. */
+function Exports({ request }: { readonly request: PageRequest }) {
+  const stores = request.parts.store.catalog.stores({ archived: true });
+  const file = (change: Readonly<Record<string, string>>, text: string) => (
+    <li>
+      <a
+        href={withQuery(
+          request,
+          { before: undefined, [sumsQuery]: undefined, ...change },
+          `${here}/export`,
+        )}
+        download
+      >
+        {text}
+      </a>
+    </li>
+  );
+  return (
+    <details>
+      <summary>Export</summary>
+      <ul>
+        {file({ format: 'paygate' }, 'CSV for accounts')}
+        {file(
+          { format: 'paygate', [separatorQuery]: 'semicolon' },
+          'CSV for accounts, with semicolons',
+        )}
+        {file({ format: 'koinly' }, 'Koinly')}
+        {file({ format: 'cointracking' }, 'CoinTracking')}
+        {currenciesOf(stores, queryStore(request)).map((currency) =>
+          file({ format: 'quickbooks', currency }, `QuickBooks, ${currency}`),
+        )}
+        {file({}, 'CSV with confirmations')}
+        {file({ [separatorQuery]: 'semicolon' }, 'CSV with confirmations and semicolons')}
+      </ul>
+    </details>
+  );
+}
+
+/** All filters except the search. @throws PaygateError invalid */
+export function filterOf(request: PageRequest): Omit<PaymentFilter, 'limit'> {
+  const to = queryDay(request, 'to');
+  const state = queryChoice(request, 'state', [...Object.keys(filters), reversed]);
+  return {
+    storeId: queryStore(request),
+    ...(state === reversed
+      ? { reversedSince: request.now - reversedShownMs }
+      : { states: state === undefined ? undefined : filters[state] }),
+    since: queryDay(request, 'from'),
+    until: to === undefined ? undefined : to + dayMs,
+  };
+}
+
+/** The address or transaction of the search; undefined if the text is neither. */
+export function searchOf(
+  request: PageRequest,
+): { readonly scripthash?: Scripthash; readonly txid?: Txid } | undefined {
+  const text = queryText(request, 'q');
+  if (text === undefined) return {};
+  const pasted = pastedAddress(text);
+  if (/^[0-9a-f]{64}$/i.test(pasted)) return { txid: pasted.toLowerCase() as Txid };
+  try {
+    return {
+      scripthash: scripthash(addressToScript(pasted, networks[request.parts.store.network])),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+interface PaymentTableProps {
+  readonly request: PageRequest;
+  readonly rows: readonly PaymentEntry[];
+}
+
+export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
+  <Table
+    label="Payments"
+    heads={[{ number: 'Amount' }, 'State', 'Seen', 'Address', 'Store', { number: 'Confirmations' }]}
+    isList
+  >
+    {rows.map((row) => (
+      <tr>
+        <td class="number">
+          <a class="whole" href={`${here}/${row.id}`}>
+            <PaymentMoney row={row} now={request.now} />
+          </a>
+        </td>
+        <td>
+          <Pill {...paymentState(request.parts.store, row)} />
+        </td>
+        <td>
+          <Time at={row.firstSeenAt} />
+        </td>
+        <td>
+          <Short text={row.address} />
+        </td>
+        <td>{row.storeName}</td>
+        <td class="number">{confirmationsOf(request.parts.store, row)}</td>
+      </tr>
+    ))}
+  </Table>
+);
+
+/**
+ * The state for people. If the block has left the best chain, the stored state stays until paygate
+ * knows the payment's new state; the note says so.
+ */
+export function paymentState(store: Store, row: PaymentEntry): ShownState {
+  if (hasLeft(store, row)) {
+    return {
+      word: paymentWords.unconfirmed,
+      note: 'Its block left the best chain: checking again',
+    };
+  }
+  return { word: paymentWords[row.state], note: goneNote(row) };
+}
+
+export interface ShownState {
+  readonly word: StateWord;
+  readonly note: string | undefined;
+}
+
+/** A gone payment that had status 1 or 2 differs from others: the goods may have been sent. */
+function goneNote(row: PaymentEntry): string | undefined {
+  if (row.state !== 'dropped') return undefined;
+  if (hasHadBlockStatus(row)) return 'Reversed after status 1 or 2';
+  return row.replacedBy === null ? undefined : 'replaced by another transaction';
+}

@@ -1,0 +1,328 @@
+// Prepares a refund of an order: an amount and an address as a code for the merchant's own wallet.
+// paygate has no keys and sends nothing.
+
+import { addressToScript, scripthash } from '../../../bitcoin/address.ts';
+import { networks } from '../../../bitcoin/network.ts';
+import type { Standing } from '../../../domain/order/order.ts';
+import {
+  isStillCovered,
+  leftFor,
+  type Refundable,
+  type RefundChoice,
+  refundAmountOf,
+  refundableOf,
+  refundChoices,
+} from '../../../domain/order/refund.ts';
+import { paymentUri } from '../../../domain/payment/payment-uri.ts';
+import { formatSat } from '../../../domain/text/format.ts';
+import { pastedAddress, withoutInvisible } from '../../../domain/text/pasted-text.ts';
+import { PaygateError, throwInvalid } from '../../../lib/errors.ts';
+import type { OrderRow } from '../../../store/orders/order-view.ts';
+import type { RefundRow } from '../../../store/orders/refunds.ts';
+import { QrCode } from '../../../web/qr-code.tsx';
+import { Amount, Copyable } from '../../../web/values.tsx';
+import { recordChange } from '../../guard/audit-entry.ts';
+import { requireRecentPassword } from '../../guard/dashboard-session.ts';
+import type { ActionResult, Page, PageRequest } from '../../page.ts';
+import {
+  atField,
+  fieldError,
+  isOutdated,
+  oneOf,
+  readFields,
+  versionOf,
+  wholeNumberFrom,
+} from '../../parts/form-fields.ts';
+import { chosenBefore, FaultNote, Field, Form, Select } from '../../parts/form-parts.tsx';
+import { DoneNote, Layout } from '../../parts/layout.tsx';
+import {
+  type OrderProps,
+  orderIn,
+  orderPath,
+  priceOrSat,
+  priceText,
+  readOrder,
+} from './order-parts.ts';
+
+const labels = {
+  address: 'Address of the customer',
+  choice: 'Amount',
+  fee: 'Less a fee, in satoshis',
+  txid: 'Transaction id',
+} as const;
+
+/** No wallet pays more for a transaction. */
+const maxFeeSat = 10_000_000;
+
+export const refundPage: Page = {
+  path: '/orders/:id/refund',
+  show(request) {
+    const props = readOrder(request);
+    const { row } = props.record;
+    const pending = request.parts.store.refunds.pendingOf(row.id);
+    const refundable = leftOf(request, row, props.standing);
+    return (
+      <Layout request={request} title={`Refund of the order of ${priceOrSat(row)}`}>
+        <DoneNote request={request} />
+        {pending !== undefined ? (
+          <Pending
+            request={request}
+            row={row}
+            refund={pending}
+            isCovered={isStillCovered(
+              leftFor(leftBefore(request, row, props.standing), pending.createdAt, row),
+              pending,
+            )}
+          />
+        ) : refundable === undefined ? (
+          <p class="empty">
+            Nothing can be refunded: a refund needs an excess, or an order that has ended with
+            confirmed money.
+          </p>
+        ) : (
+          <Prepare {...props} refundable={refundable} />
+        )}
+        <p>
+          <a href={orderPath(row.publicId)}>Back to the order</a>
+        </p>
+      </Layout>
+    );
+  },
+  actions: { prepare, done, discard },
+};
+
+const leftOf = (
+  { parts }: PageRequest,
+  { id }: OrderRow,
+  standing: Standing,
+): Refundable | undefined => refundableOf(standing, parts.store.refunds.of(id));
+
+/** What was left before the one that is prepared. */
+const leftBefore = (
+  { parts }: PageRequest,
+  { id }: Pick<OrderRow, 'id'>,
+  standing: Standing,
+): Refundable | undefined =>
+  refundableOf(
+    standing,
+    parts.store.refunds.of(id).filter(({ doneAt }) => doneAt !== null),
+  );
+
+/** Whether the page of an order leads to its refund. */
+export const hasRefund = ({ request, record, standing }: OrderProps): boolean =>
+  request.parts.store.refunds.pendingOf(record.row.id) !== undefined ||
+  leftOf(request, record.row, standing) !== undefined;
+
+interface PrepareProps extends OrderProps {
+  readonly refundable: Refundable;
+}
+
+const Prepare = ({ request, record, refundable }: PrepareProps) => {
+  const { excessSat, allSat } = refundable;
+  const price = priceText(record.row);
+  const options: (readonly [RefundChoice, string])[] = [
+    ...(excessSat > 0 ? [['excess', `What is too much: ${formatSat(excessSat)}`] as const] : []),
+    ['all', `All that is confirmed: ${formatSat(allSat)}`],
+    ...(price === undefined || request.parts.prices === undefined
+      ? []
+      : [['price', `${price} at the rate of now, at most all`] as const]),
+  ];
+  return (
+    <>
+      <p>
+        You send the refund from your own wallet. paygate has no keys: it prepares the code for it,
+        and notes what you sent. Ask the customer for an address; the one that paid may not be
+        theirs.
+      </p>
+      <Form request={request} action="prepare" button="Prepare the refund" needsPassword>
+        <Field
+          request={request}
+          name="address"
+          label={labels.address}
+          attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
+        />
+        <Select
+          name="choice"
+          label={labels.choice}
+          options={options}
+          chosen={chosenBefore(request, 'prepare', 'choice')}
+        />
+        <FaultNote request={request} name="choice" />
+        <Field
+          request={request}
+          name="fee"
+          label={labels.fee}
+          value={0}
+          help="What you deduct for the network fee; 0 if you pay it."
+          attributes={{ inputmode: 'numeric', autocomplete: 'off' }}
+        />
+      </Form>
+    </>
+  );
+};
+
+interface PendingProps {
+  readonly request: PageRequest;
+  readonly row: OrderRow;
+  readonly refund: RefundRow;
+  readonly isCovered: boolean;
+}
+
+const Pending = ({ request, row, refund, isCovered }: PendingProps) => (
+  <>
+    {isCovered ? (
+      <ToSend row={row} refund={refund} />
+    ) : (
+      <p class="problem" role="alert">
+        Do not send it: the order changed since. <Amount sat={refund.amountSat} /> are no longer
+        confirmed, or were accepted as payment. If you sent it already, note its transaction below.
+      </p>
+    )}
+    <h2>When it is sent</h2>
+    <Form request={request} action="done" button="It is sent" needsPassword>
+      <Version refund={refund} />
+      <Field
+        request={request}
+        name="txid"
+        label={labels.txid}
+        attributes={{ autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }}
+      />
+    </Form>
+    <h2>If you do not send it</h2>
+    <Form request={request} action="discard" button="Discard it" needsPassword>
+      <Version refund={refund} />
+    </Form>
+  </>
+);
+
+const Version = ({ refund }: Pick<PendingProps, 'refund'>) => (
+  <input type="hidden" name="before" value={versionOf(refund)} />
+);
+
+/** @throws PaygateError conflict if the page showed another refund */
+function checkShown(request: PageRequest, orderId: number): void {
+  const pending = request.parts.store.refunds.pendingOf(orderId);
+  if (pending === undefined || !isOutdated(request, pending)) return;
+  throw new PaygateError(
+    'conflict',
+    'Another refund of this order is prepared now: compare its amount and its address.',
+  );
+}
+
+const ToSend = ({ row, refund }: Pick<PendingProps, 'row' | 'refund'>) => {
+  const { address, amountSat } = refund;
+  const message = `Refund ${row.reference ?? row.publicId}`;
+  const uri = paymentUri(address, { amountSat, message });
+  return (
+    <section class="pay" aria-label="To send">
+      <QrCode text={uri} label={`QR code to send ${formatSat(amountSat)}`} />
+      <p>
+        Send <Amount sat={amountSat} /> from your own wallet to{' '}
+        <Copyable id="refund-address" name="the address">
+          {address}
+        </Copyable>
+      </p>
+      <p>
+        <a href={uri}>Open in a wallet</a>
+      </p>
+    </section>
+  );
+};
+
+async function prepare(request: PageRequest): Promise<ActionResult> {
+  const { store, checkIssuing } = request.parts;
+  const { id, publicId, storeId } = orderIn(request);
+  await requireRecentPassword(request);
+  const { address, choice, feeSat } = readFields(request, (read) => ({
+    address: read('address', labels.address, (text) => customerAddress(request, text)),
+    choice: read('choice', labels.choice, oneOf(refundChoices)),
+    feeSat: read('fee', labels.fee, wholeNumberFrom(0, maxFeeSat)),
+  }));
+  const rateCents = choice === 'price' ? await rateOf(request, orderIn(request)) : null;
+  checkIssuing();
+  await store.database.write((tx) => {
+    // Another page may have refunded since.
+    const { record, standing } = readOrder(request);
+    const left = leftBefore(request, record.row, standing);
+    if (left === undefined) throw new PaygateError('conflict', 'nothing is left to refund');
+    const amount = amountAtFee(() =>
+      refundAmountOf(left, choice, record.facts.price, rateCents, feeSat),
+    );
+    const before = store.refunds.pendingOf(id);
+    // The form was sent twice.
+    const isSame = before?.address === address && before.choice === choice;
+    if (isSame && before.amountSat === amount.amountSat) return;
+    store.refunds.prepare(tx, request.now, { orderId: id, address, choice, ...amount });
+    const detail = { order: publicId, address, amount_sat: amount.amountSat, fee_sat: feeSat };
+    recordChange(request, tx, 'order.refund', detail, storeId);
+  });
+  return { to: orderPath(publicId, '/refund') };
+}
+
+function amountAtFee<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw atField('fee', labels.fee, error);
+  }
+}
+
+/** @throws PaygateError invalid for what is no address of this network, and for our own ones */
+function customerAddress({ parts }: PageRequest, text: string): string {
+  const { network, addresses } = parts.store;
+  const address = pastedAddress(text);
+  const script = addressToScript(address, networks[network]);
+  if (addresses.byScripthash(scripthash(script)) === undefined) return address;
+  throwInvalid('this is an address of your own wallet; ask the customer for one of theirs');
+}
+
+/** @throws PaygateError at the field of the amount, without a price of now */
+async function rateOf({ parts }: PageRequest, { currency }: OrderRow): Promise<number | null> {
+  if (currency === null) return null;
+  try {
+    const rateCents = (await parts.prices?.rateCents(currency)) ?? null;
+    if (rateCents !== null) return rateCents;
+    throw new PaygateError(
+      'invalid',
+      `there is no price in ${currency} now: choose another amount`,
+    );
+  } catch (error) {
+    if (!(error instanceof PaygateError)) throw error;
+    throw fieldError(error.code, 'choice', error.message, labels.choice);
+  }
+}
+
+async function done(request: PageRequest): Promise<ActionResult> {
+  const { refunds, database } = request.parts.store;
+  const { record } = readOrder(request);
+  const { id, publicId, storeId } = record.row;
+  await requireRecentPassword(request);
+  const txid = readFields(request, (read) =>
+    read('txid', labels.txid, (text) => {
+      const own = withoutInvisible(text).toLowerCase();
+      if (!/^[0-9a-f]{64}$/.test(own)) throwInvalid('64 digits and letters a to f are expected');
+      if (record.payments.every((each) => each.txid !== own)) return own;
+      throwInvalid('this is the payment of the customer; the refund has another transaction');
+    }),
+  );
+  await database.write((tx) => {
+    checkShown(request, id);
+    const { amountSat } = refunds.finish(tx, request.now, id, txid);
+    const detail = { order: publicId, txid, amount_sat: amountSat };
+    recordChange(request, tx, 'order.refund-sent', detail, storeId);
+  });
+  return { to: orderPath(publicId, '?done=refund-sent') };
+}
+
+async function discard(request: PageRequest): Promise<ActionResult> {
+  const { refunds, database } = request.parts.store;
+  const { id, publicId, storeId } = orderIn(request);
+  await requireRecentPassword(request);
+  await database.write((tx) => {
+    checkShown(request, id);
+    const { address, amountSat } = refunds.discard(tx, id);
+    const detail = { order: publicId, address, amount_sat: amountSat };
+    recordChange(request, tx, 'order.refund-discard', detail, storeId);
+  });
+  return { to: orderPath(publicId, '?done=refund-discarded') };
+}

@@ -1,0 +1,93 @@
+// The first page of a store: what is missing, and each of its parts in short.
+
+import { Fragment } from 'hono/jsx';
+import { redactUrl } from '../../../domain/delivery/callback.ts';
+import { notifyTarget } from '../../../store/delivery/notify-targets.ts';
+import { testedAt } from '../../../store/wallets/settings.ts';
+import { Time } from '../../../web/values.tsx';
+import type { Page } from '../../page.ts';
+import { DoneNote } from '../../parts/layout.tsx';
+import { keysOf } from './store-keys-page.tsx';
+import { type StoreProps, type StoreSection, storeMarkup, storePath } from './store-layout.tsx';
+import { openKey } from './store-plugin-page.tsx';
+
+export const storePage: Page = {
+  path: '/stores/:id',
+  show: (request) => storeMarkup(request, '', (props) => <StoreOverview {...props} />),
+};
+
+const StoreOverview = ({ request, row }: StoreProps) => (
+  <>
+    <DoneNote request={request} />
+    {missingIn({ request, row }).map(([section, text]) => (
+      <p class="alarm">
+        {text} <a href={storePath(row.id, section)}>Open its page</a>
+      </p>
+    ))}
+    <dl class="facts">
+      {factsOf({ request, row }).map(([name, section, value]) => (
+        <Fragment>
+          <dt>
+            <a href={storePath(row.id, section)}>{name}</a>
+          </dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+      <dt>Created</dt>
+      <dd>
+        <Time at={row.createdAt} />
+      </dd>
+    </dl>
+  </>
+);
+
+/** What keeps the shop from being paid, or from learning of it, with the page that helps. */
+function missingIn({ request, row }: StoreProps): (readonly [StoreSection, string])[] {
+  const { catalog } = request.parts.store;
+  const missing: (readonly [StoreSection, string])[] = [];
+  if (row.walletId === null) {
+    missing.push(['/wallet', 'This store has no wallet, so it issues no addresses.']);
+  } else if (catalog.wallet(row.walletId).scannedAt === null) {
+    missing.push(['/wallet', 'The chain is scanned for addresses of its wallet that are in use.']);
+  }
+  if (testedAt(catalog) === undefined) {
+    const section = row.callbackUrl === '' ? '/webhooks' : '/callbacks';
+    missing.push([section, 'No test has reached a shop yet: send one.']);
+  }
+  return missing;
+}
+
+function factsOf({ request, row }: StoreProps): [string, StoreSection, string][] {
+  const wallet =
+    row.walletId === null ? undefined : request.parts.store.catalog.wallet(row.walletId);
+  const keys = keysOf(request, row).length;
+  const confirmations = `${row.requiredConfirmations} ${row.requiredConfirmations === 1 ? 'confirmation' : 'confirmations'}`;
+  return [
+    [
+      'General',
+      '/general',
+      `Payments are final after ${confirmations}. Currency: ${row.currency ?? 'none'}`,
+    ],
+    [
+      'Wallet',
+      '/wallet',
+      wallet === undefined ? 'none' : `Wallet ${wallet.id}, ${wallet.scriptType}`,
+    ],
+    ['Callbacks', '/callbacks', redactUrl(row.callbackUrl) || 'none'],
+    ['Webhooks', '/webhooks', row.webhookUrl === null ? 'none' : redactUrl(row.webhookUrl)],
+    ['Notifications', '/notifications', recipientsText({ request, row })],
+    ['Keys', '/keys', keys === 0 ? 'only the API key of all stores' : `${keys} of its own`],
+    ['Plugin', '/plugin', openText({ request, row })],
+  ];
+}
+
+function recipientsText({ request, row }: StoreProps): string {
+  const { recipients, webhookUrl } = notifyTarget(request.parts.store.catalog, row.id);
+  const all = [...recipients, ...(webhookUrl === null ? [] : [redactUrl(webhookUrl)])];
+  return all.length === 0 ? 'no recipients of its own' : all.join(', ');
+}
+
+const openText = (props: StoreProps): string =>
+  openKey(props) === undefined
+    ? 'no plugin may change this store'
+    : 'a plugin may change this store now';

@@ -1,0 +1,230 @@
+// Alarms as banners: severity, fact, advice, start, and a link to the page to act on.
+
+import type { StateWord } from '../../domain/order/state-words.ts';
+import type { DatedFinding } from '../../status/finding-history.ts';
+import { type Severity, severityOf } from '../../status/finding-severity.ts';
+import type { FindingCode } from '../../status/findings.ts';
+import { Pill, Time } from '../../web/values.tsx';
+import { base, type PageRequest } from '../page.ts';
+import { Form } from './form-parts.tsx';
+
+interface Advice {
+  readonly text: string;
+  /** Below `/dashboard`. */
+  readonly path: string;
+  /** Text of the link. */
+  readonly link: string;
+}
+
+const servers = { path: '/servers', link: 'Servers' };
+const wait =
+  'Nothing, if it ends within minutes. Otherwise see the error of each server under Servers.';
+
+const advices: Readonly<Record<FindingCode, Advice>> = {
+  'restored-database': {
+    text: 'Set the gap limit of your own wallet as shown, or it will not show every payment; then add what is missing. Never run both copies.',
+    path: '/addresses',
+    link: 'Addresses',
+  },
+  'disk-low': {
+    text: 'Free space on the disk of the database: no address is issued until then. You can delete backups that you also store on another machine.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
+  'disk-refuses': {
+    text: 'Make the disk of the database writable, free space, or replace it. paygate then continues by itself and finds payments of the meantime in the chain.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
+  'no-server': {
+    text: 'See the error of each server, or add other servers with --electrum. paygate finds missed payments once a server responds.',
+    ...servers,
+  },
+  'catching-up': { text: wait, ...servers },
+  'reduced-trust': {
+    text: 'Add another server with --electrum, preferably your own: two servers check each other.',
+    ...servers,
+  },
+  'server-doubt': { text: wait, ...servers },
+  'server-banned': {
+    text: 'Nothing: paygate uses the other servers. If it is your own and you repaired it, lift the ban.',
+    ...servers,
+  },
+  'changed-certificate': {
+    text: 'Accept the new certificate only if you know why it changed, for example after a new setup of your own server. Otherwise leave it refused.',
+    ...servers,
+  },
+  'promotion-held': {
+    text: 'Check with your own node or an explorer which chain is right. Then remove a wrong server from --electrum, or follow the branch.',
+    ...servers,
+  },
+  'addresses-stuck': {
+    text: 'Add another server with --electrum, preferably your own with higher limits.',
+    ...servers,
+  },
+  'reversed-payment': {
+    text: 'Hold back the goods of those orders, or ask those customers to pay again.',
+    path: '/payments?state=reversed',
+    link: 'Reversed payments',
+  },
+  'unclaimed-payment': {
+    text: 'Search for their orders by address in each shop, and mark them as paid by hand.',
+    path: '/payments?store=none',
+    link: 'Payments without a store',
+  },
+  'fallen-payment': {
+    text: 'Hold back the goods of those orders until the payments are final again: while they are unconfirmed, they can be replaced. The shop has received status 0.',
+    path: '/payments?state=unconfirmed',
+    link: 'Unconfirmed payments',
+  },
+  'wallet-scan': {
+    text: 'Nothing: the scan starts once a server is connected, and takes minutes.',
+    ...servers,
+  },
+  'exhausted-callbacks': {
+    text: 'Repair the shop’s Callback URL, send a test callback to verify it, then resend the failed deliveries.',
+    path: '/callbacks?state=exhausted',
+    link: 'Failed deliveries',
+  },
+  'foreign-use': {
+    text: 'Another program uses this key: give each program its own account, or customers may pay to the same address. If no other program uses it, a server sends false data: use other servers, then run `paygate store recheck-used ID`.',
+    path: '/stores',
+    link: 'Stores',
+  },
+  'file-displaced': {
+    text: 'Follow the instructions above, and find out who did that. Until then no address is issued and everything else continues; a crash would cost a minute.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
+  'database-damaged': {
+    text: 'Follow the instructions above, on a disk that you trust: this disk loses data. paygate finds later payments in the chain again.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
+  'snapshot-failed': {
+    text: 'Make sure that the folder of the backups is writable and has space.',
+    path: '/settings/backups',
+    link: 'Backups',
+  },
+  'wallet-gap': {
+    text: 'Set the gap limit of your own wallet as shown, and start serve with the same --wallet-gap.',
+    path: '/addresses',
+    link: 'Addresses',
+  },
+  'gap-reached': {
+    text: 'Raise the gap limit of your own wallet, then start serve with the same --wallet-gap and a higher --refuse-gap. A payment to a newer address ends this too.',
+    path: '/addresses',
+    link: 'Addresses',
+  },
+  'no-price': {
+    text: 'Rates shows what each source answers. Nothing, if it ends within minutes. Otherwise name another source with --price-source; orders in satoshis need none.',
+    path: '/settings/rates',
+    link: 'Rates',
+  },
+  'unlisted-proxy': {
+    text: 'If it is your proxy, start serve as shown. Settings lists all sessions and their addresses.',
+    path: '/settings',
+    link: 'Settings',
+  },
+  'shop-unreachable': {
+    text: 'Make sure that the shop’s server runs. paygate sends waiting callbacks once it responds.',
+    path: '/callbacks?state=owed',
+    link: 'Waiting deliveries',
+  },
+  'shop-refuses': {
+    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend waiting deliveries.',
+    path: '/callbacks?state=owed',
+    link: 'Waiting deliveries',
+  },
+  'unknown-callback-url': {
+    text: 'Its customers get no address. Set the store’s Callback URL to the one that the shop shows, including its secret. This alarm ends once a store has that URL, or after three days without such a request.',
+    path: '/stores',
+    link: 'Stores',
+  },
+  'shop-doubtful': {
+    text: 'Read the shop’s responses and repair it. Verify it with a test callback on the page of its store, then resend these deliveries.',
+    path: '/callbacks?state=flagged',
+    link: 'Deliveries with a doubtful response',
+  },
+  'clock-wrong': {
+    text: 'Set the clock, and synchronise it by NTP. Until then callbacks are sent without a signature, no server certificate is pinned or accepted, no order expires, and nothing is deleted by its age.',
+    ...servers,
+  },
+  'notifications-failed': {
+    text: 'Check the mail server and the recipients, then send a test. This alarm ends once the recipient receives a notification.',
+    path: '/settings/notifications',
+    link: 'Notifications',
+  },
+  'own-certificate': {
+    text: 'Make sure that the files are renewed, or that the certificate authority reaches this machine on port 80.',
+    path: '/settings',
+    link: 'Settings',
+  },
+};
+
+/** The same alarms of webhooks. */
+const webhookAdvices: Readonly<Partial<Record<FindingCode, Advice>>> = {
+  'exhausted-callbacks': {
+    text: 'Repair the shop’s webhook, send a test event to verify it, then resend the failed events.',
+    path: '/events?state=exhausted',
+    link: 'Failed events',
+  },
+  'shop-refuses': {
+    text: 'Read the shop’s responses and repair it. Verify it with a test event on the page of its store, then resend waiting events.',
+    path: '/events?state=owed',
+    link: 'Waiting events',
+  },
+};
+
+interface AlarmsProps {
+  readonly request: PageRequest;
+  readonly alarms: readonly DatedFinding[];
+}
+
+export const Alarms = ({ request, alarms }: AlarmsProps) =>
+  alarms.length === 0 ? null : (
+    <section aria-label="Alarms">
+      {alarms.map((alarm) => (
+        <Banner request={request} alarm={alarm} />
+      ))}
+    </section>
+  );
+
+interface BannerProps {
+  readonly request: PageRequest;
+  readonly alarm: DatedFinding;
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+const severityWords: Readonly<Record<Severity, StateWord>> = {
+  error: { text: 'Error', tone: 'bad' },
+  warning: { text: 'Warning', tone: 'waiting' },
+};
+
+const Banner = ({ request, alarm }: BannerProps) => {
+  const { code, fact, since, storeId, advice, isWebhook } = alarm;
+  const { text, path, link } = (isWebhook && webhookAdvices[code]) || advices[code];
+  const to = base + path + (storeId === undefined ? '' : `&store=${storeId}`);
+  const severity = severityOf(code);
+  const isDismissed = code === 'restored-database';
+  return (
+    <div class={`alarm ${severity}`} data-alarm={code}>
+      <p>
+        <Pill word={severityWords[severity]} /> <strong>{fact}</strong>
+      </p>
+      <p>{advice === undefined ? text : sentence(advice)}</p>
+      <p class="under">
+        <a class={isDismissed ? undefined : 'button'} href={to}>
+          {link}
+        </a>
+        <small class="quiet">
+          Since <Time at={since} />
+        </small>
+      </p>
+      {isDismissed ? (
+        <Form request={request} action="dismiss-restored" button="I have done this" />
+      ) : null}
+    </div>
+  );
+};

@@ -1,0 +1,40 @@
+// What an API key may do, by its scope. Checked before any route runs.
+
+import { PaygateError } from '../../lib/errors.ts';
+
+/**
+ * `payments`: everything. `address-only`: new addresses, orders and quotes alone. `read`: GET and
+ * HEAD, no new address.
+ */
+export const keyScopes = ['payments', 'address-only', 'read'] as const;
+export type KeyScope = (typeof keyScopes)[number];
+
+export interface ApiUse {
+  /** Upper case. */
+  readonly method: string;
+  /** Whether the request issues an address, with any method, or is a quote for one. */
+  readonly issues: boolean;
+}
+
+export function isAllowed(scope: KeyScope, { method, issues }: ApiUse): boolean {
+  switch (scope) {
+    case 'payments':
+      return true;
+    case 'address-only':
+      return issues;
+    case 'read':
+      return (method === 'GET' || method === 'HEAD') && !issues;
+  }
+}
+
+const meanings: Readonly<Record<KeyScope, string>> = {
+  payments: 'may do everything',
+  'address-only': 'may only make orders and ask for new addresses',
+  read: 'may only read, by GET, and asks for no address',
+};
+
+/** @throws PaygateError forbidden */
+export function requireScope(scope: KeyScope, use: ApiUse): void {
+  if (isAllowed(scope, use)) return;
+  throw new PaygateError('forbidden', `This key ${meanings[scope]}; use another key for this`);
+}

@@ -1,0 +1,225 @@
+// Notices: the content of a notification about an order, a delivery or an alarm. A notice has a
+// title and lines for people, and data for machines. It holds no data of a customer beyond the
+// reference of the order.
+
+import type { OrderEventType, OrderStatus } from '../order/order.ts';
+import type { OrderJson } from '../order/order-json.ts';
+import { formatBitcoin, formatSat, plainText } from '../text/format.ts';
+
+/** What an operator or a store may subscribe to, with its label. */
+export const noticeLabels = {
+  'order.paid': 'Order paid',
+  'order.late': 'Order paid late',
+  'order.short': 'Order expired with too little money',
+  'order.reversed': 'Payment reversed',
+  'delivery.failed': 'Delivery to the shop failed',
+  findings: 'Alarms, when they begin and end',
+} as const;
+
+export type NoticeKind = keyof typeof noticeLabels;
+export type NoticeType = NoticeKind | 'test';
+
+export const noticeKinds = Object.keys(noticeLabels) as readonly NoticeKind[];
+/** Alarms concern the whole of paygate, so a store receives none. */
+export const storeNoticeKinds = noticeKinds.filter((kind) => kind !== 'findings');
+
+export interface Notice {
+  readonly type: NoticeType;
+  /** One row: the subject of a mail. */
+  readonly title: string;
+  readonly lines: readonly string[];
+  /** The page about it, below the public URL. */
+  readonly path: string;
+  /** JSON values for machines. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const maxTitleLength = 150;
+const maxLineLength = 1_000;
+
+/** Texts of strangers become one row each, without control characters. */
+const notice = ({ title, lines, ...rest }: Notice): Notice => ({
+  ...rest,
+  title: plainText(title, maxTitleLength),
+  lines: lines.map((line) => plainText(line, maxLineLength)),
+});
+
+/** An event of an order, as the webhook of its store receives it. */
+export interface OrderChange {
+  readonly type: OrderEventType;
+  readonly was: OrderStatus;
+  readonly order: OrderJson;
+  readonly storeName: string;
+}
+
+interface OrderTexts {
+  readonly type: NoticeKind;
+  readonly word: string;
+  readonly fact: string;
+  readonly advice?: string;
+}
+
+/** The notice of an order's event; undefined for an event without one. */
+export function orderNotice(change: OrderChange): Notice | undefined {
+  const { order, storeName } = change;
+  const texts = orderTexts(change);
+  if (texts === undefined) return undefined;
+  const { type, word, fact, advice } = texts;
+  const name = `order ${order.reference ?? order.id.slice(0, 12)}`;
+  const { excess_sat: excess } = order;
+  return notice({
+    type,
+    title: `${word}: ${priceOf(order)}, ${name} (${storeName})`,
+    lines: [
+      `Store ${storeName}, ${name}: ${fact}`,
+      `Price: ${priceOf(order)}${order.currency === null ? '' : ` (${formatSat(order.amount_sat)})`}`,
+      `Received: ${formatSat(order.received_sat)}, confirmed: ${formatSat(order.confirmed_sat)}`,
+      ...(excess > 0 ? [`Paid too much: ${formatSat(excess)}`] : []),
+      ...(advice === undefined ? [] : [advice]),
+    ],
+    path: `/dashboard/orders/${order.id}`,
+    data: {
+      store_id: order.store_id,
+      order: {
+        id: order.id,
+        reference: order.reference,
+        version: order.version,
+        status: order.status,
+        late: order.late,
+        amount: order.amount,
+        currency: order.currency,
+        amount_sat: order.amount_sat,
+        received_sat: order.received_sat,
+        confirmed_sat: order.confirmed_sat,
+        excess_sat: order.excess_sat,
+      },
+    },
+  });
+}
+
+function orderTexts({ type, was, order }: OrderChange): OrderTexts | undefined {
+  if (type === 'order.paid') return order.late ? paidLate : paid;
+  if (type === 'order.reversed') return reversed(was);
+  const isOver = order.status === 'expired' || order.status === 'canceled';
+  const hasNews = type === 'order.expired' || type === 'order.updated';
+  if (!isOver || !hasNews || order.received_sat === 0) return undefined;
+  // Money that comes after the end of an order changes only its payments.
+  return type === 'order.updated' ? changedLater(order) : short;
+}
+
+const paid: OrderTexts = {
+  type: 'order.paid',
+  word: 'Paid',
+  fact: 'paid, and confirmed.',
+};
+
+const paidLate: OrderTexts = {
+  type: 'order.late',
+  word: 'Paid late',
+  fact: 'paid, and confirmed, but some of the money came after its time.',
+  advice: 'See whether you still have what was ordered before you send it.',
+};
+
+const acceptOrReturn = 'Accept what came as enough, or send it back to the customer.';
+
+const short: OrderTexts = {
+  type: 'order.short',
+  word: 'Too little',
+  fact: 'the order is expired, and the money that counts is less than its price.',
+  advice: acceptOrReturn,
+};
+
+/** It may be the whole price, which counts nothing any more. */
+const changedLater = ({ status }: OrderJson): OrderTexts => ({
+  type: 'order.short',
+  word: 'After its end',
+  fact: `the order is ${status}, and its payments changed after that.`,
+  advice: acceptOrReturn,
+});
+
+const reversed = (was: OrderStatus): OrderTexts => ({
+  type: 'order.reversed',
+  word: 'Reversed',
+  fact: `it was ${was}, and a payment is no longer in the chain or was replaced.`,
+  advice: 'Send nothing for this order until it is paid again.',
+});
+
+const priceOf = ({ amount, currency, amount_sat }: OrderJson): string =>
+  amount === null || currency === null
+    ? `${formatBitcoin(amount_sat)} BTC`
+    : `${amount} ${currency}`;
+
+export interface FailedDelivery {
+  readonly storeId: number;
+  readonly storeName: string;
+  readonly noun: 'callback' | 'webhook';
+  readonly eventId: string;
+  /** Why the last attempt failed, without secrets. */
+  readonly reason: string | null;
+}
+
+export function deliveryNotice(failed: FailedDelivery): Notice {
+  const { storeId, storeName, noun, eventId, reason } = failed;
+  const list = noun === 'callback' ? 'callbacks' : 'events';
+  return notice({
+    type: 'delivery.failed',
+    title: `Failed: a ${noun} to the shop (${storeName})`,
+    lines: [
+      `Store ${storeName}: a ${noun} failed for the last time and is no longer retried.`,
+      `Reason: ${reason ?? 'unknown'}`,
+      'Repair the shop, then resend what failed. More failures of today are not reported.',
+    ],
+    path: `/dashboard/${list}?state=exhausted&store=${storeId}`,
+    data: { store_id: storeId, kind: noun, event_id: eventId, reason },
+  });
+}
+
+/** An alarm that began or ended. */
+export interface NoticedFinding {
+  readonly code: string;
+  readonly subject: string | null;
+  readonly text: string;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** @param began and ended: one of them is not empty */
+export function findingsNotice(
+  began: readonly NoticedFinding[],
+  ended: readonly NoticedFinding[],
+): Notice {
+  return notice({
+    type: 'findings',
+    title: findingsTitle(began, ended),
+    lines: [
+      ...began.map(({ text }) => `Began: ${text}`),
+      ...ended.map(({ text }) => `Ended: ${text}`),
+    ],
+    path: '/dashboard',
+    data: { began: began.map(findingJson), ended: ended.map(findingJson) },
+  });
+}
+
+function findingsTitle(began: readonly NoticedFinding[], ended: readonly NoticedFinding[]): string {
+  const [first] = began;
+  if (first === undefined) {
+    return ended.length === 1 ? `Ended: ${ended[0]?.text}` : `${ended.length} alarms ended`;
+  }
+  return began.length === 1 ? `Alarm: ${first.text}` : `${began.length} alarms`;
+}
+
+const findingJson = ({ code, subject, text, since }: NoticedFinding) => ({
+  code,
+  subject,
+  text: plainText(text, maxLineLength),
+  since: Math.floor(since / 1000),
+});
+
+/** What "Send a test" sends. */
+export const testNotice = (): Notice => ({
+  type: 'test',
+  title: 'Test of the notifications of paygate',
+  lines: ['This is a test. If you read it, notifications reach you.'],
+  path: '/dashboard',
+  data: {},
+});

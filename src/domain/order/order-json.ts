@@ -1,0 +1,172 @@
+// An order and its payments as shops receive them, from the API and in events. Times are Unix
+// seconds, satoshis are integers, amounts and rates are decimal text.
+
+import { formatMoney, formatPrice } from '../payment/money.ts';
+import type { PaymentState } from '../payment/payment.ts';
+import { paymentUri } from '../payment/payment-uri.ts';
+import type { OrderPayment, OrderStatus, PaymentStanding, Standing } from './order.ts';
+
+/** What of a recorded order is shown as it is. Times are epoch milliseconds. */
+export interface OrderDetails {
+  readonly publicId: string;
+  readonly storeId: number;
+  readonly storeName: string;
+  /** `lnk_…` of the link that made it; null for an order of the shop. */
+  readonly linkPublicId: string | null;
+  readonly address: string;
+  readonly version: number;
+  readonly currency: string | null;
+  /** In minor units of the currency. */
+  readonly amountMinor: number | null;
+  readonly reference: string | null;
+  readonly description: string | null;
+  /** JSON: pairs of text. */
+  readonly metadata: string;
+  readonly returnUrl: string | null;
+  readonly language: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly paidAt: number | null;
+  readonly canceledAt: number | null;
+  readonly acceptedAt: number | null;
+}
+
+/** A payment with what only its answer shows. */
+export interface ShownPayment extends OrderPayment {
+  readonly height: number | null;
+  readonly confirmations: number;
+  readonly signalsRbf: boolean;
+}
+
+export interface PaymentJson {
+  readonly txid: string;
+  readonly value_sat: number;
+  readonly rate: string | null;
+  readonly late: boolean;
+  readonly status: 0 | 1 | 2;
+  readonly confirmations: number;
+  readonly first_seen_at: number;
+  readonly height: number | null;
+  readonly rbf: boolean;
+  readonly gone: boolean;
+  readonly replaced_by: string | null;
+}
+
+export interface QuoteJson {
+  readonly rate: string;
+  readonly amount_sat: number;
+  readonly created_at: number;
+  readonly expires_at: number;
+}
+
+export interface OrderJson {
+  readonly id: string;
+  readonly store_id: number;
+  readonly link_id: string | null;
+  readonly version: number;
+  readonly status: OrderStatus;
+  readonly late: boolean;
+  readonly amount: string | null;
+  readonly currency: string | null;
+  readonly amount_sat: number;
+  readonly received_sat: number;
+  readonly confirmed_sat: number;
+  readonly missing_sat: number | null;
+  readonly excess_sat: number;
+  readonly quote: QuoteJson | null;
+  readonly address: string;
+  readonly uri: string | null;
+  readonly page_url: string;
+  readonly reference: string | null;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly return_url: string | null;
+  readonly language: string | null;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly paid_at: number | null;
+  readonly canceled_at: number | null;
+  readonly accepted_at: number | null;
+  readonly payments: readonly PaymentJson[];
+}
+
+/** Payments that an order shows. Its sums count all. */
+const maxShownPayments = 200;
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+const secondsOrNull = (ms: number | null): number | null => (ms === null ? null : seconds(ms));
+
+/** @param baseUrl begins the URL of the order's page, and has no slash at its end */
+export function orderJson(
+  order: OrderDetails,
+  standing: Standing<ShownPayment>,
+  baseUrl: string,
+): OrderJson {
+  const { publicId, address, currency, amountMinor, storeName } = order;
+  const { quote, missingSat } = standing;
+  return {
+    id: publicId,
+    store_id: order.storeId,
+    link_id: order.linkPublicId,
+    version: order.version,
+    status: standing.status,
+    late: standing.isLate,
+    amount:
+      currency === null || amountMinor === null ? null : formatMoney(BigInt(amountMinor), currency),
+    currency,
+    amount_sat: standing.amountSat,
+    received_sat: standing.receivedSat,
+    confirmed_sat: standing.confirmedSat,
+    missing_sat: missingSat,
+    excess_sat: standing.excessSat,
+    quote: quote && {
+      rate: formatPrice(quote.rateCents),
+      amount_sat: quote.amountSat,
+      created_at: seconds(quote.createdAt),
+      expires_at: seconds(quote.expiresAt),
+    },
+    address,
+    uri: missingSat ? paymentUri(address, { amountSat: missingSat, label: storeName }) : null,
+    page_url: `${baseUrl}/o/${publicId}`,
+    reference: order.reference,
+    description: order.description,
+    metadata: JSON.parse(order.metadata) as Record<string, string>,
+    return_url: order.returnUrl,
+    language: order.language,
+    created_at: seconds(order.createdAt),
+    expires_at: secondsOrNull(order.expiresAt),
+    paid_at: secondsOrNull(order.paidAt),
+    canceled_at: secondsOrNull(order.canceledAt),
+    accepted_at: secondsOrNull(order.acceptedAt),
+    payments: standing.payments.slice(-maxShownPayments).reverse().map(paymentJson),
+  };
+}
+
+const statusNumbers: Readonly<Record<PaymentState, 0 | 1 | 2>> = {
+  dropped: 0,
+  unconfirmed: 0,
+  confirming: 1,
+  confirmed: 2,
+  settled: 2,
+};
+
+/** @param standing with a null rate for a payment without an order */
+export function paymentJson({
+  payment,
+  rateCents,
+  isLate,
+}: Pick<PaymentStanding<ShownPayment>, 'payment' | 'rateCents' | 'isLate'>): PaymentJson {
+  return {
+    txid: payment.txid,
+    value_sat: payment.valueSat,
+    rate: rateCents === null ? null : formatPrice(rateCents),
+    late: isLate,
+    status: statusNumbers[payment.state],
+    confirmations: payment.confirmations,
+    first_seen_at: seconds(payment.firstSeenAt),
+    height: payment.height,
+    rbf: payment.signalsRbf,
+    gone: payment.state === 'dropped',
+    replaced_by: payment.replacedBy,
+  };
+}

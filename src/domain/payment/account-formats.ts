@@ -1,0 +1,236 @@
+// The files of a shop's accounts. paygate's own CSV has all payments. The others have
+// the confirmed ones as Koinly, CoinTracking and QuickBooks import them. The rules are in
+// docs/accounts.md.
+
+import {
+  byteOrderMark,
+  type CsvCell,
+  type CsvSeparator,
+  csvDecimal,
+  csvRow,
+} from '../../lib/csv.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { formatTime } from '../text/format.ts';
+import { type AccountRow, isBooked } from './account-row.ts';
+import { worthOf } from './currency.ts';
+import { exactBitcoin, formatMoney, formatPrice } from './money.ts';
+
+export const accountFormatNames = ['paygate', 'koinly', 'cointracking', 'quickbooks'] as const;
+export type AccountFormatName = (typeof accountFormatNames)[number];
+
+export interface AccountFormat {
+  /** The name of its program. */
+  readonly label: string;
+  readonly columns: readonly string[];
+  /** Programs may take a byte order mark for a part of the first column's name. */
+  readonly hasByteOrderMark: boolean;
+  /** Only booked payments, and of these only the ones with a worth in one currency. */
+  readonly rows: 'all' | 'booked' | 'booked in a currency';
+  readonly cells: (row: AccountRow) => readonly CsvCell[];
+}
+
+/** `2026-11-21T16:26:00Z` */
+const isoTime = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+
+const worthAt = (row: AccountRow, priceCents: number | null, currency: string | null) =>
+  priceCents === null || currency === null ? null : worthOf(row.valueSat, priceCents, currency);
+
+const worthAtReceipt = (row: AccountRow): string | null =>
+  worthAt(row, row.priceCents, row.currency);
+
+/** What a person searches for: the order with the shop's number, or the store. */
+const describe = ({ order, storeName }: AccountRow): string =>
+  [order === null ? 'Bitcoin payment' : `Order ${order.publicId}`, order?.reference, storeName]
+    .filter((text) => text)
+    .join(' ');
+
+const paygate: AccountFormat = {
+  label: 'CSV',
+  columns: [
+    ...['time_utc', 'order', 'reference', 'status', 'currency', 'price', 'locked_rate'],
+    ...['value_at_locked_rate', 'price_at_receipt', 'value_at_receipt', 'price_sources'],
+    ...['sat', 'btc', 'txid', 'address', 'block_height', 'confirmed_utc', 'late'],
+    'refunded_sat',
+  ],
+  hasByteOrderMark: true,
+  rows: 'all',
+  cells: (row) => [
+    isoTime(row.firstSeenAt),
+    ...orderCells(row),
+    csvDecimal(row.priceCents === null ? null : formatPrice(row.priceCents)),
+    csvDecimal(worthAtReceipt(row)),
+    row.priceSources,
+    row.valueSat,
+    csvDecimal(exactBitcoin(row.valueSat)),
+    row.txid,
+    row.address,
+    row.height,
+    row.minedAt !== null && isBooked(row) ? isoTime(row.minedAt) : null,
+    row.order === null ? null : String(row.order.isLate),
+    row.refundedSat,
+  ],
+};
+
+/** The columns from `order` to `value_at_locked_rate`. */
+function orderCells(row: AccountRow): CsvCell[] {
+  const { order } = row;
+  const { amountMinor, rateCents, currency } = order ?? noOrder;
+  return [
+    order?.publicId ?? null,
+    order?.reference ?? null,
+    // A settled payment is a confirmed one for a reader.
+    row.state === 'settled' ? 'confirmed' : row.state,
+    row.currency,
+    csvDecimal(
+      amountMinor === null || currency === null ? null : formatMoney(BigInt(amountMinor), currency),
+    ),
+    csvDecimal(rateCents === null ? null : formatPrice(rateCents)),
+    csvDecimal(worthAt(row, rateCents, currency)),
+  ];
+}
+
+const noOrder = { amountMinor: null, rateCents: null, currency: null };
+
+const koinly: AccountFormat = {
+  label: 'Koinly',
+  columns: [
+    ...['Date', 'Sent Amount', 'Sent Currency', 'Received Amount', 'Received Currency'],
+    ...['Fee Amount', 'Fee Currency', 'Net Worth Amount', 'Net Worth Currency'],
+    ...['Label', 'Description', 'TxHash'],
+  ],
+  hasByteOrderMark: false,
+  rows: 'booked',
+  cells: (row) => {
+    const worth = worthAtReceipt(row);
+    return [
+      ...[formatTime(row.firstSeenAt), null, null, exactBitcoin(row.valueSat), 'BTC', null, null],
+      ...[worth, worth && row.currency, 'income', describe(row), row.txid],
+    ];
+  },
+};
+
+const cointracking: AccountFormat = {
+  label: 'CoinTracking',
+  columns: [
+    ...['Type', 'Buy Amount', 'Buy Currency', 'Sell Amount', 'Sell Currency', 'Fee'],
+    ...['Fee Currency', 'Exchange', 'Trade-Group', 'Comment', 'Date', 'Tx-ID'],
+  ],
+  hasByteOrderMark: false,
+  rows: 'booked',
+  cells: (row) => {
+    const worth = worthAtReceipt(row);
+    const comment = worth === null ? describe(row) : `${describe(row)} (${worth} ${row.currency})`;
+    return [
+      ...['Income', exactBitcoin(row.valueSat), 'BTC', null, null, null, null],
+      ...['paygate', row.storeName, comment],
+      ...[formatTime(row.firstSeenAt).replace(' UTC', ''), row.txid],
+    ];
+  },
+};
+
+const quickbooks: AccountFormat = {
+  label: 'QuickBooks',
+  columns: ['Date', 'Description', 'Amount'],
+  hasByteOrderMark: false,
+  rows: 'booked in a currency',
+  cells: (row) => [usDate(row.firstSeenAt), plainDescription(row), nonZero(worthAtReceipt(row))],
+};
+
+/** `11/21/2026` */
+function usDate(epochMs: number): string {
+  const [year, month, day] = new Date(epochMs).toISOString().slice(0, 10).split('-');
+  return `${month}/${day}/${year}`;
+}
+
+/** QuickBooks refuses special characters, and long descriptions. */
+const plainDescription = (row: AccountRow): string =>
+  describe(row)
+    .replace(/[^\p{L}\p{N}_.-]+/gu, ' ')
+    .trim()
+    .slice(0, 200);
+
+/** QuickBooks wants an empty cell for an amount of zero. */
+const nonZero = (amount: string | null): string | null =>
+  amount !== null && /[1-9]/.test(amount) ? amount : null;
+
+export const accountFormats: Readonly<Record<AccountFormatName, AccountFormat>> = {
+  paygate,
+  koinly,
+  cointracking,
+  quickbooks,
+};
+
+export interface AccountFileOptions {
+  /** The currency of a file whose rows are booked in one. */
+  readonly currency: string | undefined;
+  readonly separator?: CsvSeparator | undefined;
+}
+
+export interface AccountTally {
+  written: number;
+  /** Booked payments without a worth in the currency of the file. */
+  leftOut: number;
+}
+
+/**
+ * The text of a file, page by page.
+ * @param tally counts the payments while the file is read
+ */
+export async function* accountCsv(
+  pages: AsyncIterable<readonly AccountRow[]>,
+  format: AccountFormat,
+  { currency, separator = 'comma' }: AccountFileOptions,
+  tally: AccountTally = { written: 0, leftOut: 0 },
+): AsyncGenerator<string, void> {
+  yield (format.hasByteOrderMark ? byteOrderMark : '') + csvRow(format.columns, separator);
+  for await (const page of pages) {
+    const wanted = format.rows === 'all' ? page : page.filter(isBooked);
+    const rows =
+      format.rows === 'booked in a currency'
+        ? wanted.filter((row) => row.currency === currency && row.priceCents !== null)
+        : wanted;
+    tally.written += rows.length;
+    tally.leftOut += wanted.length - rows.length;
+    if (rows.length > 0) yield rows.map((row) => csvRow(format.cells(row), separator)).join('');
+  }
+}
+
+/** @throws PaygateError invalid for a program that reads commas only */
+export function checkSeparator(format: AccountFormat, separator: CsvSeparator): void {
+  if (separator === 'comma' || format === paygate) return;
+  throw new PaygateError('invalid', `${format.label} reads files with commas only`);
+}
+
+/**
+ * The currency of a file: an account in QuickBooks has one, and amounts of two are no sum.
+ * @param asked the one that was asked for
+ * @param known the currencies of the stores
+ * @throws PaygateError invalid if there is not exactly one to choose
+ */
+export function fileCurrency(
+  format: AccountFormat,
+  asked: string | undefined,
+  known: readonly string[],
+): string | undefined {
+  if (format.rows !== 'booked in a currency' || asked !== undefined) return asked;
+  if (known.length === 1) return known[0];
+  const chosen = known.length === 0 ? 'none' : known.join(', ');
+  throw new PaygateError(
+    'invalid',
+    `${format.label} needs one currency, and the chosen stores have ${chosen}; name the currency`,
+  );
+}
+
+/**
+ * The currencies of stores, in the order of the alphabet.
+ * @param storeId of the only store that counts; null or undefined for all
+ */
+export const currenciesOf = (
+  stores: readonly { readonly id: number; readonly currency: string | null }[],
+  storeId: number | null | undefined,
+): string[] =>
+  [
+    ...new Set(
+      stores.flatMap(({ id, currency }) => ((storeId ?? id) === id ? (currency ?? []) : [])),
+    ),
+  ].sort();

@@ -1,0 +1,136 @@
+// The audit log: what was changed through the API, in the dashboard or by a command, by whom, and
+// when. Rows are added, and stay for ever. Only of an API key, which a thief may hold, the newest
+// stay.
+
+import { desc, lt, sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import { audit } from '../schema/schema.ts';
+
+export type AuditRow = typeof audit.$inferSelect;
+
+/** What can be done. The dashboard has a sentence for each (audit-sentences.ts). */
+export type AuditAction =
+  | 'admin.link'
+  | 'alarm.dismiss'
+  | 'backup.download'
+  | 'backup.make'
+  | 'branch.follow'
+  | 'callback.resend'
+  | 'callback.resend-doubtful'
+  | 'callback.resend-failed'
+  | 'callback.test'
+  | 'event.resend'
+  | 'event.resend-failed'
+  | 'key.add'
+  | 'key.reveal'
+  | 'key.revoke'
+  | 'key.rotate'
+  | 'link.add'
+  | 'link.change'
+  | 'notify.mail'
+  | 'notify.mail-off'
+  | 'notify.recipients'
+  | 'notify.reveal-secret'
+  | 'order.accept'
+  | 'order.cancel'
+  | 'order.forget'
+  | 'order.refund'
+  | 'order.refund-discard'
+  | 'order.refund-sent'
+  | 'passkey.add'
+  | 'passkey.remove'
+  | 'passkey.rename'
+  | 'password.set'
+  | 'plugin.allow'
+  | 'plugin.shut'
+  | 'recovery-code.use'
+  | 'recovery-codes.new'
+  | 'secret.reveal'
+  | 'secret.rotate'
+  | 'server.accept'
+  | 'server.forget'
+  | 'server.lift_ban'
+  | 'session.end'
+  | 'session.end-others'
+  | 'store.add'
+  | 'store.attach'
+  | 'store.change'
+  | 'store.detach'
+  | 'store.remove'
+  | 'store.restore'
+  | 'totp.off'
+  | 'totp.on'
+  | 'wallet.recheck-used';
+
+export interface AuditEntry {
+  /** Null for the dashboard, and for a command, whose `client` is `command`. */
+  readonly keyId: number | null;
+  readonly action: AuditAction;
+  readonly storeId: number | null;
+  /** The values that were set, and from where (`client`). */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** What an operator changed: the action, the values that were set, the store. Never a secret. */
+export type OperatorChange = readonly [
+  action: AuditAction,
+  detail?: AuditEntry['detail'],
+  storeId?: number | null,
+];
+
+/** The newest changes of one API key that stay: at most some 20 MB. */
+export const maxOfKey = 10_000;
+
+/** The `client` of what a command changed. */
+export const commandClient = 'command';
+
+/** The actor: an API key, the dashboard, or a command of this machine. */
+export function actorOf({ keyId, detail }: Pick<AuditRow, 'keyId' | 'detail'>): string {
+  if (keyId !== null) return `API key ${keyId}`;
+  const { client } = JSON.parse(detail) as { readonly client?: unknown };
+  return client === commandClient ? 'command' : 'dashboard';
+}
+
+export interface Audit {
+  note(tx: Tx, now: number, entry: AuditEntry): void;
+  /** Notes what was changed without an API key: from a client address, or by a command. */
+  noteChange(tx: Tx, now: number, client: string, ...change: OperatorChange): void;
+  /** Newest first; only those older than a row's number, where one is given. */
+  list(limit: number, beforeId?: number): AuditRow[];
+}
+
+export function createAudit(orm: Orm): Audit {
+  const forgetOldest = prepareForgetOldest(orm);
+  function note(_tx: Tx, now: number, { detail, ...entry }: AuditEntry): void {
+    orm
+      .insert(audit)
+      .values({ ...entry, at: now, detail: JSON.stringify(detail) })
+      .run();
+    if (entry.keyId !== null) forgetOldest.run({ keyId: entry.keyId });
+  }
+  return {
+    note,
+    noteChange: (tx, now, client, action, detail = {}, storeId = null) =>
+      note(tx, now, { keyId: null, action, storeId, detail: { ...detail, client } }),
+    list: (limit, beforeId) =>
+      orm
+        .select()
+        .from(audit)
+        .where(beforeId === undefined ? undefined : lt(audit.id, beforeId))
+        .orderBy(desc(audit.id))
+        .limit(limit)
+        .all(),
+  };
+}
+
+/** Deletes what a key has beyond the newest. */
+const prepareForgetOldest = (orm: Orm) =>
+  prepared(() =>
+    orm.delete(audit).where(
+      sql`${audit.keyId} = ${placeholder('keyId')} and ${audit.id} <= (select id from audit
+        where key_id = ${placeholder('keyId')} order by id desc limit 1 offset ${sql.raw(String(maxOfKey))})`,
+    ),
+  );

@@ -1,0 +1,106 @@
+// The shops' idempotency keys: which address a request with this key got, and with which body it
+// made an order (wire §2).
+
+import { and, asc, eq, sql } from 'drizzle-orm';
+import { type AgeJudge, trustedClock } from '../../world/clock-watch.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import { idempotencyKeys } from '../schema/schema.ts';
+
+/** How long two requests with the same key are one. */
+const maxIdempotencyMs = 24 * 3_600_000;
+/** Old keys that go with each new one: a shop waits for it. */
+const forgottenAtOnce = 100;
+
+/** What a request with a key got. */
+export interface IdempotentAnswer {
+  readonly addressId: number;
+  /** SHA-256 of the body that made an order; null for `new_address`. */
+  readonly bodyHash: Buffer | null;
+}
+
+export interface Idempotency {
+  /** Ages go by this clock from now on: while it may be wrong, no key is too old. */
+  judgeBy(clock: AgeJudge): void;
+  /** Since when keys count, epoch milliseconds. */
+  since(now: number): number;
+  /** What this key of a store got within the last day. */
+  find(now: number, storeId: number, key: string): IdempotentAnswer | undefined;
+  keep(tx: Tx, now: number, storeId: number, key: string, answer: IdempotentAnswer): void;
+}
+
+export function createIdempotency(orm: Orm): Idempotency {
+  const statements = prepare(orm);
+  /** Before it no key is old: it is looked for then, and not with each new one. */
+  let nextOldAt = 0;
+  let clock = trustedClock;
+  const since = (now: number): number => clock.passed(now) - maxIdempotencyMs;
+  return {
+    judgeBy(judge) {
+      clock = judge;
+    },
+    since,
+    find: (now, storeId, key) => statements.find.get({ storeId, key, since: since(now) }),
+    keep(tx, now, storeId, key, answer) {
+      // Further off than that it was found under a clock that was ahead.
+      if (now >= nextOldAt || nextOldAt - now > maxIdempotencyMs) {
+        statements.forget.run({ before: since(now) });
+        const oldest = statements.oldest.get()?.createdAt ?? now;
+        tx.afterCommit(() => {
+          nextOldAt = oldest + maxIdempotencyMs;
+        });
+      }
+      statements.insert.run({ storeId, key, ...answer, now });
+    },
+  };
+}
+
+const prepare = (orm: Orm) => ({
+  find: prepared(() =>
+    orm
+      .select({ addressId: idempotencyKeys.addressId, bodyHash: idempotencyKeys.bodyHash })
+      .from(idempotencyKeys)
+      .where(
+        and(
+          eq(idempotencyKeys.storeId, placeholder('storeId')),
+          eq(idempotencyKeys.key, placeholder('key')),
+          sql`${idempotencyKeys.createdAt} > ${placeholder('since')}`,
+        ),
+      ),
+  ),
+  forget: prepared(() =>
+    orm.delete(idempotencyKeys).where(
+      sql`${idempotencyKeys.id} in (select id from idempotency_keys
+        where created_at <= ${placeholder('before')} order by created_at limit ${forgottenAtOnce})`,
+    ),
+  ),
+  oldest: prepared(() =>
+    orm
+      .select({ createdAt: idempotencyKeys.createdAt })
+      .from(idempotencyKeys)
+      .orderBy(asc(idempotencyKeys.createdAt))
+      .limit(1),
+  ),
+  insert: prepared(() =>
+    orm
+      .insert(idempotencyKeys)
+      .values({
+        storeId: placeholder('storeId'),
+        key: placeholder('key'),
+        addressId: placeholder('addressId'),
+        bodyHash: placeholder('bodyHash'),
+        createdAt: placeholder('now'),
+      })
+      // One that is too old to count, and has not gone yet.
+      .onConflictDoUpdate({
+        target: [idempotencyKeys.storeId, idempotencyKeys.key],
+        set: {
+          addressId: sql`excluded.address_id`,
+          bodyHash: sql`excluded.body_hash`,
+          createdAt: sql`excluded.created_at`,
+        },
+      }),
+  ),
+});

@@ -1,0 +1,75 @@
+// Passkeys of the operator, and recovery codes of the authenticator app. It stores public keys of
+// passkeys and hashes of codes, never a secret.
+
+import { createHash } from 'node:crypto';
+import { asc, count, eq, isNull } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import type { Tx } from '../db/writer.ts';
+import { admin, passkeys, recoveryCodes } from '../schema/admin-schema.ts';
+
+export type Passkey = typeof passkeys.$inferSelect;
+export type NewPasskey = Omit<Passkey, 'id' | 'createdAt' | 'usedAt'>;
+
+/** The stored form of a token. A token has at least 120 random bits, so its hash needs no salt. */
+export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+export function recoveryCodesOf(orm: Orm) {
+  return {
+    /** Replaces all codes. */
+    setRecoveryCodes(_tx: Tx, codes: readonly string[]): void {
+      orm.delete(recoveryCodes).run();
+      for (const code of codes)
+        orm
+          .insert(recoveryCodes)
+          .values({ hash: tokenHash(code) })
+          .run();
+    },
+    /** Deletes a code that is used; false if there is no such code. */
+    useRecoveryCode: (_tx: Tx, code: string): boolean =>
+      orm
+        .delete(recoveryCodes)
+        .where(eq(recoveryCodes.hash, tokenHash(code)))
+        .run().changes > 0,
+    recoveryCodesLeft: (): number =>
+      orm.select({ left: count() }).from(recoveryCodes).get()?.left ?? 0,
+  };
+}
+
+export function passkeysOf(orm: Orm) {
+  return {
+    /** In the order in which they were added. */
+    passkeys: (): Passkey[] => orm.select().from(passkeys).orderBy(asc(passkeys.id)).all(),
+    passkey: (id: number): Passkey | undefined =>
+      orm.select().from(passkeys).where(eq(passkeys.id, id)).get(),
+    passkeyOf: (credentialId: string): Passkey | undefined =>
+      orm.select().from(passkeys).where(eq(passkeys.credentialId, credentialId)).get(),
+    /** The user handle of all passkeys. @param fresh stored if there is none yet */
+    passkeyUser(_tx: Tx, fresh: Buffer): Buffer {
+      orm.update(admin).set({ passkeyUser: fresh }).where(isNull(admin.passkeyUser)).run();
+      return orm.select().from(admin).get()?.passkeyUser ?? fresh;
+    },
+    addPasskey(_tx: Tx, now: number, added: NewPasskey): void {
+      orm
+        .insert(passkeys)
+        .values({ ...added, createdAt: now })
+        .run();
+    },
+    /**
+     * Records a use. A counter that did not rise means that the authenticator was copied, or that
+     * another use came first.
+     * @returns false for such a counter, and for a passkey that was removed
+     */
+    usePasskey(_tx: Tx, now: number, credentialId: string, counter: number): boolean {
+      const is = eq(passkeys.credentialId, credentialId);
+      const found = orm.select().from(passkeys).where(is).get();
+      if (found === undefined) return false;
+      if ((counter > 0 || found.counter > 0) && counter <= found.counter) return false;
+      orm.update(passkeys).set({ counter, usedAt: now }).where(is).run();
+      return true;
+    },
+    renamePasskey: (_tx: Tx, id: number, name: string): boolean =>
+      orm.update(passkeys).set({ name }).where(eq(passkeys.id, id)).run().changes > 0,
+    removePasskey: (_tx: Tx, id: number): boolean =>
+      orm.delete(passkeys).where(eq(passkeys.id, id)).run().changes > 0,
+  };
+}

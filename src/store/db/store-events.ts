@@ -1,0 +1,60 @@
+// Events about the file inside one process. Events of a write are emitted after its commit.
+
+import type { Txid } from '../../bitcoin/ids.ts';
+import type { OrderEventType, OrderStatus } from '../../domain/order/order.ts';
+import type { CallbackStatus, PaymentState } from '../../domain/payment/payment.ts';
+import type { Events } from '../../lib/events.ts';
+import type { AttemptReport } from '../delivery/attempts.ts';
+
+/** A payment's state before and after a commit; before is undefined for a new one. */
+export interface PaymentMove {
+  readonly before: PaymentState | undefined;
+  readonly after: PaymentState;
+}
+
+/** What the log says of a changed payment. */
+export interface ChangedPaymentFacts {
+  readonly storeId: number | null;
+  readonly address: string;
+  readonly valueSat: number;
+  readonly txid: Txid;
+  /** The callback status last decided on. */
+  readonly status: CallbackStatus | null;
+}
+
+/** What the log says of a changed order. */
+export interface ChangedOrderFacts {
+  readonly type: OrderEventType;
+  readonly storeId: number;
+  readonly publicId: string;
+  readonly address: string;
+  readonly amountSat: number;
+  readonly receivedSat: number;
+  readonly status: OrderStatus;
+}
+
+export interface StoreEventMap {
+  /** Without facts if only the transaction that replaced it changed. */
+  paymentChanged: [paymentId: number, move: PaymentMove, facts?: ChangedPaymentFacts];
+  /** The best chain has another tip. */
+  tipChanged: [];
+  /** Payments have a price at receipt now. */
+  pricesStored: [];
+  /** Callbacks became due, or deliveries may go on after a backlog. */
+  callbacksDue: [];
+  /** An order, its payments or its quotes changed. With facts if that made an event. */
+  orderChanged: [orderId: number, facts?: ChangedOrderFacts];
+  /** Events became due at webhooks. */
+  webhooksDue: [];
+  attemptRecorded: [report: AttemptReport];
+  /** Stores or wallets changed. */
+  catalogChanged: [];
+  /** The stored trust or ban of an Electrum server changed. */
+  serversChanged: [];
+  /** Every address was compared with the Electrum server in use. */
+  caughtUp: [];
+  /** A person asks for callbacks to go out now. */
+  retryRequested: [];
+}
+
+export type StoreEvents = Events<StoreEventMap>;

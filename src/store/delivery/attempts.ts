@@ -1,0 +1,94 @@
+// Attempts to send a delivery. Old ones are deleted.
+
+import { asc, eq, sql } from 'drizzle-orm';
+import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
+import type { AttemptOutcome, AttemptPhase } from '../../domain/delivery/retry.ts';
+import type { DeliveryState } from '../../domain/order/state-words.ts';
+import { lastOldRow } from '../db/first-rows.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { attempts, type Channel, isOf } from '../schema/delivery-schema.ts';
+
+/** What one HTTP try brought. */
+export interface AttemptRecord {
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly outcome: AttemptOutcome;
+  readonly httpStatus: number | null;
+  /** What went wrong, without the URL's secrets. */
+  readonly reason: string | null;
+  /** The beginning of the answer, safe to show. */
+  readonly body: string | null;
+  /** The IP address that was dialled. */
+  readonly address: string | null;
+  /** How long each phase took, in milliseconds. */
+  readonly phases: Readonly<Partial<Record<AttemptPhase, number>>>;
+  /** What the answer of a 200 says, or is, that makes it doubtful. */
+  readonly doubt: string | null;
+  /** What the answer of a delivered one says; null for all others. */
+  readonly verdict?: AnswerVerdict | null;
+}
+
+/** The outcome of an attempt that was recorded. */
+export interface AttemptReport {
+  readonly noun: Channel;
+  readonly outcome: AttemptOutcome;
+  readonly durationMs: number;
+  readonly state: DeliveryState;
+  /** From the creation of the delivery to this attempt, if this attempt delivered it. */
+  readonly deliveredAfterMs: number | undefined;
+}
+
+/** An attempt as it was recorded. */
+export type AttemptRow = typeof attempts.$inferSelect;
+
+/** How many rows of old attempts go in one transaction. */
+const foldLimit = 2_000;
+
+export function createAttempts(orm: Orm, channel: Channel) {
+  const statements = prepare(orm, channel);
+  return {
+    add(deliveryId: number, attempt: AttemptRecord): void {
+      statements.insert.run({ ...attempt, deliveryId, phases: JSON.stringify(attempt.phases) });
+    },
+    /** Oldest first; those that were folded are missing. */
+    of: (deliveryId: number): AttemptRow[] => statements.ofDelivery.all({ deliveryId }),
+    /** Forgets attempts of all channels from before a time; whether there may be more. */
+    fold: (before: number): boolean =>
+      statements.fold.run({ before, limit: foldLimit }).changes === foldLimit,
+  };
+}
+
+const prepare = (orm: Orm, channel: Channel) => ({
+  insert: prepared(() =>
+    orm.insert(attempts).values({
+      channel: sql.raw(`'${channel}'`),
+      deliveryId: placeholder('deliveryId'),
+      startedAt: placeholder('startedAt'),
+      durationMs: placeholder('durationMs'),
+      phases: placeholder('phases'),
+      address: placeholder('address'),
+      outcome: placeholder('outcome'),
+      httpStatus: placeholder('httpStatus'),
+      reason: placeholder('reason'),
+      body: placeholder('body'),
+      doubt: placeholder('doubt'),
+    }),
+  ),
+  ofDelivery: prepared(() =>
+    orm
+      .select()
+      .from(attempts)
+      .where(
+        sql`${isOf(channel, 'attempts')} and ${eq(attempts.deliveryId, placeholder('deliveryId'))}`,
+      )
+      .orderBy(asc(attempts.id)),
+  ),
+  // By the key, which `id > 0` has SQLite use.
+  fold: prepared(() =>
+    orm
+      .delete(attempts)
+      .where(sql`${attempts.id} <= ${lastOldRow('attempts', 'started_at', 'id > 0')}`),
+  ),
+});

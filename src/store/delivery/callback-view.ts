@@ -1,0 +1,151 @@
+// What people see of callbacks: a list, and one callback.
+
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { type Candidates, inMemory, maxRowsRead } from '../db/searched-list.ts';
+import {
+  attempts,
+  type CallbackState,
+  callbackColumns,
+  deliveries,
+} from '../schema/delivery-schema.ts';
+import { addresses, payments } from '../schema/schema.ts';
+import { isAnswerDoubtful, isCallback } from './callback-queue.ts';
+import {
+  type Candidate,
+  candidateColumns,
+  createDeliveryList,
+  type DeliveryFilter,
+  type DeliveryList,
+  isBefore,
+  newestFirst,
+  ofLastAttempt,
+} from './delivery-list.ts';
+
+export interface CallbackFilter extends DeliveryFilter {
+  readonly state?: CallbackState | undefined;
+  readonly id?: number | undefined;
+  /** Only of payments to this address. */
+  readonly scripthash?: Scripthash | undefined;
+  /** Only of payments by this transaction. */
+  readonly txid?: Txid | undefined;
+  /** Only delivered ones whose last answer of 200 is doubtful. */
+  readonly doubted?: boolean | undefined;
+}
+
+/** A callback as it is listed, with the outcome of its last attempt. */
+export type CallbackRow = NonNullable<ReturnType<ReturnType<typeof prepareEntry>['get']>>;
+
+export interface CallbackView extends DeliveryList<CallbackFilter, CallbackRow> {
+  /** @throws PaygateError not_found */
+  callback(id: number): CallbackRow;
+}
+
+export function createCallbackView(orm: Orm): CallbackView {
+  const entry = prepareEntry(orm);
+  return {
+    ...createDeliveryList(orm, 'callback', {
+      entry: (id) => entry.get({ id }),
+      named: createNamed(orm),
+    }),
+    callback(id) {
+      const row = entry.get({ id });
+      if (row === undefined) throw new PaygateError('not_found', `there is no callback ${id}`);
+      return row;
+    },
+  };
+}
+
+function prepareEntry(orm: Orm) {
+  return prepared(() =>
+    orm
+      .select({
+        ...callbackColumns,
+        address: addresses.address,
+        txid: payments.txid,
+        valueSat: payments.valueSat,
+        outcome: ofLastAttempt<AttemptOutcome>('outcome'),
+        reason: ofLastAttempt<string>('reason'),
+        doubt: ofLastAttempt<string>('doubt'),
+      })
+      .from(deliveries)
+      .innerJoin(payments, eq(payments.id, deliveries.paymentId))
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(isCallback, eq(deliveries.id, placeholder('id')))),
+  );
+}
+
+/** Finds what a filter names by its number, transaction or address, and doubtful ones. */
+function createNamed(orm: Orm) {
+  const statements = prepare(orm);
+  return (filter: CallbackFilter, before: number): Partial<Candidates<Candidate>> => {
+    const { id, scripthash, txid, doubted } = filter;
+    const isDoubted = (row: Candidate) => statements.doubtful.get({ id: row.id }) !== undefined;
+    if (id !== undefined || txid !== undefined || scripthash !== undefined) {
+      const place = { id: before, limit: maxRowsRead };
+      const rows =
+        id !== undefined
+          ? statements.byId.all({ id })
+          : txid !== undefined
+            ? statements.ofTxid.all({ ...place, txid })
+            : statements.ofAddress.all({ ...place, scripthash });
+      const isNamed = (row: (typeof rows)[number]) =>
+        (txid === undefined || row.txid === txid) &&
+        (scripthash === undefined || row.scripthash === scripthash);
+      const named = new Set(rows.filter(isNamed).map((row) => row.id));
+      return {
+        read: inMemory<Candidate>(rows, before),
+        matches: (row) => named.has(row.id) && (!doubted || isDoubted(row)),
+      };
+    }
+    if (!doubted) return {};
+    return {
+      read: (last, limit) => statements.doubted.all({ id: last?.id ?? before, limit }),
+      matches: isDoubted,
+    };
+  };
+}
+
+function prepare(orm: Orm) {
+  const limit = sql.placeholder('limit');
+  const named = (...conditions: SQL[]) =>
+    orm
+      .select({ ...candidateColumns, txid: payments.txid, scripthash: addresses.scripthash })
+      .from(deliveries)
+      .innerJoin(payments, eq(payments.id, deliveries.paymentId))
+      .innerJoin(addresses, eq(addresses.id, payments.addressId))
+      .where(and(...conditions));
+  /** SQLite sorts those of one transaction or one address. Only callbacks have a payment. */
+  const newestNamed = (which: SQL) =>
+    prepared(() => named(which, isBefore).orderBy(newestFirst).limit(limit));
+  return {
+    byId: prepared(() => named(isCallback, eq(deliveries.id, placeholder('id')))),
+    ofTxid: newestNamed(eq(payments.txid, placeholder('txid'))),
+    ofAddress: newestNamed(eq(addresses.scripthash, placeholder('scripthash'))),
+    /** Some answer of each of them was doubtful, by the index of these answers. */
+    doubted: prepared(() =>
+      orm
+        .select(candidateColumns)
+        .from(attempts)
+        .innerJoin(deliveries, and(isCallback, eq(deliveries.id, attempts.deliveryId)))
+        .where(
+          sql`${attempts.channel} = 'callback' and ${attempts.doubt} is not null
+          and ${attempts.deliveryId} < ${placeholder('id')}`,
+        )
+        .groupBy(attempts.deliveryId)
+        .orderBy(desc(attempts.deliveryId))
+        .limit(limit),
+    ),
+    doubtful: prepared(() =>
+      orm
+        .select({ id: deliveries.id })
+        .from(deliveries)
+        .where(and(eq(deliveries.id, placeholder('id')), isAnswerDoubtful)),
+    ),
+  };
+}

@@ -1,0 +1,251 @@
+// Notifications: the commit of a cause writes a row for each recipient. notify/ sends them. A mail
+// address that the operator and a store both name receives one mail.
+
+import { and, eq, sql } from 'drizzle-orm';
+import {
+  deliveryNotice,
+  type FailedDelivery,
+  findingsNotice,
+  type Notice,
+  type NoticedFinding,
+  type OrderChange,
+  orderNotice,
+} from '../../domain/delivery/notice.ts';
+import { notificationIdFor } from '../../domain/order/order-id.ts';
+import { dayMs } from '../../lib/time-units.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import {
+  type NotificationChannel,
+  type NotificationState,
+  notifications,
+} from '../schema/notification-schema.ts';
+import type { Catalog } from '../wallets/catalog.ts';
+import { mailServer, notifyTarget, type TargetOwner } from './notify-targets.ts';
+
+export type NotificationRow = typeof notifications.$inferSelect;
+
+/** Rows that are sent one after the other: all mails, or all requests to one webhook. */
+export interface NotificationLane {
+  readonly channel: NotificationChannel;
+  /** The store of a webhook, or 0 for the operator. Always 0 for mails. */
+  readonly owner: number;
+}
+
+/** The result of an attempt. */
+export interface NotificationResult {
+  readonly state: NotificationState;
+  /** When it is due again, epoch milliseconds; undefined once it is settled. */
+  readonly at?: number;
+  readonly reason: string | null;
+}
+
+/** Recipients that missed notifications and have received none since. */
+export interface MissedNotifications {
+  readonly count: number;
+  readonly channel: NotificationChannel;
+  readonly recipient: string;
+  readonly reason: string | null;
+}
+
+/** Facts without the name of their store, which the file has. */
+type Unnamed<T extends { readonly storeName: string }> = Omit<T, 'storeName'>;
+
+export interface Notifications {
+  orderChanged(tx: Tx, now: number, change: Unnamed<OrderChange>, eventId: string): void;
+  /** At most one a day for a store and a channel. */
+  deliveryFailed(tx: Tx, now: number, failed: Unnamed<FailedDelivery>): void;
+  findingsChanged(
+    tx: Tx,
+    now: number,
+    began: readonly NoticedFinding[],
+    ended: readonly NoticedFinding[],
+  ): void;
+  /** Lanes with a row that is due. */
+  lanesDue(now: number): NotificationLane[];
+  /** The first row of a lane that is due. */
+  next(lane: NotificationLane, now: number): NotificationRow | undefined;
+  record(tx: Tx, now: number, id: number, result: NotificationResult): void;
+  /**
+   * Corrects due times of a clock that was ahead, ends old rows, deletes very old ones.
+   * @param passed the latest time that has certainly passed
+   */
+  tidy(tx: Tx, now: number, passed?: number): void;
+  /** What failed in the last days, by recipient, newest first. */
+  missed(now: number): MissedNotifications[];
+  /** How many wait, and why the last of them that failed did. */
+  waiting(): { readonly count: number; readonly reason: string | null };
+}
+
+/** A row that is not sent within this time failed. */
+const maxAgeMs = 4 * dayMs;
+/** No wait of the schedule is longer. */
+const maxWaitMs = 2 * dayMs;
+const missedShownMs = 7 * dayMs;
+const retentionMs = 30 * dayMs;
+
+export function createNotifications(orm: Orm, catalog: Catalog): Notifications {
+  const statements = prepare(orm);
+
+  /** Writes a row for each recipient of an owner's target. */
+  function owe(now: number, owner: TargetOwner, notice: Notice, cause: string): void {
+    const { recipients, kinds, webhookUrl } = notifyTarget(catalog, owner);
+    if (!(kinds as readonly string[]).includes(notice.type)) return;
+    const row = { storeId: owner, type: notice.type, notice: JSON.stringify(notice), now };
+    const add = (channel: NotificationChannel, recipient: string): void => {
+      const place = channel === 'mail' ? recipient : String(owner ?? 'operator');
+      const publicId = notificationIdFor([cause, channel, place]);
+      statements.insert.run({ ...row, channel, recipient, publicId });
+    };
+    if (webhookUrl !== null) add('webhook', '');
+    if (recipients.length === 0 || mailServer(catalog) === undefined) return;
+    for (const recipient of recipients) add('mail', recipient);
+  }
+
+  return {
+    orderChanged(_tx, now, change, eventId) {
+      const { name: storeName } = catalog.store(change.order.store_id);
+      const notice = orderNotice({ ...change, storeName });
+      if (notice === undefined) return;
+      owe(now, change.order.store_id, notice, eventId);
+      owe(now, null, notice, eventId);
+    },
+    deliveryFailed(_tx, now, failed) {
+      const { storeId, noun } = failed;
+      const notice = deliveryNotice({ ...failed, storeName: catalog.store(storeId).name });
+      const cause = `failed ${storeId} ${noun} ${Math.floor(now / dayMs)}`;
+      owe(now, storeId, notice, cause);
+      owe(now, null, notice, cause);
+    },
+    findingsChanged(_tx, now, began, ended) {
+      const codes = [...began, ...ended].map(({ code, subject }) => `${code} ${subject ?? ''}`);
+      owe(now, null, findingsNotice(began, ended), ['findings', now, ...codes].join(' '));
+    },
+    lanesDue: (now) => statements.lanes.all({ now }),
+    next: (lane, now) => statements.next.get({ ...lane, now }),
+    record(_tx, now, id, { state, at, reason }) {
+      const settledAt = state === 'owed' ? null : now;
+      statements.settle.run({ id, state, at: at ?? null, reason, settledAt });
+    },
+    tidy(_tx, now, passed = now) {
+      statements.recall.run({ now, latest: now + maxWaitMs });
+      statements.giveUp.run({ now, before: passed - maxAgeMs });
+      statements.forget.run({ before: passed - retentionMs });
+    },
+    missed: (now) => statements.missed.all({ since: now - missedShownMs }),
+    waiting: () => statements.waiting.get() ?? { count: 0, reason: null },
+  };
+}
+
+/** Mails share one lane; each webhook has its own. */
+const ownerOf = sql<number>`case channel when 'mail' then 0 else coalesce(store_id, 0) end`;
+const isOwed = sql`${notifications.state} = 'owed'`;
+const isDue = sql`${isOwed} and ${notifications.nextAttemptAt} <= ${placeholder('now')}`;
+
+function prepare(orm: Orm) {
+  return {
+    insert: prepared(() =>
+      orm
+        .insert(notifications)
+        .values({
+          publicId: placeholder('publicId'),
+          storeId: placeholder('storeId'),
+          channel: placeholder('channel'),
+          recipient: placeholder('recipient'),
+          type: placeholder('type'),
+          notice: placeholder('notice'),
+          createdAt: placeholder('now'),
+          nextAttemptAt: placeholder('now'),
+        })
+        .onConflictDoNothing(),
+    ),
+    lanes: prepared(() =>
+      orm
+        .selectDistinct({ channel: notifications.channel, owner: ownerOf })
+        .from(notifications)
+        .where(isDue),
+    ),
+    // A plus keeps SQLite from an index that has what was sent: it reads what is due alone.
+    next: prepared(() =>
+      orm
+        .select()
+        .from(notifications)
+        .where(
+          and(
+            isDue,
+            sql`+${notifications.channel} = ${placeholder('channel')}`,
+            sql`${ownerOf} = ${placeholder('owner')}`,
+          ),
+        )
+        .orderBy(sql`+${notifications.id}`)
+        .limit(1),
+    ),
+    ...prepareChanges(orm),
+    missed: prepared(() =>
+      orm
+        .select({
+          count: sql<number>`count(*)`,
+          channel: notifications.channel,
+          recipient: notifications.recipient,
+          // SQLite takes the bare column from the row that has the maximum.
+          reason: notifications.reason,
+          newestId: sql<number>`max(${notifications.id})`,
+        })
+        .from(notifications)
+        .where(
+          sql`${notifications.state} = 'failed' and ${notifications.settledAt} > ${placeholder('since')}
+          and not exists (select 1 from notifications n where n.channel = ${notifications.channel}
+            and n.recipient = ${notifications.recipient} and n.store_id is ${notifications.storeId}
+            and n.state = 'sent' and n.settled_at >= ${notifications.settledAt})`,
+        )
+        .groupBy(notifications.channel, notifications.recipient, notifications.storeId)
+        .orderBy(sql`max(${notifications.id}) desc`),
+    ),
+    waiting: prepared(() =>
+      orm
+        .select({
+          count: sql<number>`count(*)`,
+          reason: sql<string | null>`(select f.reason from notifications f
+          where f.state = 'owed' and f.reason is not null order by f.next_attempt_at desc limit 1)`,
+        })
+        .from(notifications)
+        .where(isOwed),
+    ),
+  };
+}
+
+const prepareChanges = (orm: Orm) => ({
+  settle: prepared(() =>
+    orm
+      .update(notifications)
+      .set({
+        state: placeholder('state'),
+        attemptCount: sql`attempt_count + 1`,
+        nextAttemptAt: sql`coalesce(${placeholder('at')}, next_attempt_at)`,
+        reason: placeholder('reason'),
+        settledAt: placeholder('settledAt'),
+      })
+      .where(eq(notifications.id, placeholder('id'))),
+  ),
+  recall: prepared(() =>
+    orm
+      .update(notifications)
+      .set({ nextAttemptAt: placeholder('now') })
+      .where(sql`${isOwed} and ${notifications.nextAttemptAt} > ${placeholder('latest')}`),
+  ),
+  giveUp: prepared(() =>
+    orm
+      .update(notifications)
+      .set({ state: 'failed', settledAt: placeholder('now') })
+      .where(sql`${isOwed} and +${notifications.createdAt} < ${placeholder('before')}`),
+  ),
+  forget: prepared(() =>
+    orm
+      .delete(notifications)
+      .where(
+        sql`${notifications.createdAt} < ${placeholder('before')} and ${notifications.state} <> 'owed'`,
+      ),
+  ),
+});

@@ -1,0 +1,136 @@
+// The queue of events to webhooks: claims, attempts and old rows (event-records.ts appends). It
+// sends nothing and knows no schedule. Events of an address never overlap on their way. The oldest
+// due event of an address goes first.
+
+// An `order.paid` waits while a block of its payments is off our best chain. Either the block comes
+// back, or `order.reversed` supersedes it. An `order.updated` waits as well, because it may hold
+// the status `paid`, at which shops ship.
+
+import { eq, sql } from 'drizzle-orm';
+import { PaygateError } from '../../lib/errors.ts';
+import { lastOldRow } from '../db/first-rows.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import { deliveries } from '../schema/delivery-schema.ts';
+import { stores } from '../schema/schema.ts';
+import { type ChannelTerms, type Claims, createClaims } from './delivery-claims.ts';
+import { createDeliveryCounts, type DeliveryCounts } from './delivery-counts.ts';
+import {
+  createDeliveryRecords,
+  createResendFailed,
+  type DeliveryRecords,
+  prepareResend,
+} from './delivery-records.ts';
+import { isEvent, isTakenBack } from './event-records.ts';
+import { createEventView, type EventView } from './event-view.ts';
+
+export interface WebhookQueue extends Claims, DeliveryCounts, DeliveryRecords, EventView {
+  /** Deletes attempts and events from before a time, some thousand at once. */
+  fold(tx: Tx, before: number): boolean;
+  /**
+   * Makes an event due now, with a new schedule and the same id.
+   * @throws PaygateError not_found; conflict without a webhook, or if a newer event took its place
+   */
+  resend(tx: Tx, now: number, id: number): void;
+  /**
+   * Resends exhausted events of a store and those that wait after a failure.
+   * @returns how many
+   */
+  resendFailed(tx: Tx, now: number, storeId: number): number;
+}
+
+const isReceiving = sql`${stores.webhookUrl} is not null and ${stores.callbacksStopped} = 0`;
+
+/** Whether no block of the address's payments is off our best chain, if the event needs that. */
+const stands: ChannelTerms['stands'] = (alias) => {
+  const of = sql.raw(alias);
+  return sql`(${of}.type not in ('order.paid', 'order.updated') or not exists (select 1 from payments p
+    left join headers h on h.hash = p.block_hash where p.address_id = ${of}.address_id
+      and p.block_hash is not null and p.state <> 'dropped' and h.on_best is not 1))`;
+};
+
+const eventQueue: ChannelTerms = {
+  channel: 'webhook',
+  url: sql<string>`${stores.webhookUrl}`,
+  isReceiving,
+  stands,
+  isReplaced: isTakenBack,
+  lostAttempts: 1,
+};
+
+/** How many old rows go in one transaction. */
+const foldLimit = 2_000;
+
+export function createWebhookQueue(orm: Orm): WebhookQueue {
+  const statements = prepare(orm);
+  const view = createEventView(orm);
+  const records = createDeliveryRecords(orm, eventQueue);
+  const failed = createResendFailed(orm, eventQueue);
+  return {
+    ...view,
+    ...createDeliveryCounts(orm, eventQueue),
+    ...createClaims(orm, eventQueue),
+    ...records,
+    fold: (tx, before) =>
+      records.fold(tx, before) ||
+      statements.foldEvents.run({ before, limit: foldLimit }).changes > 0,
+    resend(_tx, now, id) {
+      checkResend(statements, view.event(id));
+      statements.resend.run({ id, now });
+    },
+    resendFailed(_tx, now, storeId) {
+      checkWebhook(statements, storeId);
+      return failed(now, storeId, 0);
+    },
+  };
+}
+
+/** @throws PaygateError conflict for an event that another one replaces, or without a webhook */
+function checkResend(statements: Statements, { id, storeId, publicId }: EventRow): void {
+  checkWebhook(statements, storeId);
+  if (statements.replaced.get({ id }) === undefined) return;
+  throw new PaygateError(
+    'conflict',
+    `event ${publicId} is superseded: a newer event of its order says what is true now`,
+  );
+}
+
+/** @throws PaygateError not_found, or conflict for a store whose webhook receives nothing */
+function checkWebhook(statements: Statements, storeId: number): void {
+  const store = statements.webhookOf.get({ storeId });
+  if (store === undefined) throw new PaygateError('not_found', `there is no store ${storeId}`);
+  if (store.isReceiving) return;
+  throw new PaygateError('conflict', `store ${storeId} has no webhook URL, or was stopped`);
+}
+
+type Statements = ReturnType<typeof prepare>;
+type EventRow = ReturnType<EventView['event']>;
+
+function prepare(orm: Orm) {
+  const byId = eq(deliveries.id, placeholder('id'));
+  return {
+    webhookOf: prepared(() =>
+      orm
+        .select({ isReceiving: sql<number>`(${isReceiving})` })
+        .from(stores)
+        .where(eq(stores.id, placeholder('storeId'))),
+    ),
+    replaced: prepared(() =>
+      orm
+        .select({ id: deliveries.id })
+        .from(deliveries)
+        .where(sql`${isEvent} and ${byId} and ${isTakenBack}`),
+    ),
+    resend: prepareResend(orm, eventQueue, byId),
+    /** A pending event stays while its store receives events. */
+    foldEvents: prepared(() =>
+      orm.delete(deliveries).where(
+        sql`${isEvent} and ${deliveries.id} <= ${lastOldRow('deliveries', 'created_at', "channel = 'webhook'")}
+          and ${deliveries.type} is not null
+          and (${deliveries.state} <> 'owed' or ${deliveries.storeId} not in (select id from stores where ${isReceiving}))`,
+      ),
+    ),
+  };
+}

@@ -1,0 +1,130 @@
+// Links as they are shown, with the counts of their orders.
+
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import type { LinkInput } from '../../domain/order/link-input.ts';
+import { type LinkCounts, type LinkJson, linkJson } from '../../domain/order/link-json.ts';
+import { steppedValues } from '../../lib/stepped-values.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { createStoreIds } from '../db/store-ids.ts';
+import { links } from '../schema/order-schema.ts';
+
+/** A link, with its amounts as they are in `LinkInput`. */
+export type LinkRow = Omit<typeof links.$inferSelect, 'suggested'> & LinkInput;
+
+export interface LinkQuery {
+  readonly storeId?: number | undefined;
+  /** Only links behind this row: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export interface LinkView {
+  byPublicId(publicId: string): LinkRow | undefined;
+  byId(id: number): LinkRow | undefined;
+  /** The newest first. */
+  list(query: LinkQuery): LinkRow[];
+  counts(id: number): LinkCounts;
+  json(row: LinkRow): LinkJson;
+  /** The stores and currencies of active links, each pair once. */
+  activeCurrencies(): { readonly storeId: number; readonly currency: string | null }[];
+  /** The newest link that a request with this key made after a time, epoch milliseconds. */
+  madeWith(storeId: number, idempotencyKey: string, since: number): LinkRow | undefined;
+}
+
+export const linkRowOf = (row: typeof links.$inferSelect): LinkRow => ({
+  ...row,
+  suggested: JSON.parse(row.suggested) as number[],
+});
+
+/** @param baseUrl begins the URLs of links, and has no slash at its end */
+export function createLinkView(orm: Orm, baseUrl: string): LinkView {
+  const statements = prepare(orm);
+  const storeIds = createStoreIds(orm);
+  const rowOrNone = (row: typeof links.$inferSelect | undefined) => row && linkRowOf(row);
+  /** Those of the active links of a store; null for satoshis. */
+  function currenciesOf(storeId: number): (string | null)[] {
+    const next = (last: string) =>
+      statements.nextCurrency.get({ storeId, last })?.currency ?? undefined;
+    const inSatoshis = statements.inSatoshis.get({ storeId });
+    return [...(inSatoshis === undefined ? [] : [null]), ...steppedValues(next)];
+  }
+
+  function counts(id: number): LinkCounts {
+    const row = statements.byId.get({ id });
+    return { orders: row?.orderCount ?? 0, paid: row?.paidCount ?? 0 };
+  }
+  return {
+    byPublicId: (publicId) => rowOrNone(statements.byPublicId.get({ publicId })),
+    byId: (id) => rowOrNone(statements.byId.get({ id })),
+    list: ({ storeId, beforeId, limit }) =>
+      orm
+        .select()
+        .from(links)
+        .where(
+          and(
+            ...(storeId === undefined ? [] : [eq(links.storeId, storeId)]),
+            ...(beforeId === undefined ? [] : [lt(links.id, beforeId)]),
+          ),
+        )
+        .orderBy(desc(links.id))
+        .limit(limit)
+        .all()
+        .map(linkRowOf),
+    counts,
+    json: (row) => linkJson(row, counts(row.id), baseUrl),
+    activeCurrencies: () =>
+      storeIds().flatMap((storeId) =>
+        currenciesOf(storeId).map((currency) => ({ storeId, currency })),
+      ),
+    madeWith: (storeId, key, since) => rowOrNone(statements.madeWith.get({ storeId, key, since })),
+  };
+}
+
+/** As the index has it. */
+const isActiveOfStore = sql`${links.isActive} = 1 and ${links.storeId} = ${placeholder('storeId')}`;
+
+const prepare = (orm: Orm) => ({
+  byPublicId: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(eq(links.publicId, placeholder('publicId'))),
+  ),
+  byId: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(eq(links.id, placeholder('id'))),
+  ),
+  inSatoshis: prepared(() =>
+    orm
+      .select({ id: links.id })
+      .from(links)
+      .where(sql`${isActiveOfStore} and ${links.currency} is null`)
+      .limit(1),
+  ),
+  nextCurrency: prepared(() =>
+    orm
+      .select({ currency: links.currency })
+      .from(links)
+      .where(sql`${isActiveOfStore} and ${links.currency} > ${placeholder('last')}`)
+      .orderBy(links.currency)
+      .limit(1),
+  ),
+  madeWith: prepared(() =>
+    orm
+      .select()
+      .from(links)
+      .where(
+        and(
+          eq(links.storeId, placeholder('storeId')),
+          eq(links.idempotencyKey, placeholder('key')),
+          sql`${links.createdAt} > ${placeholder('since')}`,
+        ),
+      )
+      .orderBy(desc(links.id))
+      .limit(1),
+  ),
+});

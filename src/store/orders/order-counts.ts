@@ -1,0 +1,22 @@
+// Counts of orders for the metrics, by index and up to a bound.
+
+import { sql } from 'drizzle-orm';
+import type { OrderStatus } from '../../domain/order/order.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { orders } from '../schema/order-schema.ts';
+import { stores } from '../schema/schema.ts';
+
+export interface OrderCounts {
+  /** Orders of all stores with this status, at most `max`. */
+  withStatus(status: OrderStatus, max: number): number;
+}
+
+export function createOrderCounts(orm: Orm): OrderCounts {
+  // By store, because the index of the status begins with the store.
+  const counted = sql<number>`(select count(*) from (select 1 from ${stores} s cross join ${orders} o
+    where o.store_id = s.id and o.status = ${placeholder('status')} limit ${placeholder('max')}))`;
+  const statement = prepared(() => orm.select({ counted }).from(sql`(select 1)`));
+  return { withStatus: (status, max) => statement.get({ status, max })?.counted ?? 0 };
+}

@@ -1,0 +1,296 @@
+// Orders as they are shown: their facts, quotes and payments, with what these come to at a time.
+
+import { and, asc, desc, eq, gt, isNotNull, lt, type SQL, sql } from 'drizzle-orm';
+import { headerTime } from '../../bitcoin/header.ts';
+import type { LinkView } from '../../domain/order/link-input.ts';
+import {
+  type OrderFacts,
+  type OrderStatus,
+  type Standing,
+  standing,
+} from '../../domain/order/order.ts';
+import {
+  type OrderDetails,
+  type OrderJson,
+  orderJson,
+  type ShownPayment,
+} from '../../domain/order/order-json.ts';
+import type { Quote } from '../../domain/order/quote.ts';
+import { depthOf } from '../../domain/payment/payment.ts';
+import { mergeLists, type ReadList } from '../../lib/merged-lists.ts';
+import type { Headers } from '../chain/headers.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { createStoreIds } from '../db/store-ids.ts';
+import { listBegin, newestFirst, rowsBehind, type TimedPlace } from '../db/timed-list.ts';
+import { isEvent } from '../delivery/event-records.ts';
+import type { ConflictingPayments } from '../payments/conflicting-payments.ts';
+import { deliveries } from '../schema/delivery-schema.ts';
+import { links, orders, quotes } from '../schema/order-schema.ts';
+import { addresses, headers, payments, stores } from '../schema/schema.ts';
+
+export type OrderRow = typeof orders.$inferSelect;
+
+/** An order with all that its standing is computed from. */
+export interface OrderRecord {
+  readonly row: OrderRow;
+  readonly details: OrderDetails;
+  /** How the page of its link looks; null for an order of the shop. */
+  readonly linkView: LinkView | null;
+  readonly facts: OrderFacts;
+  readonly quotes: readonly Quote[];
+  readonly payments: readonly ShownPayment[];
+}
+
+export interface OrderQuery {
+  readonly storeId?: number | undefined;
+  readonly status?: OrderStatus | undefined;
+  readonly reference?: string | undefined;
+  readonly linkId?: number | undefined;
+  /** Epoch milliseconds. */
+  readonly createdAfter?: number | undefined;
+  readonly createdBefore?: number | undefined;
+  /** Only orders behind this row: the next page. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+}
+
+export interface OrderView {
+  /** Begins the URLs of order pages, and has no slash at its end. */
+  readonly baseUrl: string;
+  byPublicId(publicId: string): OrderRow | undefined;
+  byAddressId(addressId: number): OrderRow | undefined;
+  /** The newest first, by the time at which they were created. */
+  list(query: OrderQuery): OrderRow[];
+  /** Ids of orders with an event after this time, epoch milliseconds. */
+  changedSince(since: number): number[];
+  record(row: OrderRow): OrderRecord;
+  /** Payments to an address, the oldest first, with those that are gone or replaced. */
+  paymentsOf(addressId: number): ShownPayment[];
+  standing(record: OrderRecord, now: number): Standing<ShownPayment>;
+  json(row: OrderRow, now: number): OrderJson;
+}
+
+interface Parts {
+  readonly orm: Orm;
+  readonly headers: Pick<Headers, 'tipHeight'>;
+  readonly conflicts: Pick<ConflictingPayments, 'withoutReplaced'>;
+  /** Begins the URLs of order pages, and has no slash at its end. */
+  readonly baseUrl: string;
+}
+
+export function createOrderView({ orm, headers: chain, conflicts, baseUrl }: Parts): OrderView {
+  const statements = prepare(orm);
+
+  function paymentsOf(addressId: number): ShownPayment[] {
+    const tipHeight = chain.tipHeight();
+    const found = conflicts.withoutReplaced(statements.payments.all({ addressId }));
+    return found.map(({ raw, ...payment }) => {
+      // A block off the best chain counts no confirmations, and its time is not the payment's.
+      const height = raw === null ? null : payment.height;
+      return {
+        ...payment,
+        minedAt: raw && headerTime(raw) * 1000,
+        confirmations:
+          height === null || tipHeight === undefined ? 0 : Math.max(0, depthOf(height, tipHeight)),
+      };
+    });
+  }
+
+  function record(row: OrderRow): OrderRecord {
+    const found = statements.place.get({ id: row.id });
+    if (found === undefined) throw new Error(`order ${row.id} has no address or no store`);
+    const { minimumSat, linkView, ...place } = found;
+    return {
+      row,
+      details: { ...row, ...place },
+      linkView,
+      facts: factsOf(row, minimumSat),
+      quotes: row.currency === null ? [] : statements.quotes.all({ orderId: row.id }),
+      payments: paymentsOf(row.addressId),
+    };
+  }
+
+  const standingOf: OrderView['standing'] = ({ facts, quotes, payments }, now) =>
+    standing(facts, quotes, payments, now);
+
+  return {
+    baseUrl,
+    byPublicId: (publicId) => statements.byPublicId.get({ publicId }),
+    byAddressId: (addressId) => statements.byAddressId.get({ addressId }),
+    list: createOrderList(orm),
+    changedSince: (since) => [
+      ...new Set(statements.changed.all({ since }).flatMap(({ orderId }) => orderId ?? [])),
+    ],
+    record,
+    paymentsOf,
+    standing: standingOf,
+    json(row, now) {
+      const found = record(row);
+      return orderJson(found.details, standingOf(found, now), baseUrl);
+    },
+  };
+}
+
+function factsOf(row: OrderRow, minimumSat: number | null): OrderFacts {
+  const { currency, amountMinor, amountSat } = row;
+  return {
+    ...row,
+    minimumSat,
+    price:
+      currency === null || amountMinor === null
+        ? { kind: 'sat', amountSat }
+        : { kind: 'fiat', currency, minor: BigInt(amountMinor) },
+  };
+}
+
+const placeOf = ({ createdAt, id }: Pick<OrderRow, 'createdAt' | 'id'>): TimedPlace => ({
+  at: createdAt,
+  id,
+});
+
+const statuses: readonly OrderStatus[] = ['open', 'processing', 'paid', 'expired', 'canceled'];
+
+/**
+ * Lists orders. Each statement reads the orders of one store and one status, because an index has
+ * exactly these in the order of the list. The cost of a page thus does not depend on how many
+ * orders do not match.
+ */
+function createOrderList(orm: Orm): OrderView['list'] {
+  const statements = prepareList(orm);
+  const storeIds = createStoreIds(orm);
+
+  /** The place before which a list begins; undefined if the row of the page before is unknown. */
+  function beginOf({ createdBefore, beforeId }: OrderQuery): TimedPlace | undefined {
+    const begin = { ...listBegin, at: createdBefore ?? listBegin.at };
+    if (beforeId === undefined) return begin;
+    const last = statements.place.get({ id: beforeId });
+    if (last === undefined) return undefined;
+    return newestFirst(begin, placeOf(last)) < 0 ? placeOf(last) : begin;
+  }
+
+  return (query) => {
+    const { storeId, status, reference, linkId, createdAfter = 0, limit } = query;
+    const begin = beginOf(query);
+    if (begin === undefined) return [];
+    const byLink = linkId === undefined ? statements.all : statements.ofLink;
+    const statement = reference === undefined ? byLink.all : byLink.ofReference;
+    const lists = storeIds(storeId).flatMap((ofStore) =>
+      (status === undefined ? statuses : [status]).map((ofStatus): ReadList<OrderRow> => {
+        const part = { storeId: ofStore, status: ofStatus, reference, linkId };
+        return (last, size) =>
+          rowsBehind(statement, part, last === undefined ? begin : placeOf(last), size).filter(
+            ({ createdAt }) => createdAt >= createdAfter,
+          );
+      }),
+    );
+    return mergeLists(lists, (one, other) => newestFirst(placeOf(one), placeOf(other)), limit);
+  };
+}
+
+/** For each set of filters: the orders of one moment, and older ones. */
+function prepareList(orm: Orm) {
+  const list = (...conditions: SQL[]) => {
+    const rows = (...place: SQL[]) =>
+      prepared(() =>
+        orm
+          .select()
+          .from(orders)
+          .where(
+            and(
+              eq(orders.storeId, placeholder('storeId')),
+              eq(orders.status, placeholder('status')),
+              ...conditions,
+              ...place,
+            ),
+          )
+          .orderBy(desc(orders.createdAt), desc(orders.id))
+          .limit(sql.placeholder('limit')),
+      );
+    const at = placeholder('at');
+    return {
+      sameMoment: rows(eq(orders.createdAt, at), lt(orders.id, placeholder('id'))),
+      // Without the other end of a span, for which SQLite would take an index that knows less.
+      older: rows(lt(orders.createdAt, at)),
+    };
+  };
+  const isOfReference = eq(orders.reference, placeholder('reference'));
+  const isOfLink = eq(orders.linkId, placeholder('linkId'));
+  return {
+    all: { all: list(), ofReference: list(isOfReference) },
+    ofLink: { all: list(isOfLink), ofReference: list(isOfLink, isOfReference) },
+    place: prepared(() =>
+      orm
+        .select({ createdAt: orders.createdAt, id: orders.id })
+        .from(orders)
+        .where(eq(orders.id, placeholder('id'))),
+    ),
+  };
+}
+
+const prepare = (orm: Orm) => ({
+  byPublicId: prepared(() =>
+    orm
+      .select()
+      .from(orders)
+      .where(eq(orders.publicId, placeholder('publicId'))),
+  ),
+  byAddressId: prepared(() =>
+    orm
+      .select()
+      .from(orders)
+      .where(eq(orders.addressId, placeholder('addressId'))),
+  ),
+  changed: prepared(() =>
+    orm
+      .select({ orderId: deliveries.orderId })
+      .from(deliveries)
+      .where(
+        and(isEvent, isNotNull(deliveries.type), gt(deliveries.createdAt, placeholder('since'))),
+      ),
+  ),
+  place: prepared(() =>
+    orm
+      .select({
+        address: addresses.address,
+        storeName: stores.name,
+        linkPublicId: links.publicId,
+        linkView: links.view,
+        minimumSat: stores.minimumSat,
+      })
+      .from(orders)
+      .innerJoin(addresses, eq(addresses.id, orders.addressId))
+      .innerJoin(stores, eq(stores.id, orders.storeId))
+      .leftJoin(links, eq(links.id, orders.linkId))
+      .where(eq(orders.id, placeholder('id'))),
+  ),
+  quotes: prepared(() =>
+    orm
+      .select()
+      .from(quotes)
+      .where(eq(quotes.orderId, placeholder('orderId')))
+      .orderBy(asc(quotes.id)),
+  ),
+  payments: prepared(() =>
+    orm
+      .select({
+        txid: payments.txid,
+        valueSat: payments.valueSat,
+        state: payments.state,
+        replacedBy: payments.replacedBy,
+        priceCents: payments.priceCents,
+        firstSeenAt: payments.firstSeenAt,
+        interruptedAt: payments.interruptedAt,
+        firstBlockAt: payments.firstBlockAt,
+        height: payments.height,
+        signalsRbf: payments.signalsRbf,
+        /** The header of its block, if that is on the best chain. */
+        raw: headers.raw,
+      })
+      .from(payments)
+      .leftJoin(headers, and(eq(headers.hash, payments.blockHash), sql`${headers.onBest} = 1`))
+      .where(eq(payments.addressId, placeholder('addressId')))
+      .orderBy(asc(payments.id)),
+  ),
+});

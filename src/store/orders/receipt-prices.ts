@@ -1,0 +1,58 @@
+// What payments were worth when they were first seen: which of them still wait for a price, and the
+// price once it is known. A payment of a store without a currency waits for none.
+
+import { sql } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import type { Tx } from '../db/writer.ts';
+import { payments } from '../schema/schema.ts';
+import type { Orders } from './orders.ts';
+
+export interface ReceiptPrices {
+  /** Currencies of payments without a price that were first seen after a time. */
+  waiting(seenAfter: number): string[];
+  /**
+   * Gives the price of a bitcoin to payments that wait for it.
+   * @returns how many, at most `limit`
+   */
+  put(tx: Tx, now: number, seenAfter: number, price: ReceiptPrice, limit: number): number;
+}
+
+export interface ReceiptPrice {
+  readonly currency: string;
+  /** Price of one bitcoin, in hundredths of the currency. */
+  readonly priceCents: number;
+  /** Hosts of the sources behind it. */
+  readonly sources: readonly string[];
+}
+
+/** How long after it was first seen a payment may be given a price. */
+export const receiptPriceMs = 10 * 60_000;
+
+/** @param orders whose late payments count by these prices */
+export function createReceiptPrices(orm: Orm, orders: Pick<Orders, 'repriced'>): ReceiptPrices {
+  // As the index has it. A plus keeps SQLite from the index of all payments with a currency.
+  const currencyOf = sql<string>`+${payments.currency}`;
+  const isWaiting = (seenAfter: number) =>
+    sql`currency is not null and price_cents is null and ${payments.firstSeenAt} > ${seenAfter}`;
+  return {
+    waiting: (seenAfter) =>
+      orm
+        .selectDistinct({ currency: currencyOf })
+        .from(payments)
+        .where(isWaiting(seenAfter))
+        .all()
+        .map(({ currency }) => currency),
+    put(tx, now, seenAfter, { currency, priceCents, sources }, limit) {
+      const found = sql`(select id from payments
+        where ${isWaiting(seenAfter)} and ${currencyOf} = ${currency} limit ${limit})`;
+      const priced = orm
+        .update(payments)
+        .set({ priceCents, priceSources: sources.join(' ') })
+        .where(sql`${payments.id} in ${found}`)
+        .returning({ addressId: payments.addressId })
+        .all();
+      orders.repriced(tx, now, [...new Set(priced.map(({ addressId }) => addressId))]);
+      return priced.length;
+    },
+  };
+}

@@ -1,0 +1,21 @@
+// What customers received back of an order. Only refunds that are done count.
+
+import { and, eq, isNotNull } from 'drizzle-orm';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { satSum } from '../db/sat-sum.ts';
+import { refunds } from '../schema/order-schema.ts';
+
+/** Satoshis, without what the merchant deducted for the network fee. */
+export type RefundedSatOf = (orderId: number) => number;
+
+export function createRefundedSatOf(orm: Orm): RefundedSatOf {
+  const statement = prepared(() =>
+    orm
+      .select({ sat: satSum(refunds.amountSat) })
+      .from(refunds)
+      .where(and(eq(refunds.orderId, placeholder('orderId')), isNotNull(refunds.doneAt))),
+  );
+  return (orderId) => statement.get({ orderId })?.sat ?? 0;
+}

@@ -1,0 +1,43 @@
+// How many confirmations a recorded payment has at the present tip, and the status that counts.
+
+import { depthOf } from '../../domain/payment/payment.ts';
+import type { Store } from '../open-store.ts';
+import type { Receipt } from './receipts.ts';
+
+type Placed = Pick<Receipt, 'height' | 'blockHash'>;
+
+/**
+ * None once its block has left our chain: what becomes of the payment is decided later.
+ * @param isOut for who has asked `hasLeft` already
+ */
+export function confirmationsOf(
+  store: Pick<Store, 'headers'>,
+  payment: Placed,
+  isOut = hasLeft(store, payment),
+): number {
+  const { height, blockHash } = payment;
+  const tipHeight = store.headers.tipHeight();
+  if (isOut || height === null || blockHash === null || tipHeight === undefined) return 0;
+  return Math.max(0, depthOf(height, tipHeight));
+}
+
+/** Whether the block of a payment is not on the best chain any more; false for one in no block. */
+export const hasLeft = (
+  { headers }: Pick<Store, 'headers'>,
+  { height, blockHash }: Placed,
+): boolean =>
+  height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
+
+/**
+ * The effective status of a payment: 0 if it was dropped, or if its block left our chain. No
+ * callback sends a 2 for it either, until the ledger has decided.
+ * @param isOut the result of `hasLeft`, if known
+ */
+export function statusOf(
+  store: Pick<Store, 'headers'>,
+  receipt: Receipt,
+  isOut = hasLeft(store, receipt),
+): 0 | 1 | 2 {
+  const { state, status } = receipt;
+  return isOut || state === 'dropped' || status === null || status === -1 ? 0 : status;
+}

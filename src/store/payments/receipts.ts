@@ -1,0 +1,58 @@
+// Payments for the API and the live socket: reads alone, newest first, and only of addresses that
+// customers can have.
+
+import { and, desc, eq, getTableColumns, type SQL } from 'drizzle-orm';
+import type { Scripthash, Txid } from '../../bitcoin/ids.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import { addresses, isGivenOut, payments } from '../schema/schema.ts';
+
+/** A payment with its address, and the store that the address was issued to. */
+export type Receipt = ReturnType<Receipts['byTxid']>[number];
+
+export type Receipts = ReturnType<typeof createReceipts>;
+
+/** Payments of one address or transaction that are looked at. */
+const maxReceipts = 200;
+
+export function createReceipts(orm: Orm) {
+  const statements = prepare(orm);
+  return {
+    /** Payments of a transaction, to all stores or to one. */
+    byTxid: (txid: Txid, storeId: number | null = null) =>
+      storeId === null
+        ? statements.byTxid.all({ txid })
+        : statements.byTxidOfStore.all({ txid, storeId }),
+    /** The one payment of a transaction to an address. */
+    byPlace: (scripthash: Scripthash, txid: Txid) => statements.byPlace.get({ scripthash, txid }),
+    byScripthash: (scripthash: Scripthash) => statements.byScripthash.all({ scripthash }),
+    byId: (paymentId: number) => statements.byId.get({ paymentId }),
+  };
+}
+
+function prepare(orm: Orm) {
+  const isOf = eq(addresses.scripthash, placeholder('scripthash'));
+  const isBy = eq(payments.txid, placeholder('txid'));
+  const receipts = (condition: SQL | undefined) =>
+    prepared(() =>
+      orm
+        .select({
+          ...getTableColumns(payments),
+          address: addresses.address,
+          storeId: addresses.storeId,
+        })
+        .from(payments)
+        .innerJoin(addresses, eq(addresses.id, payments.addressId))
+        .where(and(condition, isGivenOut))
+        .orderBy(desc(payments.id))
+        .limit(maxReceipts),
+    );
+  return {
+    byTxid: receipts(isBy),
+    byTxidOfStore: receipts(and(isBy, eq(addresses.storeId, placeholder('storeId')))),
+    byScripthash: receipts(isOf),
+    byPlace: receipts(and(isOf, isBy)),
+    byId: receipts(eq(payments.id, placeholder('paymentId'))),
+  };
+}

@@ -1,0 +1,30 @@
+// How far the orders of a file went: a copy lacks what its original did since.
+
+import { desc, max } from 'drizzle-orm';
+import { isEvent } from '../delivery/event-records.ts';
+import type { Store } from '../open-store.ts';
+import { deliveries } from '../schema/delivery-schema.ts';
+import { orders } from '../schema/order-schema.ts';
+
+export interface NewestEvent {
+  readonly id: number;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Undefined without any. Events are deleted after 90 days. */
+export const newestEvent = ({ database: { orm } }: Pick<Store, 'database'>) =>
+  orm
+    .select({ id: deliveries.id, createdAt: deliveries.createdAt })
+    .from(deliveries)
+    .where(isEvent)
+    .orderBy(desc(deliveries.id))
+    .limit(1)
+    .get() satisfies NewestEvent | undefined;
+
+/** The highest version of any order; 0 without one. */
+export const highestVersion = ({ database: { orm } }: Pick<Store, 'database'>): number =>
+  orm
+    .select({ version: max(orders.version) })
+    .from(orders)
+    .get()?.version ?? 0;

@@ -1,0 +1,162 @@
+// The tables of links, orders and refunds (schema.ts has the units).
+
+import { sql } from 'drizzle-orm';
+import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { LinkView, NoteRule } from '../../domain/order/link-input.ts';
+import type { LatePolicy, OrderStatus } from '../../domain/order/order.ts';
+import type { RefundChoice } from '../../domain/order/refund.ts';
+import { addresses, stores } from './schema.ts';
+
+const id = () => integer('id').primaryKey();
+
+/** What strangers may order (domain/order/link-input.ts). Never deleted: its orders refer to it. */
+export const links = sqliteTable(
+  'links',
+  {
+    id: id(),
+    /** `lnk_…`: who has it may order. */
+    publicId: text('public_id').notNull().unique(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    title: text('title').notNull(),
+    description: text('description'),
+    /** ISO 4217; null for satoshis. The amounts are in its minor units, or in satoshis. */
+    currency: text('currency'),
+    /** Null where the payer types the amount. */
+    amount: integer('amount'),
+    minAmount: integer('min_amount'),
+    maxAmount: integer('max_amount'),
+    /** JSON: a list of amounts. */
+    suggested: text('suggested').notNull().default('[]'),
+    note: text('note').$type<NoteRule>().notNull(),
+    view: text('view').$type<LinkView>().notNull(),
+    isActive: integer('is_active', { mode: 'boolean' }).notNull(),
+    /** How many paid orders end it; null for no limit. */
+    maxOrders: integer('max_orders'),
+    /** Its orders, and those of them that are paid now; counting them would read all of them. */
+    orderCount: integer('order_count').notNull().default(0),
+    paidCount: integer('paid_count').notNull().default(0),
+    createdAt: integer('created_at').notNull(),
+    /** The key of the request that made it, and SHA-256 of its body; null without a key. */
+    idempotencyKey: text('idempotency_key'),
+    bodyHash: blob('body_hash', { mode: 'buffer' }),
+  },
+  (table) => [
+    index('links_store').on(table.storeId, table.id),
+    index('links_active').on(table.storeId, table.currency).where(sql`is_active = 1`),
+    index('links_idempotency')
+      .on(table.storeId, table.idempotencyKey)
+      .where(sql`idempotency_key is not null`),
+  ],
+);
+
+/**
+ * A price, one address, and what the payments to it come to (order.ts). Facts first; the
+ * columns from `status` on are computed from them.
+ */
+export const orders = sqliteTable(
+  'orders',
+  {
+    id: id(),
+    /** `ord_…`: who has it may see the order. */
+    publicId: text('public_id').notNull().unique(),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    addressId: integer('address_id')
+      .notNull()
+      .unique()
+      .references(() => addresses.id),
+    /** The link that made it; null for an order of the shop. */
+    linkId: integer('link_id').references(() => links.id),
+    /** ISO 4217; null for a price in satoshis. */
+    currency: text('currency'),
+    /** The price in the currency's minor units; null for a price in satoshis. */
+    amountMinor: integer('amount_minor'),
+    /** The price in satoshis, by the newest quote if it has a currency. */
+    amountSat: integer('amount_sat').notNull(),
+    toleranceBasisPoints: integer('tolerance_basis_points').notNull(),
+    latePolicy: text('late_policy').$type<LatePolicy>().notNull(),
+    quoteSeconds: integer('quote_seconds').notNull(),
+    /** The shop's own number of it; need not be unique. */
+    reference: text('reference'),
+    description: text('description'),
+    /** JSON: pairs of text. */
+    metadata: text('metadata').notNull().default('{}'),
+    returnUrl: text('return_url'),
+    language: text('language'),
+    createdAt: integer('created_at').notNull(),
+    /** Null for never. */
+    expiresAt: integer('expires_at'),
+    canceledAt: integer('canceled_at'),
+    acceptedAt: integer('accepted_at'),
+    acceptedSat: integer('accepted_sat'),
+    /** When a server that had caught up last reported its address, after its expiry. */
+    scannedAt: integer('scanned_at'),
+    status: text('status').$type<OrderStatus>().notNull(),
+    /** Rises by one with each event. */
+    version: integer('version').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    paidAt: integer('paid_at'),
+  },
+  (table) => [
+    // One for each set of filters of a list (views/order-view.ts).
+    index('orders_status').on(table.storeId, table.status, table.createdAt),
+    index('orders_reference')
+      .on(table.storeId, table.reference, table.status, table.createdAt)
+      .where(sql`reference is not null`),
+    index('orders_link')
+      .on(table.storeId, table.linkId, table.status, table.createdAt)
+      .where(sql`link_id is not null`),
+    index('orders_link_reference')
+      .on(table.storeId, table.linkId, table.reference, table.status, table.createdAt)
+      .where(sql`link_id is not null and reference is not null`),
+    index('orders_expiring').on(table.expiresAt).where(sql`status = 'open'`),
+    index('orders_expired').on(table.expiresAt).where(sql`status = 'expired'`),
+  ],
+);
+
+/** A rate that is promised to an order for some minutes; the newest has the highest id. */
+export const quotes = sqliteTable(
+  'quotes',
+  {
+    id: id(),
+    orderId: integer('order_id')
+      .notNull()
+      .references(() => orders.id),
+    /** Price of one bitcoin in hundredths of the order's currency. */
+    rateCents: integer('rate_cents').notNull(),
+    amountSat: integer('amount_sat').notNull(),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [index('quotes_order').on(table.orderId)],
+);
+
+/**
+ * Money of an order that the merchant pays back from a wallet of their own. A row is made before it
+ * is sent; one that is not done can be deleted.
+ */
+export const refunds = sqliteTable(
+  'refunds',
+  {
+    id: id(),
+    orderId: integer('order_id')
+      .notNull()
+      .references(() => orders.id),
+    /** An address of the customer. */
+    address: text('address').notNull(),
+    /** What the amount was chosen as: it must still be left when the refund is sent. */
+    choice: text('choice').$type<RefundChoice>().notNull(),
+    /** What the customer receives. */
+    amountSat: integer('amount_sat').notNull(),
+    /** What the merchant deducted for the network fee. */
+    feeSat: integer('fee_sat').notNull(),
+    /** Null until it is done. */
+    txid: text('txid'),
+    createdAt: integer('created_at').notNull(),
+    doneAt: integer('done_at'),
+  },
+  (table) => [index('refunds_order').on(table.orderId)],
+);

@@ -1,0 +1,63 @@
+// The columns of an address that are read where it is issued or paid, and what is common to the
+// statements on them.
+
+import { and, eq } from 'drizzle-orm';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import type { StatusHash } from '../../domain/payment/script-history.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { addresses } from '../schema/schema.ts';
+import type { WalletRow } from './catalog.ts';
+
+type AddressRow = typeof addresses.$inferSelect;
+
+export const addressPlace = {
+  id: addresses.id,
+  walletId: addresses.walletId,
+  derivationIndex: addresses.derivationIndex,
+  address: addresses.address,
+  scripthash: addresses.scripthash,
+  origin: addresses.origin,
+  storeId: addresses.storeId,
+  issuedAt: addresses.issuedAt,
+  statusHash: addresses.statusHash,
+  orderId: addresses.orderId,
+};
+
+export type AddressPlace = Pick<AddressRow, keyof typeof addressPlace>;
+
+/**
+ * Stored as the status of a history that was processed in part. It equals no real status, so the
+ * script is processed again, even if its history returns to the status before.
+ */
+export const incompleteStatus = 'unfinished' as StatusHash;
+
+/** The branch of receiving addresses (BIP44). */
+export const external = 0;
+export interface IssuedAddress {
+  readonly id: number;
+  readonly walletId: number;
+  /** The wallet's key as the merchant gave it. */
+  readonly account: string;
+  readonly address: string;
+  readonly scripthash: Scripthash;
+  readonly derivationIndex: number;
+  /** Epoch milliseconds. */
+  readonly issuedAt: number;
+}
+
+export const issuedOf = (row: AddressPlace, { account }: WalletRow): IssuedAddress => ({
+  id: row.id,
+  walletId: row.walletId,
+  account,
+  address: row.address,
+  scripthash: row.scripthash,
+  derivationIndex: row.derivationIndex,
+  issuedAt: row.issuedAt ?? 0,
+});
+
+/** On a wallet's external branch. */
+export const onBranch = () =>
+  and(
+    eq(addresses.walletId, placeholder('walletId')),
+    eq(addresses.branch, external).inlineParams(),
+  );

@@ -1,0 +1,245 @@
+// What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's
+// counter and a store's addresses outlive both.
+
+import { and, eq, isNull } from 'drizzle-orm';
+import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
+import { type NetworkName, parseNetworkName } from '../../bitcoin/network.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import { endKeysOf } from '../access/api-keys.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import { forgetAnswers } from '../delivery/doubtful-answers.ts';
+import { settings, stores, wallets } from '../schema/schema.ts';
+
+export type WalletRow = typeof wallets.$inferSelect;
+export type StoreRow = typeof stores.$inferSelect;
+
+export type StoreChoice = Pick<StoreRow, keyof typeof choice>;
+
+/** What of a store may change while it runs. */
+export type StoreChange = Partial<
+  Omit<StoreRow, 'id' | 'createdAt' | 'archivedAt' | 'callbacksStopped'>
+>;
+
+/** What is left out is as the table has it. */
+export type NewStore = StoreChange &
+  Pick<StoreRow, 'name' | 'walletId' | 'callbackUrl' | 'requiredConfirmations' | 'webhookSecret'>;
+
+export class Catalog {
+  readonly #orm: Orm;
+  readonly #statements: Statements;
+  /** By descriptor: a number may be given again when its wallet was rolled back. */
+  readonly #keys = new Map<string, WalletKey>();
+
+  constructor(orm: Orm) {
+    this.#orm = orm;
+    this.#statements = prepare(orm);
+  }
+
+  setting(name: string): string | undefined {
+    return this.#statements.settingByName.get({ name })?.value;
+  }
+
+  putSetting(_tx: Tx, name: string, value: string): void {
+    this.#orm
+      .insert(settings)
+      .values({ name, value })
+      .onConflictDoUpdate({ target: settings.name, set: { value } })
+      .run();
+  }
+
+  wallets(): WalletRow[] {
+    return this.#statements.wallets.all();
+  }
+
+  wallet(id: number): WalletRow {
+    const row = this.#statements.walletById.get({ id });
+    if (row === undefined) throw new PaygateError('not_found', `there is no wallet ${id}`);
+    return row;
+  }
+
+  /** The key that a wallet derives from; the same object each time, so that it may be cached on. */
+  walletKey(id: number): WalletKey {
+    const row = this.wallet(id);
+    const { descriptor } = row;
+    const known = this.#keys.get(descriptor);
+    if (known !== undefined) return known;
+    const key = storedWalletKey(row, networkOf(this.setting('network')));
+    this.#keys.set(descriptor, key);
+    return key;
+  }
+
+  /** The wallet of this key: the one there is, or a new one. `startIndex` skips the first scan. */
+  ensureWallet(_tx: Tx, now: number, key: WalletKey, startIndex?: number): WalletRow {
+    const isSame = eq(wallets.descriptor, key.descriptor);
+    const found = this.#orm.select().from(wallets).where(isSame).get();
+    if (found === undefined) return insertWallet(this.#orm, now, key, startIndex);
+    if (startIndex === undefined) return found;
+    throw new PaygateError(
+      'conflict',
+      `this key is wallet ${found.id} already, which continues at index ${found.nextIndex}; ` +
+        'leave --start-index out',
+    );
+  }
+
+  addStore(_tx: Tx, now: number, fields: NewStore): StoreRow {
+    return this.#orm
+      .insert(stores)
+      .values({ ...fields, createdAt: now })
+      .returning()
+      .get();
+  }
+
+  stores({ archived = false } = {}): StoreRow[] {
+    return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
+  }
+
+  /** The other active stores with the same wallet as a store. */
+  sharing({ id, walletId }: StoreRow): StoreRow[] {
+    return this.stores().filter((each) => each.id !== id && each.walletId === walletId);
+  }
+
+  /**
+   * What requests for an address choose between: all stores but archived ones, or those with
+   * exactly a callback URL.
+   */
+  choices(callbackUrl?: string): StoreChoice[] {
+    const { choices, choicesCalled } = this.#statements;
+    return callbackUrl === undefined ? choices.all() : choicesCalled.all({ callbackUrl });
+  }
+
+  /** @throws PaygateError not_found */
+  store(id: number): StoreRow {
+    const row = this.#statements.storeById.get({ id });
+    if (row === undefined) throw new PaygateError('not_found', `there is no store ${id}`);
+    return row;
+  }
+
+  /** @throws PaygateError not_found */
+  changeStore(_tx: Tx, id: number, change: StoreChange): StoreRow {
+    const before = this.store(id);
+    if (Object.keys(change).length === 0) return before;
+    if (isElsewhere(before.callbackUrl, change.callbackUrl)) forgetAnswers(this.#orm, id);
+    return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
+  }
+
+  /** Ends the store's own keys as well. */
+  archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
+    const before = this.store(id);
+    endKeysOf(this.#orm, tx, now, id);
+    return this.#orm
+      .update(stores)
+      .set({ archivedAt: before.archivedAt ?? now, callbacksStopped: stopCallbacks })
+      .where(eq(stores.id, id))
+      .returning()
+      .get();
+  }
+
+  /** Uses an archived store again; its own keys stay ended. */
+  unarchiveStore(_tx: Tx, id: number): StoreRow {
+    return this.#orm
+      .update(stores)
+      .set({ archivedAt: null, callbacksStopped: false })
+      .where(eq(stores.id, id))
+      .returning()
+      .get();
+  }
+}
+
+/** Another receiver answers there; one with another query may have lost its secret alone. */
+const isElsewhere = (before: string, after = before): boolean =>
+  before.replace(/\?.*/s, '') !== after.replace(/\?.*/s, '');
+
+const choice = {
+  id: stores.id,
+  name: stores.name,
+  walletId: stores.walletId,
+  callbackUrl: stores.callbackUrl,
+};
+
+const isActive = isNull(stores.archivedAt);
+
+function prepare(orm: Orm) {
+  return {
+    settingByName: prepared(() =>
+      orm
+        .select({ value: settings.value })
+        .from(settings)
+        .where(eq(settings.name, placeholder('name'))),
+    ),
+    storeById: prepared(() =>
+      orm
+        .select()
+        .from(stores)
+        .where(eq(stores.id, placeholder('id'))),
+    ),
+    activeStores: prepared(() => orm.select().from(stores).where(isActive)),
+    choices: prepared(() => orm.select(choice).from(stores).where(isActive)),
+    choicesCalled: prepared(() =>
+      orm
+        .select(choice)
+        .from(stores)
+        .where(and(isActive, eq(stores.callbackUrl, placeholder('callbackUrl')))),
+    ),
+    wallets: prepared(() => orm.select().from(wallets)),
+    walletById: prepared(() =>
+      orm
+        .select()
+        .from(wallets)
+        .where(eq(wallets.id, placeholder('id'))),
+    ),
+  };
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+/** The network that the file was made for. */
+export function networkOf(setting: string | undefined): NetworkName {
+  if (setting === undefined) throw new PaygateError('internal', 'the file names no network');
+  return parseNetworkName(setting);
+}
+
+/** What a store that was removed is not asked for any more. @throws PaygateError conflict */
+export function requireRunning(row: StoreRow): StoreRow {
+  if (row.archivedAt === null) return row;
+  throw new PaygateError('conflict', `store ${row.id} was removed`);
+}
+
+function insertWallet(
+  orm: Orm,
+  now: number,
+  key: WalletKey,
+  startIndex: number | undefined,
+): WalletRow {
+  return orm
+    .insert(wallets)
+    .values({
+      descriptor: key.descriptor,
+      account: key.account,
+      scriptType: key.scriptType,
+      nextIndex: startIndex ?? 0,
+      scannedAt: startIndex === undefined ? null : now,
+      createdAt: now,
+    })
+    .returning()
+    .get();
+}
+
+/**
+ * The store that issued what this copy does not know, if only one can have. A store that was
+ * removed before the file was copied counts only if there is no other.
+ */
+export function onlyStoreOf(orm: Orm, walletId: number, copiedAt: number): number | null {
+  const all = orm
+    .select({ id: stores.id, archivedAt: stores.archivedAt })
+    .from(stores)
+    .where(eq(stores.walletId, walletId))
+    .all();
+  const issuing = all.filter(
+    ({ archivedAt }) => archivedAt === null || (copiedAt > 0 && archivedAt > copiedAt),
+  );
+  const [only, second] = issuing.length > 0 ? issuing : all;
+  return only !== undefined && second === undefined ? only.id : null;
+}

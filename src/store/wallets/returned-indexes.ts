@@ -1,0 +1,142 @@
+// Issues left-out indexes that turned out to be unused, before the counter rises on. Their number
+// is a second counter in the high-water mark, which detects an older copy of the file. A copy
+// issues none, because its original can have issued them.
+
+import { and, asc, eq, gte, lt, sql } from 'drizzle-orm';
+import type { Scripthash } from '../../bitcoin/ids.ts';
+import type { StatusHash } from '../../domain/payment/script-history.ts';
+import type { Orm } from '../db/orm.ts';
+import { placeholder } from '../db/placeholder.ts';
+import { prepared } from '../db/prepared.ts';
+import type { Tx } from '../db/writer.ts';
+import { addresses } from '../schema/schema.ts';
+import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
+import type { Catalog, WalletRow } from './catalog.ts';
+
+/** A row that a server was asked about again. */
+export interface Unused {
+  readonly id: number;
+  /** Null where no server names a history. */
+  readonly statusHash: StatusHash | null;
+}
+
+export interface ReturnedIndexes {
+  /** How many indexes of a wallet were issued after they had been left out. */
+  returnedCount(walletId: number): number;
+  /**
+   * Sets that number to the one in the mark file. Which indexes they are is unknown, so no more are
+   * issued.
+   */
+  setReturnedCount(tx: Tx, walletId: number, count: number): void;
+  /** Keeps left-out indexes below an index from being issued: another file may have issued them. */
+  withholdBelow(tx: Tx, walletId: number, index: number): void;
+  /** Indexes that are marked as used by another program, from an index on, in ascending order. */
+  foreignFrom(walletId: number, index: number, limit: number): AddressPlace[];
+  /** Removes that marking. */
+  unmark(tx: Tx, unused: readonly Unused[]): void;
+  /** From now on, left-out indexes below the wallet's counter are issued first. */
+  returnLeftOut(tx: Tx, walletId: number): void;
+}
+
+/** The setting of a wallet. */
+interface State {
+  /** Left-out indexes below this one are issued. */
+  readonly until: number;
+  readonly count: number;
+  /** No left-out index below this one is issued. */
+  readonly keptBelow?: number;
+}
+
+/** So many pending indexes do not hide the ones behind them. */
+const maxPending = 20;
+
+const nameOf = (walletId: number): string => `given_back:${walletId}`;
+
+type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
+
+/** @param raise announces their number to the high-water mark */
+export function createReturnedIndexes(
+  orm: Orm,
+  catalog: Catalog,
+  raise: Raise,
+): ReturnedIndexes & {
+  /** Left-out indexes to issue now, at most so many. */
+  takeBack(
+    tx: Tx,
+    wallet: WalletRow,
+    max: number,
+    isPending?: (scripthash: Scripthash) => boolean,
+  ): AddressPlace[];
+} {
+  const statements = prepare(orm);
+
+  function stateOf(walletId: number): State {
+    const text = catalog.setting(nameOf(walletId));
+    return text === undefined ? { until: 0, count: 0 } : (JSON.parse(text) as State);
+  }
+
+  const put = (tx: Tx, walletId: number, change: Partial<State>): void =>
+    catalog.putSetting(tx, nameOf(walletId), JSON.stringify({ ...stateOf(walletId), ...change }));
+
+  const keptBelow = (walletId: number): number => stateOf(walletId).keptBelow ?? 0;
+
+  const withholdBelow: ReturnedIndexes['withholdBelow'] = (tx, walletId, index) =>
+    put(tx, walletId, { until: 0, keptBelow: index });
+
+  return {
+    takeBack(tx, wallet, max, isPending = () => false) {
+      const walletId = wallet.id;
+      const { until, count } = stateOf(walletId);
+      if (until === 0) return [];
+      const limit = max + maxPending;
+      const near = statements.leftOut.all({ walletId, from: keptBelow(walletId), until, limit });
+      const back = near.filter(({ scripthash }) => !isPending(scripthash)).slice(0, max);
+      if (back.length === 0) return [];
+      raise(tx, wallet, count, count + back.length);
+      put(tx, walletId, { count: count + back.length });
+      return back;
+    },
+    returnedCount: (walletId) => stateOf(walletId).count,
+    setReturnedCount(tx, walletId, count) {
+      put(tx, walletId, { count });
+      withholdBelow(tx, walletId, catalog.wallet(walletId).nextIndex);
+    },
+    withholdBelow,
+    foreignFrom: (walletId, index, limit) =>
+      statements.foreign.all({ walletId, from: Math.max(index, keptBelow(walletId)), limit }),
+    unmark(_tx, unused) {
+      for (const each of unused) statements.unmark.run({ ...each });
+    },
+    returnLeftOut: (tx, walletId) =>
+      put(tx, walletId, { until: catalog.wallet(walletId).nextIndex }),
+  };
+}
+
+function prepare(orm: Orm) {
+  const from = gte(addresses.derivationIndex, placeholder('from'));
+  const rows = (condition: ReturnType<typeof and>) =>
+    prepared(() =>
+      orm
+        .select(addressPlace)
+        .from(addresses)
+        .where(and(onBranch(), from, condition))
+        .orderBy(asc(addresses.derivationIndex))
+        .limit(sql.placeholder('limit')),
+    );
+  return {
+    leftOut: rows(
+      and(
+        eq(addresses.origin, 'ahead'),
+        sql`${addresses.statusHash} is null`,
+        lt(addresses.derivationIndex, placeholder('until')),
+      ),
+    ),
+    foreign: rows(eq(addresses.origin, 'foreign')),
+    unmark: prepared(() =>
+      orm
+        .update(addresses)
+        .set({ origin: 'ahead', statusHash: placeholder('statusHash') })
+        .where(and(eq(addresses.id, placeholder('id')), eq(addresses.origin, 'foreign'))),
+    ),
+  };
+}

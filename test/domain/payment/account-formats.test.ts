@@ -1,0 +1,211 @@
+// The files of a shop's accounts: their columns and cells, which rows they have, and exact sums.
+
+import { expect, test } from 'vitest';
+import {
+  type AccountFormatName,
+  accountCsv,
+  accountFormatNames,
+  accountFormats,
+  checkSeparator,
+  currenciesOf,
+  fileCurrency,
+} from '../../../src/domain/payment/account-formats.ts';
+import { type AccountRow, addUp, noSums } from '../../../src/domain/payment/account-row.ts';
+import type { CsvSeparator } from '../../../src/lib/csv.ts';
+
+const txid = 'ab'.repeat(32);
+const orderId = 'ord_3yQ8tZr6WmB1nK5vXc2dLp';
+
+/** 25,000 sat for an order of 12.50 EUR, worth 12.45 EUR when they were seen. */
+const paid: AccountRow = {
+  firstSeenAt: Date.parse('2026-11-21T16:26:00.999Z'),
+  state: 'settled',
+  valueSat: 25_000,
+  currency: 'EUR',
+  priceCents: 4_980_000,
+  priceSources: 'a.example b.example',
+  storeName: 'Shop',
+  address: 'bcrt1qaddress',
+  txid,
+  height: 800_000,
+  minedAt: Date.parse('2026-11-21T16:40:01Z'),
+  order: {
+    publicId: orderId,
+    reference: '1007',
+    currency: 'EUR',
+    amountMinor: 1_250,
+    rateCents: 5_000_000,
+    isLate: false,
+  },
+  refundedSat: 0,
+};
+const unpriced = { priceCents: null, priceSources: null };
+const plain: AccountRow = { ...paid, ...unpriced, order: null, currency: null };
+
+async function fileOf(
+  name: AccountFormatName,
+  rows: readonly AccountRow[],
+  currency?: string,
+  separator?: CsvSeparator,
+): Promise<string[]> {
+  async function* pages() {
+    yield rows;
+  }
+  let text = '';
+  for await (const part of accountCsv(pages(), accountFormats[name], { currency, separator }))
+    text += part;
+  expect(text.endsWith('\r\n')).toBe(true);
+  return text.slice(0, -2).split('\r\n');
+}
+
+test('the own file has every payment with its status, and empty cells for what is unknown', async () => {
+  const [head, ...lines] = await fileOf('paygate', [
+    paid,
+    { ...plain, state: 'unconfirmed', height: null, minedAt: null },
+    { ...paid, state: 'confirming', refundedSat: 7 },
+    { ...plain, state: 'dropped', height: null, minedAt: null },
+  ]);
+  expect(head).toBe(
+    '\ufefftime_utc,order,reference,status,currency,price,locked_rate,value_at_locked_rate,' +
+      'price_at_receipt,value_at_receipt,price_sources,sat,btc,txid,address,block_height,' +
+      'confirmed_utc,late,refunded_sat',
+  );
+  const time = '2026-11-21T16:26:00Z';
+  const sums = `25000,0.00025000,${txid},bcrt1qaddress`;
+  const worths = 'EUR,12.50,50000.00,12.50,49800.00,12.45,a.example b.example';
+  expect(lines).toEqual([
+    `${time},${orderId},1007,confirmed,${worths},${sums},800000,2026-11-21T16:40:01Z,false,0`,
+    `${time},,,unconfirmed,,,,,,,,${sums},,,,0`,
+    `${time},${orderId},1007,confirming,${worths},${sums},800000,,false,7`,
+    `${time},,,dropped,,,,,,,,${sums},,,,0`,
+  ]);
+});
+
+test('with semicolons, decimals have a comma, and nothing else changes', async () => {
+  const order = paid.order && { ...paid.order, reference: '10.07;=1+1', currency: 'KWD' };
+  const rows = [{ ...paid, order, storeName: 'Shop' }, plain];
+  const [head, first, second] = await fileOf('paygate', rows, undefined, 'semicolon');
+  const [commaHead] = await fileOf('paygate', rows);
+  expect(head).toBe(commaHead?.replaceAll(',', ';'));
+  const sums = `25000;0,00025000;${txid};bcrt1qaddress;800000;2026-11-21T16:40:01Z`;
+  expect([first, second]).toEqual([
+    `2026-11-21T16:26:00Z;${orderId};"10.07;=1+1";confirmed;EUR;1,250;50000,00;12,500;49800,00;` +
+      `12,45;a.example b.example;${sums};false;0`,
+    `2026-11-21T16:26:00Z;;;confirmed;;;;;;;;${sums};;0`,
+  ]);
+});
+
+test.each(accountFormatNames)('%s has semicolons if its program reads them', (name) => {
+  const { label } = accountFormats[name];
+  const check = () => checkSeparator(accountFormats[name], 'semicolon');
+  if (name === 'paygate') expect(check).not.toThrow();
+  else expect(check).toThrow(`${label} reads files with commas only`);
+  expect(() => checkSeparator(accountFormats[name], 'comma')).not.toThrow();
+});
+
+test('an order in satoshis has no rate, and a late payment without a price has none yet', async () => {
+  const { order } = paid;
+  if (order === null) throw new Error('no order');
+  const lines = await fileOf('paygate', [
+    { ...paid, order: { ...order, currency: null, amountMinor: null, rateCents: null } },
+    { ...paid, ...unpriced, order: { ...order, rateCents: null, isLate: true } },
+  ]);
+  expect(lines[1]).toContain(',confirmed,EUR,,,,49800.00,12.45,');
+  expect(lines[2]).toContain(',confirmed,EUR,12.50,,,,,,25000,');
+  expect(lines[2]).toMatch(/,true,0$/);
+});
+
+test('Koinly gets a deposit of income with its worth', async () => {
+  expect(await fileOf('koinly', [paid, plain])).toEqual([
+    'Date,Sent Amount,Sent Currency,Received Amount,Received Currency,Fee Amount,Fee Currency,' +
+      'Net Worth Amount,Net Worth Currency,Label,Description,TxHash',
+    '2026-11-21 16:26:00 UTC,,,0.00025000,BTC,,,12.45,EUR,income,' +
+      `Order ${orderId} 1007 Shop,${txid}`,
+    `2026-11-21 16:26:00 UTC,,,0.00025000,BTC,,,,,income,Bitcoin payment Shop,${txid}`,
+  ]);
+});
+
+test('CoinTracking gets an income with its worth in the comment', async () => {
+  expect(await fileOf('cointracking', [paid, { ...plain, storeName: null }])).toEqual([
+    'Type,Buy Amount,Buy Currency,Sell Amount,Sell Currency,Fee,Fee Currency,Exchange,' +
+      'Trade-Group,Comment,Date,Tx-ID',
+    `Income,0.00025000,BTC,,,,,paygate,Shop,Order ${orderId} 1007 Shop (12.45 EUR),` +
+      `2026-11-21 16:26:00,${txid}`,
+    `Income,0.00025000,BTC,,,,,paygate,,Bitcoin payment,2026-11-21 16:26:00,${txid}`,
+  ]);
+});
+
+test('QuickBooks gets amounts in one currency, and plain text', async () => {
+  const hostile = { ...paid, storeName: 'Käse & "Co" (=1+1)' };
+  const rows = [
+    ...[paid, plain, hostile, { ...paid, currency: 'USD' }],
+    ...[
+      { ...paid, valueSat: 1 },
+      { ...paid, priceCents: null },
+    ],
+  ];
+  expect(await fileOf('quickbooks', rows, 'EUR')).toEqual([
+    'Date,Description,Amount',
+    `11/21/2026,Order ${orderId} 1007 Shop,12.45`,
+    `11/21/2026,Order ${orderId} 1007 Käse Co 1 1,12.45`,
+    `11/21/2026,Order ${orderId} 1007 Shop,`,
+  ]);
+});
+
+test.each(accountFormatNames.filter((name) => name !== 'paygate'))(
+  '%s gets confirmed payments only',
+  async (name) => {
+    const states = ['unconfirmed', 'confirming', 'confirmed', 'settled', 'dropped'] as const;
+    const lines = await fileOf(
+      name,
+      states.map((state) => ({ ...paid, state })),
+      'EUR',
+    );
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).not.toContain('\ufeff');
+  },
+);
+
+test.each(accountFormatNames)('%s gets no cell that a spreadsheet runs', async (name) => {
+  const order = paid.order && { ...paid.order, reference: '=HYPERLINK("http://evil")' };
+  const hostile = { ...paid, order, storeName: '@SUM(1);=2' };
+  const [, line = ''] = await fileOf(name, [hostile], 'EUR');
+  expect(line).not.toMatch(/(^|[,;"])[=@]/);
+  const comma = { ...order, reference: 'a,=2' } as typeof order;
+  const [, split = ''] = await fileOf('paygate', [{ ...paid, order: comma }], 'EUR', 'semicolon');
+  expect(split).toContain(";a,'=2;");
+});
+
+test('a file in one currency names the only currency, or asks for it', () => {
+  const stores = [
+    ...[
+      { id: 1, currency: 'USD' },
+      { id: 2, currency: 'EUR' },
+    ],
+    ...[
+      { id: 3, currency: null },
+      { id: 4, currency: 'USD' },
+    ],
+  ];
+  expect(currenciesOf(stores, undefined)).toEqual(['EUR', 'USD']);
+  expect(currenciesOf(stores, 4)).toEqual(['USD']);
+  expect(currenciesOf(stores, 3)).toEqual([]);
+  const { quickbooks, koinly } = accountFormats;
+  expect(fileCurrency(quickbooks, undefined, ['EUR'])).toBe('EUR');
+  expect(fileCurrency(quickbooks, 'CHF', ['EUR', 'USD'])).toBe('CHF');
+  expect(fileCurrency(koinly, undefined, ['EUR', 'USD'])).toBeUndefined();
+  expect(() => fileCurrency(quickbooks, undefined, ['EUR', 'USD'])).toThrow('have EUR, USD;');
+  expect(() => fileCurrency(quickbooks, undefined, [])).toThrow('have none;');
+});
+
+test('sums are exact above what a double can have, and count what has no worth', () => {
+  const whale = { ...paid, valueSat: 2_099_999_999_999_999, priceCents: 999_999_999_999_999 };
+  const sums = addUp(addUp(noSums, [whale, plain]), [
+    ...[{ ...paid, valueSat: 3 }, whale],
+    ...[{ ...paid, state: 'dropped' as const }],
+  ]);
+  expect(sums.count).toBe(4);
+  expect(sums.valueSat).toBe(2n * 2_099_999_999_999_999n + 25_003n);
+  expect(sums.worths.get('EUR')).toBe(2n * 20_999_999_999_999_969_000_000n);
+  expect(sums.unpricedCount).toBe(1);
+});

@@ -1,0 +1,172 @@
+// The queue of notifications in the file: lanes, retries, rows that are too old, and failures that
+// a later success ends.
+
+import { afterEach, expect, test } from 'vitest';
+import { type NotifyTarget, noTarget } from '../../../src/domain/delivery/notification-settings.ts';
+import { dayMs, hourMs } from '../../../src/lib/time-units.ts';
+import {
+  createNotifications,
+  type NotificationLane,
+} from '../../../src/store/delivery/notification-queue.ts';
+import { putMailServer, putNotifyTarget } from '../../../src/store/delivery/notify-targets.ts';
+import { cleanUp } from '../../support/files.ts';
+import { mailSettings } from '../../support/mail-server.ts';
+import { plansOf, statementsOf } from '../../support/plans.ts';
+import { now, openTestStore } from '../../support/store.ts';
+
+afterEach(cleanUp);
+
+const mails: NotificationLane = { channel: 'mail', owner: 0 };
+
+async function open(target: Partial<NotifyTarget> = {}, hasMailServer = true) {
+  const store = await openTestStore();
+  await store.addWallet();
+  await store.addStore();
+  const { notifications: queue, catalog, write } = store;
+  await write((tx) => {
+    if (hasMailServer) putMailServer(tx, catalog, mailSettings(25));
+    putNotifyTarget(tx, catalog, 1, { ...noTarget, ...target });
+  });
+  return {
+    queue,
+    write,
+    fail: (at = now, noun: 'callback' | 'webhook' = 'callback') =>
+      write((tx) =>
+        queue.deliveryFailed(tx, at, {
+          storeId: 1,
+          noun,
+          eventId: 'msg_1',
+          reason: 'answered 500',
+        }),
+      ),
+  };
+}
+
+const two = { recipients: ['a@shop.example', 'b@shop.example'] };
+
+test('a failed delivery has one notification a day for each channel and recipient', async () => {
+  const { queue, fail } = await open(two);
+  await fail();
+  await fail(now + hourMs);
+  expect(queue.waiting().count).toBe(2);
+  await fail(now, 'webhook');
+  await fail(now + dayMs);
+  expect(queue.waiting().count).toBe(6);
+});
+
+test('nothing is written for a kind that is off, or for mail without a server', async () => {
+  const off = await open({ ...two, kinds: ['order.paid'] });
+  await off.fail();
+  const unset = await open(two, false);
+  await unset.fail();
+  expect([off.queue.waiting().count, unset.queue.waiting().count]).toEqual([0, 0]);
+});
+
+test('webhooks have lanes of their own', async () => {
+  const { queue, fail } = await open({ ...two, webhookUrl: 'https://ntfy.example/t' });
+  await fail();
+  expect(queue.lanesDue(now)).toEqual(
+    expect.arrayContaining([mails, { channel: 'webhook', owner: 1 }]),
+  );
+  expect(queue.next({ channel: 'webhook', owner: 1 }, now)).toMatchObject({ storeId: 1 });
+  expect(queue.next({ channel: 'webhook', owner: 0 }, now)).toBeUndefined();
+});
+
+test('a failed attempt waits, and an old row ends as failed until its recipient gets another', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail();
+  const first = queue.next(mails, now);
+  if (first === undefined) throw new Error('nothing is due');
+  const later = { state: 'owed', at: now + hourMs, reason: 'away' } as const;
+  await write((tx) => queue.record(tx, now, first.id, later));
+  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+  expect(queue.waiting()).toEqual({ count: 2, reason: 'away' });
+  const end = now + 4 * dayMs + 1;
+  await write((tx) => queue.tidy(tx, end));
+  expect(queue.missed(end)).toEqual([
+    expect.objectContaining({ recipient: 'b@shop.example', count: 1, reason: null }),
+    expect.objectContaining({ recipient: 'a@shop.example', count: 1, reason: 'away' }),
+  ]);
+  await fail(end);
+  for (let row = queue.next(mails, end); row !== undefined; row = queue.next(mails, end)) {
+    const { id, recipient } = row;
+    const state = recipient.startsWith('a') ? 'sent' : 'dropped';
+    await write((tx) => queue.record(tx, end, id, { state, reason: null }));
+  }
+  expect(queue.missed(end).map(({ recipient }) => recipient)).toEqual(['b@shop.example']);
+  expect(queue.missed(end + 8 * dayMs)).toEqual([]);
+  await write((tx) => queue.tidy(tx, end + 40 * dayMs));
+  expect(queue.missed(end)).toEqual([]);
+});
+
+test('a row ends by the time that has certainly passed, and is deleted by it', async () => {
+  const { queue, fail, write } = await open({ recipients: ['a@shop.example'] });
+  await fail();
+  const later = now + 400 * dayMs;
+  await write((tx) => queue.tidy(tx, later, now + hourMs));
+  expect(queue.waiting().count).toBe(1);
+  await write((tx) => queue.tidy(tx, later, now + 5 * dayMs));
+  expect(queue.waiting().count).toBe(0);
+  await write((tx) => queue.tidy(tx, later, now + 29 * dayMs));
+  expect(queue.missed(later)).toHaveLength(1);
+  await write((tx) => queue.tidy(tx, later, now + 31 * dayMs));
+  expect(queue.missed(later)).toHaveLength(0);
+});
+
+test('a due time of a clock that was ahead is corrected', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail(now + 400 * dayMs);
+  expect(queue.lanesDue(now)).toEqual([]);
+  await write((tx) => queue.tidy(tx, now));
+  expect(queue.lanesDue(now)).toEqual([mails]);
+});
+
+test('the longest wait of the schedule is left, a longer one is corrected', async () => {
+  const { queue, fail, write } = await open(two);
+  await fail();
+  const wait = async (ms: number) => {
+    const row = queue.next(mails, now);
+    const result = { state: 'owed', at: now + ms, reason: 'away' } as const;
+    await write((tx) => queue.record(tx, now, row?.id ?? 0, result));
+  };
+  await wait(2 * dayMs);
+  await wait(2 * dayMs + 1);
+  expect(queue.next(mails, now)).toBeUndefined();
+  await write((tx) => queue.tidy(tx, now));
+  expect(queue.next(mails, now)?.recipient).toBe('b@shop.example');
+});
+
+test('what the webhook of one store received does not end what that of another missed', async () => {
+  const store = await openTestStore();
+  const { notifications: queue, catalog, write } = store;
+  await store.addWallet();
+  for (const storeId of [1, 2]) {
+    await store.addStore({ name: `Shop ${storeId}` });
+    const webhookUrl = `https://ntfy.example/${storeId}`;
+    const failed = { storeId, noun: 'callback', eventId: 'msg_1', reason: 'answered 500' } as const;
+    await write((tx) => {
+      putNotifyTarget(tx, catalog, storeId, { ...noTarget, webhookUrl });
+      queue.deliveryFailed(tx, now, failed);
+    });
+  }
+  for (const [owner, state] of [
+    [1, 'failed'],
+    [2, 'sent'],
+  ] as const) {
+    const row = queue.next({ channel: 'webhook', owner }, now);
+    await write((tx) => queue.record(tx, now + owner, row?.id ?? 0, { state, reason: null }));
+  }
+  expect(queue.missed(now + hourMs)).toMatchObject([{ channel: 'webhook', count: 1 }]);
+});
+
+test('the queue does not cost more with the notifications that were sent', async () => {
+  const { database, catalog } = await openTestStore();
+  const statements = await statementsOf(() => createNotifications(database.orm, catalog));
+  const ofOwed = statements.filter((text) => /^(select|update).*"state" = 'owed'/s.test(text));
+  expect(ofOwed).toHaveLength(5);
+  for (const steps of plansOf(database.path, ofOwed)) {
+    expect(steps.join('; ')).toMatch(
+      /^(SEARCH|SCAN) notifications USING .*INDEX notifications_due/,
+    );
+  }
+});
