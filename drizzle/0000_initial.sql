@@ -143,6 +143,10 @@ CREATE TABLE `stores` (
 	`return_url` text,
 	`language` text,
 	`embed_origins` text DEFAULT '' NOT NULL,
+	`failing_callbacks` text,
+	`failing_events` text,
+	`doubtful_answers` text,
+	`has_accepted` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`wallet_id`) REFERENCES `wallets`(`id`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint

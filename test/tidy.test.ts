@@ -28,6 +28,27 @@ const ranks: readonly (readonly string[])[] = [
   ['main.ts'],
 ];
 
+/**
+ * The same inside `store/`: a folder for each subject, then the files where they meet. `db` is
+ * SQLite, `file` the database file with its guards and copies.
+ */
+const storeRanks: readonly string[] = [
+  'schema',
+  'db',
+  'mark',
+  'file',
+  'access',
+  'wallets',
+  'chain',
+  'delivery',
+  'payments',
+  'orders',
+  'ledger.ts',
+  'open-store.ts',
+  'resume',
+  'backup',
+];
+
 /** Who may read the process, the clock, chance and the console. */
 const worldly = new Set(['world/node-world.ts', 'cli', 'main.ts']);
 const worldlyWords =
@@ -86,6 +107,30 @@ test('imports run from higher ranks to lower ones, and never between siblings', 
       .map((target) => `${path} → ${target}`),
   );
   expect(wrong).toEqual([]);
+});
+
+test('inside the store, too', () => {
+  const folderOf = (path: string): string => path.split('/')[1] ?? path;
+  const rank = (path: string): number => storeRanks.indexOf(folderOf(path));
+  const inStore = files.filter(({ room }) => room === 'store');
+  expect(new Set(inStore.map(({ path }) => folderOf(path)))).toEqual(new Set(storeRanks));
+  const wrong = inStore.flatMap(({ path, own }) =>
+    own
+      .filter((target) => roomOf(target) === 'store' && rank(target) >= rank(path))
+      .filter((target) => folderOf(target) !== folderOf(path))
+      .map((target) => `${path} → ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+const maxFilesInFolder = 20;
+
+test(`no folder has more than ${maxFilesInFolder} files`, () => {
+  const inFolder = new Map<string, number>();
+  for (const path of globSync('src/**/*.*').map(dirname)) {
+    inFolder.set(path, (inFolder.get(path) ?? 0) + 1);
+  }
+  expect([...inFolder].filter(([, count]) => count > maxFilesInFolder)).toEqual([]);
 });
 
 test('there are no import cycles', () => {

@@ -15,7 +15,7 @@ import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { inspectFile } from '../store/file/file-guards.ts';
 import { openStore } from '../store/open-store.ts';
-import { setUpShop } from '../store/store-setup.ts';
+import { setUpShop } from '../store/wallets/store-setup.ts';
 import { type HttpListener, listen } from '../web/http-server.ts';
 import type { World } from '../world/world.ts';
 import { SimulatedChain } from './chain/simulated-chain.ts';

@@ -12,8 +12,8 @@ import { defaultStoreSettings, storeSettingNames } from '../../domain/store/stor
 import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
 import type { Store } from '../../store/open-store.ts';
-import { requireOwnUrl, setUpShop } from '../../store/store-setup.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
+import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
 import {
   type FileOptions,
   fileCommand,

@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import type { Store } from '../../store/open-store.ts';
-import { restoreShop } from '../../store/store-setup.ts';
 import type { StoreRow } from '../../store/wallets/catalog.ts';
+import { restoreShop } from '../../store/wallets/store-setup.ts';
 import {
   type FileOptions,
   fileCommand,

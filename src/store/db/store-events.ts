@@ -1,15 +1,27 @@
 // Events about the file inside one process. Events of a write are emitted after its commit.
 
 import type { Txid } from '../../bitcoin/ids.ts';
+import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import type { OrderEventType, OrderStatus } from '../../domain/order/order.ts';
+import type { DeliveryState } from '../../domain/order/state-words.ts';
 import type { CallbackStatus, PaymentState } from '../../domain/payment/payment.ts';
 import type { Events } from '../../lib/events.ts';
-import type { AttemptReport } from '../delivery/attempts.ts';
+import type { Channel } from '../schema/delivery-schema.ts';
 
 /** A payment's state before and after a commit; before is undefined for a new one. */
 export interface PaymentMove {
   readonly before: PaymentState | undefined;
   readonly after: PaymentState;
+}
+
+/** The outcome of an attempt that was recorded. */
+export interface AttemptReport {
+  readonly noun: Channel;
+  readonly outcome: AttemptOutcome;
+  readonly durationMs: number;
+  readonly state: DeliveryState;
+  /** From the creation of the delivery to this attempt, if this attempt delivered it. */
+  readonly deliveredAfterMs: number | undefined;
 }
 
 /** What the log says of a changed payment. */

@@ -1,42 +1,44 @@
-// A streak of a shop's answers: a row in the settings, from the first of them to the answer that
+// A streak of a shop's answers: a column of its store, from the first of them to the answer that
 // ends it. Written in the commit that records the attempt, because no index leads from a store to
 // its last good answer.
 
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
-import { settings } from '../schema/schema.ts';
+import { stores } from '../schema/schema.ts';
 
-/** The value is JSON: `since` of the first answer, and these two. */
-export interface StreakFields {
-  /** How many answers there are. */
-  readonly count: string;
-  /** The text of the last one. */
+export type StreakColumn = 'failingCallbacks' | 'failingEvents' | 'doubtfulAnswers';
+
+/** The value of the column, as JSON. */
+export interface Streak {
+  /** When the first of them was asked for, epoch milliseconds. */
+  readonly since: number;
+  readonly answers: number;
+  /** What the last one was. */
   readonly text: string;
 }
 
-/** `extend` begins a streak where there is none. Both take `name`; `extend` also `since`, `text`. */
-export function prepareStreak(orm: Orm, fields: StreakFields) {
-  const name = placeholder('name');
-  const text = placeholder('text');
-  const [count, last] = [sql.raw(fields.count), sql.raw(fields.text)];
+/** `extend` begins a streak where there is none. Both take `storeId`; `extend` also `since`, `text`. */
+export function prepareStreak(orm: Orm, name: StreakColumn) {
+  const column = stores[name];
+  const isStore = eq(stores.id, placeholder('storeId'));
+  const begun = sql`coalesce(${column}, json_object('since', ${placeholder('since')}, 'answers', 0))`;
   return {
     extend: prepared(() =>
       orm
-        .insert(settings)
-        .values({
-          name,
-          value: sql`json_object('since', ${placeholder('since')}, '${count}', 1, '${last}', ${text})`,
+        .update(stores)
+        .set({
+          [name]: sql`json_set(${begun}, '$.answers', coalesce(${column} ->> 'answers', 0) + 1,
+          '$.text', ${placeholder('text')})`,
         })
-        .onConflictDoUpdate({
-          target: settings.name,
-          set: {
-            value: sql`json_set(${settings.value}, '$.${count}', (${settings.value} ->> '${count}') + 1,
-            '$.${last}', ${text})`,
-          },
-        }),
+        .where(isStore),
     ),
-    end: prepared(() => orm.delete(settings).where(eq(settings.name, name))),
+    end: prepared(() =>
+      orm
+        .update(stores)
+        .set({ [name]: null })
+        .where(and(isStore, isNotNull(column))),
+    ),
   };
 }

@@ -3,7 +3,6 @@
 import { asc, eq, sql } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome, AttemptPhase } from '../../domain/delivery/retry.ts';
-import type { DeliveryState } from '../../domain/order/state-words.ts';
 import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
@@ -28,16 +27,6 @@ export interface AttemptRecord {
   readonly doubt: string | null;
   /** What the answer of a delivered one says; null for all others. */
   readonly verdict?: AnswerVerdict | null;
-}
-
-/** The outcome of an attempt that was recorded. */
-export interface AttemptReport {
-  readonly noun: Channel;
-  readonly outcome: AttemptOutcome;
-  readonly durationMs: number;
-  readonly state: DeliveryState;
-  /** From the creation of the delivery to this attempt, if this attempt delivered it. */
-  readonly deliveredAfterMs: number | undefined;
 }
 
 /** An attempt as it was recorded. */

@@ -1,14 +1,14 @@
 // The doubtful answers with status 200 of each shop: a streak from the first doubtful answer to the
-// next good one. Another row in the settings records the first answer with a text.
+// next good one. Another column records that a shop has accepted a callback explicitly.
 
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNotNull } from 'drizzle-orm';
 import type { AnswerVerdict } from '../../domain/delivery/callback-answer.ts';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
-import { settings, stores } from '../schema/schema.ts';
-import { prepareStreak } from './answer-streak.ts';
+import { stores } from '../schema/schema.ts';
+import { prepareStreak, type Streak } from './answer-streak.ts';
 import { isCalled } from './callback-queue.ts';
 
 export interface DoubtfulAnswers {
@@ -30,50 +30,43 @@ interface AttemptAnswer {
 }
 
 export function createDoubtfulAnswers(orm: Orm) {
-  const { streak, spoken, hasSpoken, list } = prepare(orm);
+  const { streak, accepted, hasAccepted, list } = prepare(orm);
   return {
     /** In the transaction that records it. */
     note(storeId: number, { startedAt, outcome, doubt, verdict }: AttemptAnswer): void {
       if (outcome !== 'delivered') return;
-      const name = `doubted ${storeId}`;
-      if (doubt !== null) streak.extend.run({ name, since: startedAt, text: doubt });
-      else streak.end.run({ name });
-      if (verdict === 'accepted') spoken.run({ name: `spoken ${storeId}` });
+      if (doubt !== null) streak.extend.run({ storeId, since: startedAt, text: doubt });
+      else streak.end.run({ storeId });
+      if (verdict === 'accepted') accepted.run({ storeId });
     },
-    hasSpoken: (storeId: number): boolean =>
-      hasSpoken.get({ name: `spoken ${storeId}` }) !== undefined,
+    hasAccepted: (storeId: number): boolean => hasAccepted.get({ storeId })?.hasAccepted ?? false,
     /** Stores that are called. */
     list: (): DoubtfulAnswers[] =>
-      list
-        .all()
-        .map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as DoubtfulRecord) })),
+      list.all().map(({ streak, ...store }) => {
+        const { since, answers, text } = JSON.parse(streak ?? '') as Streak;
+        return { ...store, since, answers, says: text };
+      }),
   };
 }
 
-/**
- * For the receiver of another Callback URL may always answer nothing. In the transaction that
- * changes it.
- */
-export const forgetAnswers = (orm: Orm, storeId: number): void =>
-  void orm
-    .delete(settings)
-    .where(eq(settings.name, `spoken ${storeId}`))
-    .run();
-
-type DoubtfulRecord = Pick<DoubtfulAnswers, 'since' | 'answers' | 'says'>;
-
 function prepare(orm: Orm) {
-  const name = placeholder('name');
+  const isStore = eq(stores.id, placeholder('storeId'));
   return {
-    streak: prepareStreak(orm, { count: 'answers', text: 'says' }),
-    spoken: prepared(() => orm.insert(settings).values({ name, value: '1' }).onConflictDoNothing()),
-    hasSpoken: prepared(() => orm.select().from(settings).where(eq(settings.name, name))),
+    streak: prepareStreak(orm, 'doubtfulAnswers'),
+    accepted: prepared(() =>
+      orm
+        .update(stores)
+        .set({ hasAccepted: true })
+        .where(and(isStore, eq(stores.hasAccepted, false))),
+    ),
+    hasAccepted: prepared(() =>
+      orm.select({ hasAccepted: stores.hasAccepted }).from(stores).where(isStore),
+    ),
     list: prepared(() =>
       orm
-        .select({ storeId: stores.id, name: stores.name, kept: settings.value })
+        .select({ storeId: stores.id, name: stores.name, streak: stores.doubtfulAnswers })
         .from(stores)
-        .innerJoin(settings, eq(settings.name, sql`'doubted ' || ${stores.id}`))
-        .where(isCalled)
+        .where(and(isNotNull(stores.doubtfulAnswers), isCalled))
         .orderBy(stores.id),
     ),
   };

@@ -1,13 +1,13 @@
 // Since when a shop has received nothing of a channel: a streak from the first failed attempt to
 // the next delivery.
 
-import { eq, sql } from 'drizzle-orm';
+import { and, isNotNull, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { prepared } from '../db/prepared.ts';
 import { isOf } from '../schema/delivery-schema.ts';
-import { settings, stores } from '../schema/schema.ts';
-import { prepareStreak } from './answer-streak.ts';
+import { stores } from '../schema/schema.ts';
+import { prepareStreak, type Streak } from './answer-streak.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
 
 export interface FailingShop {
@@ -34,45 +34,40 @@ export function createFailingShops(orm: Orm, terms: ChannelTerms) {
   return {
     /** In the transaction that records it. */
     note(storeId: number, tried: AttemptResult): void {
-      const name = `${streakNames[terms.channel]} ${storeId}`;
-      if (tried.outcome === 'delivered') streak.end.run({ name });
-      else streak.extend.run({ name, since: tried.startedAt, text: descriptionOf(tried) });
+      if (tried.outcome === 'delivered') streak.end.run({ storeId });
+      else streak.extend.run({ storeId, since: tried.startedAt, text: descriptionOf(tried) });
     },
     /** Stores that receive deliveries, have pending ones, and have received nothing since. */
     list: (): FailingShop[] =>
-      waiting
-        .all()
-        .map(({ kept, ...store }) => ({ ...store, ...(JSON.parse(kept) as FailingRecord) })),
+      waiting.all().map(({ streak, ...store }) => {
+        const { since, answers, text } = JSON.parse(streak ?? '') as Streak;
+        return { ...store, since, attempts: answers, reason: text };
+      }),
   };
 }
-
-type FailingRecord = Pick<FailingShop, 'since' | 'attempts' | 'reason'>;
 
 const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =>
   httpStatus !== null && (outcome === 'status' || outcome === 'redirect')
     ? `answered ${httpStatus}`
     : (reason ?? outcome);
 
-/** Begins the names of the rows in the settings. */
-const streakNames = { callback: 'unreceived', webhook: 'unreceived-events' } as const;
+const columns = { callback: 'failingCallbacks', webhook: 'failingEvents' } as const;
 
 function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
-  const prefix = sql.raw(`'${streakNames[channel]} '`);
+  const column = stores[columns[channel]];
   return {
-    streak: prepareStreak(orm, { count: 'attempts', text: 'reason' }),
+    streak: prepareStreak(orm, columns[channel]),
     waiting: prepared(() =>
       orm
-        .select({
-          storeId: stores.id,
-          name: stores.name,
-          url,
-          kept: settings.value,
-        })
+        .select({ storeId: stores.id, name: stores.name, url, streak: column })
         .from(stores)
-        .innerJoin(settings, eq(settings.name, sql`${prefix} || ${stores.id}`))
         .where(
-          sql`${isReceiving} and exists (select 1 from deliveries d
-          where ${isOf(channel, 'd')} and d.store_id = stores.id and d.state = 'owed')`,
+          and(
+            isNotNull(column),
+            isReceiving,
+            sql`exists (select 1 from deliveries d
+            where ${isOf(channel, 'd')} and d.store_id = stores.id and d.state = 'owed')`,
+          ),
         )
         .orderBy(stores.id),
     ),

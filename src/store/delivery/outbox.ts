@@ -75,7 +75,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
       return records.record(tx, now, claimed, attempt, next);
     },
     doubtfulAnswers: doubts.list,
-    hasAccepted: doubts.hasSpoken,
+    hasAccepted: doubts.hasAccepted,
     enqueue(_tx, now, callback) {
       const { paymentId } = callback;
       // Only the newest can be open: each supersedes the one before, and no older one is resent.

@@ -1,7 +1,7 @@
 // How many confirmations a recorded payment has at the present tip, and the status that counts.
 
 import { depthOf } from '../../domain/payment/payment.ts';
-import type { Store } from '../open-store.ts';
+import type { Headers } from '../chain/headers.ts';
 import type { Receipt } from './receipts.ts';
 
 type Placed = Pick<Receipt, 'height' | 'blockHash'>;
@@ -11,7 +11,7 @@ type Placed = Pick<Receipt, 'height' | 'blockHash'>;
  * @param isOut for who has asked `hasLeft` already
  */
 export function confirmationsOf(
-  store: Pick<Store, 'headers'>,
+  store: { readonly headers: Headers },
   payment: Placed,
   isOut = hasLeft(store, payment),
 ): number {
@@ -23,7 +23,7 @@ export function confirmationsOf(
 
 /** Whether the block of a payment is not on the best chain any more; false for one in no block. */
 export const hasLeft = (
-  { headers }: Pick<Store, 'headers'>,
+  { headers }: { readonly headers: Headers },
   { height, blockHash }: Placed,
 ): boolean =>
   height !== null && blockHash !== null && !headers.isOnBest({ height, hash: blockHash });
@@ -34,7 +34,7 @@ export const hasLeft = (
  * @param isOut the result of `hasLeft`, if known
  */
 export function statusOf(
-  store: Pick<Store, 'headers'>,
+  store: { readonly headers: Headers },
   receipt: Receipt,
   isOut = hasLeft(store, receipt),
 ): 0 | 1 | 2 {

@@ -85,6 +85,12 @@ export const stores = sqliteTable('stores', {
   language: text('language'),
   /** Origins whose pages may show the store's pages in a frame, separated by spaces. */
   embedOrigins: text('embed_origins').notNull().default(''),
+  /** JSON: a streak of answers (answer-streak.ts); null while there is none. */
+  failingCallbacks: text('failing_callbacks'),
+  failingEvents: text('failing_events'),
+  doubtfulAnswers: text('doubtful_answers'),
+  /** Whether the receiver at this Callback URL ever accepted a callback explicitly. */
+  hasAccepted: flag('has_accepted'),
 });
 
 export const apiKeys = sqliteTable('api_keys', {

@@ -10,7 +10,6 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
-import { forgetAnswers } from '../delivery/doubtful-answers.ts';
 import { settings, stores, wallets } from '../schema/schema.ts';
 
 export type WalletRow = typeof wallets.$inferSelect;
@@ -121,8 +120,12 @@ export class Catalog {
   changeStore(_tx: Tx, id: number, change: StoreChange): StoreRow {
     const before = this.store(id);
     if (Object.keys(change).length === 0) return before;
-    if (isElsewhere(before.callbackUrl, change.callbackUrl)) forgetAnswers(this.#orm, id);
-    return this.#orm.update(stores).set(change).where(eq(stores.id, id)).returning().get();
+    // The receiver of another Callback URL may always answer nothing.
+    const answers = isElsewhere(before.callbackUrl, change.callbackUrl)
+      ? { hasAccepted: false }
+      : {};
+    const fields = { ...change, ...answers };
+    return this.#orm.update(stores).set(fields).where(eq(stores.id, id)).returning().get();
   }
 
   /** Ends the store's own keys as well. */

@@ -1,14 +1,14 @@
 // Finds the address that a stranger names, if customers can have it.
 
 import { addressToScript, scripthash } from '../../bitcoin/address.ts';
-import { networks } from '../../bitcoin/network.ts';
+import { type NetworkName, networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Store } from '../open-store.ts';
 import type { AddressPlace } from './address-row.ts';
+import type { Addresses } from './addresses.ts';
 
 /** @throws PaygateError not_found for an address that was not issued */
 export function issuedAddress(
-  { addresses, network }: Pick<Store, 'addresses' | 'network'>,
+  { addresses, network }: { readonly addresses: Addresses; readonly network: NetworkName },
   text: string,
 ): AddressPlace {
   const script = addressToScript(text, networks[network]);

@@ -1,7 +1,7 @@
 // Grave acts: links to all of them, the removal of a store, and its use after that.
 
-import { restoreShop } from '../../../store/store-setup.ts';
 import { requireRunning } from '../../../store/wallets/catalog.ts';
+import { restoreShop } from '../../../store/wallets/store-setup.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, idIn, type Page, type PageRequest } from '../../page.ts';

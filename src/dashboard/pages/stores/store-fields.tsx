@@ -16,8 +16,8 @@ import {
 } from '../../../domain/store/store-settings.ts';
 import { formatBitcoin } from '../../../domain/text/format.ts';
 import { barNote } from '../../../domain/text/url-text.ts';
-import { requireOwnUrl } from '../../../store/store-setup.ts';
 import type { StoreRow } from '../../../store/wallets/catalog.ts';
+import { requireOwnUrl } from '../../../store/wallets/store-setup.ts';
 import { field, type PageRequest } from '../../page.ts';
 import {
   atField,

@@ -2,7 +2,7 @@
 
 import { newWebhookSecret } from '../../../delivery/signature.ts';
 import type { StoreSettings } from '../../../domain/store/store-settings.ts';
-import { setUpShop } from '../../../store/store-setup.ts';
+import { setUpShop } from '../../../store/wallets/store-setup.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';

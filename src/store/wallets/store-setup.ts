@@ -1,11 +1,11 @@
 // Sets up a store with its wallet in one transaction. *The* merchant key is made with the first
 // store and serves every later one. No two active stores have the same callback URL.
 
-import type { WalletKey } from '../bitcoin/keychain.ts';
-import { PaygateError } from '../lib/errors.ts';
-import type { Tx } from './db/writer.ts';
-import type { Store } from './open-store.ts';
-import type { Catalog, NewStore, StoreChoice, StoreRow, WalletRow } from './wallets/catalog.ts';
+import type { WalletKey } from '../../bitcoin/keychain.ts';
+import { PaygateError } from '../../lib/errors.ts';
+import type { Keys } from '../access/api-keys.ts';
+import type { Tx } from '../db/writer.ts';
+import type { Catalog, NewStore, StoreChoice, StoreRow, WalletRow } from './catalog.ts';
 
 export interface NewShop {
   readonly key: WalletKey;
@@ -27,7 +27,7 @@ export interface Shop {
  * there is already
  */
 export function setUpShop(
-  { catalog, keys }: Pick<Store, 'catalog' | 'keys'>,
+  { catalog, keys }: { readonly catalog: Catalog; readonly keys: Keys },
   tx: Tx,
   now: number,
   shop: NewShop,
@@ -45,7 +45,7 @@ export function setUpShop(
  * @throws PaygateError not_found; conflict if another store has its callback URL by now
  */
 export function restoreShop(
-  { catalog }: Pick<Store, 'catalog'>,
+  { catalog }: { readonly catalog: Catalog },
   tx: Tx,
   id: number,
 ): { readonly row: StoreRow; readonly changed: boolean } {
