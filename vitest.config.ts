@@ -13,7 +13,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Two cores are the smallest machine paygate is built for.
     maxWorkers: 2,
-    // No test changes a global, so files can share a worker.
+    // No test leaves a global changed, so files can share a worker.
     isolate: false,
     // Stylesheets are read as text, as the bundle reads them.
     css: true,

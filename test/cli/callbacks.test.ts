@@ -1,5 +1,4 @@
-// `paygate callbacks …` and what of `paygate store …` concerns callbacks, each a process of its own
-// beside an open file.
+// `paygate callbacks …` and what of `paygate store …` concerns callbacks, beside an open file.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

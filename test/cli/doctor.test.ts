@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Check, ok, runChecks } from '../../src/doctor/doctor-check.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { openTestStore } from '../support/store.ts';
@@ -28,7 +28,7 @@ async function receiver(options: ReceiverOptions = {}) {
 async function doctor(app: TestApp, ...more: string[]) {
   const args = ['doctor', '--db', app.path, '--electrum', ...app.labels, '--json'];
   const listen = ['--listen', `127.0.0.1:${app.port}`];
-  const { code, stdout, stderr } = await runCli([...args, ...listen, ...more]);
+  const { code, stdout, stderr } = await runProcess([...args, ...listen, ...more]);
   expect(stderr).toBe('');
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Finding[] };
   const of = (name: string) => checks.find(({ check }) => check === name);
@@ -79,7 +79,7 @@ describe('a paygate that is well', () => {
     const app = await openApp({ servers: 2 });
     await untilReady(app);
     const listen = ['--listen', `127.0.0.1:${app.port}`, '--json'];
-    const { stdout } = await runCli(['doctor', '--db', app.path, ...listen]);
+    const { stdout } = await runProcess(['doctor', '--db', app.path, ...listen]);
     const found = (JSON.parse(stdout).checks as Finding[]).filter(
       ({ check }) => check === 'electrum',
     );
@@ -88,7 +88,7 @@ describe('a paygate that is well', () => {
     );
     // What runs there on another file is not asked for its servers: regtest has no built-in list.
     const other = await openTestStore();
-    const foreign = await runCli(['doctor', '--db', other.path, ...listen]);
+    const foreign = await runProcess(['doctor', '--db', other.path, ...listen]);
     expect(foreign.stdout).toContain('no built-in servers; name one with --electrum');
   });
 
@@ -98,11 +98,11 @@ describe('a paygate that is well', () => {
     await app.stop();
     makePrivate(app.path);
     const args = ['doctor', '--db', app.path, '--listen', `127.0.0.1:${app.port}`];
-    const well = await runCli([...args, '--electrum', app.labels[0] ?? '']);
+    const well = await runProcess([...args, '--electrum', app.labels[0] ?? '']);
     expect(well).toMatchObject({ code: 0, stderr: '' });
     expect(well.stdout).toMatch(/^skip +serve +no paygate runs at /m);
     expect(well.stdout).toMatch(/^ok +mark +/m);
-    const ill = await runCli([...args, '--electrum', 'tcp://127.0.0.1:1']);
+    const ill = await runProcess([...args, '--electrum', 'tcp://127.0.0.1:1']);
     expect(ill.code).toBe(1);
     expect(ill.stdout).toMatch(/^fail +electrum +tcp:\/\/127\.0\.0\.1:1: cannot connect/m);
   });
@@ -112,11 +112,11 @@ describe('a paygate that is well', () => {
     const shop = await receiver();
     const args = ['doctor', '--db', path, '--network', 'regtest', '--json'];
     const asked = [...args, '--electrum', 'tcp://127.0.0.1:1', '--public-url', shop.origin];
-    const none = await runCli(asked);
+    const none = await runProcess(asked);
     expect(JSON.parse(none.stdout).checks[0]).toMatchObject({ check: 'database', state: 'skip' });
     expect(existsSync(path)).toBe(false);
     writeFileSync(path, 'not a database at all'.repeat(100));
-    const foreign = JSON.parse((await runCli(asked)).stdout);
+    const foreign = JSON.parse((await runProcess(asked)).stdout);
     expect(foreign.checks[0]).toMatchObject({
       state: 'fail',
       text: `${path}: is not a paygate database`,
@@ -124,11 +124,11 @@ describe('a paygate that is well', () => {
     expect(foreign.checks.at(-1).text).toContain('another program than paygate answers with 200');
     const of = ({ stdout }: { stdout: string }, name: string) =>
       (JSON.parse(stdout).checks as Finding[]).find(({ check }) => check === name);
-    expect(of(await runCli(asked), 'disk')).toMatchObject({ state: 'ok' });
+    expect(of(await runProcess(asked), 'disk')).toMatchObject({ state: 'ok' });
     chmodSync(path, 0o644);
-    expect(of(await runCli(asked), 'permissions')?.text).toContain(`${path}: others may read`);
+    expect(of(await runProcess(asked), 'permissions')?.text).toContain(`${path}: others may read`);
     // No server is asked for another network than the file's.
-    const unknown = await runCli(['doctor', '--db', path, '--json']);
+    const unknown = await runProcess(['doctor', '--db', path, '--json']);
     expect(of(unknown, 'electrum')).toMatchObject({
       state: 'skip',
       text: 'the network of the file could not be read; name it with --network',
@@ -138,7 +138,7 @@ describe('a paygate that is well', () => {
   it('reports a network without a list of servers, and a mistyped option', async () => {
     const path = join(tempFolder(), 'paygate.db');
     const args = ['doctor', '--db', path, '--network', 'regtest'];
-    const { stdout } = await runCli(args, { PAYGATE_LISTN: '*:80' });
+    const { stdout } = await runProcess(args, { PAYGATE_LISTN: '*:80' });
     expect(stdout).toMatch(/^warn +environment +PAYGATE_LISTN: no option has this name/m);
     expect(stdout).toMatch(
       /^fail +electrum +regtest has no built-in servers; name one with --electrum$/m,

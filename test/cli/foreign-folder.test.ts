@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
 
@@ -79,7 +79,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     give(copy);
     link(name, own);
     const args = words.map((word) => word.replace('copy.db', copy));
-    const { code, stderr } = await runCli([...args, '--db', db]);
+    const { code, stderr } = await runProcess([...args, '--db', db]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/EACCES|may not/)]);
     expect(stderr).toContain(told);
     expect(readdirSync(own)).toEqual([]);
@@ -91,7 +91,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     writeFileSync(secret, 'of root', { mode: 0o600 });
     link('paygate.db-wal', secret);
     for (const words of [['check'], ['check', db], ['restore', db]]) {
-      const { code, stderr } = await runCli([...words, '--db', db]);
+      const { code, stderr } = await runProcess([...words, '--db', db]);
       expect({ words, code, stderr }).toEqual({
         ...{ words, code: 1 },
         stderr: expect.stringContaining('EACCES'),
@@ -109,7 +109,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     const through = join(own, 'shop.db');
     symlinkSync(theirs, through);
     for (const each of [theirs, through]) {
-      const { code, stderr } = await runCli(['backup', '--db', each]);
+      const { code, stderr } = await runProcess(['backup', '--db', each]);
       expect([code, stderr]).toEqual([1, expect.stringContaining('user 54321')]);
     }
     expect(readdirSync(own)).toEqual(['paygate.db', 'shop.db']);
@@ -119,9 +119,9 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     const { db, own } = await place();
     const backup = join(own, 'backup.db');
     copyFileSync(db, backup);
-    const from = await runCli(['restore', backup, '--db', db]);
+    const from = await runProcess(['restore', backup, '--db', db]);
     expect([from.code, from.stderr]).toEqual([1, expect.stringContaining(told)]);
-    const to = await runCli(['backup', join(own, 'new.db'), '--db', db]);
+    const to = await runProcess(['backup', join(own, 'new.db'), '--db', db]);
     expect([to.code, to.stderr]).toEqual([1, expect.stringContaining(told)]);
     expect(readdirSync(own)).toEqual(['backup.db']);
   });
@@ -132,7 +132,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     symlinkSync(db, link);
     symlinkSync(folder, join(own, 'shop'));
     for (const each of [link, join(own, 'shop', 'paygate.db')]) {
-      const { code, stderr } = await runCli([
+      const { code, stderr } = await runProcess([
         'backup',
         join(folder, `${each.length}.db`),
         '--db',
@@ -141,7 +141,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
       expect([code, stderr]).toEqual([0, '']);
     }
     const asked = ['wallet', '1', '--xpub', '-', '--script', 'p2wpkh', '--start-index', '0'];
-    const typed = await runCli(['store', ...asked, '--db', link], {}, accountKey(2).account);
+    const typed = await runProcess(['store', ...asked, '--db', link], {}, accountKey(2).account);
     expect([typed.code, typed.stderr]).toEqual([0, '']);
     expect(
       readdirSync(folder).filter((name) => lstatSync(join(folder, name)).uid !== user),
@@ -153,7 +153,7 @@ describe.skipIf(!isRoot)('S-127 root', () => {
     const theirs = join(own, 'paygate.db');
     copyFileSync(db, theirs);
     give(theirs);
-    const { code, stderr, stdout } = await runCli(['backup', '--db', theirs, '--json']);
+    const { code, stderr, stdout } = await runProcess(['backup', '--db', theirs, '--json']);
     expect([code, stderr]).toEqual([0, '']);
     expect(statSync(JSON.parse(stdout).file).uid).toBe(0);
   });
@@ -182,7 +182,7 @@ else {
     write(fresh, '0.2.0');
     const sum = createHash('sha256').update(readFileSync(fresh)).digest('hex');
     return (db: string) =>
-      runCli(['update', fresh, '--sha256', sum, '--binary', binary, '--db', db], {
+      runProcess(['update', fresh, '--sha256', sum, '--binary', binary, '--db', db], {
         PAYGATE_TEST: '1',
       });
   }

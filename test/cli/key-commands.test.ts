@@ -1,31 +1,26 @@
-// The commands for keys, the plugin window and the audit log, as an operator runs them: processes
-// of their own, on one file.
+// The commands for keys, the plugin window and the audit log, as an operator runs them, on one
+// file.
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { apiKeyHash, readApiKey } from '../../src/domain/access/api-key.ts';
 import { apiKeys } from '../../src/store/schema/schema.ts';
-import { startChild } from '../support/child.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey, openTestStore } from '../support/store.ts';
 
 afterEach(cleanUp);
 
-const program = join(import.meta.dirname, '../../src/main.ts');
-
 interface Ran {
-  readonly code: string | number | null;
+  readonly code: number | null;
   // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what the test looks at.
   readonly answer: any;
   readonly errors: string;
 }
 
 async function run(path: string, ...args: string[]): Promise<Ran> {
-  const child = startChild(program, ...args, '--db', path, '--json');
-  const text = (await child.rest()).join('\n');
-  const { by: code, errors } = await child.ended;
-  return { code, answer: text === '' ? undefined : JSON.parse(text), errors };
+  const { code, stdout, stderr } = await runCli([...args, '--db', path, '--json']);
+  return { code, answer: stdout === '' ? undefined : JSON.parse(stdout), errors: stderr };
 }
 
 async function fileWithStore(): Promise<string> {

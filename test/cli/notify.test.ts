@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { mailServer } from '../../src/store/delivery/notify-targets.ts';
 import { makeAuthority } from '../support/authority.ts';
-import { runCli } from '../support/cli.ts';
+import { runCli, runProcess } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { type MailServerOptions, startMailServer } from '../support/mail-server.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -22,8 +22,8 @@ async function open(options: MailServerOptions = {}) {
   await store.addWallet();
   await store.addStore();
   const notify = async (args: string, input = '') => {
-    const words = args.split(' ');
-    return runCli(['notify', ...words, '--db', store.path], {}, input);
+    const words = ['notify', ...args.split(' '), '--db', store.path];
+    return input === '' ? runCli(words) : runProcess(words, {}, input);
   };
   const json = async (args: string) => JSON.parse((await notify(`${args} --json`)).stdout);
   return { mail, store, notify, json };
@@ -124,7 +124,7 @@ test('the doctor connects and signs in, and sends no mail', async () => {
   expect((await notify(`${server} ${rest}`)).code).toBe(0);
   const check = async () => {
     const args = ['doctor', '--db', store.path, '--electrum', 'tcp://127.0.0.1:1', '--json'];
-    const { stdout } = await runCli(args);
+    const { stdout } = await runProcess(args);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string }[] };
     return checks.find((each) => each.check === 'mail');
   };

@@ -6,7 +6,7 @@ import { chownSync, lstatSync, mkdirSync, readdirSync, utimesSync } from 'node:f
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { removeLeftovers } from '../../src/world/disk.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 
@@ -30,7 +30,7 @@ const strange = (folder: string): string[] =>
   );
 
 async function run(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCli(args);
+  const { code, stdout, stderr } = await runProcess(args);
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
   return stdout;
 }

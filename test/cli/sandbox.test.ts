@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { ask, buy, visit } from '../support/sandbox.ts';
 import { visitorOf } from '../support/visitor.ts';
@@ -82,7 +82,7 @@ test('prints its links, takes a payment to 2, and leaves nothing behind', async 
   const known = await ask(`${origin}/api/merchant/tx?addr=${order.address}`, { headers });
   expect(JSON.parse(known.text)).toMatchObject({ status: 2, value: order.totalSat });
 
-  const listed = await runCli(['callbacks', 'list', '--db', db, '--json']);
+  const listed = await runProcess(['callbacks', 'list', '--db', db, '--json']);
   expect(JSON.parse(listed.stdout)).toHaveLength(3);
   expect(await stop()).toBe(0);
   expect(existsSync(join(db, '..'))).toBe(false);
@@ -114,7 +114,7 @@ test('a named file remains, and is not used a second time', async () => {
   const { stop } = await start(['--db', path], {});
   expect(await stop()).toBe(0);
   expect(existsSync(path)).toBe(true);
-  const again = await runCli(['sandbox', '--db', path, '--listen', free, '--shop', free]);
+  const again = await runProcess(['sandbox', '--db', path, '--listen', free, '--shop', free]);
   expect(again).toMatchObject({ code: 1, stdout: '' });
   expect(again.stderr).toContain(`${path}: is there already`);
 });
@@ -127,7 +127,7 @@ test.each([
   whenOver(() => void server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const refused = await runCli(['sandbox', taken, `127.0.0.1:${port}`, other, free]);
+  const refused = await runProcess(['sandbox', taken, `127.0.0.1:${port}`, other, free]);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain(
     `127.0.0.1:${port}: the port is taken; choose another address with ${taken}\n`,
@@ -135,7 +135,7 @@ test.each([
 });
 
 test('listens on loopback only', async () => {
-  const refused = await runCli(['sandbox', '--shop', '0.0.0.0:0']);
+  const refused = await runProcess(['sandbox', '--shop', '0.0.0.0:0']);
   expect(refused).toMatchObject({ code: 2, stdout: '' });
   expect(refused.stderr).toContain('0.0.0.0 is not a loopback address');
 });

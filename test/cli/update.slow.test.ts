@@ -22,7 +22,7 @@ import { afterEach, expect, it } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { lockForServer } from '../../src/store/file/file-guards.ts';
 import { modules } from '../support/bundle.ts';
-import { program as mainProgram, runCli } from '../support/cli.ts';
+import { program as mainProgram, runProcess } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { bundleWithKey, makeSigningKey, type SigningKey } from '../support/minisign.ts';
 import { openTestStore } from '../support/store.ts';
@@ -36,9 +36,9 @@ interface Machine {
   readonly db: string;
   /** A new executable of a version, with SHA256SUMS and its signature beside it. */
   bring(version: string, kind?: Kind): string;
-  update(file: string, ...more: string[]): ReturnType<typeof runCli>;
+  update(file: string, ...more: string[]): ReturnType<typeof runProcess>;
   /** The same, without --db and --listen. */
-  updateAsSet(file: string, ...more: string[]): ReturnType<typeof runCli>;
+  updateAsSet(file: string, ...more: string[]): ReturnType<typeof runProcess>;
   restart(): Promise<unknown>;
   /** The version that answers now. */
   answering(): Promise<string | undefined>;
@@ -58,7 +58,7 @@ function sign(
 
 /** `paygate` with the release key of these tests. */
 const run = (args: readonly string[], env: Record<string, string>) =>
-  runCli(args, env, '', bundleWithKey(mainProgram, releaser));
+  runProcess(args, env, '', bundleWithKey(mainProgram, releaser));
 
 const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
@@ -184,7 +184,7 @@ it('installs a checked executable after a snapshot, and waits until it is ready'
   const said = JSON.parse(stdout);
   expect(said).toMatchObject({ from: '0.1.0', to: '0.2.0', restarted: true });
   expect(dirname(said.snapshot)).toBe(join(dirname(db), 'backups'));
-  expect((await runCli(['check', said.snapshot])).code).toBe(0);
+  expect((await runProcess(['check', said.snapshot])).code).toBe(0);
   expect(installed()).toBe('0.2.0');
   expect(await answering()).toBe('0.2.0');
   expect(readFileSync(`${binary}.previous`, 'utf8')).toContain("'0.1.0'");
@@ -448,13 +448,13 @@ it('prints commands that work from any folder and with spaces in names', async (
   expect(readFileSync(spaced, 'utf8')).toContain("'0.1.0'");
   const words = execFileSync('sh', ['-c', `printf '%s\\n' ${restore}`], { encoding: 'utf8' });
   const before = statSync(shop).ino;
-  expect(await runCli(words.trimEnd().split('\n'))).toMatchObject({ code: 0, stderr: '' });
+  expect(await runProcess(words.trimEnd().split('\n'))).toMatchObject({ code: 0, stderr: '' });
   expect(statSync(shop).ino).not.toBe(before);
 });
 
 it('asks for --binary if paygate runs from its sources', async () => {
   const { bring } = await machine();
-  const { code, stderr } = await runCli(['update', bring('0.2.0')]);
+  const { code, stderr } = await runProcess(['update', bring('0.2.0')]);
   expect([code, stderr]).toEqual([
     2,
     'paygate: this paygate runs from its sources; name the executable to replace with --binary\n',

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type FamilyName, familyTitles } from '../../src/plugin/families.ts';
 import { nextSteps, pageOf } from '../../src/plugin/next-steps.ts';
 import { zipOf } from '../plugin/zip.ts';
-import { runCli } from '../support/cli.ts';
+import { runCli, runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 
@@ -94,8 +94,10 @@ test('the commands for WooCommerce work in their order', async () => {
       .map((word) => (word.endsWith('.zip') ? join(folder, word) : word));
     const isAdd = args[0] === 'store' && args[1] === 'add';
     const script = isAdd ? ['--script', 'p2wpkh', '--start-index', '0'] : [];
-    const input = isAdd ? accountKey().account : '';
-    const done = await runCli([...args, ...script], env, input);
+    const typed = [...args, ...script];
+    const done = isAdd
+      ? await runProcess(typed, env, accountKey().account)
+      : await runCli(typed, env);
     expect(done, command).toMatchObject({ code: 0, stderr: '' });
   }
   const shown = await runCli(['store', 'show', '1', '--json'], env);

@@ -21,7 +21,7 @@ import { backupFolder } from '../../src/store/file/backup.ts';
 import { applicationId } from '../../src/store/file/file-guards.ts';
 import { markPath, openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
 import { markOf, openTestStore, type TestStore } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
@@ -79,7 +79,7 @@ describe('the file', () => {
     older.exec('CREATE TABLE settings (name TEXT)');
     const before = contentOf(dirname(path));
     const args = ['doctor', '--json', '--db', path, '--electrum', 'tcp://127.0.0.1:1'];
-    const { checks } = JSON.parse((await runCli(args)).stdout);
+    const { checks } = JSON.parse((await runProcess(args)).stdout);
     expect(checks[0]).toEqual({
       check: 'database',
       state: 'warn',
@@ -120,7 +120,7 @@ describe('the file', () => {
     const mark = openHighWaterMark(store.path, store.instance);
     await mark.raise([]);
     mark.close();
-    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
     expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
     const folder = backupFolder(store.path);
     const [name = ''] = readdirSync(folder);
@@ -174,7 +174,7 @@ describe('the file', () => {
     const store = await shop();
     const latest = join(dirname(store.path), 'backups/latest.db');
     expect((await findings(store)).snapshot).toMatchObject({ state: 'warn' });
-    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
     writeFileSync(latest, '', { mode: 0o600 });
     expect((await findings(store)).snapshot).toMatchObject({ state: 'ok' });
     const age = async (hours: number) => {
@@ -187,7 +187,7 @@ describe('the file', () => {
 
   it('whose snapshots were found damaged by the daily check', async () => {
     const store = await shop();
-    expect((await runCli(['backup', '--db', store.path])).code).toBe(0);
+    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
     const damaged = join(backupFolder(store.path), 'latest-damaged.db');
     writeFileSync(damaged, '', { mode: 0o600 });
     expect((await findings(store)).snapshot).toEqual({

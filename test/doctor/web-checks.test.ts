@@ -8,7 +8,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { runChecks } from '../../src/doctor/doctor-check.ts';
 import { webChecks } from '../../src/doctor/web-checks.ts';
 import { makeAuthority } from '../support/authority.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { openTestStore, type TestStore } from '../support/store.ts';
@@ -89,7 +89,7 @@ describe('by HTTP', () => {
       const args = ['doctor', '--json', '--db', path, '--network', 'regtest', ...url];
       const nowhere = ['--electrum', 'tcp://127.0.0.1:1'];
       const env = { NODE_EXTRA_CA_CERTS: ca };
-      const { checks } = JSON.parse((await runCli([...args, ...nowhere], env)).stdout);
+      const { checks } = JSON.parse((await runProcess([...args, ...nowhere], env)).stdout);
       const found = checks.find(({ check }: Finding) => check === 'public URL');
       expect(found.state).toBe(state);
       expect(found.text).toMatch(new RegExp(`its certificate ends in ${days - 1} days$`));
@@ -100,7 +100,7 @@ describe('by HTTP', () => {
     const path = join(tempFolder(), 'none.db');
     const args = ['doctor', '--json', '--db', path, '--electrum', 'tcp://127.0.0.1:1'];
     const publicUrl = async (...more: string[]): Promise<string> => {
-      const { checks } = JSON.parse((await runCli([...args, ...more], {})).stdout);
+      const { checks } = JSON.parse((await runProcess([...args, ...more], {})).stdout);
       return checks.find(({ check }: Finding) => check === 'public URL').text;
     };
     expect(await publicUrl('--domain', 'pay.invalid')).toContain(

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/store/file/database.ts';
 import { applicationId } from '../../src/store/file/file-guards.ts';
 import { migrations } from '../../src/store/schema/migrations.ts';
 import { settings } from '../../src/store/schema/schema.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, contentOf, look, pragma, tempFolder, whenOver } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
 import { eventually, prepareServe, serve } from './serving.ts';
@@ -66,12 +66,12 @@ it.skipIf(isSkipped)(
       ['admin', 'link'],
       ['check'],
     ]) {
-      expect([args, await runCli([...args, '--db', path])]).toEqual([
+      expect([args, await runProcess([...args, '--db', path])]).toEqual([
         args,
         { code: 1, stdout: '', stderr: full },
       ]);
     }
-    const { stdout } = await runCli(['doctor', '--db', path]);
+    const { stdout } = await runProcess(['doctor', '--db', path]);
     expect(stdout).toMatch(/^fail +database .*: the disk is full/m);
     expect(stdout).toMatch(/^fail +disk +0 MiB free beside the database/m);
     expect(stdout).toMatch(/^skip +electrum /m);
@@ -184,14 +184,14 @@ it.skipIf(isSkipped)('each command reports a read-only folder in one line', asyn
     ['admin', 'link', ...at],
   ];
   for (const command of commands) {
-    const { code, stdout, stderr } = await runCli(command);
+    const { code, stdout, stderr } = await runProcess(command);
     expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
     expect(stderr).toMatch(
       /^paygate: [^\n]*(cannot be opened for writing|cannot be written|read-?only)[^\n]*\n$/i,
     );
   }
   // A command that only reads succeeds.
-  const checked = await runCli(['check', ...at]);
+  const checked = await runProcess(['check', ...at]);
   expect(checked).toMatchObject({ code: 0, stderr: '' });
   expect(contentOf(disk)).toEqual(before);
 });
@@ -206,13 +206,13 @@ it.skipIf(isSkipped)(
     await database.write(() => database.orm.insert(settings).values({ name: 'big', value }).run());
     await database.close();
     const file = join(disk, 'shop.db');
-    const written = await runCli(['backup', file, '--db', path]);
+    const written = await runProcess(['backup', file, '--db', path]);
     expect(written).toMatchObject({ code: 0, stderr: '' });
-    expect(await runCli(['check', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runProcess(['check', file])).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(disk)).toEqual(['shop.db']);
     // Neither folder has space.
     for (const TMPDIR of [disk, join(disk, 'nowhere')]) {
-      const refused = await runCli(['check', file], { TMPDIR });
+      const refused = await runProcess(['check', file], { TMPDIR });
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toMatch(/^paygate: [^\n]*has room for it[^\n]*\n$/);
     }
@@ -230,9 +230,12 @@ it.skipIf(isSkipped)(
     await database.close();
     const disk = smallDisk(4);
     const there = join(disk, 'paygate.db');
-    expect(await runCli(['restore', path, '--db', there])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runProcess(['restore', path, '--db', there])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     const before = contentOf(disk);
-    const { code, stdout, stderr } = await runCli(['restore', path, '--db', there]);
+    const { code, stdout, stderr } = await runProcess(['restore', path, '--db', there]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^paygate: [^\n]*ENOSPC[^\n]*\n$/);
     expect(contentOf(disk)).toEqual(before);

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { migrations } from '../../src/store/schema/migrations.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, whenOver } from '../support/files.ts';
 import { accountKey } from '../support/store.ts';
 import { prepareServe, serve } from './serving.ts';
@@ -74,7 +74,7 @@ it('every file is 0600 and every folder 0700 after every command', async () => {
     ['restore', '--in-place'],
   ];
   for (const command of commands) {
-    const { code, stderr } = await runCli([...command, ...at]);
+    const { code, stderr } = await runProcess([...command, ...at]);
     expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
     expect({ command, open: openFiles(folder) }).toEqual({ command, open: [] });
   }
@@ -138,7 +138,7 @@ it.each(Object.entries(unsound))(
       ['restore', path, '--db', sound],
     ];
     for (const command of commands) {
-      const { code, stdout, stderr } = await runCli(command);
+      const { code, stdout, stderr } = await runProcess(command);
       expect({ command, code, stdout }).toEqual({ command, code: 1, stdout: '' });
       expect(stderr).toMatch(/^paygate: [^\n]+\n$/);
       expect(stderr).toContain(path);

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, look, whenOver } from '../support/files.ts';
 import {
   at,
@@ -91,8 +91,8 @@ const replicated = (replica: string, count: number) =>
 /** Takes over on another machine, as the page says. */
 async function takeOver(replica: string, path: string): Promise<void> {
   const file = restored(replica);
-  expect((await runCli(['check', file])).code).toBe(0);
-  const { code, stderr } = await runCli(['restore', file, '--db', path]);
+  expect((await runProcess(['check', file])).code).toBe(0);
+  const { code, stderr } = await runProcess(['restore', file, '--db', path]);
   expect([code, stderr]).toEqual([0, '']);
 }
 
@@ -153,7 +153,7 @@ it.skipIf(cannotRun(noLitestream()))(
       const [from, to] = [there.path, moved.path].map((path) => join(dirname(path), name));
       cpSync(from ?? '', to ?? '', { recursive: true });
     }
-    expect((await runCli(['restore', '--moved', '--db', moved.path])).code).toBe(0);
+    expect((await runProcess(['restore', '--moved', '--db', moved.path])).code).toBe(0);
     const third = await serve(moved);
     expectOnce(before, lost, after, await issue(third, 10));
     expect(countIn(moved.path, 'skipped')).toBe(skipped);

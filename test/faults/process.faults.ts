@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { startChildWith } from '../support/child.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, look, pragma, tempFolder } from '../support/files.ts';
 import { eventually, prepareServe, type ServeSetup, serve } from './serving.ts';
 import { buildShim, noShim } from './shim/shim.ts';
@@ -70,7 +70,7 @@ it('kill -9 while many clients request addresses: none is issued twice, each ans
 it('a second serve on the same file ends with one line, and the first goes on', async () => {
   const setup = await prepareServe();
   const paygate = await serve(setup);
-  const second = await runCli(setup.args);
+  const second = await runProcess(setup.args);
   expect(second).toEqual({
     code: 1,
     stdout: '',

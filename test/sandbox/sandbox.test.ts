@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, contentOf, tempFolder, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { ask, openSandbox, type Placed, sandboxOptions, type Visit } from '../support/sandbox.ts';
@@ -75,7 +75,7 @@ describe('an order', () => {
   test('is made while paygate has several stores', async () => {
     const visit = await openSandbox();
     await visit.order();
-    const added = await runCli([
+    const added = await runProcess([
       ...['store', 'add', '--db', visit.db, '--name', 'Another', '--xpub', tpub],
       ...['--callback-url', 'https://shop.example/', '--script', 'p2wpkh'],
     ]);
@@ -164,10 +164,10 @@ describe('a payment', () => {
     // The library reads the clock of this machine.
     visit.world.jumpWallClock(Date.now() - visit.world.now());
     const own = ['--webhook-url', `${receiver.origin}/hook`, '--callback-url', receiver.origin];
-    expect(await runCli(['store', 'set', '1', ...own, '--db', visit.db])).toMatchObject({
+    expect(await runProcess(['store', 'set', '1', ...own, '--db', visit.db])).toMatchObject({
       code: 0,
     });
-    const shown = await runCli(['store', 'show', '1', '--json', '--db', visit.db]);
+    const shown = await runProcess(['store', 'show', '1', '--json', '--db', visit.db]);
     const webhook = new Webhook(JSON.parse(shown.stdout).webhook_secret);
     const order = await visit.order();
     await press(visit, order, 'expire');

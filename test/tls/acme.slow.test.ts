@@ -8,7 +8,7 @@ import { freePort } from '../../scripts/ports.mjs';
 import { createPort80 } from '../../src/web/port-80.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { makeAuthority } from '../support/authority.ts';
-import { runCli } from '../support/cli.ts';
+import { runProcess } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { findPebble, type Pebble, startPebble } from '../support/pebble.ts';
 import { askByTls } from '../support/tls.ts';
@@ -306,7 +306,7 @@ describe('an authority that is down', () => {
     const directory = `https://127.0.0.1:${await freePort()}/dir`;
     const app = await openWith({ httpPort, directory });
     const env = { PAYGATE_LISTEN_HTTP: `127.0.0.1:${httpPort}`, PAYGATE_DOMAIN: domain };
-    const asked = await runCli(['health', '--listen', `127.0.0.1:${app.port}`], env);
+    const asked = await runProcess(['health', '--listen', `127.0.0.1:${app.port}`], env);
     expect(asked).toMatchObject({ code: 0, stderr: '' });
     expect(asked.stdout).toContain('there is no HTTPS certificate yet');
     const answered = await fetch(`http://127.0.0.1:${httpPort}/healthz`);
