@@ -2,6 +2,7 @@
 // bottom up and starts it. `paygate serve` and the tests run the same app; the tests bring a World
 // whose clock they move.
 
+import type { ApiOptions } from './api/api-parts.ts';
 import { createHttpApp } from './api/http-app.ts';
 import { createPaymentTaker, type PaymentTakerOptions } from './api/orders/new-order.ts';
 import { defaultNetwork, type Network, type NetworkName, networks } from './bitcoin/network.ts';
@@ -16,6 +17,7 @@ import { newWebhookSecret } from './delivery/signature.ts';
 import { baseUrlOf, publicUrlOf } from './domain/delivery/public-endpoint.ts';
 import { maxBlockAgeMs } from './domain/payment/clock-check.ts';
 import { builtInServers, type ServerAddress } from './electrum/server-address.ts';
+import { createGreenfield } from './greenfield/greenfield.ts';
 import { PaygateError } from './lib/errors.ts';
 import { oncePerTurn } from './lib/next-turn.ts';
 import { version } from './lib/version.ts';
@@ -410,25 +412,31 @@ function buildPages(
     extraPages: options.extraPages ?? [],
   });
   const checkout = createCheckout({ ...common, ...issuing, world, proxies, limitVisit });
-  const fetch = createHttpApp({
+  const api: ApiOptions = {
     ...common,
     ...issuing,
     ...clocksOf(world),
     ...apiSettings(config),
-    feed,
-    ready,
     untrustedProxies,
-    limitVisit,
-    pages: dashboard.app,
-    checkout: checkout.app,
-    receiptPage: checkout.receiptPage,
-    isSignedIn: dashboard.isSignedIn,
     log: world.log,
-    ownNames: [config.listen.host],
     reader: watcher.reader,
     after: (delayMs, run) => world.after(delayMs, run),
     surroundings: callbackSender,
     newWebhookSecret: () => newWebhookSecret((length) => world.randomBytes(length)),
+  };
+  const fetch = createHttpApp({
+    ...api,
+    publicUrl,
+    health,
+    feed,
+    ready,
+    limitVisit,
+    greenfield: createGreenfield(api),
+    pages: dashboard.app,
+    checkout: checkout.app,
+    receiptPage: checkout.receiptPage,
+    isSignedIn: dashboard.isSignedIn,
+    ownNames: [config.listen.host],
   });
   return { dashboard, checkout, fetch };
 }

@@ -21,7 +21,7 @@ const ranks: readonly (readonly string[])[] = [
   ['status', 'notify'],
   ['web'],
   ['api', 'checkout', 'dashboard', 'plugin', 'doctor'],
-  ['config.ts'],
+  ['config.ts', 'greenfield'],
   ['app.ts'],
   ['sandbox'],
   ['cli'],

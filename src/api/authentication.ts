@@ -106,12 +106,12 @@ function authenticate(parts: AuthParts, context: Context): Key {
 }
 
 /**
- * The bearer token of a request, as text and, if it has the form of one, as an API key. What came
- * along when a key was copied is beyond ASCII, which no key has.
+ * What a request presents after `Bearer` or `token`: as text, and as an API key if it has the form
+ * of one. What came along when a key was copied is beyond ASCII, which no key has.
  */
-function presentedKey(context: Context) {
+export function presentedKey(context: Context) {
   const header = context.req.header('Authorization') ?? '';
-  const [, text] = /^Bearer +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];
+  const [, text] = /^(?:Bearer|token) +(\S+) *$/i.exec(header.replace(/[^\x20-\x7e]/g, ' ')) ?? [];
   return { text, apiKey: text === undefined ? undefined : readApiKey(text) };
 }
 

@@ -19,14 +19,28 @@ import { httpsHostOf } from '../web/limits/request-origin.ts';
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import { createApi, operationsOf, type ReceiptPage } from './api.ts';
 import type { ApiOptions } from './api-parts.ts';
+import type { AuthParts } from './authentication.ts';
 import { type DetailAccessParts, maySeeDetails } from './detail-access.ts';
 import { createPaymentSockets, type PaymentSocketOptions } from './payment-socket.ts';
 import { openapiOf } from './reference/openapi.ts';
+import type { OpenapiDocument } from './reference/openapi-shape.ts';
 import { quickstartOf } from './reference/quickstart.tsx';
-import { createReference } from './reference/reference-page.tsx';
+import { createReference, type ReferenceNotes } from './reference/reference-page.tsx';
 
 const urlLimitBytes = 8 * 1024;
 const bodyLimitBytes = 16 * 1024;
+/** Plugins of other shops repeat parameters there, and send more data of the buyer. */
+const isGreenfield = ({ req }: Context): boolean => /^\/api(?:\/v1|-keys)\//.test(req.path);
+const greenfieldLimitBytes = 2 * bodyLimitBytes;
+
+/** Routes that app.ts brings: they share the limits of the API. */
+export type GreenfieldRoutes = (
+  shared: Pick<AuthParts, 'limits' | 'refusals'> & Pick<HttpAppOptions, 'limitVisit'>,
+) => {
+  readonly app: Hono;
+  readonly description: () => OpenapiDocument;
+  readonly notes: ReferenceNotes;
+};
 
 export interface HttpAppOptions
   extends ApiOptions,
@@ -40,6 +54,7 @@ export interface HttpAppOptions
   readonly pages: Hono;
   /** The pages for customers, `/o/…` and `/l/…`. */
   readonly checkout: Hono;
+  readonly greenfield: GreenfieldRoutes;
   readonly receiptPage: ReceiptPage;
   readonly limitVisit: LimitVisit;
 }
@@ -54,16 +69,22 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
       return errorResponse(context, 414, 'The URL is longer than 8 KiB');
     }
     refuseUser(context);
-    refuseRepeated(context);
+    if (!isGreenfield(context)) refuseRepeated(context);
     return next();
   });
-  const limited = bodyLimit({
-    maxSize: bodyLimitBytes,
-    onError: (context) => errorResponse(context, 413, 'The body is larger than 16 KiB'),
-  });
+  const limitedTo = (maxSize: number) =>
+    bodyLimit({
+      maxSize,
+      onError: (context) =>
+        errorResponse(context, 413, `The body is larger than ${maxSize / 1024} KiB`),
+    });
+  const limited = limitedTo(bodyLimitBytes);
+  const limitedMore = limitedTo(greenfieldLimitBytes);
   // A GET has no body, and checking for one is slow.
   app.use((context, next) =>
-    context.req.method === 'GET' || context.req.method === 'HEAD' ? next() : limited(context, next),
+    context.req.method === 'GET' || context.req.method === 'HEAD'
+      ? next()
+      : (isGreenfield(context) ? limitedMore : limited)(context, next),
   );
   const limits = createLimits(options.rates, options.monotonic);
   const refusals = createRefusalLog(options.log, options.monotonic);
@@ -90,11 +111,17 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   const description = lazy(() => openapiOf(operations, options.rates));
   const encoded = lazy(() => new TextEncoder().encode(JSON.stringify(description())));
   const parts = { limits, refusals, limitLookup, limitVisit, receiptPage, description: encoded };
+  const greenfield = options.greenfield({ limits, refusals, limitVisit });
+  app.route('/', greenfield.app);
   app.route('/api', createApi(options, operations, parts));
   app.route('/', createPaymentSockets({ ...options, limitLookup }));
   app.route('/', options.checkout);
   app.route('/', options.pages);
-  const docsPages = { '/docs': createReference(description), '/docs/quickstart': quickstartOf };
+  const docsPages = {
+    '/docs': createReference(description),
+    '/docs/quickstart': quickstartOf,
+    '/docs/greenfield': createReference(greenfield.description, greenfield.notes),
+  };
   for (const [path, render] of Object.entries(docsPages)) {
     const page = encodedPage(render);
     app.get(path, async (context) => {

@@ -30,6 +30,9 @@ export const tags = [
   'Prices',
   'Stores',
   'Wallets',
+  'Server',
+  'Invoices',
+  'Webhooks',
 ] as const;
 
 type Description<
@@ -38,7 +41,7 @@ type Description<
   Body extends z.ZodObject,
   Answer extends z.ZodType,
 > = {
-  readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
+  readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'DELETE')[];
   /** Below `/api`, with `{name}` for a parameter. */
   readonly path: string;
   /** Its name in clients; by default it is made of method and path. */
@@ -78,7 +81,7 @@ interface Keyed<Request, Answer> {
   readonly issues?: true;
   /** It changes a store: only in the "Connect a plugin" window. */
   readonly writes?: true;
-  run(asked: Request & { readonly key: Key }): Answer | Response | Promise<Answer>;
+  run(asked: Request & { readonly key: Key }): Answer | Response | Promise<Answer | Response>;
 }
 
 interface Open<Request, Answer> {
@@ -126,7 +129,7 @@ export async function readRequest(
 }
 
 /** All strings in a value, including names. */
-function stringsIn(value: unknown): string[] {
+export function stringsIn(value: unknown): string[] {
   const left = [value];
   const texts: string[] = [];
   for (const each of left) {

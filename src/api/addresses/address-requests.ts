@@ -14,6 +14,7 @@ import { lazy } from '../../lib/lazy.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { Tx } from '../../store/db/writer.ts';
 import type { Store } from '../../store/open-store.ts';
+import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
 import { copiedAt, readUnmatched, writeUnmatched } from '../../store/wallets/settings.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -40,6 +41,7 @@ export interface OrderDraft {
   readonly latePolicy: LatePolicy;
   /** SHA-256 of the request's body. */
   readonly bodyHash: Buffer;
+  readonly invoice?: InvoiceTexts | undefined;
 }
 
 export type IssueAddress = (request: AddressRequest) => Promise<IssuedAddress>;

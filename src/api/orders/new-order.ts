@@ -8,6 +8,7 @@ import { checkOrderSat, satoshisOf } from '../../domain/order/quote.ts';
 import { throwInvalid } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
+import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import {
   type AddressRequestOptions,
   answeredBefore,
@@ -27,6 +28,9 @@ export interface OrderRequest {
   readonly storeId: number;
   /** Requests of a store with the same key and the same body get the same order. */
   readonly idempotencyKey: string | undefined;
+  /** `ord_…`, of random bits, if the request needs to know it before. */
+  readonly publicId?: string;
+  readonly invoice?: InvoiceTexts;
 }
 
 /** @throws PaygateError; BodyProblems with each problem of the body */
@@ -53,7 +57,8 @@ export async function newOrder(
     target: { id: storeId },
     reset: false,
     order: {
-      publicId: idOf('ord', randomBytes(idBytes)),
+      publicId: request.publicId ?? idOf('ord', randomBytes(idBytes)),
+      invoice: request.invoice,
       input: { ...input, returnUrl: input.returnUrl ?? row.returnUrl },
       rateCents,
       latePolicy: row.latePolicy,

@@ -159,7 +159,7 @@ const quoteOrder = (options: OrderOptions): Operation =>
   });
 
 /** Cancels or accepts an order, and notes it in the audit log. */
-const decide = (
+export const decide = (
   options: OrderOptions,
   row: OrderRow,
   { key, context }: { readonly key: Key; readonly context: Context },

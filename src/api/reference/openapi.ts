@@ -27,16 +27,14 @@ import {
 
 type Method = Operation['methods'][number];
 
-const error = z
-  .object({
-    status: z.int().describe('The HTTP status again'),
-    message: z.string().describe('What is wrong, and what to do'),
-    error: z.object({
-      code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
-      message: z.string().describe('The message again'),
-    }),
-  })
-  .meta({ id: 'Error' });
+const error = z.object({
+  status: z.int().describe('The HTTP status again'),
+  message: z.string().describe('What is wrong, and what to do'),
+  error: z.object({
+    code: z.int().describe('1001, 1003, 1008, 1032, or the HTTP status'),
+    message: z.string().describe('The message again'),
+  }),
+});
 
 /** Headers of refusals that are temporary. */
 const wait = { 'Retry-After': { description: 'Seconds', schema: { type: 'integer', minimum: 1 } } };
@@ -46,7 +44,11 @@ const ofKeys = ['401', '403'];
 const ofBodies = ['413'];
 
 /** @param named receives the named schemas within */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', named: NamedSchemas): SchemaObject {
+export function schemaOf(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  named: NamedSchemas,
+): SchemaObject {
   const { $schema, $defs, ...rest } = z.toJSONSchema(schema, {
     io,
     // Generators of clients make a 32-bit float of a literal of the type number.
@@ -202,7 +204,7 @@ function describe(
     security: operation.open ? [] : scopesOf(operation, method).map((scope) => ({ key: [scope] })),
     parameters: parametersOf(operation, named),
     ...(bodySchema !== undefined &&
-      method === 'POST' && {
+      method !== 'GET' && {
         requestBody: {
           // An operation with GET takes the same from its query.
           required: !operation.methods.includes('GET'),
@@ -265,10 +267,27 @@ function webhooksOf(named: NamedSchemas): Paths {
   };
 }
 
-export function openapiOf(operations: readonly Operation[], rates: Rates): OpenapiDocument {
+/** What two documents do not share. */
+export interface DocumentForm {
+  readonly description: string;
+  readonly error: z.ZodType;
+  readonly webhooks: (named: NamedSchemas) => Paths;
+}
+
+const ownForm: DocumentForm = {
+  description: 'Bitcoin payments to your own wallet',
+  error,
+  webhooks: webhooksOf,
+};
+
+export function openapiOf(
+  operations: readonly Operation[],
+  rates: Rates,
+  form: DocumentForm = ownForm,
+): OpenapiDocument {
   const paths: Paths = {};
   const named: NamedSchemas = {};
-  schemaOf(error, 'output', named);
+  named.Error = schemaOf(form.error, 'output', named);
   for (const operation of operations) {
     for (const method of operation.methods) {
       paths[operation.path] = {
@@ -277,19 +296,20 @@ export function openapiOf(operations: readonly Operation[], rates: Rates): Opena
       };
     }
   }
+  const used = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.1',
     info: {
       title: 'paygate',
       version,
-      description: 'Bitcoin payments to your own wallet',
+      description: form.description,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/api' }],
     security: [{ key: [] }],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.filter((name) => used.has(name)).map((name) => ({ name })),
     paths,
-    webhooks: webhooksOf(named),
+    webhooks: form.webhooks(named),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       schemas: named,

@@ -4,7 +4,7 @@
 import { Prose } from '../../web/docs-page.tsx';
 import { refusalCodes, refusals } from './documented-refusals.ts';
 
-interface IntroductionProps {
+export interface IntroductionProps {
   readonly version: string;
   /** Scheme, host and port of this paygate. */
   readonly base: string;
@@ -20,7 +20,8 @@ export const Introduction = ({ version, base }: IntroductionProps) => (
     </p>
     <p>
       The same for programs: <a href="/api/openapi.json">openapi.json</a>. From a key to a shop that
-      takes payments: <a href="/docs/quickstart">quickstart</a>.
+      takes payments: <a href="/docs/quickstart">quickstart</a>. Plugins for BTCPay Server use the{' '}
+      <a href="/docs/greenfield">Greenfield API</a>.
     </p>
     <p>
       Unknown parameters and fields are ignored: <code>new_address?amount=5</code> is answered with

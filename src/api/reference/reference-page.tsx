@@ -2,27 +2,51 @@
 // its introduction. It needs no script.
 
 import { html, raw } from 'hono/html';
+import type { Child } from 'hono/jsx';
 import { lazy } from '../../lib/lazy.ts';
 import { docsPage, Prose } from '../../web/docs-page.tsx';
 import type { Markup } from '../../web/html-page.ts';
 import { exampleOf } from './example-json.ts';
 import type { OpenapiDocument, OperationObject, Paths, SchemaObject } from './openapi-shape.ts';
-import { Errors, Introduction, WithoutKey } from './reference-notes.tsx';
+import { Errors, Introduction, type IntroductionProps, WithoutKey } from './reference-notes.tsx';
 import { type FieldRow, FieldTable, fieldsOf, TypeName } from './schema-table.tsx';
 
 /** Stands for the URL of this paygate until a request names it. */
 const anyBase = 'https://base.invalid';
 
+/** What a page has beside its document. */
+export interface ReferenceNotes {
+  readonly title: string;
+  readonly Introduction: (props: IntroductionProps) => Child;
+  /** Sections by their ids. */
+  readonly sections: readonly (readonly [id: string, name: string, Section: () => Child])[];
+}
+
+const ownNotes: ReferenceNotes = {
+  title: 'The API of paygate',
+  Introduction,
+  sections: [
+    ['without-key', 'Without a key', WithoutKey],
+    ['errors', 'Errors', Errors],
+  ],
+};
+
 /** Returns the page for a scheme, host and port under which the reader reaches paygate. */
-export function createReference(document: () => OpenapiDocument): (base: string) => Markup {
-  const page = lazy(() => String(referenceOf(document())));
+export function createReference(
+  document: () => OpenapiDocument,
+  notes: ReferenceNotes = ownNotes,
+): (base: string) => Markup {
+  const page = lazy(() => String(referenceOf(document(), notes)));
   return (base) => raw(page().replaceAll(anyBase, () => String(html`${base}`)));
 }
 
-const referenceOf = (document: OpenapiDocument): Markup =>
+const referenceOf = (
+  document: OpenapiDocument,
+  { title, Introduction, sections }: ReferenceNotes,
+): Markup =>
   docsPage({
-    title: 'The API of paygate',
-    contents: <Contents document={document} />,
+    title,
+    contents: <Contents document={document} sections={sections} />,
     body: (
       <>
         <Introduction version={document.info.version} base={anyBase} />
@@ -44,8 +68,9 @@ const referenceOf = (document: OpenapiDocument): Markup =>
             <Operation entry={entry} document={document} isWebhook />
           ))}
         </section>
-        <WithoutKey />
-        <Errors />
+        {sections.map(([, , Section]) => (
+          <Section />
+        ))}
         <Schemas document={document} />
       </>
     ),
@@ -76,7 +101,11 @@ const Path = ({ path }: { readonly path: string }) => (
   </code>
 );
 
-const Contents = ({ document }: { readonly document: OpenapiDocument }) => (
+interface ContentsProps extends Pick<ReferenceNotes, 'sections'> {
+  readonly document: OpenapiDocument;
+}
+
+const Contents = ({ document, sections }: ContentsProps) => (
   <nav class="contents" aria-label="Contents" tabindex={0}>
     <details>
       <summary>Contents</summary>
@@ -95,16 +124,13 @@ const Contents = ({ document }: { readonly document: OpenapiDocument }) => (
         </ul>
       ))}
       <ul>
-        {[
-          ['webhooks', 'Callbacks and webhooks'],
-          ['without-key', 'Without a key'],
-          ['errors', 'Errors'],
-          ['schemas', 'Schemas'],
-        ].map(([id, name]) => (
-          <li class="tag">
-            <a href={`#${id}`}>{name}</a>
-          </li>
-        ))}
+        {[['webhooks', 'Callbacks and webhooks'], ...sections, ['schemas', 'Schemas']].map(
+          ([id, name]) => (
+            <li class="tag">
+              <a href={`#${id}`}>{name}</a>
+            </li>
+          ),
+        )}
       </ul>
     </details>
   </nav>

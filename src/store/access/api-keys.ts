@@ -3,7 +3,7 @@
 
 import { and, asc, eq, gt, isNotNull, isNull, or, type SQL } from 'drizzle-orm';
 import { apiKeyHash, formatApiKey } from '../../domain/access/api-key.ts';
-import type { KeyScope } from '../../domain/access/key-scope.ts';
+import type { KeyPlugin, KeyScope } from '../../domain/access/key-scope.ts';
 import { maxSetBackMs } from '../../domain/payment/clock-check.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Orm } from '../db/orm.ts';
@@ -21,6 +21,7 @@ export type Key = ReturnType<Keys['list']>[number];
 export interface NewKey {
   readonly storeId: number;
   readonly scope: KeyScope;
+  readonly plugin?: KeyPlugin;
   /** 32 random bytes. */
   readonly secret: Uint8Array;
 }
@@ -73,11 +74,11 @@ export function createKeys(orm: Orm) {
       return text;
     },
     /** Makes a key and returns its text, which is not stored. */
-    add(_tx: Tx, now: number, { storeId, scope, secret }: NewKey): string {
+    add(_tx: Tx, now: number, { storeId, scope, plugin, secret }: NewKey): string {
       const text = formatApiKey(secret);
       orm
         .insert(apiKeys)
-        .values({ hash: keyHash(text), storeId, scope, createdAt: now })
+        .values({ hash: keyHash(text), storeId, scope, plugin, createdAt: now })
         .run();
       return text;
     },
@@ -155,6 +156,7 @@ function prepare(orm: Orm) {
     createdAt: apiKeys.createdAt,
     expiresAt: apiKeys.expiresAt,
     pluginUntil: apiKeys.pluginUntil,
+    plugin: apiKeys.plugin,
   };
   const isValid = isAlive(placeholder('now'));
   return {

@@ -61,7 +61,12 @@ export interface NewOrder {
   readonly metadata: Readonly<Record<string, string>>;
   readonly returnUrl: string | null;
   readonly language: string | null;
+  /** Missing unless `/api/v1` makes it. */
+  readonly invoice?: InvoiceTexts | undefined;
 }
+
+/** JSON texts of an invoice (order-schema.ts). */
+export type InvoiceTexts = Pick<OrderRow, 'invoice' | 'invoiceMetadata'>;
 
 /** A payment that changed, by its txid. */
 export interface ChangedPayment {
@@ -128,6 +133,15 @@ export class Orders {
     this.#addQuote(orderId, quote);
     this.#change(orderId, { amountSat: quote.amountSat });
     this.#review(tx, now, this.#record(orderId));
+  }
+
+  /** Replaces what only `/api/v1` shows, and where the customer goes afterwards. */
+  changeInvoice(
+    _tx: Tx,
+    orderId: number,
+    change: Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>,
+  ): void {
+    this.#change(orderId, change);
   }
 
   /** @throws PaygateError conflict if enough was paid */
@@ -304,7 +318,8 @@ export class Orders {
     const version = row.version + 1;
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
     const { status, fingerprint } = after;
-    this.#change(orderId, { status, fingerprint, version, paidAt });
+    const firstPaidAt = row.firstPaidAt ?? paidAt;
+    this.#change(orderId, { status, fingerprint, version, paidAt, firstPaidAt });
     const paid = Number(status === 'paid') - Number(row.status === 'paid');
     if (paid !== 0) this.#count(row, { orders: 0, paid });
     const order = orderJson({ ...details, version, paidAt }, after, baseUrl);
@@ -385,9 +400,14 @@ function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
     amountMinor: price.kind === 'sat' ? null : Number(price.minor),
     amountSat: price.kind === 'sat' ? price.amountSat : quote?.amountSat,
     metadata: JSON.stringify(order.metadata),
+    invoiceMetadata: order.invoice?.invoiceMetadata ?? null,
+    invoice: order.invoice?.invoice ?? null,
     now,
   };
 }
+
+/** The Magento plugin asks for each old invoice, and stops at one that lacks these. */
+const isKept = sql`key in ('orderId', 'magentoOrderId', 'magentoStoreId')`;
 
 /** As the index has it. */
 const isOpen = sql`${orders.status} = 'open'`;
@@ -402,13 +422,24 @@ const prepare = (orm: Orm) => ({
   forget: prepared(() =>
     orm
       .update(orders)
-      .set({ reference: null, description: null, metadata: '{}', returnUrl: null })
+      .set({
+        reference: sql`case when ${orders.invoiceMetadata} is not null then ${orders.reference} end`,
+        description: null,
+        metadata: '{}',
+        returnUrl: null,
+        invoice: sql`json_remove(${orders.invoice}, '$.redirectURL')`,
+        invoiceMetadata: sql`(select json_group_object(key, json(${orders.invoiceMetadata} -> key))
+          from json_each(${orders.invoiceMetadata}) where ${isKept})`,
+      })
       .where(
         sql`${orders.id} > ${placeholder('after')} and ${orders.id} <= ${placeholder('to')}
         and +${orders.createdAt} < ${placeholder('createdBefore')}
         and ${orders.status} not in ('open', 'processing')
-        and (${orders.reference} is not null or ${orders.description} is not null
-          or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}')`,
+        and ((${orders.reference} is not null and ${orders.invoiceMetadata} is null)
+          or ${orders.description} is not null
+          or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}'
+          or json_extract(${orders.invoice}, '$.redirectURL') is not null
+          or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isKept}))`,
       ),
   ),
   raiseVersions: prepared(() => orm.update(orders).set({ version: placeholder('version') })),
@@ -538,6 +569,8 @@ const prepareInsert = (orm: Orm) =>
         metadata: placeholder('metadata'),
         returnUrl: placeholder('returnUrl'),
         language: placeholder('language'),
+        invoice: placeholder('invoice'),
+        invoiceMetadata: placeholder('invoiceMetadata'),
         createdAt: placeholder('now'),
         expiresAt: placeholder('expiresAt'),
         status: 'open',

@@ -39,6 +39,7 @@ CREATE TABLE \`api_keys\` (
 	\`created_at\` integer NOT NULL,
 	\`expires_at\` integer,
 	\`plugin_until\` integer,
+	\`plugin\` text DEFAULT 'standard' NOT NULL,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
@@ -126,6 +127,7 @@ CREATE TABLE \`settings\` (
 --> statement-breakpoint
 CREATE TABLE \`stores\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
+	\`public_id\` text DEFAULT (lower(hex(randomblob(12)))) NOT NULL,
 	\`name\` text NOT NULL,
 	\`wallet_id\` integer,
 	\`callback_url\` text NOT NULL,
@@ -160,6 +162,7 @@ CREATE TABLE \`stores\` (
 	FOREIGN KEY (\`wallet_id\`) REFERENCES \`wallets\`(\`id\`) ON UPDATE no action ON DELETE no action
 ) STRICT;
 --> statement-breakpoint
+CREATE UNIQUE INDEX \`stores_public_id_unique\` ON \`stores\` (\`public_id\`);--> statement-breakpoint
 CREATE TABLE \`transactions\` (
 	\`txid\` text PRIMARY KEY NOT NULL,
 	\`raw\` blob NOT NULL,
@@ -280,6 +283,9 @@ CREATE TABLE \`orders\` (
 	\`version\` integer NOT NULL,
 	\`fingerprint\` text NOT NULL,
 	\`paid_at\` integer,
+	\`first_paid_at\` integer,
+	\`invoice\` text,
+	\`invoice_metadata\` text,
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`link_id\`) REFERENCES \`links\`(\`id\`) ON UPDATE no action ON DELETE no action

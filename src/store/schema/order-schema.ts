@@ -99,6 +99,12 @@ export const orders = sqliteTable(
     version: integer('version').notNull(),
     fingerprint: text('fingerprint').notNull(),
     paidAt: integer('paid_at'),
+    /** When it was paid for the first time; it stays after a reversal. */
+    firstPaidAt: integer('first_paid_at'),
+    /** JSON: what `/api/v1` answers of the request (domain/invoice.ts); null for another order. */
+    invoice: text('invoice'),
+    /** The metadata of that request, as its text was; only a key of the store may see it. */
+    invoiceMetadata: text('invoice_metadata'),
   },
   (table) => [
     // One for each set of filters of a list (views/order-view.ts).

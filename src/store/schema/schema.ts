@@ -13,7 +13,7 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 import type { BlockHash, Scripthash, Txid } from '../../bitcoin/ids.ts';
-import type { KeyScope } from '../../domain/access/key-scope.ts';
+import type { KeyPlugin, KeyScope } from '../../domain/access/key-scope.ts';
 import type { LatePolicy } from '../../domain/order/order.ts';
 import type { CallbackStatus, PaymentState } from '../../domain/payment/payment.ts';
 import type { StatusHash } from '../../domain/payment/script-history.ts';
@@ -43,6 +43,8 @@ export const wallets = sqliteTable('wallets', {
 
 export const stores = sqliteTable('stores', {
   id: id(),
+  /** The id below `/api/v1`: long and random, because plugins search their settings for it. */
+  publicId: text('public_id').notNull().unique().default(sql`(lower(hex(randomblob(12))))`),
   name: text('name').notNull(),
   /** Null until a wallet is attached: no address is issued before. */
   walletId: integer('wallet_id').references(() => wallets.id),
@@ -113,6 +115,8 @@ export const apiKeys = sqliteTable('api_keys', {
   expiresAt: integer('expires_at'),
   /** "Connect a plugin": until then the key may write stores. */
   pluginUntil: integer('plugin_until'),
+  /** How `/api/v1` answers it (domain/key-scope.ts). */
+  plugin: text('plugin').$type<KeyPlugin>().notNull().default('standard'),
 });
 
 /**
