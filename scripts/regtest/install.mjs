@@ -3,13 +3,18 @@
 // environment. Never changes the system's own package sources; adds system packages only when a
 // tool is missing. Everything comes from the mirror and the index this machine is set up for.
 
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { run } from './process.mjs';
+import { promisify } from 'node:util';
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg';
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+const TAIL_LINES = 20;
+/** debootstrap and chroot are in sbin. */
+export const PATH = `${process.env.PATH}:/usr/sbin:/sbin`;
 
 /** The folder that holds what is installed and what runs. */
 export function cacheDir() {
@@ -18,19 +23,32 @@ export function cacheDir() {
 }
 
 /** The Debian tree with the node's programs; the node runs with it as its root folder. */
-export function nodeRoot() {
-  return join(cacheDir(), 'bitcoin-knots');
-}
+export const nodeRoot = () => join(cacheDir(), 'bitcoin-knots');
 
-/** @param {string} message shown on standard error, where it never mixes with `--json` */
-export function progress(message) {
-  process.stderr.write(`regtest: ${message}\n`);
-}
+/** @param {string} message */
+export const progress = (message) => process.stderr.write(`regtest: ${message}\n`);
 
 /**
- * Installs Bitcoin Knots where it is not yet, and gives the root folder of its Debian tree.
- * @returns {Promise<string>}
+ * Runs a command to its end. The error of one that fails has the last lines of its output.
+ * @param {string} command
+ * @param {string[]} args
  */
+export async function run(command, args) {
+  const env = { ...process.env, PATH, LC_ALL: 'C.UTF-8', DEBIAN_FRONTEND: 'noninteractive' };
+  try {
+    const options = { env, maxBuffer: MAX_OUTPUT_BYTES };
+    return (await promisify(execFile)(command, args, options)).stdout;
+  } catch (error) {
+    const { message, stdout = '', stderr = '' } = /** @type {any} */ (error);
+    const [reason] = message.split('\n');
+    throw new Error(`${reason}\n${tail(`${stdout}\n${stderr}`)}`, { cause: error });
+  }
+}
+
+/** @param {string} text */
+export const tail = (text) => text.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
+
+/** Installs Bitcoin Knots, once. @returns the root folder of its Debian tree */
 export async function installNode() {
   if (process.getuid?.() !== 0) {
     throw new Error('the regtest node needs root, for debootstrap and chroot (try sudo)');
@@ -43,10 +61,7 @@ export async function installNode() {
   return root;
 }
 
-/**
- * Installs ElectrumX where it is not yet, and gives the folder of its virtual environment.
- * @returns {Promise<string>}
- */
+/** Installs ElectrumX, once. @returns the folder of its virtual environment */
 export async function installElectrumX() {
   const venv = join(cacheDir(), 'electrumx');
   // 2.x wants a Bitcoin Core that is newer than this Knots.
@@ -57,14 +72,10 @@ export async function installElectrumX() {
 }
 
 /** The virtual environment of the library that verifies webhooks in Python, for docs/receivers.md. */
-export function webhookLibrary() {
-  return join(cacheDir(), 'standardwebhooks');
-}
+export const webhookLibrary = () => join(cacheDir(), 'standardwebhooks');
 
-/** Installs the library where it is not yet. */
-export async function installWebhookLibrary() {
-  await installPython('standardwebhooks (once)', webhookLibrary(), 'standardwebhooks==1.1.0');
-}
+export const installWebhookLibrary = () =>
+  installPython('standardwebhooks (once)', webhookLibrary(), 'standardwebhooks==1.1.0');
 
 /**
  * Makes a virtual environment with a Python package.
@@ -110,10 +121,7 @@ export async function installOnce(what, target, proof, build) {
   }
 }
 
-/**
- * Removes what builds of the target left behind when they were killed.
- * @param {string} target
- */
+/** Removes what builds of the target left behind when they were killed. @param {string} target */
 async function removeAbandoned(target) {
   const prefix = `${basename(target)}.tmp-`;
   for (const entry of await readdir(dirname(target))) {
@@ -122,13 +130,8 @@ async function removeAbandoned(target) {
   }
 }
 
-/**
- * Removes a folder, but never what a killed debootstrap may have left mounted in it.
- * @param {string} dir
- */
-export async function removeTree(dir) {
-  await run('rm', ['-rf', '--one-file-system', dir]);
-}
+/** Never removes what a killed debootstrap may have left mounted in it. @param {string} dir */
+export const removeTree = (dir) => run('rm', ['-rf', '--one-file-system', dir]);
 
 /**
  * Installs the system packages whose check fails.
@@ -163,7 +166,8 @@ export async function debootstrap(dir, suite, packages) {
     const options = ['--variant=minbase', '--force-check-gpg', `--keyring=${KEYRING}`];
     const include = `--include=${packages.join(',')}`;
     try {
-      return await run('debootstrap', [...options, include, suite, dir, mirror]);
+      await run('debootstrap', [...options, include, suite, dir, mirror]);
+      return;
     } catch (error) {
       errors.push(`${mirror}: ${/** @type {Error} */ (error).message}`);
       await removeTree(dir);
@@ -173,77 +177,16 @@ export async function debootstrap(dir, suite, packages) {
   throw new Error(`no ${packages.join(', ')}:\n${errors.join('\n')}`);
 }
 
-/** The mirrors that the system's own apt sources name, in their order there. */
+/** The mirrors of this Debian in the system's own apt sources, in their order there. */
 async function systemMirrors() {
   const release = await readFile('/etc/os-release', 'utf8');
   const codename = /^VERSION_CODENAME=(\S+)/m.exec(release)?.[1] ?? '';
   const suites = [codename, 'stable', 'testing', 'unstable', 'sid'];
-  const folder = '/etc/apt/sources.list.d';
-  const names = existsSync(folder) ? (await readdir(folder)).sort() : [];
-  const files = ['/etc/apt/sources.list', ...names.map((name) => join(folder, name))];
-  const mirrors = [];
-  for (const file of files.filter(existsSync)) {
-    mirrors.push(...aptMirrors(file, await readFile(file, 'utf8'), suites));
-  }
+  const format = ['--format', '$(COMPONENT) $(RELEASE) $(REPO_URI)', 'Created-By: Packages'];
+  const lines = (await run('apt-get', ['indextargets', ...format])).split('\n');
+  const mirrors = lines
+    .map((line) => line.split(' '))
+    .filter(([component, suite = '']) => component === 'main' && suites.includes(suite))
+    .flatMap(([, , uri = '']) => (/^(https?|file):/.test(uri) ? [uri] : []));
   return [...new Set(mirrors)];
-}
-
-/**
- * The mirrors that an apt source file names for the component `main` of one of the suites.
- * @param {string} file its ending tells the format: `.list` has one line an entry, `.sources` deb822
- * @param {string} text
- * @param {string[]} suites
- * @returns {string[]}
- */
-export function aptMirrors(file, text, suites) {
-  const entries = file.endsWith('.sources')
-    ? deb822Entries(text)
-    : file.endsWith('.list')
-      ? oneLineEntries(text)
-      : [];
-  return entries
-    .filter((entry) => entry.components.includes('main'))
-    .filter((entry) => entry.suites.some((suite) => suites.includes(suite)))
-    .flatMap(({ uris }) => uris)
-    .filter((uri) => /^(https?|file):/.test(uri));
-}
-
-/** @typedef {{ uris: string[], suites: string[], components: string[] }} AptEntry */
-
-/**
- * `deb [option=value …] uri suite component…`
- * @param {string} text
- * @returns {AptEntry[]}
- */
-function oneLineEntries(text) {
-  return [...text.matchAll(/^[ \t]*deb[ \t]+(?:\[[^\]]*\][ \t]*)?([^#\n]+)/gm)].map((match) => {
-    const [uri = '', suite = '', ...components] = words(match[1]);
-    return { uris: [uri], suites: [suite], components };
-  });
-}
-
-/**
- * Stanzas of `Field: value …`, where an indented line goes on with the field above it.
- * @param {string} text
- * @returns {AptEntry[]}
- */
-function deb822Entries(text) {
-  const stanzas = text.replace(/^#.*\n?/gm, '').split(/\n\s*\n/);
-  return stanzas.flatMap((stanza) => {
-    const fields = new Map(
-      [...stanza.matchAll(/^([\w-]+):((?:.*)(?:\n[ \t]+.*)*)/gm)].map(([, field, value]) => [
-        field?.toLowerCase(),
-        words(value),
-      ]),
-    );
-    /** @param {string} field */
-    const list = (field) => fields.get(field) ?? [];
-    if (!list('types').includes('deb') || list('enabled')[0] === 'no') return [];
-    return [{ uris: list('uris'), suites: list('suites'), components: list('components') }];
-  });
-}
-
-/** @param {string | undefined} text */
-function words(text = '') {
-  return text.split(/\s+/).filter(Boolean);
 }

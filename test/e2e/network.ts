@@ -1,37 +1,12 @@
-// The real chain that scripts/e2e.mjs starts: the node, its two Electrum servers, its wallets, and
+// The real chain that scripts/e2e.ts starts: the node, its two Electrum servers, its wallets, and
 // a customer's payments. Amounts are satoshis; only this file sees the node's decimals.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { attach, type Regtest } from '../../scripts/regtest/network.ts';
+import type { Rpc } from '../../scripts/regtest/servers.ts';
 import type { ScriptType } from '../../src/bitcoin/address.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: each RPC method has a response of its own shape.
-type Rpc = (method: string, ...params: unknown[]) => Promise<any>;
-
-/** The part of scripts/regtest/network.mjs that is used here; see its documentation. */
-interface Regtest {
-  readonly rpc: Rpc;
-  walletRpc(wallet: string): Rpc;
-  mine(blocks?: number): Promise<string[]>;
-  readonly nodePid: number | null;
-  startNode(): Promise<void>;
-  stopNode(signal?: NodeJS.Signals): Promise<void>;
-  electrumOf(name: ElectrumName): RegtestElectrum;
-}
-
-interface RegtestElectrum {
-  readonly tcpPort: number;
-  readonly sslPort: number | null;
-  readonly certFile: string | null;
-  readonly pid: number | null;
-  start(): Promise<void>;
-  stop(signal?: NodeJS.Signals): Promise<void>;
-  pause(): void;
-  resume(): void;
-  caughtUp(): Promise<void>;
-}
 
 /** The first is an ElectrumX. The second is an electrs if that was built. */
 export type ElectrumName = 'first' | 'second';
@@ -102,11 +77,6 @@ export interface Network {
   mend(): Promise<void>;
 }
 
-const regtestModule = fileURLToPath(new URL('../../scripts/regtest/network.mjs', import.meta.url));
-const { attach } = (await import(regtestModule)) as {
-  attach(options: { name: string }): Regtest;
-};
-
 /** Descriptors by script type: `pkh(…)`, `sh(wpkh(…))`, `wpkh(…)`, `tr(…)`. */
 const descriptorStarts: Readonly<Record<ScriptType, string>> = {
   p2pkh: 'pkh(',
@@ -125,7 +95,7 @@ export const btc = (valueSat: number): string => (valueSat / 1e8).toFixed(8);
 export const sat = (amount: number): number => Math.round(amount * 1e8);
 
 export function connectNetwork(): Network {
-  const regtest = attach({ name: process.env.PAYGATE_E2E_NETWORK ?? '' });
+  const regtest = attach(process.env.PAYGATE_E2E_NETWORK ?? '');
   const { rpc } = regtest;
   const { sslPort, certFile } = regtest.electrumOf('first');
   const certificate = readFileSync(certFile ?? '', 'utf8').replace(/-----.*?-----|\s/g, '');

@@ -1,5 +1,5 @@
 // How much slower than at native speed paygate may be. PAYGATE_E2E_SLOWNESS is 1 by default;
-// scripts/e2e.mjs raises it for a paygate that an emulator runs.
+// scripts/e2e.ts raises it for a paygate that an emulator runs.
 
 const slowness = Number(process.env.PAYGATE_E2E_SLOWNESS || 1);
 

@@ -1,5 +1,5 @@
 // The configuration of the end-to-end tests: real servers, real time, one file after another,
-// because they share one chain. Started by scripts/e2e.mjs, never by `npm test`.
+// because they share one chain. Started by scripts/e2e.ts, never by `npm test`.
 
 import { defineConfig } from 'vitest/config';
 import { waitLimit } from './slowness.ts';

@@ -6,59 +6,44 @@
 // PAYGATE_E2E_PROGRAM is another paygate than the built one, such as a copy of dist/paygate. PAYGATE_E2E_ARCH (arm64)
 // is the executable for that processor, if need be under qemu. When a test fails, the logs are kept.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { hasElectrs } from './regtest/electrs.mjs';
-import { down, names, runDir, up } from './regtest/network.mjs';
+import { down, names, runDir, up } from './regtest/network.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const bin = join(root, 'node_modules/.bin');
-const ownNode = join(bin, 'node');
-const node = existsSync(ownNode) ? ownNode : process.execPath;
-const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const network = process.env.PAYGATE_E2E_NETWORK || `e2e-${process.pid}`;
 const arch = process.env.PAYGATE_E2E_ARCH;
 /** An emulated paygate takes this many times as long to start; the tests wait as much longer. */
 const emulatedSlowness = 6;
+type Variables = Readonly<Record<string, string>>;
 const howToBuild = 'node scripts/regtest.mjs install-electrs';
 
-/** @type {NodeJS.Signals | undefined} */
-let interruptedBy;
-/** @type {import('node:child_process').ChildProcess | undefined} */
-let running;
+let interruptedBy: NodeJS.Signals | undefined;
+let running: ChildProcess | undefined;
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     interruptedBy ??= signal;
     signalGroup('SIGTERM');
   });
 }
 
-/** @param {string} message */
-function progress(message) {
-  process.stdout.write(`e2e: ${message}\n`);
-}
+const progress = (message: string) => process.stdout.write(`e2e: ${message}\n`);
 
 /**
  * Runs a script to its end, in a process group of its own, of which nothing is left afterwards.
- * @param {string[]} args
- * @param {Record<string, string>} [env]
- * @returns {Promise<boolean>} whether it went well
+ * @returns whether it succeeded
  */
-async function run(args, env = {}) {
+async function run(args: readonly string[], env: Variables = {}): Promise<boolean> {
   if (interruptedBy) return false;
-  const child = spawn(node, args, {
-    cwd: root,
-    detached: true,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env, PATH: `${bin}${delimiter}${process.env.PATH}` },
-  });
+  const stdio = ['ignore' as const, 'inherit' as const, 'inherit' as const];
+  const options = { detached: true, stdio, env: { ...process.env, ...env } };
+  const child = spawn(process.execPath, args, options);
   running = child;
   const [code] = await once(child, 'exit');
   signalGroup('SIGKILL');
@@ -66,13 +51,12 @@ async function run(args, env = {}) {
   return code === 0 && !interruptedBy;
 }
 
-/** @param {NodeJS.Signals} signal */
-function signalGroup(signal) {
+function signalGroup(signal: NodeJS.Signals) {
   if (running?.pid === undefined) return;
   try {
     process.kill(-running.pid, signal);
   } catch {
-    // nobody is left in it
+    // No process is left in it.
   }
 }
 
@@ -82,33 +66,27 @@ async function removeAbandoned() {
     const pid = /^e2e-(\d+)$/.exec(name)?.[1];
     if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
     progress(`taking down "${name}", whose run has ended…`);
-    await down({ name });
+    await down(name);
   }
 }
 
-/** Says which it is: a run on two servers of one kind shows less. */
-function chooseSecond() {
+/** Reports which it is: a run on two servers of one kind shows less. */
+function chooseSecond(): 'electrs' | 'electrumx' {
   const asked = process.env.PAYGATE_E2E_SECOND || (hasElectrs() ? 'electrs' : 'electrumx');
   if (asked !== 'electrs' && asked !== 'electrumx') {
     throw new Error(`PAYGATE_E2E_SECOND is electrs or electrumx, not "${asked}"`);
   }
   if (asked === 'electrs' && !hasElectrs()) throw new Error(`electrs is not built: ${howToBuild}`);
-  if (asked === 'electrs') progress('the Electrum servers are ElectrumX and electrs');
-  else if (hasElectrs()) progress('the second Electrum server is another ElectrumX, as asked');
-  else {
-    progress(
-      `ELECTRS IS NOT BUILT: the second Electrum server is another ElectrumX (${howToBuild})`,
-    );
-  }
+  if (!hasElectrs()) progress(`ELECTRS IS NOT BUILT: ${howToBuild}`);
+  progress(`the Electrum servers are ElectrumX and ${asked === 'electrs' ? 'electrs' : 'another'}`);
   return asked;
 }
 
 /**
  * What is tested: the built paygate, or the executable for PAYGATE_E2E_ARCH, emulated if need be.
- * @param {string} logs
- * @returns {Promise<{ name: string, variables: Record<string, string> }[]>} none where it cannot be made
+ * @returns none if it cannot be made
  */
-async function makePrograms(logs) {
+async function makePrograms(logs: string): Promise<{ name: string; variables: Variables }[]> {
   if (!arch) return [{ name: process.env.PAYGATE_E2E_PROGRAM || './paygate', variables: {} }];
   if (arch !== 'x64' && arch !== 'arm64') {
     throw new Error(`PAYGATE_E2E_ARCH is x64 or arm64, not "${arch}"`);
@@ -127,19 +105,16 @@ async function makePrograms(logs) {
   );
 }
 
-/**
- * @param {string} logs folder for what paygate prints and for vitest's reports
- * @returns {Promise<boolean>}
- */
-async function test(logs) {
+/** @param logs folder for what paygate prints and for vitest's reports */
+async function test(logs: string): Promise<boolean> {
   progress('building paygate…');
   if (!(await run(['build.mjs']))) return false;
   const programs = await makePrograms(logs);
   await removeAbandoned();
   const kind = chooseSecond();
   progress(`starting the regtest network "${network}"…`);
-  await down({ name: network });
-  const { addElectrum } = await up({ name: network });
+  await down(network);
+  const { addElectrum } = await up(network);
   await addElectrum('second', kind);
   const options = ['--config', 'test/e2e/vitest.config.ts', ...process.argv.slice(2)];
   let passed = programs.length > 0;
@@ -152,17 +127,17 @@ async function test(logs) {
       PAYGATE_E2E_DIR: folder,
       PAYGATE_E2E_RESULT: resultFile(folder),
     };
-    passed = (await run([vitest, 'run', ...options], { ...variables, ...ofRun })) && passed;
+    passed =
+      (await run(['node_modules/vitest/vitest.mjs', 'run', ...options], {
+        ...variables,
+        ...ofRun,
+      })) && passed;
   }
   return passed;
 }
 
-/**
- * What vitest has counted; nothing where it did not come to that.
- * @param {string} logs
- * @returns {Promise<{ passed: number, failed: number }>}
- */
-async function readResults(logs) {
+/** What vitest has counted; nothing if it did not come to that. */
+async function readResults(logs: string) {
   const sum = { passed: 0, failed: 0 };
   for (const folder of await readdir(logs)) {
     const text = await readFile(resultFile(join(logs, folder)), 'utf8').catch(() => '{}');
@@ -173,11 +148,10 @@ async function readResults(logs) {
   return sum;
 }
 
-/** @param {string} folder of one run of vitest */
-const resultFile = (folder) => join(folder, 'result.json');
+/** @param folder of one run of vitest */
+const resultFile = (folder: string) => join(folder, 'result.json');
 
-/** @param {string} logs */
-async function keepServerLogs(logs) {
+async function copyServerLogs(logs: string) {
   const files = ['bitcoind.log', ...['electrumx', 'electrs'].flatMap(logsOf)];
   for (const file of files) {
     const from = join(runDir(network), file);
@@ -185,8 +159,8 @@ async function keepServerLogs(logs) {
   }
 }
 
-/** @param {string} program */
-const logsOf = (program) => ['first', 'second'].map((name) => `electrum-${name}/${program}.log`);
+const logsOf = (program: string) =>
+  ['first', 'second'].map((name) => `electrum-${name}/${program}.log`);
 
 async function main() {
   const startedAt = Date.now();
@@ -195,11 +169,11 @@ async function main() {
   try {
     passed = await test(logs);
   } catch (error) {
-    progress(/** @type {Error} */ (error).message);
+    progress((error as Error).message);
   } finally {
-    if (!passed) await keepServerLogs(logs);
+    if (!passed) await copyServerLogs(logs);
     progress(`taking the regtest network "${network}" down…`);
-    await down({ name: network });
+    await down(network);
   }
   const result = await readResults(logs);
   if (interruptedBy) progress(`interrupted by ${interruptedBy}`);
