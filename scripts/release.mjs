@@ -4,13 +4,12 @@
 // binutils-x86-64-linux-gnu, binutils-aarch64-linux-gnu, qemu-user-static, libstdc++6-arm64-cross.
 
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { billOfMaterials } from './executable/bill.mjs';
-import { assertCompared } from './executable/binaries.mjs';
+import { assertCompared, sha256 } from './executable/binaries.mjs';
 import { emulatorsFor } from './executable/emulator.mjs';
 import { makeExecutable } from './executable/make.mjs';
 import { nodeFor } from './executable/node.mjs';
@@ -65,12 +64,7 @@ async function writeOtherFiles(native) {
 function writeSums() {
   const sums = readdirSync(folder)
     .sort()
-    .map((name) => {
-      const hash = createHash('sha256')
-        .update(readFileSync(join(folder, name)))
-        .digest('hex');
-      return `${hash}  ${name}\n`;
-    })
+    .map((name) => `${sha256(readFileSync(join(folder, name)))}  ${name}\n`)
     .join('');
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
   console.log(sums.trimEnd());

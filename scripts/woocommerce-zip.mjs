@@ -1,12 +1,12 @@
 // The WooCommerce plugin as an archive that WordPress installs. The same files make the same bytes on
 // every machine: sorted names, one time, one mode. Its tests stay out.
 
-import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import yazl from 'yazl';
+import { sha256 } from './executable/binaries.mjs';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '../integrations/woocommerce');
 const plugin = 'paygate-for-woocommerce';
@@ -47,7 +47,7 @@ export async function writeWoocommerceZip(into) {
   const bytes = await woocommerceZip();
   mkdirSync(into, { recursive: true });
   writeFileSync(join(into, name), bytes);
-  return { name, sha256: createHash('sha256').update(bytes).digest('hex') };
+  return { name, sha256: sha256(bytes) };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

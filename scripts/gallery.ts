@@ -1,4 +1,4 @@
-// `node scripts/gallery.mjs`: makes the pictures of the app stores from docs/img, in Chromium.
+// `node scripts/gallery.ts`: makes the pictures of the app stores from docs/img, in Chromium.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
@@ -14,9 +14,10 @@ try {
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   mkdirSync(`${umbrel}/gallery`, { recursive: true });
   for (const [at, name] of pictures.entries()) {
+    const picture = readFileSync(`docs/img/${name}.png`, 'base64');
     await page.setContent(
       `<body style="margin: 0; height: 100vh; display: grid; place-items: center; background: #0172ad">
-         <img src="${dataUrl(`docs/img/${name}.png`, 'image/png')}" style="border-radius: 12px">`,
+         <img src="data:image/png;base64,${picture}" style="border-radius: 12px">`,
     );
     await page.screenshot({ path: `${umbrel}/gallery/${at + 1}.png` });
   }
@@ -28,12 +29,4 @@ try {
   await page.screenshot({ path: 'packaging/icon.png', omitBackground: true });
 } finally {
   await browser.close();
-}
-
-/**
- * @param {string} path
- * @param {string} type
- */
-function dataUrl(path, type) {
-  return `data:${type};base64,${readFileSync(path, 'base64')}`;
 }

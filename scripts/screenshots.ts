@@ -1,0 +1,194 @@
+// `npm run screenshots`: makes docs/img/*.png anew, in Chromium (PAYGATE_CHROMIUM, or Debian's), of a
+// sandbox that this starts on its usual ports, in which a few orders are placed and paid: the
+// dashboard, each state of the customer's page (checkout-*.png), and the pages of links (link-*.png).
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, statSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { chromiumPath } from '../test/support/chromium.ts';
+
+const folder = 'docs/img';
+const mostBytes = 150_000;
+const viewport = { width: 1200, height: 800 };
+/** The customer's page is made for it. */
+const phone = { width: 390, height: 640 };
+type Links = Awaited<ReturnType<typeof readLinks>>;
+type Created = Readonly<Record<'id' | 'page_url' | 'url', string>>;
+
+if (chromiumPath === undefined) {
+  console.error('screenshots need a Chromium: name one with PAYGATE_CHROMIUM');
+  process.exit(1);
+}
+
+const sandbox = spawn('./paygate', ['sandbox'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const over = once(sandbox, 'close');
+try {
+  const links = await readLinks();
+  const browser = await chromium.launch({ executablePath: chromiumPath });
+  try {
+    const context = await browser.newContext({ viewport, colorScheme: 'light' });
+    await shoot(await context.newPage(), links);
+    await shootCheckout(browser, links);
+    await shootLinks(browser, links);
+  } finally {
+    await browser.close();
+  }
+} finally {
+  sandbox.kill('SIGTERM');
+  await over;
+}
+
+/** What the sandbox prints: where the shop is, and links that sign in to the dashboard. */
+async function readLinks() {
+  let printed = '';
+  for await (const chunk of sandbox.stdout.setEncoding('utf8')) {
+    printed += chunk;
+    const [shop, chain, dashboard] = ['Shop', 'Chain', 'Dashboard'].map(
+      (name) => new RegExp(`${name} +(http\\S+)\n`).exec(printed)?.[1],
+    );
+    const [, api] = /API=(\S+)/.exec(printed) ?? [];
+    const [, key] = /KEY=(\S+)/.exec(printed) ?? [];
+    if (shop && chain && dashboard && api && key) return { shop, chain, dashboard, api, key };
+  }
+  throw new Error('the sandbox has ended');
+}
+
+async function shoot(page: Page, { shop, chain, dashboard }: Links) {
+  const { origin } = new URL(dashboard);
+  await page.goto(dashboard);
+  await page.goto(`${origin}/dashboard/stores`);
+  await page.getByRole('link', { name: 'Demo shop' }).click();
+  const pages = page.getByRole('navigation', { name: 'Pages of the store' });
+  await pages.getByRole('link', { name: 'Callbacks' }).click();
+  await page.getByRole('button', { name: 'Send test callback' }).click();
+  await page.getByText('the callback is delivered').waitFor();
+
+  const paid = await order(page, shop, 'Poster', 'Pay exactly', 'Processing');
+  await page.getByRole('button', { name: 'Mine 6 blocks' }).click();
+  await page.getByRole('heading', { name: 'Paid', exact: true }).waitFor();
+  await order(page, shop, 'Espresso', 'Pay exactly', 'Processing');
+  await page.getByRole('button', { name: 'Mine 1 block' }).click();
+  await page.getByText('callback status=1').waitFor();
+  await order(page, shop, 'Postcard', 'Too little', 'Open, short');
+
+  await save(page, 'chain', chain);
+  await save(page, 'order', paid);
+  await save(page, 'overview', `${origin}/dashboard`);
+  await save(page, 'payments', `${origin}/dashboard/payments`);
+  await save(page, 'payment', `${origin}/dashboard/payments/1`);
+  await save(page, 'stores', `${origin}/dashboard/stores`);
+}
+
+/**
+ * Orders three of a thing and plays the customer.
+ * @param heading of the page then
+ * @returns its page
+ */
+async function order(page: Page, shop: string, thing: string, button: string, heading: string) {
+  await page.goto(shop);
+  await page.getByLabel(thing).fill('3');
+  await page.getByRole('button', { name: 'Order' }).click();
+  await page.getByRole('button', { name: button }).click();
+  await page.getByRole('heading', { name: heading }).waitFor();
+  return page.url();
+}
+
+/** On a phone the whole page. */
+async function save(page: Page, name: string, url: string) {
+  await page.goto(url);
+  const fullPage = page.viewportSize()?.width === phone.width;
+  const path = `${folder}/${name}.png`;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path, animations: 'disabled', fullPage });
+  const { size } = statSync(path);
+  if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);
+  console.log(`${path}  ${size} bytes`);
+}
+
+async function shootCheckout(browser: Browser, links: Links) {
+  const light = await browser.newContext({ viewport: phone, colorScheme: 'light' });
+  const dark = await browser.newContext({ viewport: phone, colorScheme: 'dark' });
+  const [shop, page, night] = [await light.newPage(), await light.newPage(), await dark.newPage()];
+  const shoot = (state: string, url: string) => save(page, `checkout-${state}`, url);
+  const press = (name: string) => shop.getByRole('button', { name }).click();
+
+  const paid = await orderPoster(shop, links.shop);
+  await shoot('open', paid);
+  await save(night, 'checkout-open-ar', `${paid}?lang=ar`);
+  await press('Too little');
+  await says(page, paid, 'arrived. Pay the missing');
+  await shoot('part-paid', paid);
+  await press('Pay exactly');
+  await says(page, paid, 'Your payment arrived');
+  await shoot('processing', paid);
+  await press('Mine 6 blocks');
+  await says(page, paid, 'this page is your receipt');
+  await shoot('paid', paid);
+  await page.locator('.payment a').first().click();
+  await shoot('receipt', page.url());
+
+  const fallen = await orderPoster(shop, links.shop);
+  await press('Pay exactly');
+  await says(page, fallen, 'Your payment arrived');
+  await press('Double-spend');
+  await says(page, fallen, 'Your payment fell away');
+  await shoot('fallen', fallen);
+
+  const canceled = await post(links, '/orders', { amount: '12.50', currency: 'EUR' });
+  await post(links, `/orders/${canceled.id}/cancel`, {});
+  await shoot('canceled', canceled.page_url);
+
+  // The end of the next order is the end of the price of this one, too.
+  const lapsed = await post(links, '/orders', { amount: '12.50', currency: 'EUR', expires_in: 0 });
+  const expired = await orderPoster(shop, links.shop);
+  await press('Let the order expire');
+  await says(page, expired, 'Do not pay any more');
+  await shoot('expired', expired);
+  await shoot('lapsed', lapsed.page_url);
+  await press('Pay exactly');
+  await says(page, expired, 'payment came late');
+  await shoot('late', expired);
+}
+
+/** A donation page, and a till with its order. */
+async function shootLinks(browser: Browser, links: Links) {
+  const context = await browser.newContext({ viewport: phone, colorScheme: 'light' });
+  const page = await context.newPage();
+  const tips = await post(links, '/links', {
+    ...{ title: 'Seeds for the garden', description: 'Every euro buys seeds.' },
+    ...{ currency: 'EUR', min: '1', suggested: ['5', '10', '25'], note: 'optional' },
+  });
+  await save(page, 'link-donation', tips.url);
+  const till = await post(links, '/links', { title: 'Counter', currency: 'EUR', view: 'till' });
+  await save(page, 'link-till', till.url);
+  await page.getByLabel('Amount in EUR').fill('12.50');
+  await page.getByRole('button', { name: 'Pay', exact: true }).click();
+  await page.getByText('Waiting for payment').waitFor();
+  await save(page, 'link-till-order', page.url());
+}
+
+/** Orders a thing in the demo shop, whose page stays open. @returns the page for the customer */
+async function orderPoster(page: Page, shop: string): Promise<string> {
+  await page.goto(shop);
+  await page.getByLabel('Poster').fill('1');
+  await page.getByRole('button', { name: 'Order' }).click();
+  const link = await page.getByRole('link', { name: 'Pay', exact: true }).getAttribute('href');
+  if (link === null) throw new Error('the shop shows no page for the customer');
+  return link;
+}
+
+async function says(page: Page, url: string, text: string) {
+  await page.goto(url);
+  await page.getByText(text).first().waitFor({ timeout: 90_000 });
+}
+
+async function post({ api, key }: Links, path: string, body: object): Promise<Created> {
+  const response = await fetch(`${api}/api/v3${path}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Created;
+}
