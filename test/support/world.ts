@@ -107,13 +107,19 @@ function createClock(startAt: number): Clock {
       cancel();
     };
   };
+  // All that fall due at once run in one turn, as those of Node do.
+  const runDue = (): void => {
+    for (const timer of [...timers].filter(({ dueMs }) => dueMs <= elapsedMs)) {
+      // The one before may have canceled it.
+      if (timers.delete(timer)) timer.run();
+    }
+  };
   const advance = async (ms: number): Promise<void> => {
     const untilMs = elapsedMs + ms;
     await turn();
     for (let timer = earliest(timers); timer.dueMs <= untilMs; timer = earliest(timers)) {
       elapsedMs = Math.max(elapsedMs, timer.dueMs);
-      timers.delete(timer);
-      timer.run();
+      runDue();
       await turn();
     }
     elapsedMs = untilMs;

@@ -252,7 +252,8 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
   const refusal = new DiskRefusal(mainPath);
   const writer = new Writer({ ...options, sqlite, snapshot, changes, refusal });
   const orm = ormOf(sqlite, snapshot);
-  let seenVersion = dataVersion(sqlite);
+  const dataVersion = sqlite.prepare('PRAGMA data_version').pluck();
+  let seenVersion = dataVersion.get();
   const pageSize = sqlite.pragma('page_size', { simple: true }) as number;
   const pageCount = sqlite.prepare('PRAGMA page_count').pluck();
   return {
@@ -265,7 +266,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     queued: () => writer.queued(),
     changedElsewhere() {
       snapshot.end();
-      const version = dataVersion(sqlite);
+      const version = dataVersion.get();
       const changed = version !== seenVersion;
       seenVersion = version;
       return changed;
@@ -274,7 +275,7 @@ function wrap(sqlite: Sqlite, options: Opened): Database {
     checkpointIfQuiet: () => checkpoints.everySecond(),
     changes() {
       snapshot.end();
-      return `${changes()} ${dataVersion(sqlite)}`;
+      return `${changes()} ${dataVersion.get()}`;
     },
     backup(target, pace) {
       snapshot.end();
@@ -314,6 +315,3 @@ function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino}`;
 }
-
-const dataVersion = (sqlite: Sqlite): number =>
-  sqlite.pragma('data_version', { simple: true }) as number;
