@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps } from '../support/app.ts';
 import {
   accessibilityFaults,
-  launch,
   openPage,
+  sharedBrowser,
   shiftsOf,
   type Watched,
 } from '../support/browser.ts';
@@ -44,12 +44,11 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   const counts = { looks: 0, examined: 0, printed: 0 };
 
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
     scene = await openOrderStates();
     pages = await scene.pages();
   });
   afterAll(async () => {
-    await browser?.close();
     await closeApps();
     await cleanUp();
     const { looks, examined } = counts;

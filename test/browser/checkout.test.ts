@@ -2,16 +2,16 @@
 // and margins. Every state of it is in checkout-matrix.slow.test.ts.
 
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps, type TestApp } from '../support/app.ts';
 import {
   accessibilityFaults,
   crampedAt,
   juttingOut,
-  launch,
   layoutShifts,
   openPage,
   outlines,
+  sharedBrowser,
   type Watched,
   widths,
 } from '../support/browser.ts';
@@ -24,9 +24,8 @@ const button = 'Show the price of now';
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
   afterEach(cleanUp);
 

@@ -4,11 +4,11 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { firstAddresses } from '../../src/bitcoin/keychain.ts';
 import { createSignInLink } from '../../src/dashboard/guard/sign-in-link.ts';
 import { closeApps, merchantKey, openApp, type TestApp, untilReady } from '../support/app.ts';
-import { accessibilityFaults, juttingOut, launch, openPage } from '../support/browser.ts';
+import { accessibilityFaults, juttingOut, openPage, sharedBrowser } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { password, signedIn } from '../support/visitor.ts';
@@ -67,16 +67,13 @@ async function openEmpty(): Promise<TestApp> {
 describe.skipIf(chromiumPath === undefined)('the first run', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
 
   test.each([
-    [true, 1280],
     [true, 360],
     [false, 1280],
-    [false, 360],
   ])('takes less than 3 minutes, JavaScript %s, %i px wide', async (javaScriptEnabled, width) => {
     const app = await openEmpty();
     const shop = await startReceiver();
@@ -88,10 +85,9 @@ describe.skipIf(chromiumPath === undefined)('the first run', () => {
     const button = (name: string) => page.getByRole('button', { name, exact: true });
     const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
     const origin = `http://127.0.0.1:${app.port}`;
-    /** Without JavaScript, axe-core cannot run. */
     async function examine(): Promise<void> {
       expect(await juttingOut(page)).toBe(0);
-      if (javaScriptEnabled) expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await accessibilityFaults(page)).toEqual([]);
     }
     const start = performance.now();
     await page.goto(await app.withStore((store) => createSignInLink(store, app.world, origin)));
@@ -147,47 +143,51 @@ describe.skipIf(chromiumPath === undefined)('the first run', () => {
     await shop.close();
   });
 
-  test.each([1280, 360])(
-    'refused and confirming pages have no finding of axe-core without our script, %i px wide',
-    async (width) => {
-      const app = await openApp();
-      await untilReady(app);
-      const { page, faults } = await openPage(browser, { viewport: { width, height: 800 } });
-      await page.route('**/*.js', (route) =>
-        route.fulfill({ contentType: 'text/javascript', body: '' }),
-      );
-      const [name = '', value = ''] = (await signedIn(app)).cookie.split('=');
-      const origin = `http://127.0.0.1:${app.port}`;
-      await page.context().addCookies([{ name, value, url: origin }]);
-      const sections = ['', '/general', '/wallet', '/callbacks', '/webhooks', '/keys', '/plugin'];
-      const others = ['/danger', '/wallet/new', '/replace-secret', '/remove', '/ready'];
-      for (const section of [...sections, ...others]) {
-        await page.goto(`${origin}/dashboard/stores/1${section}`);
+  test('refused and confirming pages have no finding of axe-core without our script', async () => {
+    const app = await openApp();
+    await untilReady(app);
+    const { page, faults } = await openPage(browser);
+    /** A page that is loaded is looked at on a phone, too. */
+    async function examine(what: string): Promise<void> {
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
         const seen = [await juttingOut(page), await accessibilityFaults(page)];
-        expect([section, ...seen]).toEqual([section, 0, []]);
+        expect([what, width, ...seen]).toEqual([what, width, 0, []]);
       }
-      await page.goto(`${origin}/dashboard/stores/1/general`);
-      await page.getByLabel('Name').fill(' ');
-      await page.getByLabel('Currency').fill('XYZ');
-      await page.getByRole('button', { name: 'Save' }).click();
-      await page.getByRole('alert').getByRole('listitem').nth(1).waitFor();
-      expect(await page.locator(':focus').getAttribute('name')).toBe('name');
-      expect([await juttingOut(page), await accessibilityFaults(page)]).toEqual([0, []]);
-      app.world.jumpWallClock(6 * 60_000);
-      await page.goto(`${origin}/dashboard/stores/1/remove`);
-      await page.getByLabel('Your password again').fill('wrong battery');
-      await page.getByRole('button', { name: 'Remove the store' }).click();
-      await page.locator('#fault-password').waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-      await page.getByLabel('Your password again').fill(password);
-      await page.getByRole('button', { name: 'Remove the store' }).click();
-      await page.getByRole('link', { name: /^Use again/ }).click();
-      await page.getByRole('heading', { name: 'Use Shop again' }).waitFor();
-      expect([await juttingOut(page), await accessibilityFaults(page)]).toEqual([0, []]);
-      await page.getByRole('button', { name: 'Use it again' }).click();
-      await page.getByText('The store is active again.').waitFor();
-      expect(faults.filter((fault) => !/status of 40[03]/.test(fault))).toEqual([]);
-      await page.context().close();
-    },
-  );
+    }
+    await page.route('**/*.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: '' }),
+    );
+    const [name = '', value = ''] = (await signedIn(app)).cookie.split('=');
+    const origin = `http://127.0.0.1:${app.port}`;
+    await page.context().addCookies([{ name, value, url: origin }]);
+    const sections = ['', '/general', '/wallet', '/callbacks', '/webhooks', '/keys', '/plugin'];
+    const others = ['/danger', '/wallet/new', '/replace-secret', '/remove', '/ready'];
+    for (const section of [...sections, ...others]) {
+      await page.goto(`${origin}/dashboard/stores/1${section}`);
+      await examine(section);
+    }
+    await page.goto(`${origin}/dashboard/stores/1/general`);
+    await page.getByLabel('Name').fill(' ');
+    await page.getByLabel('Currency').fill('XYZ');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByRole('listitem').nth(1).waitFor();
+    expect(await page.locator(':focus').getAttribute('name')).toBe('name');
+    await examine('refused settings');
+    app.world.jumpWallClock(6 * 60_000);
+    await page.goto(`${origin}/dashboard/stores/1/remove`);
+    await page.getByLabel('Your password again').fill('wrong battery');
+    await page.getByRole('button', { name: 'Remove the store' }).click();
+    await page.locator('#fault-password').waitFor();
+    await examine('a wrong password');
+    await page.getByLabel('Your password again').fill(password);
+    await page.getByRole('button', { name: 'Remove the store' }).click();
+    await page.getByRole('link', { name: /^Use again/ }).click();
+    await page.getByRole('heading', { name: 'Use Shop again' }).waitFor();
+    await examine('to use a store again');
+    await page.getByRole('button', { name: 'Use it again' }).click();
+    await page.getByText('The store is active again.').waitFor();
+    expect(faults.filter((fault) => !/status of 40[03]/.test(fault))).toEqual([]);
+    await page.context().close();
+  });
 });

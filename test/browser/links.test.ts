@@ -2,12 +2,12 @@
 // the till, the frame on another site, and how all of it fits and reads.
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { translationOf } from '../../src/checkout/words/languages.ts';
 import { parseProxyNetwork } from '../../src/domain/access/client-address.ts';
 import type { LinkBody } from '../../src/domain/order/link-input.ts';
 import { closeApps } from '../support/app.ts';
-import { accessibilityFaults, launch, openPage, shiftsOf } from '../support/browser.ts';
+import { accessibilityFaults, openPage, sharedBrowser, shiftsOf } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { fixed, type LinkScene, openLink } from '../support/links.ts';
@@ -27,9 +27,8 @@ const till: LinkBody = { title: 'Till', currency: 'EUR', view: 'till' };
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
   afterEach(cleanUp);
 

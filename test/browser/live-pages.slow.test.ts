@@ -2,9 +2,9 @@
 // minute. The clock of the browser stands still but for what a test lets pass.
 
 import type { Browser, Locator, Page, Request } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps, type TestApp, untilReady } from '../support/app.ts';
-import { launch, openPage } from '../support/browser.ts';
+import { openPage, sharedBrowser } from '../support/browser.ts';
 import { openTill, type Till } from '../support/checkout.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
@@ -39,9 +39,8 @@ const kinds = [customerPage, paymentsPage];
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
   afterEach(cleanUp);
 

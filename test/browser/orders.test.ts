@@ -2,9 +2,9 @@
 // payment is taken and arrives, its excess is refunded, and another order is canceled.
 
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps } from '../support/app.ts';
-import { accessibilityFaults, crampedAt, launch, openPage } from '../support/browser.ts';
+import { accessibilityFaults, crampedAt, openPage, sharedBrowser } from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
 import { openPriced } from '../support/priced.ts';
@@ -15,16 +15,13 @@ const theirs = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
   afterEach(cleanUp);
 
   test.each([
     [360, true],
-    [360, false],
-    [1280, true],
     [1280, false],
   ] as const)(
     'a payment is taken, %i px wide, with script: %s',

@@ -2,9 +2,16 @@
 // and what a person sees. A test of the server is test/dashboard/guard/passkeys.test.ts.
 
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
-import { accessibilityFaults, crampedAt, launch, openPage, widths } from '../support/browser.ts';
+import {
+  accessibilityFaults,
+  crampedAt,
+  openPage,
+  sharedBrowser,
+  showIn,
+  widths,
+} from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 import { cleanUp } from '../support/files.ts';
 import { password, setPassword } from '../support/visitor.ts';
@@ -14,9 +21,8 @@ const minuteMs = 60_000;
 describe.skipIf(chromiumPath === undefined)('a passkey in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
   afterEach(cleanUp);
 
@@ -105,9 +111,9 @@ describe.skipIf(chromiumPath === undefined)('a passkey in Chromium', () => {
     await addPasskey(page, 'First');
     app.world.jumpWallClock(6 * minuteMs);
     for (const path of ['/settings/account', '/settings/passkeys/1', '/sign-in']) {
+      await page.goto(urlOf(app, path));
       for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        await page.goto(urlOf(app, path));
+        await showIn(page, colorScheme);
         expect([path, colorScheme, await accessibilityFaults(page)]).toEqual([
           path,
           colorScheme,

@@ -2,9 +2,18 @@
 // and screens. Nothing scrolls sideways, and no word is broken in its middle.
 
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
-import { accessibilityFaults, crampedAt, launch, openPage } from '../support/browser.ts';
+import {
+  accessibilityFaults,
+  brokenCode,
+  crampedAt,
+  openPage,
+  sharedBrowser,
+  shiftsOf,
+  showIn,
+  widths,
+} from '../support/browser.ts';
 import { chromiumPath } from '../support/chromium.ts';
 
 /** Every answer and error is read, so all that folds is open. */
@@ -42,25 +51,37 @@ const brokenWords = (page: Page): Promise<string[]> =>
     return found;
   })()`);
 
+const schemes = [
+  [360, 'light'],
+  [768, 'dark'],
+  [1280, 'light'],
+] as const;
+
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launch();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser.close());
   afterEach(closeApps);
 
   describe.each(['/docs', '/docs/quickstart'])('%s', (path) => {
-    test.each(['light', 'dark'] as const)('fits every width (%s)', async (colorScheme) => {
+    test('fits every width, light and dark', async () => {
       const app = await openApp();
       await untilReady(app);
       const origin = `http://127.0.0.1:${app.port}`;
-      const { page, origins, faults } = await openPage(browser, { colorScheme });
-      await page.goto(origin + path);
+      const { page, origins, faults } = await openPage(browser);
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([width, await shiftsOf(page, () => page.goto(origin + path))]).toEqual([width, []]);
+      }
       await unfold(page);
-      for (const width of [360, 768, 1280]) {
+      for (const width of widths) {
         expect([width, await crampedAt(page, width)]).toEqual([width, []]);
-        expect([width, await brokenWords(page)]).toEqual([width, []]);
+        expect([width, await brokenWords(page), await brokenCode(page)]).toEqual([width, [], []]);
+      }
+      for (const [width, colorScheme] of schemes) {
+        await page.setViewportSize({ width, height: 800 });
+        await showIn(page, colorScheme);
         expect([width, await accessibilityFaults(page)]).toEqual([width, []]);
       }
       expect([...origins]).toEqual([origin]);

@@ -6,8 +6,13 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { chromiumPath } from './chromium.ts';
 
-export const launch = (): Promise<Browser> =>
-  chromium.launch({ executablePath: chromiumPath ?? '' });
+let launched: Promise<Browser> | undefined;
+
+/** The browser of all files of a worker, which ends with it. A test closes its contexts. */
+export function sharedBrowser(): Promise<Browser> {
+  launched ??= chromium.launch({ executablePath: chromiumPath ?? '' });
+  return launched;
+}
 
 /** What a page did that it must not do. */
 export interface Watched {
@@ -50,6 +55,13 @@ export async function openPage(
   return { page, origins, faults };
 }
 
+/** Changes the colour scheme of a loaded page, and ends the transitions to the other colours. */
+export async function showIn(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(`for (const each of document.getAnimations())
+    if (each instanceof CSSTransition) each.finish();`);
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Without scripts, a page has promises, but no timers, which axe-core needs. */
@@ -59,7 +71,8 @@ const timersByPromises = `if (matchMedia('(scripting: none)').matches) {
 
 /** Violations that axe-core finds, each with what it concerns. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(timersByPromises + axe);
+  const isThere = await page.evaluate("typeof axe !== 'undefined'");
+  if (!isThere) await page.evaluate(timersByPromises + axe);
   const { violations } = (await page.evaluate(`axe.run({ resultTypes: ['violations'] })`)) as {
     violations: { id: string; nodes: { html: string }[] }[];
   };
