@@ -37,7 +37,7 @@ import { createRequestedBackups, type RequestedBackups } from './store/backup/re
 import { beginAt, followedNetwork } from './store/chain/headers.ts';
 import { inspectFile, lockForServer } from './store/file/file-guards.ts';
 import { createIssuingGuard, type IssuingGuard } from './store/file/issuing-guard.ts';
-import { openStore, type Store } from './store/open-store.ts';
+import { openRecords, type Records } from './store/open-records.ts';
 import { CounterMark } from './store/resume/counter-mark.ts';
 import { createBacklog } from './watcher/backlog.ts';
 import { logPayments } from './watcher/payment-log.ts';
@@ -68,7 +68,7 @@ export interface AppOptions {
 }
 
 interface OpenedFile {
-  readonly store: Store;
+  readonly records: Records;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   /** Closes the file. An app that was started is stopped instead. */
@@ -130,7 +130,7 @@ export async function openApp(
 
 async function openFile(config: Config, world: World, options: AppOptions): Promise<OpenedFile> {
   const mark = new CounterMark();
-  const store = await openStore({
+  const records = await openRecords({
     path: config.db,
     create: true,
     hasLock: true,
@@ -147,15 +147,15 @@ async function openFile(config: Config, world: World, options: AppOptions): Prom
       ),
   });
   async function close(): Promise<void> {
-    mark.noteEvents(store);
-    await store.database.close();
+    mark.noteEvents(records);
+    await records.database.close();
     mark.close();
   }
   return closingOnError(close, async () => {
-    const network = followedNetwork(store, config.checkpoint);
+    const network = followedNetwork(records, config.checkpoint);
     const servers = serversFor(network.name, config);
-    await mark.begin(store, world);
-    return { store, network, servers, close };
+    await mark.begin(records, world);
+    return { records, network, servers, close };
   });
 }
 
@@ -189,8 +189,8 @@ interface BuiltApp extends Pick<App, 'stop'> {
 }
 
 function buildApp(opened: OpenedApp): BuiltApp {
-  const { world, listeners, store, prices } = opened;
-  const { database, events, orderView } = store;
+  const { world, listeners, records, prices } = opened;
+  const { database, events, orderView } = records;
   const path = buildPaymentPath(opened);
   const { watcher, dispatchers, notifier, receiptPricer, priceWatch } = path;
   const status = buildStatus(opened, path);
@@ -243,7 +243,9 @@ function buildApp(opened: OpenedApp): BuiltApp {
         await notifier.idle();
       },
       firstLink: async (origin) =>
-        store.admin.operator() === undefined ? createSignInLink(store, world, origin) : undefined,
+        records.admin.operator() === undefined
+          ? createSignInLink(records, world, origin)
+          : undefined,
     };
   }
 
@@ -263,18 +265,18 @@ interface PaymentPath {
 }
 
 function buildPaymentPath(opened: OpenedApp): PaymentPath {
-  const { config, world, options, listeners, store, network, servers, prices } = opened;
-  const { events } = store;
+  const { config, world, options, listeners, records, network, servers, prices } = opened;
+  const { events } = records;
   const { signingTime } = options;
   let isCaughtUp = (): boolean => false;
   const clock = new ClockWatch({
     world,
     releasedAt: options.releasedAt,
-    newestBlockTime: () => store.headers.tipTime(),
+    newestBlockTime: () => records.headers.tipTime(),
     isCaughtUp: () => isCaughtUp(),
     maxAgeMs: options.maxBlockAgeMs ?? maxBlockAgeMs(network.name),
   });
-  store.idempotency.judgeBy(clock);
+  records.idempotency.judgeBy(clock);
   const isClockWrong = oncePerTurn(() => clock.fault() !== undefined);
   const sender = createSender(world, {
     version: version.split('.').slice(0, 2).join('.'),
@@ -285,16 +287,16 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
   });
   const { proxy } = config;
   const publicUrl = publicUrlOf(config);
-  const notifier = createNotifier({ world, store, sender, proxy, publicUrl, clock });
+  const notifier = createNotifier({ world, records, sender, proxy, publicUrl, clock });
   const backlog = createBacklog(world, () => {
     events.emit('callbacksDue');
     events.emit('webhooksDue');
   });
   const isHeldBack = backlog.isHolding;
-  const dispatchers = createDispatchers({ world, store, sender, isHeldBack, clock });
+  const dispatchers = createDispatchers({ world, records, sender, isHeldBack, clock });
   const watcher = createWatcher({
     world,
-    store,
+    records,
     network,
     servers,
     proxy: config.proxy,
@@ -305,12 +307,12 @@ function buildPaymentPath(opened: OpenedApp): PaymentPath {
     backlog,
   });
   isCaughtUp = () => watcher.isCaughtUp();
-  const receiptPricer = prices && new ReceiptPricer({ ...store, world, prices });
-  logPayments(world.log, store);
+  const receiptPricer = prices && new ReceiptPricer({ ...records, world, prices });
+  logPayments(world.log, records);
   events.on('paymentChanged', () => receiptPricer?.wake());
   events.on('catalogChanged', () => watcher.catalogChanged());
   events.on('serversChanged', () => watcher.serversChanged());
-  const priceWatch = new PriceWatch({ world, store, prices });
+  const priceWatch = new PriceWatch({ world, records, prices });
   return { watcher, dispatchers, sender, notifier, receiptPricer, priceWatch, clock };
 }
 
@@ -326,18 +328,18 @@ interface Status {
 }
 
 function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
-  const { config, world, options, listeners, store } = opened;
+  const { config, world, options, listeners, records } = opened;
   const { watcher, clock } = path;
   const { refuseGap } = config;
   const { channels } = path.dispatchers;
-  const guard = createIssuingGuard(store.database, store.addresses.isSetBack);
-  const snapshots = createSnapshots(store.database, {
+  const guard = createIssuingGuard(records.database, records.addresses.isSetBack);
+  const snapshots = createSnapshots(records.database, {
     floorBytes: minFreeBytes,
     clock,
     check: options.checkCopy,
     onDamaged: (warning) => world.log.error(warning),
   });
-  const requestedBackups = createRequestedBackups(store.database, minFreeBytes);
+  const requestedBackups = createRequestedBackups(records.database, minFreeBytes);
   const common = { ...clocksOf(world), ...apiSettings(config) };
   const untrustedProxies = createUntrustedProxies({ ...common, log: world.log });
   const sources: FindingSource[] = [
@@ -345,23 +347,23 @@ function buildStatus(opened: OpenedApp, path: PaymentPath): Status {
     { code: 'clock-wrong', warnings: () => [clock.fault() ?? []].flat() },
     { code: 'database-damaged', warnings: snapshots.damage },
     { code: 'snapshot-failed', warnings: snapshots.warnings },
-    { code: 'wallet-gap', warnings: createGapWarnings({ ...common, store }) },
+    { code: 'wallet-gap', warnings: createGapWarnings({ ...common, records }) },
     { code: 'no-price', warnings: () => priceWarnings(path.priceWatch.missing()) },
-    { code: 'gap-reached', warnings: createGapRefusals({ ...common, store, refuseGap }) },
+    { code: 'gap-reached', warnings: createGapRefusals({ ...common, records, refuseGap }) },
     { code: 'unlisted-proxy', warnings: untrustedProxies.warnings },
     { code: 'shop-unreachable', warnings: () => hostWarnings(channels) },
     { code: 'own-certificate', warnings: listeners.warnings },
     { code: 'notifications-failed', warnings: () => path.notifier.warnings() },
   ];
-  const parts = { ...clocksOf(world), ...guard, store, watcher, channels, sources };
+  const parts = { ...clocksOf(world), ...guard, records, watcher, channels, sources };
   const findingHistory = new FindingHistory({
     ...clocksOf(world),
-    store,
+    records,
     log: world.log,
     find: () => currentFindings(parts, watcher.status()),
   });
   const health = createHealth(parts);
-  const ready = createReadiness({ store, channels, watcher, ...guard });
+  const ready = createReadiness({ records, channels, watcher, ...guard });
   return { guard, snapshots, requestedBackups, untrustedProxies, findingHistory, health, ready };
 }
 
@@ -371,15 +373,15 @@ function buildPages(
   { watcher, sender, notifier, clock }: PaymentPath,
   { guard, requestedBackups, untrustedProxies, findingHistory, health, ready }: Status,
 ): { readonly dashboard: Dashboard; readonly checkout: Checkout; readonly fetch: Fetch } {
-  const { config, world, options, store, prices } = opened;
+  const { config, world, options, records, prices } = opened;
   const callbackSender = () => ({
     ownAddresses: world.ownAddresses(),
     hasProxy: config.proxy !== undefined,
   });
   const publicUrl = publicUrlOf(config);
   const { refuseGap, walletGap } = config;
-  const common = { store, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
-  const feed = createChangeFeed(store);
+  const common = { records, prices, health, publicUrl, walletGap, checkIssuing: guard.check };
+  const feed = createChangeFeed(records);
   const issuing: PaymentTakerOptions = {
     ...common,
     ...clocksOf(world),
@@ -443,13 +445,13 @@ function buildPages(
 
 /** Listens for scrapes of the metrics. Their library is loaded only when it is asked for. */
 async function openMetrics(
-  { config, listeners, store, prices }: OpenedApp,
+  { config, listeners, records, prices }: OpenedApp,
   { watcher, dispatchers: { channels } }: PaymentPath,
   { ready, findingHistory }: Status,
 ): Promise<number | undefined> {
   if (config.metricsListen === undefined) return undefined;
   const { createMetrics } = await import('./status/metrics.ts');
-  const metrics = createMetrics({ store, watcher, channels, ready, findingHistory, prices });
+  const metrics = createMetrics({ records, watcher, channels, ready, findingHistory, prices });
   return listeners.openExtra(createMetricsEndpoint(metrics), config.metricsListen);
 }
 

@@ -44,7 +44,7 @@ const storeRanks: readonly string[] = [
   'payments',
   'orders',
   'ledger.ts',
-  'open-store.ts',
+  'open-records.ts',
   'resume',
   'backup',
 ];

@@ -4,7 +4,7 @@ import type { Scripthash } from '../bitcoin/ids.ts';
 import type { Proxies } from '../domain/access/client-address.ts';
 import type { CallbackSender } from '../domain/delivery/callback-url-policy.ts';
 import type { Prices } from '../price/prices.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { IssuedAddress } from '../store/wallets/address-row.ts';
 import type { ChainReader } from '../watcher/reader.ts';
 import type { Rates } from '../web/limits/request-limits.ts';
@@ -12,7 +12,7 @@ import type { UntrustedProxies } from '../web/limits/untrusted-proxies.ts';
 import type { Logger } from '../world/world.ts';
 
 export interface ApiOptions {
-  readonly store: Store;
+  readonly records: Records;
   readonly log: Logger;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -68,7 +68,7 @@ export function createApi(
   operations: readonly Operation[],
   { limits, refusals, limitLookup, limitVisit, receiptPage, description }: ApiParts,
 ): Hono {
-  const shared = { ...options, limits, refusals, keys: options.store.keys };
+  const shared = { ...options, limits, refusals, keys: options.records.keys };
   const parts = { ...shared, refusedChanges: createRefusedChanges(shared) };
   const api = new Hono();
   api.use(noStore);

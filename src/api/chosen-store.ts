@@ -3,7 +3,7 @@
 import { chooseStore, noWalletError, type StoreQuery } from '../domain/store/store-choice.ts';
 import { encodeBars } from '../domain/text/url-text.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { StoreChoice } from '../store/wallets/catalog.ts';
 import { ownStores } from './store-list.ts';
 
@@ -15,34 +15,34 @@ export interface Place {
 
 /** @throws PaygateError not_found, or invalid with the numbers of `chooseStore` */
 export function placeOf(
-  store: Store,
+  records: Records,
   { key, target }: { readonly key: Pick<Key, 'storeId' | 'scope'>; readonly target: StoreQuery },
-  choices: () => StoreChoice[] = () => store.catalog.choices(),
+  choices: () => StoreChoice[] = () => records.catalog.choices(),
 ): Place {
   const accountOf = (walletId: number | null) =>
     // Read only when it is asked for, because this runs for each address.
-    walletId === null || !target.account ? null : store.catalog.wallet(walletId).account;
-  const candidates = candidatesFor(store, key, target, choices).map((each) => ({
+    walletId === null || !target.account ? null : records.catalog.wallet(walletId).account;
+  const candidates = candidatesFor(records, key, target, choices).map((each) => ({
     ...each,
     account: accountOf(each.walletId),
   }));
   const { walletId, ...chosen } = chooseStore(
     candidates,
     { ...target, hidesSecrets: key.scope !== 'payments' },
-    () => removedStores(store, key),
+    () => removedStores(records, key),
   );
   if (walletId === null) throw noWalletError(chosen);
   return { storeId: chosen.id, walletId };
 }
 
-const removedStores = ({ catalog }: Store, key: Pick<Key, 'storeId'>) =>
+const removedStores = ({ catalog }: Records, key: Pick<Key, 'storeId'>) =>
   ownStores(catalog.stores({ archived: true }), key).filter(
     ({ archivedAt }) => archivedAt !== null,
   );
 
 /** Stores with exactly this callback URL, or else all stores. It avoids reading all for one. */
 function candidatesFor(
-  { catalog }: Store,
+  { catalog }: Records,
   key: Pick<Key, 'storeId'>,
   { callback, account }: StoreQuery,
   choices: () => StoreChoice[],

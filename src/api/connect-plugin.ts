@@ -52,23 +52,28 @@ async function write(
   { key, context }: Writer,
   { action, detail: given, apply }: Change,
 ): Promise<z.infer<typeof storeData>> {
-  const { store, now, proxies } = options;
+  const { records, now, proxies } = options;
   const detail = { ...given, client: clientAddressOf(context, proxies) };
-  const row = await store.database.write((tx) => {
-    const before = store.catalog.stores();
+  const row = await records.database.write((tx) => {
+    const before = records.catalog.stores();
     const row = apply(tx);
     // Plugins also send values that are set already.
     if (before.some((each) => isDeepStrictEqual(each, row))) return row;
-    store.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
+    records.audit.note(tx, now(), { keyId: key.id, action, storeId: row.id, detail });
     return row;
   });
   return { data: describeStore(options, key, row) };
 }
 
 /** @throws PaygateError conflict; a key of one store sees no name of another store */
-function refuseTaken({ store }: ApiOptions, key: Key, callbackUrl: string, before: StoreRow): void {
-  if (key.storeId === null) requireOwnUrl(store.catalog, callbackUrl, before);
-  else if (twinOf(store.catalog, callbackUrl, before) !== undefined) {
+function refuseTaken(
+  { records }: ApiOptions,
+  key: Key,
+  callbackUrl: string,
+  before: StoreRow,
+): void {
+  if (key.storeId === null) requireOwnUrl(records.catalog, callbackUrl, before);
+  else if (twinOf(records.catalog, callbackUrl, before) !== undefined) {
     throw new PaygateError(
       'conflict',
       'Another store has this callback URL already: use one of its own, such as with another secret',
@@ -103,19 +108,19 @@ const changeStore = (
     detail: given,
     apply: (tx) => {
       const { key } = writer;
-      const before = storeOf(options.store, key, storeId);
+      const before = storeOf(options.records, key, storeId);
       const change = changeOf(options, given, before);
       refuseTaken(options, key, change.callbackUrl ?? before.callbackUrl, before);
-      return options.store.catalog.changeStore(tx, storeId, change);
+      return options.records.catalog.changeStore(tx, storeId, change);
     },
   });
 
 /** The store of an earlier, equal set-up: `match_callback` could not distinguish two of them. */
-const storeAt = ({ store }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
-  store.catalog.stores().find((row) => callbackUrl !== '' && row.callbackUrl === callbackUrl);
+const storeAt = ({ records }: ApiOptions, callbackUrl: string): StoreRow | undefined =>
+  records.catalog.stores().find((row) => callbackUrl !== '' && row.callbackUrl === callbackUrl);
 
 function addNew(
-  { store, now, newWebhookSecret, surroundings }: ApiOptions,
+  { records, now, newWebhookSecret, surroundings }: ApiOptions,
   tx: Tx,
   { name, http_callback: callbackUrl }: Readonly<Record<'name' | 'http_callback', string>>,
 ): StoreRow {
@@ -125,7 +130,7 @@ function addNew(
     callbackUrl,
   };
   checkStoreSettings(settings, undefined, surroundings());
-  return store.catalog.addStore(tx, now(), {
+  return records.catalog.addStore(tx, now(), {
     ...settings,
     walletId: null,
     webhookSecret: newWebhookSecret(),
@@ -193,8 +198,8 @@ const removeStore = (options: ApiOptions): Operation =>
           action: 'store.remove',
           detail: {},
           apply: (tx) => {
-            const { id } = storeOf(options.store, key, params.id);
-            return options.store.catalog.archiveStore(tx, options.now(), id, false);
+            const { id } = storeOf(options.records, key, params.id);
+            return options.records.catalog.archiveStore(tx, options.now(), id, false);
           },
         },
       ),
@@ -219,9 +224,9 @@ const attachWallet = (options: ApiOptions): Operation =>
           action: 'store.attach',
           detail: body,
           apply: (tx) => {
-            const { id: storeId } = storeOf(options.store, key, params.id);
-            const { id: walletId } = walletOf(options.store, key, body.wallet_id);
-            return options.store.catalog.changeStore(tx, storeId, { walletId });
+            const { id: storeId } = storeOf(options.records, key, params.id);
+            const { id: walletId } = walletOf(options.records, key, body.wallet_id);
+            return options.records.catalog.changeStore(tx, storeId, { walletId });
           },
         },
       ),
@@ -245,11 +250,11 @@ const detachWallet = (options: ApiOptions): Operation =>
           action: 'store.detach',
           detail: { wallet_id: params.wid },
           apply: (tx) => {
-            const { id: storeId, walletId } = storeOf(options.store, key, params.id);
+            const { id: storeId, walletId } = storeOf(options.records, key, params.id);
             if (walletId !== params.wid) {
               throw new PaygateError('not_found', `Store ${storeId} has no wallet ${params.wid}`);
             }
-            return options.store.catalog.changeStore(tx, storeId, { walletId: null });
+            return options.records.catalog.changeStore(tx, storeId, { walletId: null });
           },
         },
       ),
@@ -266,9 +271,9 @@ const updateCallback = (options: ApiOptions): Operation =>
     body: z.object({ callback, xpub: z.string() }),
     answer: storeData,
     async run({ key, body, context }) {
-      const { store } = options;
-      const wallets = walletsNamed(store, key, body.xpub.trim()).map(({ id }) => id);
-      const users = storesOf(store, key).filter(
+      const { records } = options;
+      const wallets = walletsNamed(records, key, body.xpub.trim()).map(({ id }) => id);
+      const users = storesOf(records, key).filter(
         ({ walletId }) => walletId !== null && wallets.includes(walletId),
       );
       const [only, second] = users;

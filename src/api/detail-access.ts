@@ -6,13 +6,13 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { isSameAddress, isThisMachine } from '../domain/access/client-address.ts';
 import { isAllowed } from '../domain/access/key-scope.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { forwardedHeaders } from '../web/limits/request-origin.ts';
 import { type AuthParts, optionalKey } from './authentication.ts';
 import { storesOf } from './store-list.ts';
 
 export interface DetailAccessParts extends AuthParts {
-  readonly store: Pick<Store, 'catalog'>;
+  readonly records: Pick<Records, 'catalog'>;
   /** Names of this machine besides its addresses: the host of `--listen`. */
   readonly ownNames: readonly string[];
   /** Whether a request has a session of the dashboard. */
@@ -43,8 +43,8 @@ function isLocal(context: Context, ownNames: readonly string[]): boolean {
 
 /** A key of one store among several does not count: the details name all stores. */
 function hasKey(parts: DetailAccessParts, context: Context): boolean {
-  const { store } = parts;
+  const { records } = parts;
   const key = optionalKey(parts, context.req.path, context);
   if (key === undefined || !isAllowed(key.scope, { method: 'GET', issues: false })) return false;
-  return storesOf(store, key).length === store.catalog.stores().length;
+  return storesOf(records, key).length === records.catalog.stores().length;
 }

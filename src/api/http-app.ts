@@ -88,7 +88,7 @@ export function createHttpApp(options: HttpAppOptions): Fetch {
   );
   const limits = createLimits(options.rates, options.monotonic);
   const refusals = createRefusalLog(options.log, options.monotonic);
-  const access = { ...options, limits, refusals, keys: options.store.keys };
+  const access = { ...options, limits, refusals, keys: options.records.keys };
   app.get('/healthz', (context) => {
     context.header('Cache-Control', 'no-store');
     const isOpen = maySeeDetails(access, context);

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { wholeNumber } from './shared-schemas.ts';
 import { id, ownStores } from './store-list.ts';
 
@@ -45,12 +45,12 @@ export interface ListPlace {
  * @throws PaygateError not_found for a store of other keys
  */
 export function listed<T>(
-  store: Pick<Store, 'catalog'>,
+  records: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,
   { limit, store_id: asked }: ListQuery,
   read: (place: ListPlace) => readonly T[],
 ): { data: T[]; has_more: boolean } {
-  const storeId = storeIdOf(store, key, asked);
+  const storeId = storeIdOf(records, key, asked);
   const rows = read({ storeId, limit: limit + 1 });
   return { data: rows.slice(0, limit), has_more: rows.length > limit };
 }
@@ -60,7 +60,7 @@ export function listed<T>(
  * @throws PaygateError not_found for a store of other keys
  */
 export function storeIdOf(
-  { catalog }: Pick<Store, 'catalog'>,
+  { catalog }: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,
   asked: number | undefined,
 ): number | undefined {

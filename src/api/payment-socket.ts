@@ -13,7 +13,7 @@ import {
   connectionToClose,
 } from '../domain/access/connection-eviction.ts';
 import { PaygateError } from '../lib/errors.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { statusOf } from '../store/payments/confirmations.ts';
 import type { Receipt } from '../store/payments/receipts.ts';
 import { issuedAddress } from '../store/wallets/issued-address.ts';
@@ -23,7 +23,7 @@ import type { LimitedLookup } from '../web/limits/lookup-limit.ts';
 import { clientAddressOf } from '../web/limits/request-origin.ts';
 import type { ApiOptions } from './api-parts.ts';
 
-export interface PaymentSocketOptions extends Pick<ApiOptions, 'store' | 'proxies'> {
+export interface PaymentSocketOptions extends Pick<ApiOptions, 'records' | 'proxies'> {
   readonly feed: ChangeFeed;
   readonly limitLookup: LimitedLookup;
 }
@@ -51,14 +51,14 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
   }
 
   const upgrade = upgradeWebSocket((context) => {
-    const { store, feed, proxies, limitLookup } = options;
+    const { records, feed, proxies, limitLookup } = options;
     const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
     // An error that is thrown here becomes an HTTP response.
     if (incoming === undefined || !isSocketUpgrade(incoming as IncomingMessage)) {
       throw new PaygateError('invalid', 'This is a WebSocket: connect with wss://');
     }
     const text = context.req.param('addr') ?? '';
-    const row = limitLookup(context, '/payment', () => issuedAddress(store, text));
+    const row = limitLookup(context, '/payment', () => issuedAddress(records, text));
     const origin = clientPrefixesOf(clientAddressOf(context, proxies));
     const candidate: SocketSlot = { ...origin, end: () => {} };
     if (socketToClose(candidate) === candidate) {
@@ -80,7 +80,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
         if (closing !== undefined) open.delete(closing);
         open.add(place);
         const sendIfShown = (receipt: Receipt): void => {
-          if (isShown(receipt, sinceMs)) send(socket, store, receipt);
+          if (isShown(receipt, sinceMs)) send(socket, records, receipt);
         };
         const stop = feed.listen(row.address, sendIfShown);
         end = () => {
@@ -88,7 +88,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
           stop();
           open.delete(place);
         };
-        const latest = store.receipts
+        const latest = records.receipts
           .byScripthash(row.scripthash)
           .find((receipt) => isShown(receipt, sinceMs));
         if (latest !== undefined) sendIfShown(latest);
@@ -105,7 +105,7 @@ export function createPaymentSockets(options: PaymentSocketOptions): Hono {
 const isShown = ({ firstSeenAt, state }: Receipt, sinceMs: number): boolean =>
   firstSeenAt >= sinceMs && state !== 'dropped';
 
-function send(socket: WSContext, store: Store, receipt: Receipt): void {
+function send(socket: WSContext, records: Records, receipt: Receipt): void {
   const { bufferedAmount = 0 } = (socket.raw ?? {}) as { bufferedAmount?: number };
   if (bufferedAmount > maxUnsentBytes) {
     socket.close(1008, 'too slow');
@@ -113,7 +113,7 @@ function send(socket: WSContext, store: Store, receipt: Receipt): void {
   }
   socket.send(
     JSON.stringify({
-      status: statusOf(store, receipt),
+      status: statusOf(records, receipt),
       timestamp: Math.floor(receipt.changedAt / 1000),
       value: receipt.valueSat,
       txid: receipt.txid,

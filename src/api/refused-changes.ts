@@ -31,9 +31,9 @@ export interface RefusedChanges {
 const maxReasonLength = 400;
 
 export function createRefusedChanges(
-  parts: AuthParts & Pick<ApiOptions, 'store' | 'log' | 'monotonic'>,
+  parts: AuthParts & Pick<ApiOptions, 'records' | 'log' | 'monotonic'>,
 ): RefusedChanges {
-  const { store, now, log, proxies } = parts;
+  const { records, now, log, proxies } = parts;
   // Limits of their own, so that refusals while no window was open use up none of them.
   const logged = createRefusalLog(log, parts.monotonic);
   const unlogged = createRefusalLog({ ...log, warn: () => {} }, parts.monotonic);
@@ -42,14 +42,14 @@ export function createRefusedChanges(
       const key = keyOf(parts, context);
       const isRefusal = error instanceof PaygateError && httpStatusOf(error) < 500;
       if (key === undefined || !isRefusal) return;
-      if (!store.keys.list(now()).some((each) => isPluginOpen(each, now()))) return;
+      if (!records.keys.list(now()).some((each) => isPluginOpen(each, now()))) return;
       const reason = withoutUrls(error.message);
       const client = clientAddressOf(context, proxies);
       const { note } = isLogged ? unlogged : logged;
       if (!note({ client, path, reason, key: key.id })) return;
       try {
         const refused = { keyId: key.id, at: now(), path, reason };
-        await store.database.write((tx) => writeRefusedChange(tx, store.catalog, refused));
+        await records.database.write((tx) => writeRefusedChange(tx, records.catalog, refused));
       } catch (fault) {
         log.warn('a refused change could not be stored', { reason: reasonOf(fault) });
       }

@@ -7,7 +7,7 @@ import { redactUrl } from '../domain/delivery/callback.ts';
 import { decodeBars } from '../domain/text/url-text.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Key } from '../store/access/api-keys.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { StoreRow, WalletRow } from '../store/wallets/catalog.ts';
 import type { ApiOptions } from './api-parts.ts';
 import { type Operation, operation } from './operation.ts';
@@ -39,7 +39,7 @@ const storeAnswer = store.meta({ id: 'Store' });
 export const storeData = z.object({ data: storeAnswer }).meta({ id: 'StoreData' });
 const listedStore = store.partial({ wallets: true }).meta({ id: 'ListedStore' });
 
-export type CatalogOptions = Pick<ApiOptions, 'store' | 'refuseGap' | 'walletGap'>;
+export type CatalogOptions = Pick<ApiOptions, 'records' | 'refuseGap' | 'walletGap'>;
 
 /** The given stores that a key is for. */
 export const ownStores = <T extends Pick<StoreRow, 'id'>>(
@@ -49,32 +49,32 @@ export const ownStores = <T extends Pick<StoreRow, 'id'>>(
 
 /** The stores that a key is for. */
 export const storesOf = (
-  { catalog }: Pick<Store, 'catalog'>,
+  { catalog }: Pick<Records, 'catalog'>,
   key: Pick<Key, 'storeId'>,
 ): StoreRow[] => ownStores(catalog.stores(), key);
 
 /** @throws PaygateError not_found, also for a store of other keys */
-export function storeOf(store: Store, key: Key, storeId: number): StoreRow {
-  const row = storesOf(store, key).find((each) => each.id === storeId);
+export function storeOf(records: Records, key: Key, storeId: number): StoreRow {
+  const row = storesOf(records, key).find((each) => each.id === storeId);
   if (row === undefined) throw new PaygateError('not_found', `There is no store ${storeId}`);
   return row;
 }
 
 /** The wallets that a key is for: all, or the one of its store. */
-export function walletsOf(store: Store, key: Pick<Key, 'storeId'>): WalletRow[] {
-  const own = new Set(storesOf(store, key).map(({ walletId }) => walletId));
-  return store.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
+export function walletsOf(records: Records, key: Pick<Key, 'storeId'>): WalletRow[] {
+  const own = new Set(storesOf(records, key).map(({ walletId }) => walletId));
+  return records.catalog.wallets().filter((row) => key.storeId === null || own.has(row.id));
 }
 
 /**
  * The wallets of a key with an extended key, as it was given or in another notation. Several may
  * have the same one, with other types of addresses.
  */
-export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] {
-  const own = walletsOf(store, key);
+export function walletsNamed(records: Records, key: Key, text: string): WalletRow[] {
+  const own = walletsOf(records, key);
   const literal = own.filter(({ account }) => account === text);
   if (literal.length > 0 || isBareXpub(text)) return literal;
-  const { descriptor } = parseWalletKey(text, { network: store.network, allowDepth: true });
+  const { descriptor } = parseWalletKey(text, { network: records.network, allowDepth: true });
   return own.filter((row) => row.descriptor === descriptor);
 }
 
@@ -82,8 +82,8 @@ export function walletsNamed(store: Store, key: Key, text: string): WalletRow[] 
 export const isBareXpub = (text: string): boolean => /^[xt]pub[^(]*$/i.test(text);
 
 /** @throws PaygateError not_found */
-export function walletOf(store: Store, key: Key, walletId: number): WalletRow {
-  const row = walletsOf(store, key).find((each) => each.id === walletId);
+export function walletOf(records: Records, key: Key, walletId: number): WalletRow {
+  const row = walletsOf(records, key).find((each) => each.id === walletId);
   if (row === undefined) throw new PaygateError('not_found', `There is no wallet ${walletId}`);
   return row;
 }
@@ -102,7 +102,7 @@ const callbackUrlFor = ({ scope }: Pick<Key, 'scope'>, { callbackUrl }: StoreRow
   scope === 'payments' ? decodeBars(callbackUrl) : redactUrl(callbackUrl);
 
 export function describeStore(options: CatalogOptions, key: Key, row: StoreRow) {
-  const wallets = row.walletId === null ? [] : [options.store.catalog.wallet(row.walletId)];
+  const wallets = row.walletId === null ? [] : [options.records.catalog.wallet(row.walletId)];
   return {
     id: row.id,
     name: row.name,
@@ -120,7 +120,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     query: z.object({ wallets: flag.describe('true: each with its wallets') }),
     answer: z.object({ data: z.array(listedStore) }).meta({ id: 'StoreList' }),
     run: ({ key, query }) => ({
-      data: storesOf(options.store, key).map((row) => {
+      data: storesOf(options.records, key).map((row) => {
         const { wallets, ...bare } = describeStore(options, key, row);
         return isOn(query.wallets) ? { ...bare, wallets } : bare;
       }),
@@ -134,7 +134,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     params: z.object({ id }),
     answer: storeData,
     run: ({ params, key }) => ({
-      data: describeStore(options, key, storeOf(options.store, key, params.id)),
+      data: describeStore(options, key, storeOf(options.records, key, params.id)),
     }),
   }),
   operation({
@@ -145,7 +145,7 @@ const storeOperations = (options: CatalogOptions): Operation[] => [
     params: z.object({ id }),
     answer: z.object({ data: z.array(walletAnswer) }).meta({ id: 'StoreWallets' }),
     run: ({ params, key }) => ({
-      data: describeStore(options, key, storeOf(options.store, key, params.id)).wallets,
+      data: describeStore(options, key, storeOf(options.records, key, params.id)).wallets,
     }),
   }),
 ];
@@ -157,7 +157,7 @@ const addressEntry = z.object({
 });
 type AddressEntry = z.infer<typeof addressEntry>;
 
-const addressList = ({ store }: CatalogOptions): Operation =>
+const addressList = ({ records }: CatalogOptions): Operation =>
   operation({
     tag: 'Stores',
     methods: ['GET'],
@@ -170,8 +170,8 @@ const addressList = ({ store }: CatalogOptions): Operation =>
     }),
     answer: z.array(addressEntry),
     run: ({ key }) =>
-      walletsOf(store, key).flatMap(({ id, account: address }): AddressEntry[] => {
-        const users = storesOf(store, key)
+      walletsOf(records, key).flatMap(({ id, account: address }): AddressEntry[] => {
+        const users = storesOf(records, key)
           .filter(({ walletId }) => walletId === id)
           .map((row) => ({ address, callback: callbackUrlFor(key, row), tag: row.name }));
         return users.length > 0 ? users : [{ address, callback: null, tag: '' }];

@@ -60,8 +60,8 @@ const maxStreamsOfClient = 20;
 const maxQuotes = 500;
 
 export function createCheckout(options: CheckoutOptions): Checkout {
-  const { store, world, proxies, publicUrl } = options;
-  const { orderView } = store;
+  const { records, world, proxies, publicUrl } = options;
+  const { orderView } = records;
   const limits = createLimits({ page: pageRate, linkOrder: linkOrderRate }, () =>
     world.monotonic(),
   );
@@ -72,7 +72,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     refusal: () =>
       new PaygateError('limited', 'Too many pages are open.', { retryAfterSeconds: 30 }),
   });
-  store.events.on('orderChanged', (orderId) => streams.announce(orderId));
+  records.events.on('orderChanged', (orderId) => streams.announce(orderId));
 
   const takeRequest: LinkRouteOptions['takeRequest'] = (rate, context) =>
     limits.take(rate, clientNetworkOf(context, proxies));
@@ -82,7 +82,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
     const id = context.req.param('id') ?? '';
     const row = isId('ord', id) ? orderView.byPublicId(id) : undefined;
     // Before any refusal, whose page has the language and the frames of the order as well.
-    const reading = row && beginPage(context, store.catalog.store(row.storeId), row);
+    const reading = row && beginPage(context, records.catalog.store(row.storeId), row);
     takeRequest('page', context);
     if (row && reading) return { row, reading };
     throw new PaygateError('not_found', 'Unknown order');
@@ -134,7 +134,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
         takeRequest('page', context);
         return limitLookup(...lookup);
       };
-      return receiptPage(store, limited, context);
+      return receiptPage(records, limited, context);
     },
     stop: () => streams.stop(),
   };
@@ -145,8 +145,8 @@ export function createCheckout(options: CheckoutOptions): Checkout {
  * @throws PaygateError unavailable without a fresh price, conflict after too many quotes
  */
 async function requote(options: CheckoutOptions, row: OrderRow): Promise<void> {
-  const { store, world, prices, checkIssuing } = options;
-  const { orderView, orders, database } = store;
+  const { records, world, prices, checkIssuing } = options;
+  const { orderView, orders, database } = records;
   const isDue = (): boolean =>
     shownOrder(orderView, orderView.record(row), world.now()).stage === 'lapsed';
   if (row.currency === null || !isDue()) return;

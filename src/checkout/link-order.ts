@@ -10,7 +10,7 @@ import type { PayerInput } from '../domain/order/payer-input.ts';
 import { checkOrderSat, minOrderSat, satoshisOf } from '../domain/order/quote.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Prices } from '../price/prices.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { LinkRow } from '../store/orders/link-view.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { IssuedAddress } from '../store/wallets/address-row.ts';
@@ -29,7 +29,7 @@ export interface IssuingOptions {
 }
 
 export interface LinkOrderOptions extends IssuingOptions {
-  readonly store: Store;
+  readonly records: Records;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
   /** Undefined if prices are off. */
   readonly prices: Pick<Prices, 'rateCents'> | undefined;
@@ -53,26 +53,26 @@ export async function orderByLink(
   link: Pick<LinkRow, 'id' | 'storeId' | 'currency'>,
   form: SentForm,
 ): Promise<OrderRow> {
-  const { store, world, walletGap, checkIssuing, isPending, onIssued } = options;
+  const { records, world, walletGap, checkIssuing, isPending, onIssued } = options;
   const { id, storeId, currency } = link;
   const { price, note, language } = form;
   const key = idempotencyKeyOf(link, form);
   const before = orderedBefore(options, storeId, key);
   if (before !== undefined) return before;
-  store.links.checkOpen(id, walletGap);
+  records.links.checkOpen(id, walletGap);
   const rateCents = currency === null ? null : await rateFor(options, currency);
   checkAmount(satoshisOf(price, rateCents));
   checkIssuing();
   const publicId = idOf('ord', world.randomBytes(idBytes));
   const ordered = { publicId, price, note, rateCents, language };
-  const made = await store.database.write((tx) => {
+  const made = await records.database.write((tx) => {
     // The other click of a double click may have been first.
     const first = orderedBefore(options, storeId, key);
     if (first !== undefined) return { row: first };
     const now = world.now();
-    const fresh = store.links.order(tx, now, id, ordered, { walletGap, isPending });
+    const fresh = records.links.order(tx, now, id, ordered, { walletGap, isPending });
     const { id: addressId } = fresh.issued;
-    if (key) store.idempotency.keep(tx, now, storeId, key, { addressId, bodyHash: null });
+    if (key) records.idempotency.keep(tx, now, storeId, key, { addressId, bodyHash: null });
     return fresh;
   }, 'awaited');
   if ('issued' in made) onIssued(made.issued);
@@ -94,7 +94,7 @@ function idempotencyKeyOf(
 }
 
 function orderedBefore(
-  { store: { idempotency, orderView }, world }: LinkOrderOptions,
+  { records: { idempotency, orderView }, world }: LinkOrderOptions,
   storeId: number,
   key: string | undefined,
 ): OrderRow | undefined {

@@ -38,12 +38,12 @@ interface RequestedLink {
 }
 
 export function createLinkRoutes(options: LinkRouteOptions): Hono {
-  const { store, world, proxies, publicUrl, walletGap, takeRequest } = options;
+  const { records, world, proxies, publicUrl, walletGap, takeRequest } = options;
 
   /** @throws PaygateError limited, invalid, not_found */
   function requested(context: Context): RequestedLink {
     const id = context.req.param('id') ?? '';
-    const link = isId('lnk', id) ? store.linkView.byPublicId(id) : undefined;
+    const link = isId('lnk', id) ? records.linkView.byPublicId(id) : undefined;
     const asked = link && askedFor(context, link);
     takeRequest('page', context);
     if (hasSecret(context)) throw new PaygateError('invalid', 'A private key');
@@ -53,7 +53,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
 
   /** Every page of a link, also of an error, has the frames and the language of its store. */
   function askedFor(context: Context, link: LinkRow): RequestedLink {
-    const owner = store.catalog.store(link.storeId);
+    const owner = records.catalog.store(link.storeId);
     return { link, storeName: owner.name, reading: beginPage(context, owner) };
   }
 
@@ -72,7 +72,7 @@ export function createLinkRoutes(options: LinkRouteOptions): Hono {
   app.use(unframedHeaders);
   app.get('/:id', (context) => {
     const asked = requested(context);
-    store.links.checkOpen(asked.link.id, walletGap);
+    records.links.checkOpen(asked.link.id, walletGap);
     const amount = proposedAmount(asked, context.req.query('amount'));
     return page(context, asked, { typed: { amount }, errors: {} });
   });

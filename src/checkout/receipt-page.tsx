@@ -8,7 +8,7 @@ import { statusWord } from '../domain/order/state-words.ts';
 import { worthOf } from '../domain/payment/currency.ts';
 import { formatPrice } from '../domain/payment/money.ts';
 import { PaygateError } from '../lib/errors.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import { confirmationsOf, statusOf } from '../store/payments/confirmations.ts';
 import type { Receipt } from '../store/payments/receipts.ts';
@@ -31,14 +31,14 @@ import { oneBitcoin } from './words/language-formats.ts';
 
 /** Errors are pages, too, because customers follow the link. */
 export function receiptPage(
-  store: Store,
+  records: Records,
   limitLookup: LimitedLookup,
   context: Context,
 ): Response | Promise<Response> {
   setCheckoutHeaders(context, checkoutStyle.hash(), []);
   try {
-    const receipt = limitLookup(context, '/tx', () => receiptOf(store, context));
-    const shown = shownReceipt(store, receipt, context.req.query('order'));
+    const receipt = limitLookup(context, '/tx', () => receiptOf(records, context));
+    const shown = shownReceipt(records, receipt, context.req.query('order'));
     const reading = beginPage(context, shown.owner, shown.order);
     if (isWaiting(shown)) reloadUnlessFollowed(context);
     return context.html(<ReceiptPage shown={shown} reading={reading} />);
@@ -60,11 +60,11 @@ export function receiptPage(
 }
 
 /** @throws PaygateError invalid, not_found */
-function receiptOf(store: Store, context: Context): Receipt {
+function receiptOf(records: Records, context: Context): Receipt {
   const { txid = '', addr = '' } = context.req.query();
   if (txid === '' || addr === '') throw new PaygateError('invalid', 'a part is missing');
-  const { scripthash } = issuedAddress(store, addr);
-  const receipt = store.receipts.byPlace(scripthash, txid.toLowerCase() as Txid);
+  const { scripthash } = issuedAddress(records, addr);
+  const receipt = records.receipts.byPlace(scripthash, txid.toLowerCase() as Txid);
   if (receipt === undefined) throw new PaygateError('not_found', 'no such payment is known');
   return receipt;
 }
@@ -83,13 +83,13 @@ export interface ShownReceipt {
 
 const states = ['seen', 'confirming', 'confirmed'] as const;
 
-function shownReceipt(store: Store, receipt: Receipt, orderId = ''): ShownReceipt {
-  const named = isId('ord', orderId) ? store.orderView.byPublicId(orderId) : undefined;
+function shownReceipt(records: Records, receipt: Receipt, orderId = ''): ShownReceipt {
+  const named = isId('ord', orderId) ? records.orderView.byPublicId(orderId) : undefined;
   return {
     receipt,
-    state: receipt.state === 'dropped' ? 'gone' : states[statusOf(store, receipt)],
-    confirmations: confirmationsOf(store, receipt),
-    owner: receipt.storeId === null ? undefined : store.catalog.store(receipt.storeId),
+    state: receipt.state === 'dropped' ? 'gone' : states[statusOf(records, receipt)],
+    confirmations: confirmationsOf(records, receipt),
+    owner: receipt.storeId === null ? undefined : records.catalog.store(receipt.storeId),
     order: named?.addressId === receipt.addressId ? named : undefined,
   };
 }

@@ -12,7 +12,7 @@ import { commandClient, type OperatorChange } from '../store/access/audit.ts';
 import type { Tx } from '../store/db/writer.ts';
 import { useFailure } from '../store/file/database.ts';
 import { inspectFile } from '../store/file/file-guards.ts';
-import { openStore, type Store } from '../store/open-store.ts';
+import { openRecords, type Records } from '../store/open-records.ts';
 import { createNodeWorld } from '../world/node-world.ts';
 import type { World } from '../world/world.ts';
 import { becomeOwner, hintFor } from './database/file-owner.ts';
@@ -39,8 +39,10 @@ export function fileCommand(name: string, description: string): Command {
 export const world: World = /* @__PURE__ */ createNodeWorld({ logLevel: 'warn' });
 
 /** Opens the database, which must exist, runs `work`, and closes it. */
-export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise<T>): Promise<T> =>
-  withOpenFile(ownedConfig(given), false, work);
+export const withStore = <T>(
+  given: FileOptions,
+  work: (records: Records) => Promise<T>,
+): Promise<T> => withOpenFile(ownedConfig(given), false, work);
 
 /**
  * As withStore, but creates a database that does not exist. `check` runs first: a command that is
@@ -49,22 +51,22 @@ export const withStore = <T>(given: FileOptions, work: (store: Store) => Promise
 export async function withNewStore<P, T>(
   given: FileOptions,
   check: (network: NetworkName) => Promise<P>,
-  work: (store: Store, checked: P, isNew: boolean) => Promise<T>,
+  work: (records: Records, checked: P, isNew: boolean) => Promise<T>,
 ): Promise<T> {
   const config = ownedConfig(given);
   if (inspectFile(config.db) === 'ours') {
-    return withOpenFile(config, false, async (store) =>
-      work(store, await check(store.network), false),
+    return withOpenFile(config, false, async (records) =>
+      work(records, await check(records.network), false),
     );
   }
   const network = config.network ?? defaultNetwork;
   const checked = await check(network);
-  return withOpenFile({ ...config, network }, true, (store) => work(store, checked, true));
+  return withOpenFile({ ...config, network }, true, (records) => work(records, checked, true));
 }
 
 /** Writes a change to the audit log, in the transaction that makes it. Never pass a secret. */
 export const recordChange = (
-  { audit }: Pick<Store, 'audit'>,
+  { audit }: Pick<Records, 'audit'>,
   tx: Tx,
   ...change: OperatorChange
 ): void => audit.noteChange(tx, world.now(), commandClient, ...change);
@@ -88,20 +90,20 @@ function ownedConfig(given: FileOptions): Config {
 async function withOpenFile<T>(
   { db, network }: Config,
   create: boolean,
-  work: (store: Store) => Promise<T>,
+  work: (records: Records) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore({
+  const records = await openRecords({
     path: db,
     create,
     network,
     newInstance: () => Buffer.from(world.randomBytes(16)).toString('hex'),
   });
   try {
-    return await work(store);
+    return await work(records);
   } catch (error) {
     throw useFailure(db, error);
   } finally {
-    await store.database.close();
+    await records.database.close();
   }
 }
 

@@ -4,7 +4,7 @@
 import { sumSat } from '../domain/payment/money.ts';
 import type { PaymentState } from '../domain/payment/payment.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import {
   boundedMinor,
   type Received,
@@ -26,7 +26,7 @@ export interface DailySums {
 const maxChanges = 10_000;
 
 export function createDailySums(
-  { receivedView, events }: Pick<Store, 'receivedView' | 'events'>,
+  { receivedView, events }: Pick<Records, 'receivedView' | 'events'>,
   { now }: Pick<World, 'now'>,
 ): DailySums {
   const days = new Map<number, Received>();

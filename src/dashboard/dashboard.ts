@@ -140,7 +140,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     refusedSignIns: createRefusalLog(world.log, () => world.monotonic(), 'sign-in refused'),
     startedAt: world.now(),
     passwords: createPasswords((length) => world.randomBytes(length)),
-    dailySums: createDailySums(options.store, world),
+    dailySums: createDailySums(options.records, world),
     passkeyChallenges: createPasskeyChallenges(world),
     limits: createLimits({ password: passwordRate, code: codeRate, passkey: passwordRate }, () =>
       world.monotonic(),

@@ -44,9 +44,9 @@ export function createPageEvents({ world, feed, extraPages }: DashboardParts): P
 
 /** False also when the session can't be read. */
 function isStillSignedIn(request: PageRequest): boolean {
-  const { store, world } = request.parts;
+  const { records, world } = request.parts;
   try {
-    return store.admin.session(world.now(), request.token)?.id === signedIn(request).id;
+    return records.admin.session(world.now(), request.token)?.id === signedIn(request).id;
   } catch {
     return false;
   }

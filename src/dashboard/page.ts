@@ -13,7 +13,7 @@ import type { FindingHistory } from '../status/finding-history.ts';
 import type { HealthReport } from '../status/health.ts';
 import type { Session } from '../store/access/admin.ts';
 import type { RequestedBackups } from '../store/backup/requested-backup.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { OrderRow } from '../store/orders/order-view.ts';
 import type { ChangeFeed } from '../web/change-feed.ts';
 import type { RefusalLog } from '../web/limits/refused-requests.ts';
@@ -28,7 +28,7 @@ import type { Transport, TransportOptions } from './guard/transport.ts';
 /** What the composition root gives to the dashboard. */
 export interface DashboardOptions extends TransportOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'after' | 'randomBytes' | 'log'>;
-  readonly store: Store;
+  readonly records: Records;
   readonly health: () => HealthReport;
   readonly findingHistory: Pick<FindingHistory, 'findings'>;
   readonly feed: ChangeFeed;

@@ -3,7 +3,7 @@
 
 import type { DeliveryCounts } from '../store/delivery/delivery-counts.ts';
 import type { DeliveryRecords } from '../store/delivery/delivery-records.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { AgeJudge } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
 import { callbackChannel, type DeliveryChannel, webhookChannel } from './delivery-channel.ts';
@@ -27,15 +27,15 @@ export interface Dispatchers {
 
 interface DispatchersParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly sender: Sender;
   readonly isHeldBack: () => boolean;
   readonly clock?: AgeJudge;
 }
 
-export function createDispatchers({ store, ...parts }: DispatchersParts): Dispatchers {
-  const { outbox, webhooks, events } = store;
-  const common = { ...store, ...parts };
+export function createDispatchers({ records, ...parts }: DispatchersParts): Dispatchers {
+  const { outbox, webhooks, events } = records;
+  const common = { ...records, ...parts };
   const toCallbacks = callbackChannel(outbox, parts);
   const toWebhooks = webhookChannel(webhooks, parts);
   const callback = new DeliveryDispatcher({ ...common, channel: toCallbacks });

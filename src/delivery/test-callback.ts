@@ -9,7 +9,7 @@ import { type CallbackFacts, callbackQuery } from '../domain/delivery/callback.t
 import { type TestResult, testResult } from '../domain/delivery/test-answer.ts';
 import type { CallbackStatus } from '../domain/payment/payment.ts';
 import { PaygateError } from '../lib/errors.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { StoreRow } from '../store/wallets/catalog.ts';
 import { noteTested, testedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
@@ -23,7 +23,7 @@ const hashBytes = 20;
 const eventBytes = 20;
 
 export interface TestParts {
-  readonly store: Pick<Store, 'catalog' | 'database' | 'network'>;
+  readonly records: Pick<Records, 'catalog' | 'database' | 'network'>;
   readonly sender: Pick<Sender, 'send'>;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
 }
@@ -50,7 +50,7 @@ export interface SentTest {
 
 /** Sends a test callback to a store. @throws PaygateError conflict without a Callback URL */
 export async function sendTestCallback(
-  { store, sender, world }: TestParts,
+  { records, sender, world }: TestParts,
   row: StoreRow,
   { status, valueSat, rbf = false, address }: TestCallback,
 ): Promise<SentTest> {
@@ -60,7 +60,7 @@ export async function sendTestCallback(
     status,
     valueSat,
     rbf,
-    address: address ?? unusedAddress(networks[store.network], world),
+    address: address ?? unusedAddress(networks[records.network], world),
     txid: testTxid,
   };
   const callback = {
@@ -75,8 +75,8 @@ export async function sendTestCallback(
   const attempt = await sender.send(callback, new AbortController().signal);
   const result = testResult(attempt, { callbackUrl: row.callbackUrl, hasOrder });
   // The setup asks for a test until one was accepted.
-  if (result.accepts && testedAt(store.catalog) === undefined) {
-    await store.database.write((tx) => noteTested(tx, store.catalog, world.now()));
+  if (result.accepts && testedAt(records.catalog) === undefined) {
+    await records.database.write((tx) => noteTested(tx, records.catalog, world.now()));
   }
   return { row, facts, callback, attempt, result, hasOrder };
 }

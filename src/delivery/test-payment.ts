@@ -3,7 +3,7 @@
 
 import { formatSat } from '../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../lib/errors.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { AddressPlace } from '../store/wallets/address-row.ts';
 import { requireRunning, type StoreRow } from '../store/wallets/catalog.ts';
 import { issuedAddress } from '../store/wallets/issued-address.ts';
@@ -15,8 +15,8 @@ import {
   testTxid,
 } from './test-callback.ts';
 
-type TestStore = Pick<
-  Store,
+type TestRecords = Pick<
+  Records,
   'addresses' | 'audit' | 'catalog' | 'database' | 'network' | 'orderView' | 'paymentView'
 >;
 
@@ -42,19 +42,22 @@ export interface TestTarget {
  * The store of an address that may receive a test payment.
  * @throws PaygateError invalid, not_found or conflict, with the reason why it may not
  */
-export function testTarget(store: TestStore, address: string, now: number): TestTarget {
-  const place = issuedAddress(store, address);
+export function testTarget(records: TestRecords, address: string, now: number): TestTarget {
+  const place = issuedAddress(records, address);
   if (place.storeId === null) {
     throw new PaygateError('conflict', 'the store of this address is unknown since a restore');
   }
-  const row = requireRunning(store.catalog.store(place.storeId));
+  const row = requireRunning(records.catalog.store(place.storeId));
   requireCallbackUrl(row);
-  requireUnpaid(store, place);
-  return { address: place.address, row, orderSat: openAmount(store, place, now) };
+  requireUnpaid(records, place);
+  return { address: place.address, row, orderSat: openAmount(records, place, now) };
 }
 
 /** @throws PaygateError conflict if the address has any payment, also a dropped one */
-function requireUnpaid({ paymentView }: TestStore, { scripthash, statusHash }: AddressPlace): void {
+function requireUnpaid(
+  { paymentView }: TestRecords,
+  { scripthash, statusHash }: AddressPlace,
+): void {
   const [payment] = paymentView.list({ scripthash, limit: 1 });
   if (payment !== undefined) {
     throw new PaygateError(
@@ -69,7 +72,7 @@ function requireUnpaid({ paymentView }: TestStore, { scripthash, statusHash }: A
 }
 
 function openAmount(
-  { orderView }: TestStore,
+  { orderView }: TestRecords,
   { id }: AddressPlace,
   now: number,
 ): number | undefined {
@@ -85,18 +88,18 @@ function openAmount(
  * @throws PaygateError as testTarget, and if such a payment would send no callback
  */
 export async function sendTestPayment(
-  parts: TestParts & { readonly store: TestStore },
+  parts: TestParts & { readonly records: TestRecords },
   client: string,
   { status, rbf = false, ...given }: TestPayment,
 ): Promise<SentTest> {
-  const { store, world } = parts;
+  const { records, world } = parts;
   const now = world.now();
-  const { row, ...payment } = await store.database.write((tx) => {
-    const { row, address, orderSat } = testTarget(store, given.address, now);
+  const { row, ...payment } = await records.database.write((tx) => {
+    const { row, address, orderSat } = testTarget(records, given.address, now);
     const valueSat = given.valueSat ?? orderSat ?? throwInvalid(noValueText);
     requireCallback(row, valueSat, rbf);
     const detail = { addr: address, status, value: valueSat, txid: testTxid };
-    store.audit.noteChange(tx, now, client, 'callback.test', detail, row.id);
+    records.audit.noteChange(tx, now, client, 'callback.test', detail, row.id);
     return { row, address, valueSat };
   });
   return sendTestCallback(parts, row, { status, rbf, ...payment });

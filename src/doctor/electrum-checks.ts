@@ -17,7 +17,7 @@ import type { Session } from '../electrum/session.ts';
 import { methods } from '../electrum/wire.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { SocksProxy, World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, type NamedResult, ok, warn } from './doctor-check.ts';
 
@@ -27,7 +27,7 @@ export interface ElectrumChecksInput {
   readonly servers: readonly ServerAddress[];
   readonly proxy: SocksProxy | undefined;
   /** Undefined if the database cannot be opened. */
-  readonly store: Pick<Store, 'headers' | 'servers' | 'paymentView'> | undefined;
+  readonly records: Pick<Records, 'headers' | 'servers' | 'paymentView'> | undefined;
 }
 
 const name = 'electrum';
@@ -58,7 +58,7 @@ async function electrumCheck(
   server: ServerAddress,
   signal: AbortSignal,
 ): Promise<ServerResult> {
-  const known = input.store?.servers.trust(server.label);
+  const known = input.records?.servers.trust(server.label);
   let trust = known;
   const refusals = new Refusals(input.world);
   const open = () =>
@@ -102,15 +102,15 @@ function describeTrust({ tls, insecure }: ServerAddress, trust: TlsIdentity | un
 }
 
 async function checkSession(
-  { world, network, store }: ElectrumChecksInput,
+  { world, network, records }: ElectrumChecksInput,
   session: Session,
 ): Promise<CheckResult> {
   const { height, raw } = await session.subscribeHeaders();
   const tip = parseHeader(raw);
   if (!meetsTarget(tip)) return fail(`block ${height} has no work`);
-  const apart = await chainDifference(session, store, height);
+  const apart = await chainDifference(session, records, height);
   if (apart !== undefined) return warn(apart);
-  const proof = await proofResult(session, height, tip.merkleRoot, newestPayment(store));
+  const proof = await proofResult(session, height, tip.merkleRoot, newestPayment(records));
   if (proof.state === 'fail') return proof;
   const ageMs = world.now() - tip.time * 1000;
   const text = `block ${height}, ${session.software}, ${proof.text}`;
@@ -125,13 +125,13 @@ async function checkSession(
 /** Compares at the lower of both tips. Undefined if the blocks agree, or none is known. */
 async function chainDifference(
   session: Session,
-  store: ElectrumChecksInput['store'],
+  records: ElectrumChecksInput['records'],
   height: number,
 ): Promise<string | undefined> {
-  const ours = store?.headers.tipHeight();
+  const ours = records?.headers.tipHeight();
   if (ours === undefined) return undefined;
   const shared = Math.min(ours, height);
-  const expected = store?.headers.bestHashAt(shared);
+  const expected = records?.headers.bestHashAt(shared);
   const [theirs] = await session.headers(shared, 1);
   if (expected === undefined || theirs === undefined) return undefined;
   if (parseHeader(theirs).hash === expected) return undefined;
@@ -144,8 +144,8 @@ interface KnownTransaction {
 }
 
 /** The newest payment that is in a block: a transaction that the server must have. */
-function newestPayment(store: ElectrumChecksInput['store']): KnownTransaction | undefined {
-  const rows = store?.paymentView.list({ limit: maxPayments }) ?? [];
+function newestPayment(records: ElectrumChecksInput['records']): KnownTransaction | undefined {
+  const rows = records?.paymentView.list({ limit: maxPayments }) ?? [];
   const [found] = rows.flatMap(({ txid, height }) => (height === null ? [] : [{ txid, height }]));
   return found;
 }

@@ -13,7 +13,7 @@ import { backupFolder, damagedName, latestName, restoreHint } from '../store/fil
 import type { Database } from '../store/file/database.ts';
 import { unwritableAt } from '../store/file/file-guards.ts';
 import { markPath, openHighWaterMark } from '../store/mark/high-water-mark.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { countersOf } from '../store/resume/resume.ts';
 import { freeBytesAt, minFreeBytes } from '../world/disk.ts';
 import type { World } from '../world/world.ts';
@@ -22,7 +22,7 @@ import { fileSystemCheck } from './file-system-check.ts';
 
 export interface FileChecksInput {
   readonly world: Pick<World, 'now' | 'monotonic'>;
-  readonly store: Store;
+  readonly records: Records;
   readonly walletGap: number;
   /** Release date of this version, epoch ms; a clock before it is wrong. */
   readonly releasedAt?: number;
@@ -38,7 +38,7 @@ const snapshotLateMs = 24 * hourMs;
 export const fileChecks = (input: FileChecksInput): Check[] => [
   { name: 'database', run: () => databaseCheck(input) },
   { name: 'mark', run: () => markCheck(input) },
-  ...diskChecks(input.store.database, input.uid),
+  ...diskChecks(input.records.database, input.uid),
   { name: 'clock', run: () => clockCheck(input) },
   { name: 'wallets', run: () => walletsCheck(input) },
   { name: 'snapshot', run: () => snapshotCheck(input) },
@@ -63,7 +63,7 @@ export const closedFileChecks = (path: string, uid: number | undefined): Check[]
 
 const inMebibytes = (bytes: number): string => `${Math.round(bytes / mebibyte)} MiB`;
 
-function databaseCheck({ store: { database, network, catalog } }: FileChecksInput): CheckResult {
+function databaseCheck({ records: { database, network, catalog } }: FileChecksInput): CheckResult {
   const stores = catalog.stores().length;
   const size = `${inMebibytes(database.bytes())}, ${inMebibytes(database.walBytes())} of WAL`;
   const text = `${database.path}: ${network}, ${formatCount(stores, 'store')}, ${size}`;
@@ -73,10 +73,10 @@ function databaseCheck({ store: { database, network, catalog } }: FileChecksInpu
 }
 
 /** Reads the mark file first: addresses issued meanwhile only raise the counters. */
-function markCheck({ store }: FileChecksInput): CheckResult {
-  const mark = openHighWaterMark(store.database.path, store.instance);
+function markCheck({ records }: FileChecksInput): CheckResult {
+  const mark = openHighWaterMark(records.database.path, records.instance);
   mark.close();
-  const resumption = resume(countersOf(store), mark.reading);
+  const resumption = resume(countersOf(records), mark.reading);
   if (resumption.kind === 'copy') {
     return fail(
       `the next start takes the database for a copy and skips addresses: ${resumption.reason}; ` +
@@ -147,10 +147,10 @@ function namesIn(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-function clockCheck({ world, store, releasedAt }: FileChecksInput): CheckResult {
+function clockCheck({ world, records, releasedAt }: FileChecksInput): CheckResult {
   const now = world.now();
   const text = `it is ${new Date(now).toISOString().slice(0, 19)}Z`;
-  const tip = store.headers.tip();
+  const tip = records.headers.tip();
   const newestBlockTime = tip?.header.time;
   if (tip !== undefined && clockError(now, { newestBlockTime }) !== undefined) {
     const hours = Math.round((tip.header.time * 1000 - now) / hourMs);
@@ -164,9 +164,9 @@ function clockCheck({ world, store, releasedAt }: FileChecksInput): CheckResult 
     : ok(`${text}, not before block ${tip.height}`);
 }
 
-function walletsCheck({ store, walletGap, world }: FileChecksInput): CheckResult {
-  const wallets = store.catalog.wallets();
-  const warnings = createGapWarnings({ store, walletGap, monotonic: () => world.monotonic() })();
+function walletsCheck({ records, walletGap, world }: FileChecksInput): CheckResult {
+  const wallets = records.catalog.wallets();
+  const warnings = createGapWarnings({ records, walletGap, monotonic: () => world.monotonic() })();
   const scanning = wallets.filter(({ scannedAt }) => scannedAt === null);
   const problems = [
     ...warnings.map(({ fact, hint }) => fact + hint),
@@ -179,7 +179,7 @@ function walletsCheck({ store, walletGap, world }: FileChecksInput): CheckResult
 }
 
 /** Compares the last snapshot with the last change: an unchanged database needs no new one. */
-function snapshotCheck({ world, store: { database } }: FileChecksInput): CheckResult {
+function snapshotCheck({ world, records: { database } }: FileChecksInput): CheckResult {
   const [latest = '', damaged = ''] = [latestName, damagedName].map((name) =>
     join(backupFolder(database.path), name),
   );

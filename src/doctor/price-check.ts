@@ -3,19 +3,19 @@
 
 import { neededCurrencies } from '../price/price-watch.ts';
 import type { Prices } from '../price/prices.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { type Check, type CheckResult, fail, ok, warn } from './doctor-check.ts';
 
 export interface PriceChecksInput {
   /** Undefined if prices are off. */
   readonly prices: Prices | undefined;
-  readonly store: Pick<Store, 'catalog' | 'linkView'> | undefined;
+  readonly records: Pick<Records, 'catalog' | 'linkView'> | undefined;
 }
 
 /** None without such a currency: no source is asked then. */
-export function priceChecks({ prices, store }: PriceChecksInput): Check[] {
-  if (store === undefined) return [];
-  return [...neededCurrencies({ store, prices })].map((currency) => ({
+export function priceChecks({ prices, records }: PriceChecksInput): Check[] {
+  if (records === undefined) return [];
+  return [...neededCurrencies({ records, prices })].map((currency) => ({
     name: 'price',
     run: () =>
       prices === undefined

@@ -7,7 +7,7 @@ import type { ProbeResult, Sender } from '../delivery/sender.ts';
 import { type ListenAddress, localAddressOf } from '../domain/delivery/public-endpoint.ts';
 import { plainText } from '../domain/text/format.ts';
 import { dayMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { StoreRow } from '../store/wallets/catalog.ts';
 import type { World } from '../world/world.ts';
 import { type Check, type CheckResult, fail, ok, skip, warn } from './doctor-check.ts';
@@ -23,7 +23,7 @@ export interface WebChecksInput {
   readonly https: boolean;
   readonly publicUrl: string | undefined;
   readonly network: string | undefined;
-  readonly store: Pick<Store, 'catalog'> | undefined;
+  readonly records: Pick<Records, 'catalog'> | undefined;
 }
 
 const expirySoonMs = 14 * dayMs;
@@ -31,7 +31,7 @@ const expirySoonMs = 14 * dayMs;
 const allowAny = { allowPrivateCallback: true, allowHttpCallback: true };
 
 export function webChecks(input: WebChecksInput): Check[] {
-  const stores = input.store?.catalog.stores() ?? [];
+  const stores = input.records?.catalog.stores() ?? [];
   return [
     { name: 'serve', run: (signal) => serveCheck(input, signal) },
     { name: 'public URL', run: (signal) => publicCheck(input, signal) },

@@ -87,8 +87,8 @@ async function serve(
 }
 
 /** The one store of a key. @throws PaygateError forbidden */
-export function storeOf({ store }: Pick<ApiOptions, 'store'>, { storeId }: Key) {
-  if (storeId !== null) return store.catalog.store(storeId);
+export function storeOf({ records }: Pick<ApiOptions, 'records'>, { storeId }: Key) {
+  if (storeId !== null) return records.catalog.store(storeId);
   throw new PaygateError('forbidden', 'Use a key of one store: the merchant key is for all stores');
 }
 

@@ -13,7 +13,7 @@ import { serverOperations } from './server-operations.ts';
 export const createGreenfield =
   (given: ApiOptions): GreenfieldRoutes =>
   ({ limitVisit, ...shared }) => {
-    const options = { ...given, ...shared, keys: given.store.keys };
+    const options = { ...given, ...shared, keys: given.records.keys };
     const all = [...serverOperations(options), ...invoiceOperations(options)];
     const operations = all.map(({ operation }) => operation);
     const description = lazy(() => openapiOf(operations, options.rates, greenfieldForm));

@@ -68,21 +68,21 @@ const methodAnswer = z
 type Asked = { readonly key: Key; readonly context: Context };
 
 /** @throws PaygateError not_found, forbidden for an order of another store */
-function invoiceOf({ store }: RouteOptions, { key, context }: Asked): OrderRow {
+function invoiceOf({ records }: RouteOptions, { key, context }: Asked): OrderRow {
   const id = context.req.param('invoiceId') ?? '';
-  const row = isId('ord', id) ? store.orderView.byPublicId(id) : undefined;
+  const row = isId('ord', id) ? records.orderView.byPublicId(id) : undefined;
   if (row?.storeId === key.storeId) return row as OrderRow;
   throw new PaygateError('not_found', 'There is no such invoice in this store');
 }
 
 function shown(options: RouteOptions, key: Key, row: OrderRow, hasMethods = false): string {
-  const { store, now } = options;
-  const record = store.orderView.record(row);
-  const standing = store.orderView.standing(record, now());
+  const { records, now } = options;
+  const record = records.orderView.record(row);
+  const standing = records.orderView.standing(record, now());
   const reader: InvoiceReader = {
     storeId: storeOf(options, key).publicId,
     isPrestaShop: key.plugin === 'prestashop',
-    baseUrl: store.orderView.baseUrl,
+    baseUrl: records.orderView.baseUrl,
   };
   const order = { ...row, ...record.details };
   const methods = () => invoiceMethods(order, { ...record, ...standing }, reader, false);
@@ -91,7 +91,7 @@ function shown(options: RouteOptions, key: Key, row: OrderRow, hasMethods = fals
 
 /** The answer to a change: the invoice as it is after it. */
 const answerOf = (options: RouteOptions, key: Key, { publicId }: OrderRow): Response =>
-  jsonText(shown(options, key, options.store.orderView.byPublicId(publicId) as OrderRow));
+  jsonText(shown(options, key, options.records.orderView.byPublicId(publicId) as OrderRow));
 
 /** Longer than a customer takes to pay after a second click. */
 const minLeftMs = 5 * minuteMs;
@@ -101,7 +101,7 @@ const minLeftMs = 5 * minuteMs;
  * a new invoice at each click, which would use up addresses.
  */
 function sameSale(options: RouteOptions, key: Key, { body, request }: AskedInvoice) {
-  const { store, now } = options;
+  const { records, now } = options;
   const { reference } = body;
   if (!reference) return undefined;
   const query = {
@@ -110,10 +110,10 @@ function sameSale(options: RouteOptions, key: Key, { body, request }: AskedInvoi
     reference,
     limit: 20,
   } as const;
-  return store.orderView.list(query).find((row) => {
+  return records.orderView.list(query).find((row) => {
     const made = requestOf(row);
-    const { details, facts, payments } = store.orderView.record(row);
-    const { amount = null, amount_sat: amountSat } = store.orderView.json(row, now());
+    const { details, facts, payments } = records.orderView.record(row);
+    const { amount = null, amount_sat: amountSat } = records.orderView.json(row, now());
     return (
       made.keyId === key.id &&
       made.unit === request.unit &&
@@ -127,25 +127,25 @@ function sameSale(options: RouteOptions, key: Key, { body, request }: AskedInvoi
 
 /** Answers an earlier order anew: with the metadata of now, and a quote if none is in force. */
 async function renew(options: RouteOptions, row: OrderRow, asked: AskedInvoice, invoice: string) {
-  const { store, now, checkIssuing } = options;
+  const { records, now, checkIssuing } = options;
   checkIssuing();
   const rateCents = row.currency === null ? 0 : await rateFor(options, row.currency);
-  await store.database.write((tx) => {
-    const record = store.orderView.record(row);
-    store.orders.changeInvoice(tx, row.id, {
+  await records.database.write((tx) => {
+    const record = records.orderView.record(row);
+    records.orders.changeInvoice(tx, row.id, {
       invoice,
       invoiceMetadata: asked.metadata,
       returnUrl: asked.body.return_url ?? storeReturnUrl(options, row),
     });
-    const standing = store.orderView.standing(record, now());
+    const standing = records.orderView.standing(record, now());
     if (newQuoteRefusal(record.facts, standing, now()) !== undefined) return;
-    store.orders.quote(tx, now(), row.id, rateCents);
+    records.orders.quote(tx, now(), row.id, rateCents);
   }, 'awaited');
   return row;
 }
 
-const storeReturnUrl = ({ store }: RouteOptions, { storeId }: OrderRow): string | null =>
-  store.catalog.store(storeId).returnUrl;
+const storeReturnUrl = ({ records }: RouteOptions, { storeId }: OrderRow): string | null =>
+  records.catalog.store(storeId).returnUrl;
 
 function createInvoice(options: RouteOptions) {
   const issue = createAddressIssuer(options);
@@ -158,7 +158,7 @@ function createInvoice(options: RouteOptions) {
     const invoice = JSON.stringify({ ...asked.request, keyId: key.id });
     const before = sameSale(options, key, asked);
     if (before !== undefined) return renew(options, before, read(before.publicId), invoice);
-    const { storeId } = placeOf(options.store, { key, target: {} });
+    const { storeId } = placeOf(options.records, { key, target: {} });
     const texts = { invoice, invoiceMetadata: asked.metadata };
     const request = { key, storeId, idempotencyKey: undefined, publicId, invoice: texts };
     return newOrder(options, issue, request, asked.body).catch(renamed);
@@ -230,7 +230,7 @@ const listQuery = z.object({
 
 /** Reads orders, newest first, until as many fit as are asked for. */
 function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery>): string[] {
-  const { store } = options;
+  const { records } = options;
   const number = (given: readonly string[] | undefined, missing: number): number => {
     const value = Number(given?.[0] ?? missing);
     return Number.isSafeInteger(value) && value >= 0 ? value : missing;
@@ -260,7 +260,7 @@ function listed(options: RouteOptions, key: Key, query: z.infer<typeof listQuery
   const rows = (references.length > 0 ? [...new Set(references)] : [undefined])
     .flatMap((reference) =>
       (wanted.size > 0 ? [...found] : [undefined]).flatMap((status) =>
-        store.orderView.list({ ...filter, reference, status, limit: maxRowsRead }),
+        records.orderView.list({ ...filter, reference, status, limit: maxRowsRead }),
       ),
     )
     .sort((one, other) => other.createdAt - one.createdAt || other.id - one.id);
@@ -291,12 +291,12 @@ async function mark(options: RouteOptions, asked: Asked, status: 'Settled' | 'In
 async function change(
   options: RouteOptions,
   asked: Asked,
-  next: (row: OrderRow) => Parameters<typeof options.store.orders.changeInvoice>[2],
+  next: (row: OrderRow) => Parameters<typeof options.records.orders.changeInvoice>[2],
 ): Promise<OrderRow> {
   const row = invoiceOf(options, asked);
   const values = next(row);
-  await options.store.database.write(
-    (tx) => options.store.orders.changeInvoice(tx, row.id, values),
+  await options.records.database.write(
+    (tx) => options.records.orders.changeInvoice(tx, row.id, values),
     'awaited',
   );
   return row;
@@ -345,7 +345,7 @@ const reads = (options: RouteOptions) => [
     summary: 'What was received of an invoice, and what is due',
     answer: z.array(methodAnswer),
     run(asked) {
-      const { orderView } = options.store;
+      const { orderView } = options.records;
       const record = orderView.record(invoiceOf(options, asked));
       const standing = { ...record, ...orderView.standing(record, options.now()) };
       const reader = { isPrestaShop: asked.key.plugin === 'prestashop' };

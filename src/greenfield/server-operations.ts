@@ -49,7 +49,7 @@ function canMakeOrders({ checkIssuing }: RouteOptions): boolean {
 }
 
 function serverInfo(options: RouteOptions) {
-  const height = options.store.headers.tipHeight() ?? 0;
+  const height = options.records.headers.tipHeight() ?? 0;
   const fullySynched = canMakeOrders(options);
   const nodeInformation = { headers: height, blocks: height, verificationProgress: 1 };
   const place = { chainHeight: height, syncHeight: height, nodeInformation };

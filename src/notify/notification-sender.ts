@@ -8,14 +8,14 @@ import { idBytes, idOf } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { NotificationRow } from '../store/delivery/notification-queue.ts';
 import { mailServer, notifyTarget, type TargetOwner } from '../store/delivery/notify-targets.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 import { type MailFault, type MailParts, sendMail } from './mail-connection.ts';
 import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';
 
 export interface NotificationSenderParts extends MailParts {
   readonly world: Pick<World, 'connect' | 'after' | 'now' | 'randomBytes'>;
-  readonly store: Pick<Store, 'catalog'>;
+  readonly records: Pick<Records, 'catalog'>;
   readonly sender: Pick<Sender, 'post'>;
   /** Begins links; undefined if it is unknown. */
   readonly publicUrl: string | undefined;
@@ -51,7 +51,7 @@ export interface NotificationSender {
 }
 
 export function createNotificationSender(parts: NotificationSenderParts): NotificationSender {
-  const { catalog } = parts.store;
+  const { catalog } = parts.records;
   return {
     async send({ channel, recipient, storeId, notice, publicId, createdAt }, signal) {
       const target = notifyTarget(catalog, storeId);

@@ -12,7 +12,7 @@ import type {
   NotificationResult,
   NotificationRow,
 } from '../store/delivery/notification-queue.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, World } from '../world/world.ts';
 import {
@@ -24,7 +24,7 @@ import {
 
 export interface NotifierParts {
   readonly world: Pick<World, 'now' | 'monotonic' | 'random' | 'after' | 'schedule' | 'log'>;
-  readonly store: Pick<Store, 'database' | 'notifications'>;
+  readonly records: Pick<Records, 'database' | 'notifications'>;
   readonly sender: NotificationSender;
   /** While the clock may be wrong, nothing fails for good by its age. */
   readonly clock?: AgeJudge;
@@ -40,10 +40,10 @@ const everyHour = '0 0 * * * *';
 const nameOf = ({ channel, owner }: NotificationLane): string => `${channel} ${owner}`;
 
 export const createNotifier = (
-  parts: Omit<NotificationSenderParts, 'world' | 'store'> &
-    Pick<NotifierParts, 'store' | 'clock'> & {
+  parts: Omit<NotificationSenderParts, 'world' | 'records'> &
+    Pick<NotifierParts, 'records' | 'clock'> & {
       readonly world: World;
-      readonly store: Pick<Store, 'catalog'>;
+      readonly records: Pick<Records, 'catalog'>;
     },
 ): Notifier => new Notifier({ ...parts, sender: createNotificationSender(parts) });
 
@@ -96,20 +96,22 @@ export class Notifier {
 
   /** Recipients that missed notifications, as texts. */
   warnings(): string[] {
-    const { world, store } = this.#parts;
-    return store.notifications.missed(world.now()).map(({ count, channel, recipient, reason }) => {
-      const to =
-        channel === 'mail'
-          ? `${formatCount(count, 'mail')} to ${recipient}`
-          : `${formatCount(count, 'notification')} to a webhook`;
-      return `${to} failed and ${verbOf(count, 'is', 'are')} no longer retried (${reason ?? 'no attempt'}); send a test`;
-    });
+    const { world, records } = this.#parts;
+    return records.notifications
+      .missed(world.now())
+      .map(({ count, channel, recipient, reason }) => {
+        const to =
+          channel === 'mail'
+            ? `${formatCount(count, 'mail')} to ${recipient}`
+            : `${formatCount(count, 'notification')} to a webhook`;
+        return `${to} failed and ${verbOf(count, 'is', 'are')} no longer retried (${reason ?? 'no attempt'}); send a test`;
+      });
   }
 
   #tick(): void {
     if (this.#isStopping) return;
-    const { world, store } = this.#parts;
-    for (const lane of store.notifications.lanesDue(world.now())) {
+    const { world, records } = this.#parts;
+    for (const lane of records.notifications.lanesDue(world.now())) {
       const name = nameOf(lane);
       if (this.#running.has(name)) continue;
       this.#running.add(name);
@@ -136,16 +138,16 @@ export class Notifier {
 
   /** Sends what is due in a lane, until its server fails. */
   async #serve(lane: NotificationLane): Promise<void> {
-    const { world, store, sender } = this.#parts;
+    const { world, records, sender } = this.#parts;
     while (!this.#isStopping && !this.#isPaused(nameOf(lane))) {
-      const row = store.notifications.next(lane, world.now());
+      const row = records.notifications.next(lane, world.now());
       if (row === undefined) return;
       const sent = await this.#send(sender, row);
       if (sent === undefined) return;
       if (sent.kind === 'failed' && !sent.isOfMail) this.#pause(nameOf(lane));
       const result = this.#resultOf(row, sent);
-      await store.database.write((tx) =>
-        store.notifications.record(tx, world.now(), row.id, result),
+      await records.database.write((tx) =>
+        records.notifications.record(tx, world.now(), row.id, result),
       );
       this.#log(row, result);
     }
@@ -192,8 +194,8 @@ export class Notifier {
   }
 
   #tidy(): void {
-    const { world, store } = this.#parts;
-    const { database, notifications } = store;
+    const { world, records } = this.#parts;
+    const { database, notifications } = records;
     this.#tasks.run(() =>
       database.write((tx) => notifications.tidy(tx, world.now(), this.#clock.passed(world.now()))),
     );

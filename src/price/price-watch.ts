@@ -4,13 +4,13 @@
 
 import { reasonOf } from '../lib/errors.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Cancel, World } from '../world/world.ts';
 import type { Prices } from './prices.ts';
 
 export interface PriceWatchParts {
   readonly world: Pick<World, 'schedule' | 'now' | 'log'>;
-  readonly store: Pick<Store, 'catalog' | 'linkView'>;
+  readonly records: Pick<Records, 'catalog' | 'linkView'>;
   /** Undefined if prices are off. */
   readonly prices: Pick<Prices, 'price' | 'rateCents' | 'refusals'> | undefined;
 }
@@ -27,9 +27,9 @@ const refusedShownMs = dayMs;
 
 /** The currencies of active links of running stores, and, with prices, of these stores. */
 export function neededCurrencies({
-  store: { catalog, linkView },
+  records: { catalog, linkView },
   prices,
-}: Pick<PriceWatchParts, 'store'> & { readonly prices: unknown }): Set<string> {
+}: Pick<PriceWatchParts, 'records'> & { readonly prices: unknown }): Set<string> {
   const running = catalog.stores();
   const ids = new Set(running.map(({ id }) => id));
   const linked = linkView.activeCurrencies().filter(({ storeId }) => ids.has(storeId));

@@ -14,7 +14,7 @@ import { defaultConfirmations } from '../domain/payment/confirmation-policy.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import { inspectFile } from '../store/file/file-guards.ts';
-import { openStore } from '../store/open-store.ts';
+import { openRecords } from '../store/open-records.ts';
 import { setUpShop } from '../store/wallets/store-setup.ts';
 import { type HttpListener, listen } from '../web/http-server.ts';
 import type { World } from '../world/world.ts';
@@ -189,7 +189,7 @@ async function createDatabase(
     readonly webhookSecret: string;
   },
 ): Promise<{ readonly apiKey: string; readonly storeId: number }> {
-  const { database, catalog, keys, admin } = await openStore({
+  const { database, catalog, keys, admin } = await openRecords({
     path: db,
     create: true,
     network: 'regtest',

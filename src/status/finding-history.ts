@@ -3,7 +3,7 @@
 // reload or a restart therefore never makes an old finding new.
 
 import { reasonOf } from '../lib/errors.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { readAlarmTimes, writeAlarmTimes } from '../store/wallets/settings.ts';
 import type { Logger } from '../world/world.ts';
 import { FindingNotices, overAfterMs } from './finding-notices.ts';
@@ -15,7 +15,7 @@ export interface DatedFinding extends Finding {
 }
 
 export interface FindingHistoryParts {
-  readonly store: Pick<Store, 'catalog' | 'database' | 'notifications'>;
+  readonly records: Pick<Records, 'catalog' | 'database' | 'notifications'>;
   readonly find: () => readonly Finding[];
   readonly log: Logger;
   /** Epoch milliseconds. */
@@ -35,7 +35,7 @@ export class FindingHistory {
   constructor(parts: FindingHistoryParts) {
     this.#parts = parts;
     this.#notices = new FindingNotices(parts);
-    const times = readAlarmTimes(parts.store.catalog);
+    const times = readAlarmTimes(parts.records.catalog);
     const lastAt = parts.monotonic();
     for (const [key, since] of Object.entries(times)) this.#seen.set(key, { since, lastAt });
     this.#stored = JSON.stringify(times);
@@ -50,7 +50,7 @@ export class FindingHistory {
 
   /** Finds again, and stores which findings are new or over, with the notices. Never rejects. */
   async record(): Promise<void> {
-    const { store, monotonic, log } = this.#parts;
+    const { records, monotonic, log } = this.#parts;
     try {
       const changes = this.#notices.note(this.findings());
       const now = monotonic();
@@ -60,8 +60,8 @@ export class FindingHistory {
       const times = Object.fromEntries([...this.#seen].map(([key, { since }]) => [key, since]));
       const text = JSON.stringify(times);
       if (text === this.#stored && changes === undefined) return;
-      await store.database.write((tx) => {
-        writeAlarmTimes(tx, store.catalog, times);
+      await records.database.write((tx) => {
+        writeAlarmTimes(tx, records.catalog, times);
         if (changes !== undefined) this.#notices.write(tx, changes);
       });
       this.#stored = text;

@@ -5,13 +5,13 @@
 import type { NoticedFinding } from '../domain/delivery/notice.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { readAnnounced, writeAnnounced } from '../store/wallets/settings.ts';
 import { severityOf } from './finding-severity.ts';
 import { type Finding, type FindingCode, textOf } from './findings.ts';
 
 export interface FindingNoticesParts {
-  readonly store: Pick<Store, 'catalog' | 'notifications'>;
+  readonly records: Pick<Records, 'catalog' | 'notifications'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never runs backwards. */
@@ -51,7 +51,7 @@ export class FindingNotices {
   constructor(parts: FindingNoticesParts) {
     this.#parts = parts;
     const now = parts.monotonic();
-    for (const [key, finding] of Object.entries(readAnnounced(parts.store.catalog))) {
+    for (const [key, finding] of Object.entries(readAnnounced(parts.records.catalog))) {
       this.#seen.set(key, { firstAt: now, lastAt: now, isAnnounced: true, finding });
     }
   }
@@ -75,15 +75,15 @@ export class FindingNotices {
 
   /** Writes the notifications of changes, and that they are announced. */
   write(tx: Tx, { began, ended }: FindingChanges): void {
-    const { store, now } = this.#parts;
+    const { records, now } = this.#parts;
     const of = (keys: readonly string[]) =>
       keys.flatMap((key) => this.#seen.get(key)?.finding ?? []);
-    store.notifications.findingsChanged(tx, now(), of(began), of(ended));
+    records.notifications.findingsChanged(tx, now(), of(began), of(ended));
     const announced = [...this.#seen].filter(
       ([key, { isAnnounced }]) => (isAnnounced && !ended.includes(key)) || began.includes(key),
     );
     const findings = Object.fromEntries(announced.map(([key, { finding }]) => [key, finding]));
-    writeAnnounced(tx, store.catalog, findings);
+    writeAnnounced(tx, records.catalog, findings);
     tx.afterCommit(() => this.#announced({ began, ended }));
   }
 

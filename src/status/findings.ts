@@ -11,7 +11,7 @@ import type { ServerStatus } from '../electrum/pool.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { MissingPrice } from '../price/price-watch.ts';
 import { maxCounted } from '../store/delivery/delivery-counts.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { copyWarning, readUnmatched } from '../store/wallets/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
@@ -73,7 +73,7 @@ export interface FindingSource {
 }
 
 export interface FindingParts {
-  readonly store: Store;
+  readonly records: Records;
   readonly watcher: Watcher;
   readonly hasRoom: () => boolean;
   /** Why the disk refuses writes; undefined while it takes them. */
@@ -102,9 +102,9 @@ export const textOf = ({ fact, hint = '', advice }: Finding): string =>
 
 /** The findings of this moment, in the order in which they are shown. */
 export function currentFindings(parts: FindingParts, status: WatcherStatus): Finding[] {
-  const { store, hasRoom, now } = parts;
+  const { records, hasRoom, now } = parts;
   const refused = parts.refused();
-  const copy = copyWarning(store.catalog, now());
+  const copy = copyWarning(records.catalog, now());
   return [
     ...(copy === undefined
       ? []
@@ -123,13 +123,13 @@ export function currentFindings(parts: FindingParts, status: WatcherStatus): Fin
     ...serverFindings(
       refused === undefined ? status : { ...status, failures: [], refusedSubscriptions: undefined },
     ),
-    ...scanFindings(store, status),
+    ...scanFindings(records, status),
     ...paymentFindings(parts),
     ...parts.channels.flatMap(exhaustedFindings),
     ...parts.channels.flatMap((channel) => refusalFindings(channel, now())),
     ...unknownUrlFindings(parts),
-    ...doubtFindings(parts.store),
-    ...foreignFindings(store, status),
+    ...doubtFindings(parts.records),
+    ...foreignFindings(records, status),
     ...parts.sources.flatMap(({ code, warnings }) =>
       warnings().map((found) => ({
         code,
@@ -201,7 +201,7 @@ export function unshownIn({ failures }: Pick<WatcherStatus, 'failures'>): string
 
 const otherServer = '; repair it, or name another server with --electrum';
 
-function scanFindings({ catalog }: Store, { walletFault: scanFault }: WatcherStatus): Finding[] {
+function scanFindings({ catalog }: Records, { walletFault: scanFault }: WatcherStatus): Finding[] {
   const scanning = catalog.wallets().filter(({ scannedAt }) => scannedAt === null).length;
   if (scanning === 0) return [];
   const fact = `no address is issued yet for ${formatCount(scanning, 'wallet')}: a scan of the chain comes first`;
@@ -258,9 +258,9 @@ function findingsOf({ label, doubt, ban, refused, lastError }: ServerStatus): Fi
   return found;
 }
 
-function paymentFindings({ store, now }: FindingParts): Finding[] {
+function paymentFindings({ records, now }: FindingParts): Finding[] {
   const found: Finding[] = [];
-  const reversed = store.paymentCounts.reversals(now() - reversedShownMs);
+  const reversed = records.paymentCounts.reversals(now() - reversedShownMs);
   if (reversed.count > 0) {
     found.push({
       code: 'reversed-payment',
@@ -269,7 +269,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       hint: '; hold back the goods of those orders, or ask those customers to pay again',
     });
   }
-  const fallen = store.paymentCounts.fallen();
+  const fallen = records.paymentCounts.fallen();
   if (fallen.count > 0) {
     found.push({
       code: 'fallen-payment',
@@ -278,7 +278,7 @@ function paymentFindings({ store, now }: FindingParts): Finding[] {
       hint: '; the shop received 0: deliver nothing for them until they have status 2 again',
     });
   }
-  const unclaimed = store.paymentCounts.unclaimed(now() - unclaimedShownMs);
+  const unclaimed = records.paymentCounts.unclaimed(now() - unclaimedShownMs);
   if (unclaimed.count > 0) {
     found.push({
       code: 'unclaimed-payment',
@@ -337,7 +337,7 @@ const refusalFindings = (channel: ChannelStatus, now: number): Finding[] =>
     }));
 
 /** Shops whose customers get no address, because no store has their Callback URL. */
-const unknownUrlFindings = ({ store: { catalog }, now }: FindingParts): Finding[] => {
+const unknownUrlFindings = ({ records: { catalog }, now }: FindingParts): Finding[] => {
   const recorded = readUnmatched(catalog);
   const unknown = recorded.length === 0 ? [] : stillUnknown(recorded, catalog.choices(), now());
   return unknown.map(({ wish, storeId, since, count }) => ({
@@ -355,7 +355,7 @@ const unknownUrlFindings = ({ store: { catalog }, now }: FindingParts): Finding[
 };
 
 /** Shops that answer 200 although they did not accept the callback. */
-const doubtFindings = ({ outbox }: Store): Finding[] =>
+const doubtFindings = ({ outbox }: Records): Finding[] =>
   outbox.doubtfulAnswers().map(({ storeId, name, since, answers, says }) => ({
     code: 'shop-doubtful',
     subject: `store ${storeId}`,
@@ -368,7 +368,7 @@ const doubtFindings = ({ outbox }: Store): Finding[] =>
   }));
 
 /** Another program issues addresses of the same key, or a server claims so. */
-const foreignFindings = ({ addressView }: Store, { soleReporters }: WatcherStatus): Finding[] =>
+const foreignFindings = ({ addressView }: Records, { soleReporters }: WatcherStatus): Finding[] =>
   addressView.foreignUses().map(({ walletId, count, claimed }) => {
     const server = soleReporters.get(walletId) ?? 'one server';
     const unconfirmed =

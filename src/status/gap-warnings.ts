@@ -3,11 +3,11 @@
 // nothing.
 
 import { gapLimitNeeded, unpaidLimitOf } from '../domain/store/allocation.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Finding } from './findings.ts';
 
 export interface GapOptions {
-  readonly store: Pick<Store, 'catalog' | 'addresses'>;
+  readonly records: Pick<Records, 'catalog' | 'addresses'>;
   /** The gap limit of the merchant's own wallet. */
   readonly walletGap: number;
   /** Milliseconds of a clock that never runs backwards. */
@@ -24,14 +24,14 @@ type WalletFinding = Required<Pick<Finding, 'subject' | 'fact' | 'hint'>>;
 
 /** Returns the warnings of this moment. */
 export function createGapWarnings({
-  store,
+  records,
   walletGap,
   monotonic,
 }: GapOptions): () => WalletFinding[] {
-  const widestOf = cached(widestStepCachedMs, monotonic, store.addresses.widestStep);
-  const unpaidOf = cached(unpaidRunCachedMs, monotonic, store.addresses.unpaidRun);
+  const widestOf = cached(widestStepCachedMs, monotonic, records.addresses.widestStep);
+  const unpaidOf = cached(unpaidRunCachedMs, monotonic, records.addresses.unpaidRun);
   return () =>
-    store.catalog.wallets().flatMap(({ id, nextIndex }) => {
+    records.catalog.wallets().flatMap(({ id, nextIndex }) => {
       const gaps = { unpaid: unpaidOf(id, nextIndex), widest: widestOf(id) };
       const needed = gapLimitNeeded(gaps, walletGap);
       if (needed === undefined) return [];
@@ -51,15 +51,15 @@ const gapLimit =
   "the gap limit of the merchant's wallet, and start serve with the same --wallet-gap";
 
 export interface GapRefusalOptions extends GapOptions {
-  readonly store: Pick<Store, 'catalog' | 'addresses' | 'linkView'>;
+  readonly records: Pick<Records, 'catalog' | 'addresses' | 'linkView'>;
   /** `--refuse-gap`. */
   readonly refuseGap: number | undefined;
 }
 
 /** Returns what is refused at this moment because too many addresses in a row are unpaid. */
 export function createGapRefusals(options: GapRefusalOptions): () => WalletFinding[] {
-  const { store, walletGap, refuseGap, monotonic } = options;
-  const { catalog, addresses, linkView } = store;
+  const { records, walletGap, refuseGap, monotonic } = options;
+  const { catalog, addresses, linkView } = records;
   const linkLimit = unpaidLimitOf(walletGap);
   const unpaidOf = cached(unpaidRunCachedMs, monotonic, addresses.unpaidSinceBlock);
   const isRefused = cached(unpaidRunCachedMs, monotonic, (id) =>

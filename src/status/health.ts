@@ -6,7 +6,7 @@ import type { ChannelStatus } from '../delivery/dispatchers.ts';
 import { verbOf } from '../domain/text/format.ts';
 import type { ServerStatus } from '../electrum/pool.ts';
 import { version } from '../lib/version.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { countText, currentFindings, type FindingParts, textOf } from './findings.ts';
 
 /** One Electrum server; times are Unix seconds. */
@@ -54,18 +54,18 @@ export interface HealthReport {
 export const publicHealth = ({ status, network }: HealthReport) => ({ status, network });
 
 export function createHealth(parts: FindingParts): () => HealthReport {
-  const { store, watcher } = parts;
+  const { records, watcher } = parts;
   return () => {
     const watched = watcher.status();
     const { servers, server, caughtUp, tipHeight } = watched;
-    const wallets = store.catalog.wallets();
+    const wallets = records.catalog.wallets();
     const warnings = currentFindings(parts, watched).map(textOf);
     return {
       status: warnings.length === 0 ? 'ok' : 'degraded',
       warnings,
       version,
-      network: store.network,
-      database: fingerprintOf(store),
+      network: records.network,
+      database: fingerprintOf(records),
       electrum: {
         server: server ?? null,
         caught_up: caughtUp,
@@ -76,13 +76,13 @@ export function createHealth(parts: FindingParts): () => HealthReport {
         total: wallets.length,
         scanning: wallets.filter(({ scannedAt }) => scannedAt === null).length,
       },
-      callbacks: store.outbox.counts(),
+      callbacks: records.outbox.counts(),
     };
   };
 }
 
 /** 16 hexadecimal digits, hashed from the secret random name that each new database gets. */
-export const fingerprintOf = ({ instance }: Pick<Store, 'instance'>): string =>
+export const fingerprintOf = ({ instance }: Pick<Records, 'instance'>): string =>
   createHash('sha256').update(instance).digest('hex').slice(0, 16);
 
 /** One finding for each host that cannot be reached, with pending deliveries. */

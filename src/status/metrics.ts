@@ -10,7 +10,7 @@ import { isFinalState, type PaymentState } from '../domain/payment/payment.ts';
 import { version } from '../lib/version.ts';
 import type { Prices } from '../price/prices.ts';
 import type { AttemptReport, ChangedPaymentFacts, PaymentMove } from '../store/db/store-events.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Watcher } from '../watcher/watcher.ts';
 import type { FindingHistory } from './finding-history.ts';
 import { findingCodes, severityOf } from './finding-severity.ts';
@@ -23,7 +23,7 @@ export interface Metrics {
 }
 
 export interface MetricsParts {
-  readonly store: Store;
+  readonly records: Records;
   readonly watcher: Pick<Watcher, 'status'>;
   readonly channels: readonly ChannelStatus[];
   readonly ready: () => Readiness;
@@ -41,7 +41,7 @@ const deliverySeconds = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3_600, 21_600,
 export function createMetrics(parts: MetricsParts): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { events } = parts.store;
+  const { events } = parts.records;
   const countMove = watchPayments(registry, parts);
   const countMoney = watchMoney(registry);
   events.on('paymentChanged', (_paymentId, move, facts) => {
@@ -97,8 +97,8 @@ function labelled(
   });
 }
 
-function watchPayments(registry: Registry, { store }: MetricsParts): (move: PaymentMove) => void {
-  const counts = new Map<PaymentState, number>(store.paymentCounts.byState());
+function watchPayments(registry: Registry, { records }: MetricsParts): (move: PaymentMove) => void {
+  const counts = new Map<PaymentState, number>(records.paymentCounts.byState());
   const add = (state: PaymentState, by: number) => counts.set(state, (counts.get(state) ?? 0) + by);
   labelled(
     registry,
@@ -142,7 +142,10 @@ const orderEvents: Readonly<Record<OrderEventType, string>> = {
   'order.updated': 'updated',
 };
 
-function watchOrders(registry: Registry, { store }: MetricsParts): (type: OrderEventType) => void {
+function watchOrders(
+  registry: Registry,
+  { records }: MetricsParts,
+): (type: OrderEventType) => void {
   labelled(
     registry,
     {
@@ -153,7 +156,7 @@ function watchOrders(registry: Registry, { store }: MetricsParts): (type: OrderE
     () =>
       (['open', 'processing'] as const).map((status) => [
         status,
-        store.orderCounts.withStatus(status, maxCounted),
+        records.orderCounts.withStatus(status, maxCounted),
       ]),
   );
   const events = new Counter({
@@ -167,7 +170,7 @@ function watchOrders(registry: Registry, { store }: MetricsParts): (type: OrderE
     registry,
     'paygate_addresses',
     'Addresses that were issued or skipped: the sum of the counters of all wallets.',
-    () => store.catalog.wallets().reduce((sum, { nextIndex }) => sum + nextIndex, 0),
+    () => records.catalog.wallets().reduce((sum, { nextIndex }) => sum + nextIndex, 0),
   );
   return (type) => events.inc({ type: orderEvents[type] });
 }
@@ -285,8 +288,8 @@ function watchServers(registry: Registry, { watcher }: MetricsParts): void {
   );
 }
 
-function watchDatabase(registry: Registry, { store, watcher, ready }: MetricsParts): void {
-  const { database } = store;
+function watchDatabase(registry: Registry, { records, watcher, ready }: MetricsParts): void {
+  const { database } = records;
   labelled(
     registry,
     { name: 'paygate_info', help: 'Always 1; the label is the version.', label: 'version' },

@@ -13,7 +13,7 @@ export interface Readiness {
 }
 
 export interface ReadinessParts {
-  readonly store: { readonly catalog: Pick<Catalog, 'wallets'> };
+  readonly records: { readonly catalog: Pick<Catalog, 'wallets'> };
   readonly channels: readonly {
     readonly noun: ChannelStatus['noun'];
     readonly dispatcher: Pick<ChannelStatus['dispatcher'], 'stallReason'>;
@@ -30,13 +30,13 @@ export interface ReadinessParts {
 }
 
 export function createReadiness({
-  store,
+  records,
   channels,
   watcher,
   ...disk
 }: ReadinessParts): () => Readiness {
   return () => {
-    const wallets = store.catalog.wallets();
+    const wallets = records.catalog.wallets();
     const unshown = unshownIn(watcher.status());
     const lost = disk.displaced() ?? disk.overwritten();
     const refused = disk.refused();

@@ -12,7 +12,7 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { dayMs, minuteMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Watched } from '../store/wallets/watched-addresses.ts';
 import type { World } from '../world/world.ts';
 import type { Interruption } from './interruption.ts';
@@ -26,7 +26,7 @@ export const hotForMs = 7 * dayMs;
 
 export interface AddressSubscriptionsParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly tasks: BackgroundTasks;
   /**
    * How many addresses are subscribed at once; without it 100,000 at an own server, 10,000 at
@@ -104,9 +104,9 @@ export class AddressSubscriptions {
 
   /** Compares every address with the server, as far as the limit goes. */
   async all(): Promise<void> {
-    const { world, store } = this.#parts;
+    const { world, records } = this.#parts;
     const since = world.now() - hotForMs;
-    const { addresses } = store;
+    const { addresses } = records;
     await this.#pages((last) => addresses.recent(since, last, pageSize));
     await this.#pages((last) => addresses.unsettled(last?.id ?? maxId, pageSize));
     await this.#pages((last) => (last === undefined ? addresses.upcoming(maxAhead) : []));
@@ -117,7 +117,7 @@ export class AddressSubscriptions {
 
   /** Then the look-ahead, below the limit. */
   async allLookahead(): Promise<void> {
-    const { addresses } = this.#parts.store;
+    const { addresses } = this.#parts.records;
     await this.#pages((last) => (last === undefined ? addresses.upcoming(maxLookahead) : []));
   }
 
@@ -236,7 +236,7 @@ export class AddressSubscriptions {
 
   async #retry(scripthash: Scripthash): Promise<void> {
     if (this.#session.closed || this.has(scripthash)) return;
-    const statusHash = this.#parts.store.addresses.byScripthash(scripthash)?.statusHash ?? null;
+    const statusHash = this.#parts.records.addresses.byScripthash(scripthash)?.statusHash ?? null;
     this.#subscribed.add(scripthash);
     try {
       await this.#compare([scripthash], statusHash, { bulk: true });

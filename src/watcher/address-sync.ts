@@ -12,7 +12,7 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Applied, Observation, SeenPayment } from '../store/payments/observation.ts';
 import type { AddressPlace } from '../store/wallets/address-row.ts';
 import type { World } from '../world/world.ts';
@@ -39,7 +39,7 @@ import type { WatcherEvents } from './watcher-events.ts';
 
 export interface AddressSyncParts extends SecondOpinionParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly tasks: BackgroundTasks;
   readonly events: WatcherEvents;
   readonly headerSync: HeaderSync;
@@ -128,10 +128,10 @@ export class AddressSync {
 
   async #sync(request: SyncRequest, memory: MemoryReservation): Promise<SyncResult> {
     const { session, scripthash, check } = request;
-    const { store, headerSync, announcements, world, servers } = this.#parts;
+    const { records, headerSync, announcements, world, servers } = this.#parts;
     const { by, history } = await this.#history(request);
     const shown = this.#firstLook(scripthash, history);
-    const address = store.addresses.byScripthash(scripthash);
+    const address = records.addresses.byScripthash(scripthash);
     if (address === undefined) return { kind: 'none' };
     const status = statusHash(history);
     if (by === session) announcements.shown(scripthash, status);
@@ -222,14 +222,14 @@ export class AddressSync {
 
   /** @returns false when another write came first: the observation must be made again */
   async #record(observation: Observation, by: Session): Promise<boolean> {
-    const { store, world } = this.#parts;
+    const { records, world } = this.#parts;
     for (const part of partsOf(this.#memory.bounded(observation))) {
-      const writing = store.database.write((tx) => store.ledger.apply(tx, world.now(), part));
+      const writing = records.database.write((tx) => records.ledger.apply(tx, world.now(), part));
       // Called already now, so that the dispatcher's claim follows this write and shares its
       // commit.
-      if (part.seen.length + part.gone.length > 0) store.events.emit('callbacksDue');
+      if (part.seen.length + part.gone.length > 0) records.events.emit('callbacksDue');
       const applied = await writing;
-      if (applied.callbacks > 0) store.events.emit('callbacksDue');
+      if (applied.callbacks > 0) records.events.emit('callbacksDue');
       this.#log(applied, by);
       if (applied.again) return false;
     }
@@ -248,8 +248,8 @@ export class AddressSync {
   }
 
   #seekWholeBytes(by: Session, seen: readonly SeenPayment[]): void {
-    const { store, fallback, tasks } = this.#parts;
-    tasks.run(() => seekWholeBytes(store, fallback, by, seen));
+    const { records, fallback, tasks } = this.#parts;
+    tasks.run(() => seekWholeBytes(records, fallback, by, seen));
   }
 
   /** Another server answered instead: from the second time on, this one may be left. */
@@ -269,10 +269,10 @@ async function observeIssued(
 ): Promise<Observation> {
   const { address, history, status, check } = subject;
   const { id: addressId, origin } = address;
-  const script = lazy(() => all.store.addresses.scriptOf(addressId));
+  const script = lazy(() => all.records.addresses.scriptOf(addressId));
   const isNews = check === 'changed';
   const parts: EvidenceContext & SecondOpinionParts = { ...all, isNews, unwritten: [], script };
-  const known = new Map(parts.store.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
+  const known = new Map(parts.records.ledger.paymentsOf(addressId).map((row) => [row.txid, row]));
   const first = await collectEvidence(parts, history, known);
   const second = await crossCheck(parts, subject, known, first);
   const evidence = [...first, ...second.evidence];

@@ -8,7 +8,7 @@ import { type Doubt, formatDoubtOfServer } from '../domain/payment/server-standi
 import type { Session } from '../electrum/session.ts';
 import { type HoldReason, readHold, writeHold } from '../store/chain/hold-record.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 
 /** A live server, and how its tip stands to our best chain. */
@@ -20,7 +20,7 @@ export interface AssessedServer {
 
 export interface FinalityHoldParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   /** Labels of the configured servers: a server that left the list no longer holds payments. */
   readonly servers: readonly string[];
 }
@@ -50,7 +50,7 @@ export class FinalityHold {
   constructor(parts: FinalityHoldParts) {
     this.#parts = parts;
     const now = parts.world.monotonic();
-    const stored = readHold(parts.store.catalog);
+    const stored = readHold(parts.records.catalog);
     this.#stored = stored;
     for (const { kind, server, text, deepTip } of stored) {
       if (!parts.servers.includes(server)) continue;
@@ -115,13 +115,13 @@ export class FinalityHold {
   }
 
   #outweighsUs(hash: BlockHash): boolean {
-    const { headers } = this.#parts.store;
+    const { headers } = this.#parts.records;
     return (headers.byHash(hash)?.work ?? 0n) > (headers.tip()?.work ?? 0n);
   }
 
   /** Stores changed reasons; the end of a hold promotes in the same commit. */
   async #store(): Promise<number> {
-    const { store, world } = this.#parts;
+    const { records, world } = this.#parts;
     const reasons = this.reasons();
     const before = this.#stored;
     if (JSON.stringify(before) === JSON.stringify(reasons)) return 0;
@@ -132,7 +132,7 @@ export class FinalityHold {
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
     try {
       // With a reason, nothing is promoted: the ledger reads it in the same commit.
-      return await promote({ store, world }, (tx) => writeHold(tx, store.catalog, reasons));
+      return await promote({ records, world }, (tx) => writeHold(tx, records.catalog, reasons));
     } catch (error) {
       // The next update writes it again: no hold outlasts its cause, and none is lost.
       this.#stored = undefined;
@@ -152,10 +152,10 @@ const maxDecidedAtOnce = 200;
  * @returns how many callbacks were enqueued
  */
 export async function promote(
-  { store, world }: { readonly store: Store; readonly world: World },
+  { records, world }: { readonly records: Records; readonly world: World },
   first: (tx: Tx) => void = () => {},
 ): Promise<number> {
-  const { database, ledger } = store;
+  const { database, ledger } = records;
   let waiting: readonly number[] = [];
   let callbacks = await database.write((tx) => {
     first(tx);

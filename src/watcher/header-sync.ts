@@ -23,7 +23,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { keepCheckpoint } from '../store/chain/headers.ts';
 import { acceptedBranch } from '../store/chain/hold-record.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
 import { checkpointOf, ServerLie } from './proof/proofs.ts';
@@ -41,7 +41,7 @@ export interface HeaderSync {
 
 export interface HeaderSyncOptions {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly network: Network;
   /** Called after the best chain has grown or changed; the change enqueued `callbacks`. */
   readonly onTip: (tip: ChainHeader, reorganised: boolean, callbacks: number) => void;
@@ -67,7 +67,7 @@ interface ServerSyncs {
 }
 
 export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
-  const { store, world } = options;
+  const { records, world } = options;
   const checkpoint = checkpointOf(options.network);
   const firstHeight = minAncestorHeight(checkpoint.height);
   const connecting = new SerialQueue();
@@ -75,7 +75,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
 
   const join = (headers: readonly Header[], startHeight: number): Promise<HeaderConnection> =>
     connecting.run(async () => {
-      const result = connect(options.network, store, headers, startHeight);
+      const result = connect(options.network, records, headers, startHeight);
       await commit(result);
       return result;
     });
@@ -84,12 +84,12 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     if (result.kind === 'best') return extend(options, result.added, result.forkHeight);
     // A branch that is too deep to follow is stored as well, because its work decides about holds.
     if (result.kind !== 'side' && result.kind !== 'deep') return Promise.resolve();
-    return store.database.write((tx) => store.headers.addSide(tx, result.added));
+    return records.database.write((tx) => records.headers.addSide(tx, result.added));
   }
 
   async function follow(session: Session, announced: HeaderTip): Promise<void> {
     const top = headerOf(announced.raw);
-    const known = store.headers.byHash(top.hash);
+    const known = records.headers.byHash(top.hash);
     if (known !== undefined) {
       if (known.height === announced.height) return;
       throw new ServerLie(`its tip ${top.hash} is not at height ${announced.height}`);
@@ -97,12 +97,12 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
     if (announced.height < checkpoint.height) {
       throw new PaygateError('unavailable', `its chain ends below ${checkpoint.height}`);
     }
-    const ours = store.headers.tip() ?? (await beginWith(session));
+    const ours = records.headers.tip() ?? (await beginWith(session));
     if (top.previous === ours.header.hash && announced.height === ours.height + 1) {
       await join([top], announced.height);
       return;
     }
-    const isKnown = () => store.headers.byHash(top.hash) !== undefined;
+    const isKnown = () => records.headers.byHash(top.hash) !== undefined;
     await followFrom(
       session,
       announced.height,
@@ -114,7 +114,7 @@ export function createHeaderSync(options: HeaderSyncOptions): HeaderSync {
   async function beginWith(session: Session): Promise<ChainHeader> {
     const base = await fetchBase(options.network, (...asked) => fetch(session, ...asked));
     // Another server may have been quicker.
-    return connecting.run(async () => store.headers.tip() ?? (await storeBase(options, base)));
+    return connecting.run(async () => records.headers.tip() ?? (await storeBase(options, base)));
   }
 
   /**
@@ -210,52 +210,52 @@ function createFetch(world: Pick<World, 'monotonic'>) {
 
 function connect(
   network: Network,
-  store: Store,
+  records: Records,
   headers: readonly Header[],
   startHeight: number,
 ): HeaderConnection {
-  const tip = store.headers.tip();
+  const tip = records.headers.tip();
   if (tip === undefined) throw new PaygateError('internal', 'no header is stored to connect to');
-  const result = connectHeaders(store.headers.view(network, tip), headers);
+  const result = connectHeaders(records.headers.view(network, tip), headers);
   if (result.kind === 'reject') throw new ServerLie(result.reason);
   // Known headers are checked too: otherwise a server could show the same ones for ever.
   if (result.kind !== 'unlinked') {
     const end = headers.at(-1);
-    const last = 'added' in result ? result.added.at(-1) : end && store.headers.byHash(end.hash);
+    const last = 'added' in result ? result.added.at(-1) : end && records.headers.byHash(end.hash);
     if (last?.height !== startHeight + headers.length - 1)
       throw new ServerLie('its headers are not at the heights that were requested');
   }
-  if (result.kind !== 'deep' || !isAccepted(store, result.added)) return result;
+  if (result.kind !== 'deep' || !isAccepted(records, result.added)) return result;
   return { kind: 'best', added: result.added, forkHeight: tip.height - result.depth };
 }
 
 /** Whether the operator accepted a block of this branch. */
-function isAccepted(store: Store, added: readonly ChainHeader[]): boolean {
-  const wanted = acceptedBranch(store.catalog);
-  const height = wanted && store.headers.byHash(wanted)?.height;
+function isAccepted(records: Records, added: readonly ChainHeader[]): boolean {
+  const wanted = acceptedBranch(records.catalog);
+  const height = wanted && records.headers.byHash(wanted)?.height;
   if (height === undefined) return false;
   let block = added.at(-1);
   const fresh = new Map(added.map((each) => [each.header.hash, each]));
   while (block !== undefined && block.height > height) {
     const { previous } = block.header;
-    block = fresh.get(previous) ?? store.headers.byHash(previous);
+    block = fresh.get(previous) ?? records.headers.byHash(previous);
   }
   return block?.header.hash === wanted;
 }
 
 async function extend(
-  { world, store, onTip }: HeaderSyncOptions,
+  { world, records, onTip }: HeaderSyncOptions,
   added: readonly ChainHeader[],
   forkHeight: number,
 ): Promise<void> {
-  const before = store.headers.tipHeight();
+  const before = records.headers.tipHeight();
   const tip = added.at(-1);
   if (tip === undefined) return;
   let isMoved = false;
   let callbacks = 0;
   try {
-    callbacks = await promote({ world, store }, (tx) => {
-      store.headers.setBest(tx, added, forkHeight);
+    callbacks = await promote({ world, records }, (tx) => {
+      records.headers.setBest(tx, added, forkHeight);
       tx.afterCommit(() => {
         isMoved = true;
       });
@@ -298,14 +298,14 @@ async function fetchBase(network: Network, fetch: FetchHeaders): Promise<readonl
 }
 
 async function storeBase(
-  { network, store }: HeaderSyncOptions,
+  { network, records }: HeaderSyncOptions,
   base: readonly ChainHeader[],
 ): Promise<ChainHeader> {
   const tip = base.at(-1);
   const forkHeight = (base[0]?.height ?? 0) - 1;
-  await store.database.write((tx) => {
-    store.headers.setBest(tx, base, forkHeight);
-    keepCheckpoint(tx, store.catalog, checkpointOf(network));
+  await records.database.write((tx) => {
+    records.headers.setBest(tx, base, forkHeight);
+    keepCheckpoint(tx, records.catalog, checkpointOf(network));
   });
   if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
   return tip;

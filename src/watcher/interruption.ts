@@ -8,13 +8,13 @@ import type { Scripthash, Txid } from '../bitcoin/ids.ts';
 import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { noteWatched, watchedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
 
 export interface InterruptionParts {
   readonly world: Pick<World, 'now' | 'monotonic' | 'log'>;
-  readonly store: Pick<Store, 'catalog' | 'database' | 'orders'>;
+  readonly records: Pick<Records, 'catalog' | 'database' | 'orders'>;
   readonly tasks: BackgroundTasks;
 }
 
@@ -55,7 +55,7 @@ export class Interruption {
 
   constructor(parts: InterruptionParts) {
     this.#parts = parts;
-    const noted = watchedAt(parts.store.catalog);
+    const noted = watchedAt(parts.records.catalog);
     // Without a note, no address was ever watched while a quote could end.
     this.#since = noted ?? 0;
     this.#hasNote = noted !== undefined;
@@ -172,18 +172,18 @@ export class Interruption {
 
   #mayNeedNote(): boolean {
     const now = this.#parts.world.now();
-    const { orders } = this.#parts.store;
+    const { orders } = this.#parts.records;
     if (orders.mayEnd(now - noteForMs, now + noteForMs)) this.#noteUntil = now + noteForMs;
     return now < this.#noteUntil;
   }
 
   async #note(): Promise<void> {
-    const { store } = this.#parts;
+    const { records } = this.#parts;
     const at = this.#look?.wall;
     if (at === undefined) return;
     this.#hasNote = true;
     try {
-      await store.database.write((tx) => noteWatched(tx, store.catalog, at));
+      await records.database.write((tx) => noteWatched(tx, records.catalog, at));
     } catch (error) {
       // The next minute notes it.
       if (!(error instanceof Unwritten)) throw error;

@@ -10,7 +10,7 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Tx } from '../store/db/writer.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { DueOrder } from '../store/orders/orders.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
@@ -21,7 +21,7 @@ import type { WorkQueue } from './work-queue.ts';
 export interface OrderExpiryParts {
   readonly world: World;
   readonly clock?: AgeJudge;
-  readonly store: Pick<Store, 'database' | 'orders'>;
+  readonly records: Pick<Records, 'database' | 'orders'>;
   readonly tasks: BackgroundTasks;
   readonly servers: Pick<ServerChoice, 'caughtUp' | 'current' | 'live'>;
   readonly interruption: Pick<Interruption, 'isWatching'>;
@@ -46,8 +46,8 @@ const all = (write: () => Promise<number>) => async (): Promise<void> => {
 };
 
 export function createOrderExpiry(parts: OrderExpiryParts): OrderExpiry {
-  const { world, clock = trustedClock, store, tasks, servers, interruption, queue } = parts;
-  const { database, orders } = store;
+  const { world, clock = trustedClock, records, tasks, servers, interruption, queue } = parts;
+  const { database, orders } = records;
   /** Scripts of due orders that every other connected server was asked for. */
   const asked = new Set<Scripthash>();
   let isAtWork = false;

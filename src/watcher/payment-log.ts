@@ -3,10 +3,10 @@
 // because it opens the order's page.
 
 import type { PaymentState } from '../domain/payment/payment.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Logger } from '../world/world.ts';
 
-type PaymentSource = Pick<Store, 'events' | 'receipts'>;
+type PaymentSource = Pick<Records, 'events' | 'receipts'>;
 
 /** A settled payment was confirmed before. */
 const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
@@ -17,9 +17,9 @@ const messages: Readonly<Record<Exclude<PaymentState, 'settled'>, string>> = {
 };
 
 /** Logs payments, and the orders that they change. */
-export function logPayments(log: Logger, store: PaymentSource): void {
-  const { events, receipts } = store;
-  logOrders(log, store);
+export function logPayments(log: Logger, records: PaymentSource): void {
+  const { events, receipts } = records;
+  logOrders(log, records);
   events.on('paymentChanged', (paymentId, { before, after }, facts) => {
     // A payment that was settled when first seen is logged as confirmed.
     const step = after === 'settled' && before !== 'confirmed' ? 'confirmed' : after;
@@ -36,7 +36,7 @@ export function logPayments(log: Logger, store: PaymentSource): void {
 /** `ord_` and four of its 22 characters. */
 const shownIdLength = 8;
 
-function logOrders(log: Logger, { events }: Pick<Store, 'events'>): void {
+function logOrders(log: Logger, { events }: Pick<Records, 'events'>): void {
   events.on('orderChanged', (_orderId, facts) => {
     if (facts === undefined) return;
     const { type, publicId, ...fields } = facts;

@@ -20,7 +20,7 @@ import type { Session } from '../electrum/session.ts';
 import { chunks } from '../lib/chunk.ts';
 import { PaygateError } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { AddressPlace } from '../store/wallets/address-row.ts';
 import { withFallback } from './proof/other-servers.ts';
 import { cacheTransactions, ServerLie } from './proof/proofs.ts';
@@ -28,7 +28,7 @@ import type { ServerChoice } from './server-choice.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface ChainReaderParts {
-  readonly store: Store;
+  readonly records: Records;
   readonly pool: Pick<Pool, 'ban'>;
   readonly servers: Pick<ServerChoice, 'caughtUp' | 'other'>;
   readonly queue: Pick<WorkQueue, 'isPending'>;
@@ -111,7 +111,8 @@ export class ChainReader {
 
   /** Unix seconds, as the block's header has it. */
   async timeOf(height: number): Promise<number> {
-    const known = this.#parts.store.headers.bestAt(height)?.header.time ?? this.#times.get(height);
+    const known =
+      this.#parts.records.headers.bestAt(height)?.header.time ?? this.#times.get(height);
     if (known !== undefined) return known;
     return this.#ask(async (session) => {
       const [raw] = await session.headers(height, 1);
@@ -190,7 +191,7 @@ export class ChainReader {
 
   async #movementsBy(session: Session, script: WatchedScript): Promise<readonly BalanceChange[]> {
     const { scripthash } = script;
-    const { headers } = this.#parts.store;
+    const { headers } = this.#parts.records;
     const known = this.#scripts.get(scripthash);
     const watched = this.#watched(scripthash);
     const isPending = this.#parts.queue.isPending(scripthash);
@@ -228,7 +229,7 @@ export class ChainReader {
     movements: readonly BalanceChange[],
     isRecorded: boolean,
   ): readonly BalanceChange[] {
-    const { headers, receipts } = this.#parts.store;
+    const { headers, receipts } = this.#parts.records;
     return movements.map((movement) => {
       const payment = receipts.byPlace(scripthash, movement.txid);
       if (payment === undefined) {
@@ -243,7 +244,7 @@ export class ChainReader {
 
   /** Our address, if a status is recorded for it; the far look-ahead may not be subscribed yet. */
   #watched(scripthash: Scripthash): AddressPlace | undefined {
-    const { addresses, catalog } = this.#parts.store;
+    const { addresses, catalog } = this.#parts.records;
     const row = addresses.byScripthash(scripthash);
     if (row?.origin !== 'ahead') return row;
     const { nextIndex, scannedAt } = catalog.wallet(row.walletId);

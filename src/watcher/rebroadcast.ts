@@ -12,7 +12,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { nextTurn } from '../lib/next-turn.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { dayMs, hourMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { SeenPayment } from '../store/payments/observation.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { World } from '../world/world.ts';
@@ -21,7 +21,7 @@ import type { Fallback } from './proof/other-servers.ts';
 export interface RebroadcastParts {
   readonly world: World;
   readonly clock?: AgeJudge;
-  readonly store: Store;
+  readonly records: Records;
   readonly pool: Pick<Pool, 'live'>;
 }
 
@@ -76,13 +76,13 @@ async function broadcast(
   refusals: BroadcastRefusals,
   queue: SerialQueue,
 ): Promise<void> {
-  const { world, clock = trustedClock, store, pool } = parts;
+  const { world, clock = trustedClock, records, pool } = parts;
   // At least the newest block's time: a late clock must not make payments look too young. A clock
   // that is ahead must not make them look too old.
-  const now = Math.max(clock.passed(world.now()), (store.headers.tipTime() ?? 0) * 1000);
-  const due = store.broadcasts.due(now, now - maxAgeMs, now - intervalMs, maxAtOnce);
+  const now = Math.max(clock.passed(world.now()), (records.headers.tipTime() ?? 0) * 1000);
+  const due = records.broadcasts.due(now, now - maxAgeMs, now - intervalMs, maxAtOnce);
   for (const txid of due) {
-    const raw = store.ledger.rawOf(txid);
+    const raw = records.ledger.rawOf(txid);
     if (raw === undefined) continue;
     const sessions = refusals.mayAsk(pool.live());
     if (sessions.length === 0) return;
@@ -96,7 +96,7 @@ async function broadcast(
         void queue.run(() => broadcastOthers(parts, sessions, txid, raw, refusals));
       }
     }
-    await store.database.write((tx) => store.broadcasts.note(tx, now, txid));
+    await records.database.write((tx) => records.broadcasts.note(tx, now, txid));
   }
 }
 
@@ -104,7 +104,7 @@ async function broadcast(
 async function forget({
   world,
   clock = trustedClock,
-  store: { broadcasts, database },
+  records: { broadcasts, database },
 }: RebroadcastParts): Promise<void> {
   const now = clock.passed(world.now());
   const idle = broadcasts.idle(now - maxAgeMs, maxForgottenAtOnce);
@@ -126,7 +126,7 @@ async function broadcastTo(
  * one takes.
  */
 async function broadcastOthers(
-  { store: { database, broadcasts }, world }: RebroadcastParts,
+  { records: { database, broadcasts }, world }: RebroadcastParts,
   sessions: readonly Session[],
   txid: Txid,
   ours: Uint8Array,
@@ -190,7 +190,7 @@ function isWholeTransaction(raw: Uint8Array, txid?: Txid): boolean {
  * stores them.
  */
 export async function seekWholeBytes(
-  { database, broadcasts }: Pick<Store, 'database' | 'broadcasts'>,
+  { database, broadcasts }: Pick<Records, 'database' | 'broadcasts'>,
   fallback: Fallback,
   session: Session,
   seen: readonly SeenPayment[],

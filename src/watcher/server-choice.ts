@@ -15,7 +15,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { hourMs } from '../lib/time-units.ts';
 import type { Servers } from '../store/chain/server-records.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 import type { AssessedServer } from './finality-hold.ts';
 import type { HeaderSync } from './header-sync.ts';
@@ -24,7 +24,7 @@ import type { WatcherEvents } from './watcher-events.ts';
 
 export interface ServerChoiceParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly network: NetworkName;
   readonly tasks: BackgroundTasks;
   readonly pool: Pool;
@@ -125,7 +125,7 @@ export class ServerChoice {
   isOnOtherBranch(session: Session): boolean {
     const tip = this.#headerOf(session);
     if (tip === undefined) return false;
-    return !this.#parts.store.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
+    return !this.#parts.records.headers.isOnBest({ height: tip.height, hash: tip.header.hash });
   }
 
   /**
@@ -200,8 +200,8 @@ export class ServerChoice {
 
   /** What its tip shows now; `unknown` until the tip's header is verified. */
   #standing(session: Session): AssessedServer['standing'] {
-    const { store, network, world } = this.#parts;
-    const { headers } = store;
+    const { records, network, world } = this.#parts;
+    const { headers } = records;
     const best = headers.tip();
     const hash = hashOf(session);
     if (best === undefined || hash === undefined) return 'unknown';
@@ -223,7 +223,7 @@ export class ServerChoice {
       return false;
     const before = this.#excuses.get(session) ?? { since, hash };
     // Otherwise it could announce a block that does not exist before each lie.
-    const isTrue = this.#parts.store.headers.byHash(before.hash) !== undefined;
+    const isTrue = this.#parts.records.headers.byHash(before.hash) !== undefined;
     if (before.since !== since && !isTrue) return false;
     this.#excuses.set(session, { since, hash });
     return true;
@@ -250,7 +250,7 @@ export class ServerChoice {
 
   #headerOf(session: Session): ChainHeader | undefined {
     const hash = hashOf(session);
-    return hash && this.#parts.store.headers.byHash(hash);
+    return hash && this.#parts.records.headers.byHash(hash);
   }
 
   #isHealthy(session: Session, standing = this.#standing(session)): boolean {
@@ -285,7 +285,7 @@ export class ServerChoice {
   #isUnshown(session: Session, isUnknown: boolean): boolean {
     const now = this.#parts.world.monotonic();
     // A server is not in doubt for headers that our own disk refuses to store.
-    const isRefused = this.#parts.store.database.refused() !== undefined;
+    const isRefused = this.#parts.records.database.refused() !== undefined;
     if (!isUnknown || isRefused) this.#unknownSince.delete(session);
     else if (!this.#unknownSince.has(session)) this.#unknownSince.set(session, now);
     const unknownSince = this.#unknownSince.get(session) ?? now;

@@ -8,7 +8,7 @@ import { ServerError } from '../electrum/requests.ts';
 import type { Session } from '../electrum/session.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { minuteMs } from '../lib/time-units.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Watched } from '../store/wallets/watched-addresses.ts';
 import type { World } from '../world/world.ts';
 import { type CurrentSubscriptions, hotForMs, maxId } from './address-subscriptions.ts';
@@ -18,7 +18,7 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface SweepsParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly servers: Pick<ServerChoice, 'current' | 'caughtUp' | 'other'>;
   readonly subscriptions: Pick<CurrentSubscriptions, 'has'>;
   readonly queue: Pick<WorkQueue, 'add'>;
@@ -106,7 +106,7 @@ export function createSweeps(parts: SweepsParts): Sweeps {
   };
 }
 
-function createRounds({ world, store: { addresses } }: SweepsParts): readonly Round[] {
+function createRounds({ world, records: { addresses } }: SweepsParts): readonly Round[] {
   const hotSince = () => world.now() - hotForMs;
   return [
     createRound({

@@ -13,7 +13,7 @@ import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { Events } from '../lib/events.ts';
 import type { HoldReason } from '../store/chain/hold-record.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import { type AgeJudge, trustedClock } from '../world/clock-watch.ts';
 import type { Cancel, SocksProxy, World } from '../world/world.ts';
 import {
@@ -40,7 +40,7 @@ import { type ScriptFailures, WorkQueue } from './work-queue.ts';
 
 export interface WatcherParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly network: Network;
   readonly servers: readonly ServerAddress[];
   /** All servers are connected through it. */
@@ -82,25 +82,29 @@ export interface WatcherStatus {
 
 /** Builds the collaborators, from those that need no other one to the watcher. */
 export function createWatcher(parts: WatcherParts): Watcher {
-  const { world, store, network } = parts;
+  const { world, records, network } = parts;
   const tasks = createBackgroundTasks((error) =>
     world.log.error('background work failed', { reason: reasonOf(error) }),
   );
   const events: WatcherEvents = new Events<WatcherEventMap>();
   const recheck = (scripthash: Scripthash) => events.emit('recheck', scripthash);
   const announcements = createAnnouncements(world, recheck);
-  const interruption = new Interruption({ world, store, tasks });
+  const interruption = new Interruption({ world, records, tasks });
   const absences = createAbsenceTracker(world, recheck);
-  const hold = new FinalityHold({ world, store, servers: parts.servers.map((each) => each.label) });
-  const proofs = createProofs({ store, network, proveDepthAboveSat: parts.proveDepthAboveSat });
+  const hold = new FinalityHold({
+    world,
+    records,
+    servers: parts.servers.map((each) => each.label),
+  });
+  const proofs = createProofs({ records, network, proveDepthAboveSat: parts.proveDepthAboveSat });
   const headerSync = createHeaderSync({
     world,
-    store,
+    records,
     network,
     onTip: (_tip, isReorganised, callbacks) => events.emit('tipChanged', isReorganised, callbacks),
   });
   const pool = createPool(parts, events);
-  const common = { world, store, tasks, events };
+  const common = { world, records, tasks, events };
   const servers = new ServerChoice({ ...common, network: network.name, pool, headerSync });
   const requestSecondOpinion = createSecondOpinions({ world, pool, servers });
   const fallback = createFallback(world, createOtherServers(world, servers, pool));
@@ -118,11 +122,11 @@ export function createWatcher(parts: WatcherParts): Watcher {
     interruption,
   });
   const { clock = trustedClock } = parts;
-  const rebroadcast = createRebroadcast({ world, clock, store, pool });
+  const rebroadcast = createRebroadcast({ world, clock, records, pool });
   const sweeps = createSweeps({ ...common, servers, subscriptions, queue, rebroadcast });
   const wallets = new WalletMaintenance({ ...common, proofs, servers, subscriptions });
   const orderExpiry = createOrderExpiry({ ...common, clock, servers, queue, interruption });
-  const reader = new ChainReader({ store, pool, servers, queue });
+  const reader = new ChainReader({ records, pool, servers, queue });
   return new Watcher({
     ...common,
     pool,
@@ -141,7 +145,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
 }
 
 function createPool(parts: WatcherParts, events: WatcherEvents): Pool {
-  const { world, store, servers, network, proxy, ownMaxInFlight } = parts;
+  const { world, records, servers, network, proxy, ownMaxInFlight } = parts;
   const handlers: PoolHandlers = {
     onSession: (session) => events.emit('connected', session),
     onLost: (session) => events.emit('disconnected', session),
@@ -155,7 +159,7 @@ function createPool(parts: WatcherParts, events: WatcherEvents): Pool {
     genesisHash: network.genesisHash,
     session: { proxy, ownMaxInFlight },
     memory: createServerMemory({
-      servers: store.servers,
+      servers: records.servers,
       now: () => world.now(),
       isClockWrong: parts.isClockWrong ?? (() => false),
     }),
@@ -164,7 +168,7 @@ function createPool(parts: WatcherParts, events: WatcherEvents): Pool {
 
 interface Collaborators {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly tasks: BackgroundTasks;
   readonly events: WatcherEvents;
   readonly pool: Pool;
@@ -236,10 +240,10 @@ export class Watcher {
 
   /** An address was issued: it must be watched, and more must be derived ahead. */
   issued(scripthash: Scripthash): void {
-    const { wallets, store, queue } = this.#parts;
+    const { wallets, records, queue } = this.#parts;
     wallets.issued(scripthash);
     // A payment that only one server reports is not recorded before the address is issued.
-    if (store.addresses.byScripthash(scripthash)?.statusHash != null) queue.add(scripthash);
+    if (records.addresses.byScripthash(scripthash)?.statusHash != null) queue.add(scripthash);
   }
 
   /**
@@ -256,12 +260,13 @@ export class Watcher {
   }
 
   status(): WatcherStatus {
-    const { pool, servers, store, queue, hold, subscriptions, wallets, addressSync } = this.#parts;
+    const { pool, servers, records, queue, hold, subscriptions, wallets, addressSync } =
+      this.#parts;
     return {
       servers: pool.status(),
       server: servers.current?.server.label,
       caughtUp: servers.caughtUp !== undefined,
-      tipHeight: store.headers.tipHeight(),
+      tipHeight: records.headers.tipHeight(),
       dirty: queue.size(),
       holdReasons: hold.reasons(),
       failures: queue.failures(),
@@ -393,7 +398,7 @@ export class Watcher {
   }
 
   #wakeDeliveries(callbacks: number): void {
-    if (callbacks > 0) this.#parts.store.events.emit('callbacksDue');
+    if (callbacks > 0) this.#parts.records.events.emit('callbacksDue');
   }
 
   /** Follows the server to its tip, then compares every address with it. */
@@ -424,7 +429,7 @@ export class Watcher {
     this.#parts.interruption.end();
     this.#catchUpFault = undefined;
     this.#parts.world.log.info('every address is compared', { server: server.label, addresses });
-    this.#parts.store.events.emit('caughtUp');
+    this.#parts.records.events.emit('caughtUp');
   }
 
   /** A store may require fewer confirmations than before, or a crash have left promotions over. */
@@ -434,7 +439,7 @@ export class Watcher {
 
   /** Payments whose block left our chain: their histories decide about them. */
   #checkReorganised(): void {
-    const { store, queue } = this.#parts;
-    for (const scripthash of store.ledger.offChain()) queue.add(scripthash, 'again');
+    const { records, queue } = this.#parts;
+    for (const scripthash of records.ledger.offChain()) queue.add(scripthash, 'again');
   }
 }

@@ -2,7 +2,7 @@
 // anything. Live sockets and the pages of the dashboard listen. It polls nothing and stores
 // nothing.
 
-import type { Store } from '../store/open-store.ts';
+import type { Records } from '../store/open-records.ts';
 import type { Receipt } from '../store/payments/receipts.ts';
 
 export type ReceiptListener = (receipt: Receipt) => void;
@@ -17,7 +17,7 @@ export interface ChangeFeed {
 export function createChangeFeed({
   events,
   receipts,
-}: Pick<Store, 'events' | 'receipts'>): ChangeFeed {
+}: Pick<Records, 'events' | 'receipts'>): ChangeFeed {
   const listeners = new Map<string, Set<ReceiptListener>>();
   const listenersToAll = new Set<() => void>();
   function pagesChanged(): void {

@@ -166,9 +166,9 @@ test('a deleted WAL: after a restart the main file has all data', async () => {
 });
 
 test('a file whose WAL was deleted after a kill is opened as it is', async () => {
-  const store = await openTestStore();
-  const { path } = store;
-  await store.database.close();
+  const records = await openTestStore();
+  const { path } = records;
+  await records.database.close();
   writeFileSync(`${path}-shm`, '');
   openDatabase({ path, create: false }).close();
 });

@@ -6,7 +6,7 @@ import type { BlockHash } from '../../src/bitcoin/ids.ts';
 import { type HoldReason, readHold, writeHold } from '../../src/store/chain/hold-record.ts';
 import { FinalityHold } from '../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../support/files.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
@@ -24,11 +24,11 @@ const deep: HoldReason = { ...branch, deepTip: 'ab'.repeat(32) as BlockHash };
 
 /** After a restart in the middle of a hold, before servers that are never reached again. */
 async function restarted(reason: HoldReason, servers: readonly string[]) {
-  const store = await openTestStore();
-  await store.write((tx) => writeHold(tx, store.catalog, [reason]));
+  const records = await openTestStore();
+  await records.write((tx) => writeHold(tx, records.catalog, [reason]));
   const world = createTestWorld();
-  const hold = new FinalityHold({ world, store, servers });
-  return { store, world, hold, kept: () => readHold(store.catalog) };
+  const hold = new FinalityHold({ world, records, servers });
+  return { records, world, hold, kept: () => readHold(records.catalog) };
 }
 
 test.each([branch, lie, deep])(
@@ -67,7 +67,7 @@ test('a hold because of a lie ends once the server in use is redeemed', async ()
 });
 
 /** Has the file refuse every write of a setting, as a full disk does. */
-function refuseWrites({ path }: TestStore): () => void {
+function refuseWrites({ path }: TestRecords): () => void {
   const other = new Sqlite(path);
   const refusals = ['insert', 'update'].map(
     (event) => `create trigger refuse_${event} before ${event} on settings
@@ -81,8 +81,8 @@ function refuseWrites({ path }: TestStore): () => void {
 }
 
 test('a hold that could not be stored is stored as soon as possible', async () => {
-  const { hold, kept, store } = await restarted(lie, [server]);
-  const room = refuseWrites(store);
+  const { hold, kept, records } = await restarted(lie, [server]);
+  const room = refuseWrites(records);
   await expect(hold.update([], true)).rejects.toThrow('no room');
   expect(kept()).toEqual([lie]);
   room();
@@ -91,9 +91,9 @@ test('a hold that could not be stored is stored as soon as possible', async () =
 });
 
 test('a hold that began while the disk refused writes is stored as soon as possible', async () => {
-  const { hold, kept, store } = await restarted(lie, [server]);
+  const { hold, kept, records } = await restarted(lie, [server]);
   await hold.update([], true);
-  const room = refuseWrites(store);
+  const room = refuseWrites(records);
   await expect(hold.lied(server)).rejects.toThrow('no room');
   room();
   await hold.update([], false);

@@ -17,7 +17,7 @@ import { readConfig } from '../../src/config.ts';
 import { minAncestorHeight } from '../../src/domain/payment/chain.ts';
 import type { Session } from '../../src/electrum/session.ts';
 import { followedNetwork } from '../../src/store/chain/headers.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openRecords, type Records } from '../../src/store/open-records.ts';
 import { createHeaderSync } from '../../src/watcher/header-sync.ts';
 import { createProofs, type Proofs, ServerLie } from '../../src/watcher/proof/proofs.ts';
 import { open } from '../electrum/open-session.ts';
@@ -29,10 +29,10 @@ afterEach(cleanUp);
 
 const newFile = (): string => join(tempFolder(), 'paygate.db');
 
-async function openFile(path: string, network: NetworkName): Promise<Store> {
-  const store = await openStore({ path, create: true, network, newInstance: () => 'test' });
-  whenOver(() => store.database.close());
-  return store;
+async function openFile(path: string, network: NetworkName): Promise<Records> {
+  const records = await openRecords({ path, create: true, network, newInstance: () => 'test' });
+  whenOver(() => records.database.close());
+  return records;
 }
 
 const last = (headers: readonly Header[]): Header => headers.at(-1) as Header;
@@ -62,7 +62,7 @@ interface Source {
 interface Following {
   readonly source: Source;
   readonly path: string;
-  readonly store: Store;
+  readonly records: Records;
   readonly session: Session;
   readonly proofs: Proofs;
   /** Follows the server to its tip. */
@@ -82,15 +82,15 @@ async function follow(network: Network, headers: readonly Header[]): Promise<Fol
     'blockchain.transaction.get_merkle': (peer, request) => peer.refuse(request, 1, 'no proof'),
   });
   const path = newFile();
-  const store = await openFile(path, network.name);
+  const records = await openFile(path, network.name);
   const world = createTestWorld();
-  const proofs = createProofs({ store, network, proveDepthAboveSat: 0 });
-  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
+  const proofs = createProofs({ records, network, proveDepthAboveSat: 0 });
+  const chainSync = createHeaderSync({ world, records, network, onTip: () => {} });
   const sync = () => {
     const tip = { height: source.headers.length - 1, raw: last(source.headers).raw };
     return chainSync.sync(session, tip);
   };
-  return { source, path, store, session, proofs, sync };
+  return { source, path, records, session, proofs, sync };
 }
 
 const named = (retarget: Network['retarget'], name: NetworkName, at?: Checkpoint): Network => ({
@@ -117,12 +117,12 @@ describe.each([
     'from a checkpoint at %i to the tip',
     async (height) => {
       const checkpoint = at(headers, height);
-      const { store, source, sync, session, proofs } = await follow(
+      const { records, source, sync, session, proofs } = await follow(
         named(retarget, name, checkpoint),
         headers,
       );
       await sync();
-      expect(store.headers.tip()).toMatchObject({
+      expect(records.headers.tip()).toMatchObject({
         height: 4199,
         header: { hash: last(headers).hash },
       });
@@ -134,15 +134,15 @@ describe.each([
         next += count;
       }
       expect(next).toBe(height + 1);
-      expect(store.headers.bestAt(lowest)?.header.hash).toBe(headers[lowest]?.hash);
-      expect(store.headers.bestAt(lowest - 1)).toBeUndefined();
+      expect(records.headers.bestAt(lowest)?.header.hash).toBe(headers[lowest]?.hash);
+      expect(records.headers.bestAt(lowest - 1)).toBeUndefined();
       // What lies below the checkpoint is believed for nothing, also where we have its header.
       for (const below of [lowest, height - 1].filter((each) => each >= 0 && each < height)) {
         expect(await proofs.prove(session, 'ab'.repeat(32) as never, below)).toEqual({
           kind: 'unproven',
         });
       }
-      expect(followedNetwork(store, undefined).checkpoint).toEqual(checkpoint);
+      expect(followedNetwork(records, undefined).checkpoint).toEqual(checkpoint);
     },
   );
 });
@@ -153,10 +153,10 @@ describe('what a server says of the checkpoint', () => {
   const network = { ...plain, checkpoint: at(headers, 2030) };
 
   it('may come in small answers', async () => {
-    const { store, source, sync } = await follow(network, headers);
+    const { records, source, sync } = await follow(network, headers);
     source.most = 6;
     await sync();
-    expect(store.headers.tip()?.height).toBe(2099);
+    expect(records.headers.tip()?.height).toBe(2099);
     expect(source.asked.slice(0, 3)).toEqual([
       [2016, 15],
       [2022, 9],
@@ -166,47 +166,47 @@ describe('what a server says of the checkpoint', () => {
 
   it('must be that block: another one is a lie, and nothing is stored', async () => {
     const fork = [...headers.slice(0, 2030), ...branch(headers[2029] as Header, 80)];
-    const { store, source, sync } = await follow(network, fork);
+    const { records, source, sync } = await follow(network, fork);
     await expect(sync()).rejects.toThrow(
       new ServerLie(
         `its block 2030 is ${fork[2030]?.hash}, the checkpoint says ${network.checkpoint.hash}`,
       ),
     );
-    expect(store.headers.tip()).toBeUndefined();
+    expect(records.headers.tip()).toBeUndefined();
     // Also when only what lies below it is made up.
     source.headers = headers.with(2020, fork[2031] as Header);
     await expect(sync()).rejects.toThrow('its headers up to the checkpoint do not link');
-    expect(store.headers.tip()).toBeUndefined();
+    expect(records.headers.tip()).toBeUndefined();
   });
 
   it('is not there yet while the server lags: no lie', async () => {
-    const { sync, source, store } = await follow(network, headers.slice(0, 2030));
+    const { sync, source, records } = await follow(network, headers.slice(0, 2030));
     const behind = await sync().catch((error) => error);
     expect(behind).not.toBeInstanceOf(ServerLie);
     expect(behind.message).toBe('its chain ends below 2030');
     source.headers = headers.slice(0, 2031);
     await sync();
-    expect(store.headers.tip()?.height).toBe(2030);
+    expect(records.headers.tip()?.height).toBe(2030);
   });
 
   it('a fork above it is followed, however short the part below', async () => {
-    const { store, source, sync } = await follow(network, headers);
+    const { records, source, sync } = await follow(network, headers);
     await sync();
     // 60 blocks deep, while only 15 headers were fetched up to the checkpoint.
     const base = headers.slice(0, 2040);
     source.headers = [...base, ...branch(last(base), 70)];
     await sync();
-    expect(store.headers.tip()?.header.hash).toBe(last(source.headers).hash);
-    expect(store.headers.bestAt(2040)?.header.hash).toBe(source.headers[2040]?.hash);
+    expect(records.headers.tip()?.header.hash).toBe(last(source.headers).hash);
+    expect(records.headers.bestAt(2040)?.header.hash).toBe(source.headers[2040]?.hash);
   });
 
   it('a fork below it is not', async () => {
-    const { store, source, sync } = await follow(network, headers);
+    const { records, source, sync } = await follow(network, headers);
     await sync();
     const base = headers.slice(0, 2025);
     source.headers = [...base, ...branch(last(base), 90)];
     await expect(sync()).rejects.toThrow('below the checkpoint');
-    expect(store.headers.tip()?.header.hash).toBe(last(headers).hash);
+    expect(records.headers.tip()?.header.hash).toBe(last(headers).hash);
   });
 
   it('a shorter branch with more work is followed down', async () => {
@@ -216,13 +216,16 @@ describe('what a server says of the checkpoint', () => {
       const tip = last(ours);
       ours.push(child(tip, { time: tip.time + 1201, bits: easyBits }));
     }
-    const { store, source, sync } = await follow(named('testnet4', 'testnet4', at(ours, 0)), ours);
+    const { records, source, sync } = await follow(
+      named('testnet4', 'testnet4', at(ours, 0)),
+      ours,
+    );
     await sync();
-    expect(store.headers.tip()?.height).toBe(39);
+    expect(records.headers.tip()?.height).toBe(39);
     source.headers = [start, child(start, { bits: hardBits })];
     await sync();
-    expect(store.headers.tip()).toMatchObject({ height: 1, header: { bits: hardBits } });
-    expect(store.headers.bestAt(2)).toBeUndefined();
+    expect(records.headers.tip()).toMatchObject({ height: 1, header: { bits: hardBits } });
+    expect(records.headers.bestAt(2)).toBeUndefined();
   });
 });
 
@@ -282,9 +285,9 @@ describe('the checkpoint that serve is given', () => {
 
   it('once headers are stored it must be one of them, and changes nothing', async () => {
     const begun = at(easy, 20);
-    const { store, sync } = await follow(named('none', 'testnet3', begun), easy);
+    const { records, sync } = await follow(named('none', 'testnet3', begun), easy);
     await sync();
-    const from = (given?: Checkpoint) => followedNetwork(store, given).checkpoint;
+    const from = (given?: Checkpoint) => followedNetwork(records, given).checkpoint;
     expect(from()).toEqual(begun);
     for (const height of [20, 21, 39, 9]) expect(from(at(easy, height))).toEqual(begun);
     const { hash } = at(easy, 21);

@@ -56,11 +56,11 @@ async function mine(app: TestApp, blocks: number): Promise<void> {
 const script = (address: string) => addressToScript(address, networks.regtest);
 
 const payments = (app: TestApp, address: string) =>
-  app.withStore(async (store) => {
-    const pages = store.addresses.notAhead(Number.MAX_SAFE_INTEGER, 10_000);
-    const rows = pages.map(({ scripthash }) => store.addresses.byScripthash(scripthash));
+  app.withStore(async (records) => {
+    const pages = records.addresses.notAhead(Number.MAX_SAFE_INTEGER, 10_000);
+    const rows = pages.map(({ scripthash }) => records.addresses.byScripthash(scripthash));
     const row = rows.find((each) => each?.address === address);
-    return row === undefined ? [] : recorded(store, row.id);
+    return row === undefined ? [] : recorded(records, row.id);
   });
 
 const change = (app: TestApp, fields: StoreChange): Promise<unknown> =>

@@ -10,11 +10,11 @@ import { createTestWorld } from '../support/world.ts';
 afterEach(cleanUp);
 
 it.each([0, 1, 2, 5])('ends all that a start begins, %i turns later', async (turns) => {
-  const store = await openTestStore();
-  await store.database.close();
+  const records = await openTestStore();
+  await records.database.close();
   const world = createTestWorld();
   const given = { electrum: ['tcp://127.0.0.1:1'], listen: ['127.0.0.1:0'], price: ['off'] };
-  const config = readConfig({ ...given, db: [store.path], network: ['regtest'] }, {});
+  const config = readConfig({ ...given, db: [records.path], network: ['regtest'] }, {});
   const onFatal = (error: Error) => {
     throw error;
   };

@@ -444,7 +444,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       const watched = await openPage(browser, { javaScriptEnabled });
       const { page } = watched;
       await page.goto(
-        await app.withStore((store) => createSignInLink(store, app.world, originOf(app))),
+        await app.withStore((records) => createSignInLink(records, app.world, originOf(app))),
       );
       await page.getByLabel('New password').fill(password);
       await page.getByLabel('Repeat the password').fill(password);

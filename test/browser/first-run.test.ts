@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)('the first run', () => {
       expect(await accessibilityFaults(page)).toEqual([]);
     }
     const start = performance.now();
-    await page.goto(await app.withStore((store) => createSignInLink(store, app.world, origin)));
+    await page.goto(await app.withStore((records) => createSignInLink(records, app.world, origin)));
     await person.type(page.getByLabel('New password'), password);
     await person.type(page.getByLabel('Repeat the password'), password);
     await person.click(button('Set password'));

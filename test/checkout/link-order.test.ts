@@ -34,7 +34,7 @@ async function openLink(
   const issued: string[] = [];
   let ids = 0;
   const options: LinkOrderOptions = {
-    store: shop,
+    records: shop,
     world: {
       now: () => now,
       randomBytes(length) {

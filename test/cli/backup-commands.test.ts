@@ -99,11 +99,11 @@ it('a backup without a name goes to the folder of backups', async () => {
 });
 
 it('a backup to an inaccessible folder fails with a clear sentence', async () => {
-  const store = await openTestStore();
-  await store.database.close();
+  const records = await openTestStore();
+  await records.database.close();
   const folder = tempFolder();
   const long = join(folder, `${'x'.repeat(300)}.db`);
-  const refused = await runCli(['backup', long, '--db', store.path]);
+  const refused = await runCli(['backup', long, '--db', records.path]);
   expect(refused).toMatchObject({
     code: 1,
     stderr: `paygate: ${long}: cannot be read (ENAMETOOLONG); name another one\n`,

@@ -24,10 +24,10 @@ function check(path: string): Promise<readonly string[]> {
 }
 
 async function closedFile(): Promise<string> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.database.close();
-  return store.path;
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.database.close();
+  return records.path;
 }
 
 test('a copy that is whole has no faults', async () => {

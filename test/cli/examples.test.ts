@@ -103,16 +103,16 @@ beforeAll(async () => {
   const wallet = ['--xpub', accountKey().account, '--script', 'p2wpkh', '--network', 'regtest'];
   const added = await run(['store', 'add', '--name', 'Shop', ...wallet, ...urls, ...flags], path);
   expect(added.stderr).toBe('');
-  const store = await openTestStore({ path });
-  const chain = shopOn(store, chainOf(110), Date.now);
+  const records = await openTestStore({ path });
+  const chain = shopOn(records, chainOf(110), Date.now);
   await chain.follow();
-  const [paid, open] = [await store.issue(), await store.issue()];
+  const [paid, open] = [await records.issue(), await records.issue()];
   const price = { kind: 'sat', amountSat: 25_000 } as const;
   for (const [at, { id: addressId }] of [paid, open].entries()) {
     const publicId = idOf('ord', new Uint8Array(idBytes).fill(at + 1));
     names.unshift([/ord_…/, publicId]);
-    await store.write((tx) =>
-      store.orders.create(tx, Date.now(), {
+    await records.write((tx) =>
+      records.orders.create(tx, Date.now(), {
         ...{ storeId: 1, addressId, publicId, price, rateCents: null, toleranceBasisPoints: 0 },
         ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: Date.now() + 3_600_000 },
         ...{ reference: '1007', description: null, metadata: {}, returnUrl: null, language: null },
@@ -127,10 +127,10 @@ beforeAll(async () => {
     webhookSecret: `whsec_${'A'.repeat(43)}=`,
   };
   const target = { ...noTarget, ...webhook, allowPrivateCallback: true, allowHttpCallback: true };
-  await store.write((tx) => putNotifyTarget(tx, store.catalog, null, target));
-  const [event] = store.eventView.list({ limit: 1 });
+  await records.write((tx) => putNotifyTarget(tx, records.catalog, null, target));
+  const [event] = records.eventView.list({ limit: 1 });
   names.push([/evt_…/, event?.publicId ?? 'none'], [/bc1q…/, open.address]);
-  await store.database.close();
+  await records.database.close();
 });
 
 const run = (args: readonly string[], path: string): Promise<Outcome> =>

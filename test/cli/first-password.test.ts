@@ -102,9 +102,9 @@ describe('a guessable first password is refused', () => {
   ];
 
   test.each([...guessablePasswords, ...names])('%j, of the environment or a file', async (text) => {
-    const store = await openTestStore();
-    await store.addWallet();
-    await store.addStore({ name: 'Tulip Garden', callbackUrl: 'https://barn.example/cb' });
+    const records = await openTestStore();
+    await records.addWallet();
+    await records.addStore({ name: 'Tulip Garden', callbackUrl: 'https://barn.example/cb' });
     const path = join(tempFolder(), 'password');
     writeFileSync(path, `${text}\n`);
     for (const read of [
@@ -112,10 +112,10 @@ describe('a guessable first password is refused', () => {
       () => firstPassword({ adminPasswordFile: path }, undefined),
     ]) {
       const set = (fresh: typeof read) =>
-        setFirstPassword(store, createTestWorld(), fresh, 'https://pay.kiosk.example');
+        setFirstPassword(records, createTestWorld(), fresh, 'https://pay.kiosk.example');
       await expect(set(read)).rejects.toThrow(/^PAYGATE_ADMIN_PASSWORD(_FILE)?: .*easy to guess/);
     }
-    expect(store.admin.operator()).toBeUndefined();
+    expect(records.admin.operator()).toBeUndefined();
   });
 });
 

@@ -45,13 +45,13 @@ function give(path: string): string {
 
 /** A database of that user's. */
 async function place(): Promise<Place> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.database.close();
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  await records.database.close();
   const [folder, own] = [give(tempFolder()), tempFolder()];
   const db = join(folder, 'paygate.db');
-  copyFileSync(store.path, db);
+  copyFileSync(records.path, db);
   give(db);
   const link = (name: string, to: string) => {
     symlinkSync(to, join(folder, name));

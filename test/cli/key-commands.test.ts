@@ -39,8 +39,8 @@ test('a key of one store is shown once, listed without its text, and revoked', a
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'read');
   expect(answer).toMatchObject({ id: 2, store_id: 1, scope: 'read' });
   expect(readApiKey(answer.api_key)).toBe(answer.api_key);
-  const store = await openTestStore({ path });
-  const rows = store.database.orm.select().from(apiKeys).all();
+  const records = await openTestStore({ path });
+  const rows = records.database.orm.select().from(apiKeys).all();
   expect(rows[1]?.secret).toBeNull();
   expect(rows[1]?.hash).toEqual(Buffer.from(apiKeyHash(answer.api_key)));
   const { answer: listed } = await run(path, 'key', 'list');
@@ -50,7 +50,7 @@ test('a key of one store is shown once, listed without its text, and revoked', a
   ]);
   expect(JSON.stringify(listed)).not.toContain('pgk_');
   expect((await run(path, 'key', 'revoke', '2')).code).toBe(0);
-  expect(store.keys.find(answer.api_key, Date.now())).toBeUndefined();
+  expect(records.keys.find(answer.api_key, Date.now())).toBeUndefined();
   expect((await run(path, 'key', 'list')).answer).toHaveLength(1);
 });
 
@@ -61,8 +61,8 @@ test('the merchant key is not revoked but rotated; keys of stores survive that',
   expect(refused.errors).toContain('paygate key rotate');
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'address-only');
   await run(path, 'key', 'rotate');
-  const store = await openTestStore({ path });
-  expect(store.keys.find(answer.api_key, Date.now())?.scope).toBe('address-only');
+  const records = await openTestStore({ path });
+  expect(records.keys.find(answer.api_key, Date.now())?.scope).toBe('address-only');
 });
 
 test('expiring keys are listed with their end, which an earlier rotation may shorten', async () => {
@@ -80,8 +80,8 @@ test('the keys of a removed store are invalid, and it gets no new ones', async (
   const path = await fileWithStore();
   const { answer } = await run(path, 'key', 'add', '--store', '1', '--scope', 'payments');
   await run(path, 'store', 'remove', '1');
-  const store = await openTestStore({ path });
-  expect(store.keys.find(answer.api_key, Date.now())).toBeUndefined();
+  const records = await openTestStore({ path });
+  expect(records.keys.find(answer.api_key, Date.now())).toBeUndefined();
   const late = await run(path, 'key', 'add', '--store', '1', '--scope', 'read');
   expect(late.errors).toContain('removed');
 });
@@ -97,10 +97,15 @@ test('S-153 the plugin window is opened for one key that may write, and closed b
   expect(refused.errors).toContain('cannot write');
   expect((await run(path, 'plugin', 'allow', '--minutes', '61')).code).toBe(2);
   await run(path, 'plugin', 'allow', '--minutes', '0');
-  const store = await openTestStore({ path });
-  expect(store.keys.alive(1, Date.now()).pluginUntil).toBeNull();
-  await store.write((tx) =>
-    store.audit.note(tx, 5_000, { keyId: 1, action: 'store.change', storeId: 1, detail: { a: 1 } }),
+  const records = await openTestStore({ path });
+  expect(records.keys.alive(1, Date.now()).pluginUntil).toBeNull();
+  await records.write((tx) =>
+    records.audit.note(tx, 5_000, {
+      keyId: 1,
+      action: 'store.change',
+      storeId: 1,
+      detail: { a: 1 },
+    }),
   );
   expect((await run(path, 'audit', 'list', '--limit', '1')).answer).toEqual([
     { at: 5, key: 1, action: 'store.change', store: 1, detail: { a: 1 } },

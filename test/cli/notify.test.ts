@@ -18,23 +18,23 @@ const password = 's3cret pa55word';
 async function open(options: MailServerOptions = {}) {
   const mail = await startMailServer(options);
   whenOver(() => mail.close());
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
   const notify = async (args: string, input = '') => {
-    const words = ['notify', ...args.split(' '), '--db', store.path];
+    const words = ['notify', ...args.split(' '), '--db', records.path];
     return input === '' ? runCli(words) : runProcess(words, {}, input);
   };
   const json = async (args: string) => JSON.parse((await notify(`${args} --json`)).stdout);
-  return { mail, store, notify, json };
+  return { mail, records, notify, json };
 }
 
 test('sets the mail server and recipients, shows no password, and sends a test', async () => {
-  const { mail, store, notify, json } = await open({ password });
+  const { mail, records, notify, json } = await open({ password });
   const server = `mail --server localhost --port ${mail.port} --security none --user shop`;
   const set = await notify(`${server} --from paygate@shop.example --password-file -`, password);
   expect([set.code, set.stderr]).toEqual([0, '']);
-  expect(mailServer(store.catalog)?.password).toBe(password);
+  expect(mailServer(records.catalog)?.password).toBe(password);
   await notify('set --to owner@shop.example,b@shop.example --kinds order.paid,findings');
   const shown = await json('show');
   expect(shown).toMatchObject({
@@ -53,7 +53,7 @@ test('sets the mail server and recipients, shows no password, and sends a test',
     { to: 'b@shop.example', reason: null },
   ]);
   expect(mail.mails).toHaveLength(2);
-  expect(JSON.stringify(store.audit.list(9))).not.toContain(password);
+  expect(JSON.stringify(records.audit.list(9))).not.toContain(password);
   await mail.close();
   const failed = await notify('test');
   expect(failed.code).toBe(1);
@@ -76,7 +76,7 @@ test('a store has recipients and a webhook of its own', async () => {
 });
 
 test('a test goes to no address at which a server with the same environment listens', async () => {
-  const { store, notify } = await open();
+  const { records, notify } = await open();
   const shop = await startReceiver();
   whenOver(() => shop.close());
   await notify(`set --webhook-url ${shop.origin}/topic --allow-private-callback`);
@@ -86,7 +86,7 @@ test('a test goes to no address at which a server with the same environment list
     { PAYGATE_METRICS_LISTEN: place },
     { PAYGATE_DOMAIN: 'pay.example.com', PAYGATE_LISTEN_HTTP: place },
   ]) {
-    const refused = await runCli(['notify', 'test', '--db', store.path], own);
+    const refused = await runCli(['notify', 'test', '--db', records.path], own);
     expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('paygate itself')]);
   }
   expect(shop.requests).toEqual([]);
@@ -114,8 +114,8 @@ test('the doctor connects and signs in, and sends no mail', async () => {
   const authority = makeAuthority();
   whenOver(async () => authority.remove());
   const certificate = authority.issue('localhost', '20200101000000Z', '20400101000000Z');
-  const { mail, store, notify } = await open({ certificate, password });
-  const folder = dirname(store.path);
+  const { mail, records, notify } = await open({ certificate, password });
+  const folder = dirname(records.path);
   const files = { ca: join(folder, 'ca.pem'), password: join(folder, 'password') };
   writeFileSync(files.ca, authority.certificate);
   writeFileSync(files.password, `${password}\n`);
@@ -123,7 +123,7 @@ test('the doctor connects and signs in, and sends no mail', async () => {
   const rest = `--from paygate@shop.example --password-file ${files.password} --ca ${files.ca}`;
   expect((await notify(`${server} ${rest}`)).code).toBe(0);
   const check = async () => {
-    const args = ['doctor', '--db', store.path, '--electrum', 'tcp://127.0.0.1:1', '--json'];
+    const args = ['doctor', '--db', records.path, '--electrum', 'tcp://127.0.0.1:1', '--json'];
     const { stdout } = await runProcess(args);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; state: string }[] };
     return checks.find((each) => each.check === 'mail');

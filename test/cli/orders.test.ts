@@ -5,7 +5,7 @@ import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
 import type { OrderJson } from '../../src/domain/order/order-json.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { Records } from '../../src/store/open-records.ts';
 import type { NewOrder } from '../../src/store/orders/orders.ts';
 import { deliveries, eventColumns, isOf } from '../../src/store/schema/delivery-schema.ts';
 import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
@@ -85,7 +85,7 @@ async function ask(shop: Pick<Shop, 'path'>, ...args: string[]): Promise<any> {
   return JSON.parse(stdout);
 }
 
-const eventsOf = ({ database }: Pick<Store, 'database'>) =>
+const eventsOf = ({ database }: Pick<Records, 'database'>) =>
   database.orm
     .select(eventColumns)
     .from(deliveries)
@@ -215,8 +215,8 @@ describe('beside a running paygate', () => {
     });
     const canceled = await ask(app, 'orders', 'cancel', publicId);
     expect(canceled).toMatchObject({ page_url: `${publicUrl}/o/${publicId}` });
-    await app.withStore(async (store) => {
-      expect(eventsOf(store)).toEqual([
+    await app.withStore(async (records) => {
+      expect(eventsOf(records)).toEqual([
         { type: 'order.canceled', state: 'unsent', order: canceled },
       ]);
     });

@@ -7,25 +7,25 @@ import type { Txid } from '../../src/bitcoin/ids.ts';
 import { payments } from '../../src/store/schema/schema.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 
 afterEach(cleanUp);
 
 type Values = Partial<typeof payments.$inferInsert>;
 
 /** Payments of 2026-11-01 to 2026-11-28, one at noon of each day. */
-async function paid(...rows: Values[]): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore({ currency: 'EUR' });
-  await store.addStore({ name: 'Other', callbackUrl: 'https://other.example/cb' });
-  await store.write((tx) => {
+async function paid(...rows: Values[]): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore({ currency: 'EUR' });
+  await records.addStore({ name: 'Other', callbackUrl: 'https://other.example/cb' });
+  await records.write((tx) => {
     for (const [index, values] of rows.entries()) {
-      const { id: addressId } = store.addresses.issue(tx, 1, 1, 1);
+      const { id: addressId } = records.addresses.issue(tx, 1, 1, 1);
       const txid = String(index).padStart(64, '0') as Txid;
       const usual = { state: 'settled' as const, valueSat: 100_000, changedAt: 0 };
       const priced = { currency: 'EUR', priceCents: 5_000_000 };
-      store.database.orm
+      records.database.orm
         .insert(payments)
         .values({
           ...{ ...usual, ...priced, firstSeenAt: Date.UTC(2026, 10, 1 + index, 12) },
@@ -34,14 +34,14 @@ async function paid(...rows: Values[]): Promise<TestStore> {
         .run();
     }
   });
-  return store;
+  return records;
 }
 
-const run = (shop: TestStore, ...args: string[]) =>
+const run = (shop: TestRecords, ...args: string[]) =>
   runCli(['payments', 'export', ...args, '--db', shop.path]);
 
 /** The days of the rows of a file. */
-async function daysOf(shop: TestStore, ...args: string[]): Promise<string[]> {
+async function daysOf(shop: TestRecords, ...args: string[]): Promise<string[]> {
   const { code, stdout, stderr } = await run(shop, ...args);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout

@@ -30,12 +30,12 @@ const program = join(import.meta.dirname, '../../src/main.ts');
 
 /** A file with a callback that is due at a shop. */
 async function fileOwing(callbackUrl: string): Promise<string> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore({ callbackUrl, allowHttpCallback: true, allowPrivateCallback: true });
-  await store.write((tx) => store.keys.rotateMerchantKey(tx, 0, new Uint8Array(32), 0));
-  await store.issue();
-  const { orm } = store.database;
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore({ callbackUrl, allowHttpCallback: true, allowPrivateCallback: true });
+  await records.write((tx) => records.keys.rotateMerchantKey(tx, 0, new Uint8Array(32), 0));
+  await records.issue();
+  const { orm } = records.database;
   const txid = 'ab'.repeat(32) as Txid;
   const seen = { state: 'unconfirmed', firstSeenAt: 0, changedAt: 0 } as const;
   orm
@@ -59,8 +59,8 @@ async function fileOwing(callbackUrl: string): Promise<string> {
       ...{ state: 'owed', nextAttemptAt: 0, createdAt: 0 },
     })
     .run();
-  await store.database.close();
-  return store.path;
+  await records.database.close();
+  return records.path;
 }
 
 async function emptyFile(): Promise<string> {

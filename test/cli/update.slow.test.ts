@@ -82,11 +82,11 @@ async function machine({ systemd = true } = {}): Promise<Machine> {
   mkdirSync(tools);
   const port = await freePort();
   const listen = `127.0.0.1:${port}`;
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.database.close();
-  const db = store.path;
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  await records.database.close();
+  const db = records.path;
   const clinging = join(folder, 'clinging');
   const serviceEnv = { NODE_PATH: modules, PAYGATE_DB: db, PAYGATE_LISTEN: listen };
 

@@ -18,7 +18,7 @@ test('shows finished and next steps, and disappears once a shop has responded', 
   const app = await openApp();
   await untilReady(app);
   const visitor = visitorOf(app);
-  const path = await app.withStore((store) => createSignInLink(store, app.world, ''));
+  const path = await app.withStore((records) => createSignInLink(records, app.world, ''));
   const fields = { 'password-new': password, 'password-again': password };
   const entered = await visitor.submit(path, 'enter', fields);
   expect(entered.to).toBe(`${home}/welcome`);

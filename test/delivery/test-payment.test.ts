@@ -25,21 +25,21 @@ async function open(changes: Partial<NewStore> = {}) {
   const shop = await startReceiver({ answer: () => ({ status: 200, body: 'ok' }) });
   whenOver(shop.close);
   const callbackUrl = `${shop.origin}/cb?secret=a+b%20c`;
-  const store = await openShop({ callbackUrl, allowPrivateCallback: true, ...changes });
+  const records = await openShop({ callbackUrl, allowPrivateCallback: true, ...changes });
   const world = createTestWorld();
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const send = (address: string, more: Partial<TestPayment> = {}) =>
-    sendTestPayment({ store, sender, world }, 'command', { address, status: 2, ...more });
-  return { shop, store, send };
+    sendTestPayment({ records, sender, world }, 'command', { address, status: 2, ...more });
+  return { shop, records, send };
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
 /** An order of 25,000 sat, which ends in an hour. */
-async function addOrder({ store }: Opened): Promise<IssuedAddress> {
-  const issued = await store.issue();
-  await store.write((tx) =>
-    store.orders.create(tx, now, {
+async function addOrder({ records }: Opened): Promise<IssuedAddress> {
+  const issued = await records.issue();
+  await records.write((tx) =>
+    records.orders.create(tx, now, {
       ...{ storeId: 1, addressId: issued.id, publicId: idOf('ord', new Uint8Array(idBytes)) },
       ...{ price: { kind: 'sat', amountSat: 25_000 }, rateCents: null, toleranceBasisPoints: 50 },
       ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: now + hourMs, reference: null },
@@ -50,7 +50,7 @@ async function addOrder({ store }: Opened): Promise<IssuedAddress> {
 }
 
 /** Every row of every table but those that a test may write. */
-function rowsOf({ store: { database } }: Opened): Record<string, unknown[]> {
+function rowsOf({ records: { database } }: Opened): Record<string, unknown[]> {
   const { orm } = database;
   const names = orm.all<{ name: string }>(
     sql`select name from sqlite_master where type = 'table' and name not in ('audit', 'settings')`,
@@ -63,7 +63,7 @@ function rowsOf({ store: { database } }: Opened): Record<string, unknown[]> {
 describe('a test payment', () => {
   it('P-66 sends the signed callback of such a payment, and leaves only an entry in the audit log', async () => {
     const opened = await open();
-    const { shop, store, send } = opened;
+    const { shop, records, send } = opened;
     const { address } = await addOrder(opened);
     const before = rowsOf(opened);
     const sent = await send(address);
@@ -73,12 +73,12 @@ describe('a test payment', () => {
     const { 'webhook-id': id = '', 'webhook-timestamp': timestamp } = request?.headers ?? {};
     expect(id).toMatch(/^msg_test_/);
     const signed = { eventId: id, timestamp: Number(timestamp), payload: query };
-    const { webhookSecret } = store.catalog.store(1);
+    const { webhookSecret } = records.catalog.store(1);
     expect(request?.headers).toMatchObject({ ...signatureHeaders(signed, [webhookSecret]) });
     expect(sent).toMatchObject({ hasOrder: true, result: { verdict: 'accepted', accepts: true } });
     expect(rowsOf(opened)).toEqual(before);
     expect(before.payments).toEqual([]);
-    const [entry, ...others] = store.audit.list(9);
+    const [entry, ...others] = records.audit.list(9);
     expect(others).toEqual([]);
     expect(entry).toMatchObject({ action: 'callback.test', storeId: 1, keyId: null });
     expect(JSON.parse(entry?.detail ?? '')).toEqual({
@@ -108,23 +108,23 @@ describe('a test payment', () => {
 
   it('needs a value if the address has no open order', async () => {
     const opened = await open();
-    const { store, send } = opened;
-    const { address } = await store.issue();
+    const { records, send } = opened;
+    const { address } = await records.issue();
     await expect(send(address)).rejects.toMatchObject({
       ...{ code: 'invalid', message: expect.stringContaining('give --value') },
     });
     await send(address, { valueSat: 600 });
     const order = await addOrder(opened);
-    await store.write((tx) => store.orders.cancel(tx, now, 1));
+    await records.write((tx) => records.orders.cancel(tx, now, 1));
     await expect(send(order.address)).rejects.toThrow('give --value');
     expect(opened.shop.requests).toHaveLength(1);
   });
 });
 
 /** Pays the address, as a server reports it. */
-async function pay({ store }: Opened, issued: IssuedAddress): Promise<string> {
-  const txid = store.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
-  await store.observe(issued);
+async function pay({ records }: Opened, issued: IssuedAddress): Promise<string> {
+  const txid = records.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+  await records.observe(issued);
   return txid;
 }
 
@@ -136,27 +136,27 @@ const refusals: Readonly<Record<string, [words: string, (opened: Opened) => Prom
   ],
   'an address that is only derived': [
     'was not issued here',
-    async ({ store }) => {
-      await store.write((tx) => store.addresses.deriveAhead(tx, 1, 3));
+    async ({ records }) => {
+      await records.write((tx) => records.addresses.deriveAhead(tx, 1, 3));
       const isAhead = eq(addresses.origin, 'ahead');
-      const row = store.database.orm.select().from(addresses).where(isAhead).get();
+      const row = records.database.orm.select().from(addresses).where(isAhead).get();
       return row?.address ?? '';
     },
   ],
   'an address of a removed store': [
     'store 1 was removed',
-    async ({ store }) => {
-      const { address } = await store.issue();
-      await store.write((tx) => store.catalog.archiveStore(tx, now, 1, false));
+    async ({ records }) => {
+      const { address } = await records.issue();
+      await records.write((tx) => records.catalog.archiveStore(tx, now, 1, false));
       return address;
     },
   ],
   'an address whose store is unknown': [
     'store of this address is unknown',
-    async ({ store }) => {
-      await store.addStore({ name: 'Second' });
-      const [scripthash = ''] = await store.write((tx) => store.addresses.skip(tx, now, 1, 1));
-      return store.addresses.byScripthash(scripthash as never)?.address ?? '';
+    async ({ records }) => {
+      await records.addStore({ name: 'Second' });
+      const [scripthash = ''] = await records.write((tx) => records.addresses.skip(tx, now, 1, 1));
+      return records.addresses.byScripthash(scripthash as never)?.address ?? '';
     },
   ],
   'a paid address': [
@@ -173,8 +173,8 @@ const refusals: Readonly<Record<string, [words: string, (opened: Opened) => Prom
       const issued = await addOrder(opened);
       const txid = await pay(opened, issued);
       const gone = [{ txid: txid as never, replacedBy: null }];
-      await opened.store.observe(issued, { seen: [], gone, statusHash: null });
-      expect(opened.store.payment(issued)).toMatchObject({ state: 'dropped' });
+      await opened.records.observe(issued, { seen: [], gone, statusHash: null });
+      expect(opened.records.payment(issued)).toMatchObject({ state: 'dropped' });
       return issued.address;
     },
   ],
@@ -182,23 +182,23 @@ const refusals: Readonly<Record<string, [words: string, (opened: Opened) => Prom
     'a transaction that is being checked',
     async (opened) => {
       const issued = await addOrder(opened);
-      opened.store.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
-      await opened.store.observe(issued, { seen: [] });
+      opened.records.chain.pay([{ address: issued.address, valueSat: 25_000 }]);
+      await opened.records.observe(issued, { seen: [] });
       return issued.address;
     },
   ],
   'an address of a store without a Callback URL': [
     'store 1 has no Callback URL',
-    async ({ store }) => {
+    async ({ records }) => {
       const callbackUrl = '';
-      await store.write((tx) => store.catalog.changeStore(tx, 1, { callbackUrl }));
-      return (await store.issue()).address;
+      await records.write((tx) => records.catalog.changeStore(tx, 1, { callbackUrl }));
+      return (await records.issue()).address;
     },
   ],
   'a payment below the minimum of the store': [
     'callbacks for payments of 25,001 sat or more',
     async (opened) => {
-      const { catalog, write } = opened.store;
+      const { catalog, write } = opened.records;
       await write((tx) => catalog.changeStore(tx, 1, { minimumSat: 25_001 }));
       return (await addOrder(opened)).address;
     },
@@ -212,7 +212,7 @@ describe('no test payment is sent for', () => {
     const sent = opened.send(address, { valueSat: 25_000 });
     await expect(sent).rejects.toThrow(words);
     expect(opened.shop.requests).toEqual([]);
-    expect(opened.store.audit.list(9)).toEqual([]);
+    expect(opened.records.audit.list(9)).toEqual([]);
   });
 
   it('rbf, if the store omits it', async () => {

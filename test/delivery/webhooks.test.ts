@@ -187,7 +187,7 @@ describe('callbacks and webhooks', () => {
       shop.database.orm.update(stores).set({ callbackUrl }).run();
       const world = createTestWorld();
       const sender = createSender(world, { version: '0.1', listeners: () => [] });
-      const both = createDispatchers({ world, store: shop, sender, isHeldBack: () => false });
+      const both = createDispatchers({ world, records: shop, sender, isHeldBack: () => false });
       await both.start();
       for (let count = 1; count <= 4; count += 1) {
         const issued = await shop.issue();

@@ -13,7 +13,7 @@ import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts'
 import { type Certificate, makeCertificate } from '../electrum/certificates.ts';
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(async () => {
@@ -30,12 +30,12 @@ describe('a server', () => {
 
   async function findingOf(
     label: string,
-    store?: TestStore,
+    records?: TestRecords,
     world: TestWorld = createTestWorld(),
     asked: Network = network,
   ): Promise<Finding | undefined> {
     const servers = [parseServerAddress(label)];
-    const parts = { world, network: asked, servers, proxy: undefined, store };
+    const parts = { world, network: asked, servers, proxy: undefined, records };
     const checks = electrumChecks(parts);
     const [found] = await runChecks(world, checks);
     return found;
@@ -109,14 +109,14 @@ describe('a server', () => {
     app.pay(await app.newAddress(), 5_000);
     app.chain.mine();
     await app.settle();
-    const store = await openTestStore({ path: app.path });
+    const records = await openTestStore({ path: app.path });
     const [label = ''] = app.labels;
     const places = 'blockchain.transaction.id_from_pos';
     const refusal = { kind: 'error', code: 1, message: 'no' } as const;
     app.server.inject({ ...refusal, when: (method) => method === places });
-    expect(await findingOf(label, store, app.world)).toMatchObject({ state: 'warn' });
+    expect(await findingOf(label, records, app.world)).toMatchObject({ state: 'warn' });
     app.server.inject({ ...refusal, when: (method) => method === 'blockchain.transaction.get' });
-    const found = await findingOf(label, store, app.world);
+    const found = await findingOf(label, records, app.world);
     expect(found).toMatchObject({ state: 'fail', text: expect.stringContaining('txindex=1') });
   });
 
@@ -138,7 +138,7 @@ describe('a server', () => {
     const offline = Array.from({ length: 13 }, (_, at) => `ssl://no-such-${at}.invalid:50002`);
     const look = async (labels: readonly string[]) => {
       const servers = labels.map((each) => parseServerAddress(each));
-      const parts = { world, network, servers, proxy: undefined, store: undefined };
+      const parts = { world, network, servers, proxy: undefined, records: undefined };
       return mergeOffline(await runChecks(world, electrumChecks(parts)));
     };
     expect(await look(offline)).toEqual([
@@ -172,33 +172,33 @@ describe('a server', () => {
     const { port } = await simulated('a chain', world);
     const [first, second] = [makeCertificate(), makeCertificate()];
     const label = await behindTls(port, first);
-    const store = await openTestStore();
-    expect(await findingOf(label, store, world)).toMatchObject({
+    const records = await openTestStore();
+    expect(await findingOf(label, records, world)).toMatchObject({
       state: 'ok',
       text: expect.stringMatching(/, its certificate is pinned$/),
     });
-    expect(store.servers.trust(label)).toBeUndefined();
-    expect(await findingOf(`${label}?pin=${second.sha256}`, store, world)).toMatchObject({
+    expect(records.servers.trust(label)).toBeUndefined();
+    expect(await findingOf(`${label}?pin=${second.sha256}`, records, world)).toMatchObject({
       state: 'fail',
       text: expect.stringContaining('certificate'),
     });
-    expect(await findingOf(`${label}?insecure`, store, world)).toMatchObject({
+    expect(await findingOf(`${label}?insecure`, records, world)).toMatchObject({
       state: 'ok',
       text: expect.stringMatching(/, any certificate is accepted$/),
     });
     const known = { kind: 'pinned', sha256: second.sha256 } as const;
-    await store.servers.learn(label, known, 0);
-    expect(await findingOf(label, store, world)).toMatchObject({ state: 'fail' });
+    await records.servers.learn(label, known, 0);
+    expect(await findingOf(label, records, world)).toMatchObject({ state: 'fail' });
   });
 
   it('of a chain other than the verified one is reported', async () => {
     const app = await openApp();
     await untilReady(app);
-    const store = await openTestStore({ path: app.path });
+    const records = await openTestStore({ path: app.path });
     const [own = ''] = app.labels;
-    expect(await findingOf(own, store, app.world)).toMatchObject({ state: 'ok' });
+    expect(await findingOf(own, records, app.world)).toMatchObject({ state: 'ok' });
     const other = await serverOf('another', app.world);
-    expect(await findingOf(other, store, app.world)).toMatchObject({
+    expect(await findingOf(other, records, app.world)).toMatchObject({
       state: 'warn',
       text: `${other}: its block 110 is not the one that paygate has verified, no TLS`,
     });

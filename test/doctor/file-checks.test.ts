@@ -23,7 +23,7 @@ import { markPath, openHighWaterMark } from '../../src/store/mark/high-water-mar
 import { closeApps, openApp, untilReady } from '../support/app.ts';
 import { runProcess } from '../support/cli.ts';
 import { cleanUp, contentOf, look, tempFolder, tempRoot, whenOver } from '../support/files.ts';
-import { markOf, openTestStore, type TestStore } from '../support/store.ts';
+import { markOf, openTestStore, type TestRecords } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(async () => {
@@ -41,24 +41,28 @@ function makePrivate(path: string): void {
 }
 
 describe('the file', () => {
-  async function findings(store: TestStore, world: TestWorld = createTestWorld(), walletGap = 20) {
-    const parts = { world, store, walletGap, uid: process.getuid?.() };
+  async function findings(
+    records: TestRecords,
+    world: TestWorld = createTestWorld(),
+    walletGap = 20,
+  ) {
+    const parts = { world, records, walletGap, uid: process.getuid?.() };
     const found = await runChecks(world, fileChecks(parts));
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
 
-  async function shop(): Promise<TestStore> {
-    const store = await openTestStore();
-    chmodSync(dirname(store.path), 0o700);
-    makePrivate(store.path);
-    await store.addWallet();
-    await store.addStore();
-    return store;
+  async function shop(): Promise<TestRecords> {
+    const records = await openTestStore();
+    chmodSync(dirname(records.path), 0o700);
+    makePrivate(records.path);
+    await records.addWallet();
+    await records.addStore();
+    return records;
   }
 
   it('without a store, and with one', async () => {
-    const store = await openTestStore();
-    const { database, wallets, mark } = await findings(store);
+    const records = await openTestStore();
+    const { database, wallets, mark } = await findings(records);
     expect(database).toMatchObject({
       state: 'warn',
       text: expect.stringContaining('0 stores, 0 MiB, 0 MiB of WAL; add a store with'),
@@ -89,44 +93,44 @@ describe('the file', () => {
   });
 
   it('that has issued addresses and lost its mark file is reported as a copy at the next start', async () => {
-    const store = await shop();
-    const mark = openHighWaterMark(store.path, store.instance);
+    const records = await shop();
+    const mark = openHighWaterMark(records.path, records.instance);
     await mark.raise([{ wallet: markOf(), from: 0, to: 1 }]);
     mark.close();
-    await store.issue();
-    expect((await findings(store)).mark).toMatchObject({ state: 'ok' });
-    rmSync(markPath(store.path));
-    expect((await findings(store)).mark).toMatchObject({
+    await records.issue();
+    expect((await findings(records)).mark).toMatchObject({ state: 'ok' });
+    rmSync(markPath(records.path));
+    expect((await findings(records)).mark).toMatchObject({
       state: 'fail',
       text: expect.stringContaining('there is no mark file beside it'),
     });
   });
 
   it('that other users may read or replace exposes its keys', async () => {
-    const store = await shop();
-    expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
-    chmodSync(store.path, 0o640);
-    chmodSync(dirname(store.path), 0o777);
-    const { permissions } = await findings(store);
+    const records = await shop();
+    expect((await findings(records)).permissions).toMatchObject({ state: 'ok' });
+    chmodSync(records.path, 0o640);
+    chmodSync(dirname(records.path), 0o777);
+    const { permissions } = await findings(records);
     expect(permissions?.state).toBe('fail');
     expect(permissions?.text).toContain(
-      `${store.path}: others may read the keys in it; run chmod 600`,
+      `${records.path}: others may read the keys in it; run chmod 600`,
     );
     expect(permissions?.text).toContain('others may write there');
   });
 
   it('whose mark file or snapshots other users may read exposes its keys', async () => {
-    const store = await shop();
-    const mark = openHighWaterMark(store.path, store.instance);
+    const records = await shop();
+    const mark = openHighWaterMark(records.path, records.instance);
     await mark.raise([]);
     mark.close();
-    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
-    expect((await findings(store)).permissions).toMatchObject({ state: 'ok' });
-    const folder = backupFolder(store.path);
+    expect((await runProcess(['backup', '--db', records.path])).code).toBe(0);
+    expect((await findings(records)).permissions).toMatchObject({ state: 'ok' });
+    const folder = backupFolder(records.path);
     const [name = ''] = readdirSync(folder);
-    for (const path of [markPath(store.path), join(folder, name)]) {
+    for (const path of [markPath(records.path), join(folder, name)]) {
       chmodSync(path, 0o604);
-      expect((await findings(store)).permissions).toEqual({
+      expect((await findings(records)).permissions).toEqual({
         state: 'fail',
         text: `${path}: others may read the keys in it; run chmod 600`,
       });
@@ -135,20 +139,20 @@ describe('the file', () => {
   });
 
   it('of another user is reported', async () => {
-    const store = await shop();
+    const records = await shop();
     const world = createTestWorld();
-    const checks = fileChecks({ world, store, walletGap: 20, uid: 54_321 });
+    const checks = fileChecks({ world, records, walletGap: 20, uid: 54_321 });
     const found = await runChecks(world, checks);
     expect(found.find(({ check }) => check === 'permissions')?.text).toContain('not to 54321');
   });
 
   it('on a disk that is almost full', async () => {
-    const store = await shop();
+    const records = await shop();
     const full = (bytes: number) => ({
-      ...store,
-      database: { ...store.database, freeBytes: () => bytes },
+      ...records,
+      database: { ...records.database, freeBytes: () => bytes },
     });
-    expect((await findings(store)).disk).toMatchObject({ state: 'ok' });
+    expect((await findings(records)).disk).toMatchObject({ state: 'ok' });
     expect((await findings(full(1_000))).disk).toMatchObject({ state: 'fail' });
     const { disk } = await findings(full(64 * 1024 * 1024));
     expect(disk).toMatchObject({
@@ -158,11 +162,11 @@ describe('the file', () => {
     if (statSync(tempRoot).dev === statSync(tmpdir()).dev) return;
     const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
     whenOver(() => rmSync(elsewhere, { recursive: true }));
-    symlinkSync(elsewhere, backupFolder(store.path));
+    symlinkSync(elsewhere, backupFolder(records.path));
     expect((await findings(full(64 * 1024 * 1024))).disk).toMatchObject({ state: 'ok' });
     expect((await findings(full(1_000))).disk).toMatchObject({ state: 'fail' });
     // One of another name has its snapshots in a folder below, which the first one makes.
-    const named = await openTestStore({ path: join(dirname(store.path), 'shop.db') });
+    const named = await openTestStore({ path: join(dirname(records.path), 'shop.db') });
     const { disk: other } = await findings({
       ...named,
       database: { ...named.database, freeBytes: () => 64 * 1024 * 1024 },
@@ -171,26 +175,26 @@ describe('the file', () => {
   });
 
   it('has no snapshot, a recent one, or only an old one', async () => {
-    const store = await shop();
-    const latest = join(dirname(store.path), 'backups/latest.db');
-    expect((await findings(store)).snapshot).toMatchObject({ state: 'warn' });
-    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
+    const records = await shop();
+    const latest = join(dirname(records.path), 'backups/latest.db');
+    expect((await findings(records)).snapshot).toMatchObject({ state: 'warn' });
+    expect((await runProcess(['backup', '--db', records.path])).code).toBe(0);
     writeFileSync(latest, '', { mode: 0o600 });
-    expect((await findings(store)).snapshot).toMatchObject({ state: 'ok' });
+    expect((await findings(records)).snapshot).toMatchObject({ state: 'ok' });
     const age = async (hours: number) => {
       const at = new Date(Date.now() - hours * hourMs);
       utimesSync(latest, at, at);
-      return (await findings(store)).snapshot?.state;
+      return (await findings(records)).snapshot?.state;
     };
     expect([await age(0.5), await age(3), await age(25)]).toEqual(['ok', 'warn', 'fail']);
   });
 
   it('whose snapshots were found damaged by the daily check', async () => {
-    const store = await shop();
-    expect((await runProcess(['backup', '--db', store.path])).code).toBe(0);
-    const damaged = join(backupFolder(store.path), 'latest-damaged.db');
+    const records = await shop();
+    expect((await runProcess(['backup', '--db', records.path])).code).toBe(0);
+    const damaged = join(backupFolder(records.path), 'latest-damaged.db');
     writeFileSync(damaged, '', { mode: 0o600 });
-    expect((await findings(store)).snapshot).toEqual({
+    expect((await findings(records)).snapshot).toEqual({
       state: 'fail',
       text: expect.stringMatching(/latest-damaged\.db: .*`paygate check`.*`paygate restore /),
     });
@@ -199,17 +203,17 @@ describe('the file', () => {
   it('of a machine whose clock is behind the newest block', async () => {
     const app = await openApp();
     await untilReady(app);
-    const store = await openTestStore({ path: app.path });
+    const records = await openTestStore({ path: app.path });
     const told = async (hours: number) => {
       app.world.jumpWallClock(hours * hourMs);
-      return (await findings(store, app.world)).clock;
+      return (await findings(records, app.world)).clock;
     };
     expect(await told(0)).toMatchObject({
       state: 'ok',
       text: expect.stringContaining('not before block 110'),
     });
     // A block may claim to be two hours ahead.
-    const { time = 0 } = store.headers.tip()?.header ?? {};
+    const { time = 0 } = records.headers.tip()?.header ?? {};
     expect((await told((time * 1000 - app.world.now()) / hourMs - 2))?.state).toBe('ok');
     expect(await told(-3)).toMatchObject({
       state: 'fail',
@@ -218,10 +222,10 @@ describe('the file', () => {
   });
 
   it('of a machine whose clock is before the release of this paygate, without any block', async () => {
-    const store = await shop();
+    const records = await shop();
     const world = createTestWorld();
     const told = async (releasedAt: number) => {
-      const checks = fileChecks({ world, store, walletGap: 20, uid: 0, releasedAt });
+      const checks = fileChecks({ world, records, walletGap: 20, uid: 0, releasedAt });
       return (await runChecks(world, checks)).find(({ check }) => check === 'clock');
     };
     expect(await told(world.now())).toMatchObject({
@@ -241,10 +245,10 @@ describe('the file', () => {
       state: 'warn',
       text: 'wallet 1 issues no address until the chain is scanned',
     });
-    const store = await shop();
-    expect((await findings(store)).wallets).toMatchObject({ state: 'ok' });
-    for (let count = 0; count < 16; count += 1) await store.issue();
-    expect((await findings(store)).wallets?.text).toContain('set the gap limit');
-    expect((await findings(store, createTestWorld(), 60)).wallets).toMatchObject({ state: 'ok' });
+    const records = await shop();
+    expect((await findings(records)).wallets).toMatchObject({ state: 'ok' });
+    for (let count = 0; count < 16; count += 1) await records.issue();
+    expect((await findings(records)).wallets?.text).toContain('set the gap limit');
+    expect((await findings(records, createTestWorld(), 60)).wallets).toMatchObject({ state: 'ok' });
   });
 });

@@ -21,17 +21,17 @@ async function setUp(currency: string | null, ...bodies: readonly string[]) {
   const parsed = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
   const prices = new Prices({ world: createTestWorld(), sources: parsed });
   whenOver(() => prices.stop());
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore({ currency });
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore({ currency });
   const run = (input: Partial<PriceChecksInput> = {}) =>
     Promise.all(
-      priceChecks({ prices, store, ...input }).map(async (check) => {
+      priceChecks({ prices, records, ...input }).map(async (check) => {
         expect(check.name).toBe('price');
         return check.run(new AbortController().signal);
       }),
     );
-  return { run, store, hosts: parsed.map(({ label }) => label).sort(), sources };
+  return { run, records, hosts: parsed.map(({ label }) => label).sort(), sources };
 }
 
 test('the price, and the sources behind it', async () => {
@@ -60,13 +60,13 @@ test('no price fails, with the reason', async () => {
 });
 
 test('nothing is requested without a currency, a store, or prices', async () => {
-  const { run, sources, store } = await setUp(null, '{"EUR":50000}');
+  const { run, sources, records } = await setUp(null, '{"EUR":50000}');
   expect(await run()).toEqual([]);
-  expect(await run({ store: undefined })).toEqual([]);
+  expect(await run({ records: undefined })).toEqual([]);
   expect(await run({ prices: undefined })).toEqual([]);
-  await store.write((tx) => {
+  await records.write((tx) => {
     const input = parseLinkInput({ title: 'Mug', currency: 'USD' });
-    store.links.create(tx, 1, { ...input, publicId: 'lnk_1', storeId: 1 });
+    records.links.create(tx, 1, { ...input, publicId: 'lnk_1', storeId: 1 });
   });
   expect(await run({ prices: undefined })).toEqual([
     { state: 'fail', text: 'prices are off (--price off), and links in USD make no order' },

@@ -11,7 +11,7 @@ import { makeAuthority } from '../support/authority.ts';
 import { runProcess } from '../support/cli.ts';
 import { cleanUp, tempFolder, whenOver } from '../support/files.ts';
 import { type ReceiverOptions, startReceiver } from '../support/receiver.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 import { createTestWorld, type TestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
@@ -38,17 +38,17 @@ describe('by HTTP', () => {
     publicUrl?: string;
     host?: string;
     port?: number;
-    store?: TestStore;
+    records?: TestRecords;
     world?: TestWorld;
     https?: boolean;
   }) {
-    const { world = createTestWorld(), publicUrl, port = 2, store, https = false } = parts;
+    const { world = createTestWorld(), publicUrl, port = 2, records, https = false } = parts;
     const listen = { host: parts.host ?? '127.0.0.1', port };
     const senderBeside = (listeners: readonly (typeof listen)[]) =>
       createSender(world, { version: '0.1', listeners: () => listeners });
     const senders = { sender: senderBeside([]), shopSender: senderBeside([listen]) };
     const network = 'regtest';
-    const checks = webChecks({ world, ...senders, listen, https, publicUrl, network, store });
+    const checks = webChecks({ world, ...senders, listen, https, publicUrl, network, records });
     const found = await runChecks(world, checks);
     return Object.fromEntries(found.map(({ check, ...finding }) => [check, finding]));
   }
@@ -146,34 +146,34 @@ describe('by HTTP', () => {
   });
 
   it('a shop without a Callback URL, and one with a certificate of its own authority', async () => {
-    const store = await openTestStore();
-    await store.addWallet();
+    const records = await openTestStore();
+    await records.addWallet();
     const tls = authority.issue(host, '20200101000000Z', '20990101000000Z');
     const shop = await receiver({ tls, host });
     const url = `https://localhost:${shop.port}/cb`;
-    await store.addStore({ callbackUrl: '' });
-    expect((await findings({ store })).callback).toEqual({
+    await records.addStore({ callbackUrl: '' });
+    expect((await findings({ records })).callback).toEqual({
       state: 'skip',
       text: 'store 1 has no Callback URL',
     });
-    const { id } = await store.addStore({ callbackUrl: url, allowPrivateCallback: true });
-    expect((await findings({ store })).callback).toMatchObject({
+    const { id } = await records.addStore({ callbackUrl: url, allowPrivateCallback: true });
+    expect((await findings({ records })).callback).toMatchObject({
       state: 'fail',
       text: expect.stringContaining('could not be trusted'),
     });
     const callbackCa = authority.certificate;
-    await store.write((tx) => store.catalog.changeStore(tx, id, { callbackCa }));
-    expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
+    await records.write((tx) => records.catalog.changeStore(tx, id, { callbackCa }));
+    expect((await findings({ records })).callback).toMatchObject({ state: 'ok' });
   });
 
   it('the host of a webhook, beside the Callback URL or instead of it', async () => {
-    const store = await openTestStore();
-    await store.addWallet();
+    const records = await openTestStore();
+    await records.addWallet();
     const shop = await receiver({ answer: () => ({ status: 405 }) });
     const webhookUrl = `${shop.origin}/hook?secret=s3cr3t`;
     const flags = { allowPrivateCallback: true, allowHttpCallback: true };
-    await store.addStore({ callbackUrl: '', webhookUrl, ...flags });
-    const found = await findings({ store });
+    await records.addStore({ callbackUrl: '', webhookUrl, ...flags });
+    const found = await findings({ records });
     expect(found.callback).toMatchObject({ state: 'skip' });
     expect(found.webhook).toEqual({
       state: 'ok',
@@ -183,30 +183,31 @@ describe('by HTTP', () => {
   });
 
   it('a Callback URL that leads to paygate itself', async () => {
-    const store = await openTestStore();
-    await store.addWallet();
+    const records = await openTestStore();
+    await records.addWallet();
     const paygate = await receiver({ answer: () => ({ status: 404 }) });
     const callbackUrl = `${paygate.origin}/paid`;
-    await store.addStore({ callbackUrl, allowPrivateCallback: true });
-    expect((await findings({ store, port: paygate.port })).callback).toEqual({
+    await records.addStore({ callbackUrl, allowPrivateCallback: true });
+    expect((await findings({ records, port: paygate.port })).callback).toEqual({
       state: 'fail',
       text: `store 1: HEAD ${paygate.origin}/: 127.0.0.1 is paygate itself`,
     });
     // `serve` has asked it, and no callback would.
     expect(paygate.requests.map(({ url }) => url)).toEqual(['/readyz']);
-    expect((await findings({ store })).callback).toMatchObject({ state: 'ok' });
+    expect((await findings({ records })).callback).toMatchObject({ state: 'ok' });
   });
 
   it('a shop that does not answer, whose name does not exist, that is private', async () => {
-    const store = await openTestStore();
-    await store.addWallet();
+    const records = await openTestStore();
+    await records.addWallet();
     const callee = async (callbackUrl: string, flags = true) => {
       const changes = { callbackUrl, allowPrivateCallback: flags, allowHttpCallback: flags };
-      await store.write((tx) => {
-        for (const { id } of store.catalog.stores()) store.catalog.archiveStore(tx, 0, id, true);
+      await records.write((tx) => {
+        for (const { id } of records.catalog.stores())
+          records.catalog.archiveStore(tx, 0, id, true);
       });
-      await store.addStore(changes);
-      return (await findings({ store })).callback;
+      await records.addStore(changes);
+      return (await findings({ records })).callback;
     };
     const shop = await receiver({ answer: () => ({ status: 404 }) });
     const url = `${shop.origin}/cb?secret=s3cr3t`;

@@ -129,22 +129,22 @@ function fillCallbacks(sqlite: Sqlite): void {
 
 async function fill(given: readonly Given[], chain: SimulatedChain): Promise<string> {
   let mark: HighWaterMark | undefined;
-  const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
-  mark = openHighWaterMark(path, store.instance);
-  await store.addWallet();
-  await store.addStore({ callbackUrl, allowPrivateCallback: true, allowHttpCallback: true });
-  const sqlite = connectionOf(store.database);
-  await store.write((tx) => {
+  const records = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
+  mark = openHighWaterMark(path, records.instance);
+  await records.addWallet();
+  await records.addStore({ callbackUrl, allowPrivateCallback: true, allowHttpCallback: true });
+  const sqlite = connectionOf(records.database);
+  await records.write((tx) => {
     tx.raise(markOf(), 0, count);
     sqlite.exec(`UPDATE wallets SET next_index = ${count}`);
     fillAddresses(sqlite, given, chain);
     fillCallbacks(sqlite);
   });
-  const apiKey = await store.write((tx) =>
-    store.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
+  const apiKey = await records.write((tx) =>
+    records.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
   );
   sqlite.pragma('wal_checkpoint(TRUNCATE)');
-  await store.database.close();
+  await records.database.close();
   mark.close();
   return apiKey;
 }

@@ -53,10 +53,10 @@ it.skipIf(isSkipped)(
   'each command reports a disk that filled up while paygate was stopped',
   async () => {
     const path = join(smallDisk(4), 'paygate.db');
-    const store = await openTestStore({ path });
-    await store.addWallet();
-    await store.addStore();
-    await store.database.close();
+    const records = await openTestStore({ path });
+    await records.addWallet();
+    await records.addStore();
+    await records.database.close();
     fill(dirname(path));
     const full = `paygate: ${path}: the disk is full (SQLITE_IOERR_SHMSIZE): free some room\n`;
     for (const args of [

@@ -137,12 +137,12 @@ it.skipIf(isSkipped)(
   async () => {
     const folder = diskFolder();
     const setup = await prepareServe(join(folder, 'paygate.db'));
-    const store = await openTestStore({ path: setup.path });
+    const records = await openTestStore({ path: setup.path });
     const hash = await createPasswords((length) => randomBytes(length)).hash(
       'two lamps, an owl and a ladder',
     );
-    await store.write((tx) => store.admin.setPassword(tx, Date.now(), hash));
-    await store.database.close();
+    await records.write((tx) => records.admin.setPassword(tx, Date.now(), hash));
+    await records.database.close();
     const limit = limitMemory(limitOfServiceBytes);
     const args = [...setup.args, ...tlsArguments(folder)];
     const paygate = await serve({ ...setup, args }, {}, limit.within([executable()]));

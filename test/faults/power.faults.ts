@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { resume } from '../../src/domain/store/allocation.ts';
 import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openRecords, type Records } from '../../src/store/open-records.ts';
 import { countersOf } from '../../src/store/resume/resume.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { createRandom } from '../simulation/random.ts';
@@ -30,16 +30,16 @@ const program = join(import.meta.dirname, 'shop.ts');
 async function record(rounds: number): Promise<Watched> {
   const receiver = await startReceiver();
   whenOver(() => receiver.close());
-  const { path, ...store } = await openTestStore();
-  await store.addWallet();
-  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 3 * rounds));
-  await store.addStore({
+  const { path, ...records } = await openTestStore();
+  await records.addWallet();
+  await records.write((tx) => records.addresses.deriveAhead(tx, 1, 3 * rounds));
+  await records.addStore({
     callbackUrl: `${receiver.origin}/cb`,
     allowPrivateCallback: true,
     allowHttpCallback: true,
   });
-  await shopOn({ path, ...store }, chainOf(110)).follow();
-  await store.database.close();
+  await shopOn({ path, ...records }, chainOf(110)).follow();
+  await records.database.close();
   return watch(program, path, `${rounds}`);
 }
 
@@ -62,34 +62,34 @@ function acknowledge(acknowledged: Acknowledged, text: string): void {
 
 /** Opens the database as a start does, and compares it with what was acknowledged. */
 async function expectDurable(path: string, acknowledged: Acknowledged): Promise<void> {
-  const store = await openStore({
+  const records = await openRecords({
     path,
     create: false,
     network: undefined,
     newInstance: () => 'another',
   });
   try {
-    const sqlite = connectionOf(store.database);
+    const sqlite = connectionOf(records.database);
     expect(sqlite.pragma('integrity_check', { simple: true })).toBe('ok');
     expect(sqlite.pragma('foreign_key_check')).toEqual([]);
-    expectIssued(store, path, acknowledged);
-    expectWhole(store, acknowledged);
+    expectIssued(records, path, acknowledged);
+    expectWhole(records, acknowledged);
   } finally {
-    await store.database.close();
+    await records.database.close();
   }
 }
 
-function expectIssued(store: Store, path: string, { issued }: Acknowledged): void {
-  const rows = connectionOf(store.database).prepare(
+function expectIssued(records: Records, path: string, { issued }: Acknowledged): void {
+  const rows = connectionOf(records.database).prepare(
     "SELECT derivation_index FROM addresses WHERE origin = 'issued'",
   );
   const onFile = new Set(rows.pluck().all() as number[]);
   expect([...issued].filter((index) => !onFile.has(index))).toEqual([]);
-  const { nextIndex } = store.catalog.wallet(1);
+  const { nextIndex } = records.catalog.wallet(1);
   expect(nextIndex).toBeGreaterThan(Math.max(-1, ...onFile));
-  const mark = openHighWaterMark(path, store.instance);
+  const mark = openHighWaterMark(path, records.instance);
   mark.close();
-  const { kind, skips } = resume(countersOf(store), mark.reading);
+  const { kind, skips } = resume(countersOf(records), mark.reading);
   // A backup that is restored now would also continue behind every answered address.
   const marked = Math.max(0, ...(mark.reading?.raises ?? []).map(({ to }) => to));
   expect(marked).toBeGreaterThan(Math.max(-1, ...issued));
@@ -105,8 +105,8 @@ interface Payment {
   readonly statusHash: string | null;
 }
 
-function expectWhole(store: Store, { paid, delivered }: Acknowledged): void {
-  const sqlite = connectionOf(store.database);
+function expectWhole(records: Records, { paid, delivered }: Acknowledged): void {
+  const sqlite = connectionOf(records.database);
   const payments = sqlite
     .prepare(
       `SELECT address_id AS address, p.status, a.status_hash AS statusHash, (SELECT c.status FROM deliveries c

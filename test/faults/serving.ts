@@ -39,18 +39,18 @@ export async function prepareServe(at?: string): Promise<ServeSetup> {
   const server = new SimulatedServer({ chain, timer: world });
   const listening = await server.listen({ host: '127.0.0.1', port: 0 });
   whenOver(() => listening.close());
-  const { path, ...store } = await openTestStore(at === undefined ? {} : { path: at });
-  await store.addWallet();
-  await store.addStore({
+  const { path, ...records } = await openTestStore(at === undefined ? {} : { path: at });
+  await records.addWallet();
+  await records.addStore({
     callbackUrl: `${receiver.origin}/cb`,
     allowPrivateCallback: true,
     allowHttpCallback: true,
   });
-  const apiKey = await store.write((tx) =>
-    store.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
+  const apiKey = await records.write((tx) =>
+    records.keys.rotateMerchantKey(tx, Date.now(), new Uint8Array(32).fill(9), 0),
   );
-  connectionOf(store.database).pragma('wal_checkpoint(TRUNCATE)');
-  await store.database.close();
+  connectionOf(records.database).pragma('wal_checkpoint(TRUNCATE)');
+  await records.database.close();
   const limits = ['--limit-new-address', 'off', '--price', 'off', '--log-level', 'warn'];
   const electrum = ['--electrum', `tcp://127.0.0.1:${listening.port}`];
   const args = ['serve', '--db', path, ...electrum, '--listen', '127.0.0.1:0', ...limits];

@@ -15,7 +15,7 @@ import { createNodeWorld } from '../../src/world/node-world.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { connectionOf } from '../support/files.ts';
 import { type Shop, shopOn } from '../support/ledger.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 
 const [path = '', rounds = ''] = process.argv.slice(2);
 
@@ -37,7 +37,7 @@ async function observe(shop: Shop, issued: IssuedAddress): Promise<void> {
 }
 
 /** Prints the facts that a request would read now, each once. */
-function readerOf({ database }: TestStore) {
+function readerOf({ database }: TestRecords) {
   const sqlite = connectionOf(database);
   const issued = sqlite.prepare(
     "SELECT derivation_index FROM addresses WHERE origin = 'issued' ORDER BY id",
@@ -68,16 +68,16 @@ function readerOf({ database }: TestStore) {
 async function run(): Promise<void> {
   const world = createNodeWorld({ logLevel: 'error' });
   const mark = new CounterMark();
-  const store: TestStore = await openTestStore({
+  const records: TestRecords = await openTestStore({
     path,
     beforeCommit: (raises) => mark.raise(raises),
   });
-  const reader = readerOf(store);
+  const reader = readerOf(records);
   // WebSockets and event streams push at this moment.
-  store.events.on('paymentChanged', () => reader.read());
+  records.events.on('paymentChanged', () => reader.read());
   // SQLite's own checkpoint then runs every few rounds.
-  connectionOf(store.database).pragma('wal_autocheckpoint = 100');
-  const shop = shopOn(store, chainOf(110));
+  connectionOf(records.database).pragma('wal_autocheckpoint = 100');
+  const shop = shopOn(records, chainOf(110));
   await mark.begin(shop, world);
   const copied = copyWarning(shop.catalog, world.now());
   if (copied !== undefined) throw new Error(copied.text);

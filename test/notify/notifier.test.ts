@@ -16,7 +16,7 @@ afterEach(cleanUp);
 
 /** Two mails and a request to a webhook, of which `send` is asked. @returns what was attempted */
 async function openLanes(send: (recipient: string) => Sent) {
-  const store = await openTestStore();
+  const records = await openTestStore();
   const world = createTestWorld();
   const owe = (channel: NotificationChannel, recipient: string): void => {
     const due = { createdAt: world.now(), nextAttemptAt: world.now() };
@@ -27,7 +27,7 @@ async function openLanes(send: (recipient: string) => Sent) {
       type: 'findings',
       notice: '{}',
     } as const;
-    store.database.orm
+    records.database.orm
       .insert(notifications)
       .values({ ...row, ...due })
       .run();
@@ -43,7 +43,7 @@ async function openLanes(send: (recipient: string) => Sent) {
     },
     test: async () => [],
   };
-  const notifier = new Notifier({ world, store, sender });
+  const notifier = new Notifier({ world, records, sender });
   async function pass(ms: number): Promise<string[]> {
     for (let left = ms; left > 0; left -= secondMs) {
       await world.advance(secondMs);

@@ -8,7 +8,7 @@ import { Prices } from '../../src/price/prices.ts';
 import { parsePriceSource } from '../../src/price/sources.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { openTestStore, type TestStore } from '../support/store.ts';
+import { openTestStore, type TestRecords } from '../support/store.ts';
 import { createTestWorld } from '../support/world.ts';
 
 afterEach(cleanUp);
@@ -27,28 +27,28 @@ async function setUp() {
   const world = createTestWorld();
   const parsed = sources.map(({ origin }) => parsePriceSource(`${origin}/#{CODE}`));
   const prices = new Prices({ world, sources: parsed });
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  const watch = new PriceWatch({ world, store, prices });
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  const watch = new PriceWatch({ world, records, prices });
   whenOver(() => watch.stop());
   whenOver(() => prices.stop());
   return {
-    ...{ world, market, prices, store, watch },
+    ...{ world, market, prices, records, watch },
     missing: () => watch.missing().map(({ currency }) => currency),
     asked: () => sources[0].requests.length,
   };
 }
 
-const addLink = (store: TestStore, currency: string | null, isActive = true, storeId = 1) =>
-  store.write((tx) => {
+const addLink = (records: TestRecords, currency: string | null, isActive = true, storeId = 1) =>
+  records.write((tx) => {
     const input = parseLinkInput({ title: 'Mug', ...(currency && { currency }) });
     const publicId = `lnk_${currency}${storeId}${isActive}`;
-    store.links.create(tx, 1, { ...input, publicId, storeId, isActive });
+    records.links.create(tx, 1, { ...input, publicId, storeId, isActive });
   });
 
-const setCurrency = (store: TestStore, currency: string) =>
-  store.write((tx) => store.catalog.changeStore(tx, 1, { currency }));
+const setCurrency = (records: TestRecords, currency: string) =>
+  records.write((tx) => records.catalog.changeStore(tx, 1, { currency }));
 
 test('a refused order counts for a day after the last one, or until there is a price', async () => {
   const { world, market, prices, missing } = await setUp();
@@ -72,10 +72,10 @@ test('a refused order counts for a day after the last one, or until there is a p
 });
 
 test('a currency that is not ours counts only if sources answer or agree too little', async () => {
-  const { prices, store, missing } = await setUp();
+  const { prices, records, missing } = await setUp();
   expect(await prices.rateCents('XAF')).toBeNull();
   expect(missing()).toEqual([]);
-  await setCurrency(store, 'XAF');
+  await setCurrency(records, 'XAF');
   expect(missing()).toEqual(['XAF']);
 });
 
@@ -108,25 +108,25 @@ test('one source of three that is down is no outage', async () => {
 });
 
 test('the needed currencies are those of running stores and of their active links', async () => {
-  const { prices, store } = await setUp();
+  const { prices, records } = await setUp();
   const needed = (off = false) => [
-    ...neededCurrencies({ store, prices: off ? undefined : prices }),
+    ...neededCurrencies({ records, prices: off ? undefined : prices }),
   ];
   expect(needed()).toEqual([]);
-  await setCurrency(store, 'EUR');
-  await addLink(store, 'USD');
-  await addLink(store, 'CHF', false);
-  await addLink(store, null);
+  await setCurrency(records, 'EUR');
+  await addLink(records, 'USD');
+  await addLink(records, 'CHF', false);
+  await addLink(records, null);
   expect(needed()).toEqual(['EUR', 'USD']);
   expect(needed(true)).toEqual(['USD']);
-  await store.write((tx) => store.catalog.archiveStore(tx, 1, 1, false));
+  await records.write((tx) => records.catalog.archiveStore(tx, 1, 1, false));
   expect(needed()).toEqual([]);
 });
 
 test('without prices, a currency of a link has none', async () => {
-  const { world, store } = await setUp();
-  await addLink(store, 'USD');
-  const off = new PriceWatch({ world, store, prices: undefined });
+  const { world, records } = await setUp();
+  await addLink(records, 'USD');
+  const off = new PriceWatch({ world, records, prices: undefined });
   off.start();
   expect(off.missing()).toEqual([
     { currency: 'USD', reason: expect.stringContaining('prices are switched off (--price off)') },
@@ -134,8 +134,8 @@ test('without prices, a currency of a link has none', async () => {
 });
 
 test('a missing price is requested each minute, a needed one every ten, others never', async () => {
-  const { world, market, prices, store, watch, missing, asked } = await setUp();
-  await setCurrency(store, 'EUR');
+  const { world, market, prices, records, watch, missing, asked } = await setUp();
+  await setCurrency(records, 'EUR');
   watch.start();
   await world.until(() => asked() === 1, 'the first request');
   // Up to the next full ten minutes, and a second.
@@ -161,8 +161,8 @@ test('a missing price is requested each minute, a needed one every ten, others n
 });
 
 test('a file that cannot be read is logged', async () => {
-  const { world, store, watch } = await setUp();
-  await store.database.close();
+  const { world, records, watch } = await setUp();
+  await records.database.close();
   watch.start();
   await world.until(() => world.logs.length > 0, 'the log entry');
   expect(world.logs[0]?.message).toBe('missing prices could not be requested');

@@ -33,8 +33,8 @@ async function testOrder(
   const sender = createSender(world, { version: '0.1', listeners: () => [], proxy: undefined });
   const { address, amountSat: valueSat } = page;
   const send = (status: 0 | 2) =>
-    app.withStore((store) =>
-      sendTestPayment({ store, sender, world }, 'test', { address, status, valueSat }),
+    app.withStore((records) =>
+      sendTestPayment({ records, sender, world }, 'test', { address, status, valueSat }),
     );
   await send(0);
   const { result } = await send(2);

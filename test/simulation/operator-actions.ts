@@ -5,7 +5,7 @@ import { rotatedSecrets } from '../../src/delivery/signature.ts';
 import { PaygateError } from '../../src/lib/errors.ts';
 import { dayMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { Records } from '../../src/store/open-records.ts';
 import { appActions, changeStore, open } from './app-actions.ts';
 import { chainActions, meanwhile, spendAll, unlessRefused } from './chain-actions.ts';
 import { noteFinals, readRecords } from './invariants.ts';
@@ -14,8 +14,8 @@ import { maxInFlightMs } from './requests.ts';
 import { type Action, finish, type Run, settle } from './run.ts';
 import { eventsIn } from './webhooks.ts';
 
-const byHand = (run: Run, work: (store: Store, tx: Tx) => void): Promise<void> =>
-  run.app.withStore((store) => store.database.write((tx) => work(store, tx)));
+const byHand = (run: Run, work: (records: Records, tx: Tx) => void): Promise<void> =>
+  run.app.withStore((records) => records.database.write((tx) => work(records, tx)));
 
 /** Like `store set --confirmations-above`. */
 const setBands: Action = (run, random) => {

@@ -8,7 +8,7 @@ import { openApp, startApp } from '../../src/app.ts';
 import { parseServerAddress } from '../../src/electrum/server-address.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
 import { SimulatedServer } from '../../src/sandbox/electrum/simulated-server.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openRecords } from '../../src/store/open-records.ts';
 import { merchantKey, withoutLimits } from '../support/app.ts';
 import { baseHeight } from './run.ts';
 import { createSimulationWorld } from './world.ts';
@@ -32,7 +32,7 @@ export async function makeTemplate(): Promise<Template> {
   const instance = 'template';
   const newInstance = () => instance;
   const opening = { path, create: true, network: 'regtest', newInstance } as const;
-  const { database, catalog, keys } = await openStore(opening);
+  const { database, catalog, keys } = await openRecords(opening);
   const apiKey = await database.write((tx) => {
     const now = world.now();
     const { id: walletId } = catalog.ensureWallet(tx, now, merchantKey());

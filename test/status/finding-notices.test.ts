@@ -15,14 +15,16 @@ import { createTestWorld } from '../support/world.ts';
 afterEach(cleanUp);
 
 async function open() {
-  const store = await openTestStore();
+  const records = await openTestStore();
   const webhookUrl = 'https://ntfy.example/topic';
-  await store.write((tx) => putNotifyTarget(tx, store.catalog, null, { ...noTarget, webhookUrl }));
+  await records.write((tx) =>
+    putNotifyTarget(tx, records.catalog, null, { ...noTarget, webhookUrl }),
+  );
   const world = createTestWorld();
   let findings: readonly Finding[] = [];
   const start = () =>
     new FindingHistory({
-      ...{ store, log: world.log, find: () => findings },
+      ...{ records, log: world.log, find: () => findings },
       ...{ now: () => world.now(), monotonic: () => world.monotonic() },
     });
   let history = start();
@@ -40,7 +42,7 @@ async function open() {
     },
     /** The subjects that began and ended, notice by notice. */
     told: () =>
-      store.database.orm
+      records.database.orm
         .select()
         .from(notifications)
         .all()

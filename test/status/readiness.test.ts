@@ -87,7 +87,7 @@ test('not while a server omits the transaction that its history names', async ()
 
 test('not on a full disk, nor while the queue fails', () => {
   const parts = {
-    store: { catalog: { wallets: () => [] } },
+    records: { catalog: { wallets: () => [] } },
     hasRoom: () => false,
     refused: () => 'the database cannot be written: its disk is mounted read-only (EROFS)',
     displaced: () => undefined,

@@ -175,9 +175,11 @@ describe('a fact that a server does not report', () => {
   });
 
   it('no tip at all: nothing is promoted, and nothing fails', async () => {
-    const store = await openTestStore();
-    expect(await store.write((tx) => store.ledger.promote(tx, 0, store.ledger.maturing()))).toBe(0);
-    expect(store.ledger.offChain()).toEqual([]);
+    const records = await openTestStore();
+    expect(
+      await records.write((tx) => records.ledger.promote(tx, 0, records.ledger.maturing())),
+    ).toBe(0);
+    expect(records.ledger.offChain()).toEqual([]);
   });
 });
 
@@ -259,14 +261,17 @@ describe('over any history of the chain', () => {
   );
 
   it('every shop ends with the true status, and receives each event once and in order', async () => {
-    const store = await openTestStore();
+    const records = await openTestStore();
     let wallets = 0;
     const course = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       // One file for all courses: the chain of the first one goes on in the next.
       wallets += 1;
-      const { id: walletId } = await store.addWallet({ key: accountKey(wallets), startIndex: 0 });
-      const { id: storeId } = await store.addStore({ walletId, requiredConfirmations: 3 });
-      const issued = [await store.issue(walletId, storeId), await store.issue(walletId, storeId)];
+      const { id: walletId } = await records.addWallet({ key: accountKey(wallets), startIndex: 0 });
+      const { id: storeId } = await records.addStore({ walletId, requiredConfirmations: 3 });
+      const issued = [
+        await records.issue(walletId, storeId),
+        await records.issue(walletId, storeId),
+      ];
       const at = (which: number): IssuedAddress => issued[which] ?? (issued[0] as IssuedAddress);
       for (const each of steps) {
         if (each.kind === 'pay') shop.chain.pay([{ address: at(each.to).address, valueSat }]);
@@ -291,7 +296,7 @@ describe('over any history of the chain', () => {
       const open = shop.ledger.offChain();
       expect(issued.filter(({ scripthash }) => open.includes(scripthash))).toEqual([]);
     });
-    const shop = shopOn(store, chainWithCoins());
+    const shop = shopOn(records, chainWithCoins());
     await shop.follow();
     await fc.assert(course, { numRuns: 15 });
   });

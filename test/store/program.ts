@@ -8,7 +8,7 @@ import { reasonOf } from '../../src/lib/errors.ts';
 import { openSqlite } from '../../src/store/db/driver.ts';
 import { openDatabase } from '../../src/store/file/database.ts';
 import { lockForServer } from '../../src/store/file/file-guards.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openRecords } from '../../src/store/open-records.ts';
 import { CounterMark } from '../../src/store/resume/counter-mark.ts';
 import { settings } from '../../src/store/schema/schema.ts';
 import { copyWarning } from '../../src/store/wallets/settings.ts';
@@ -42,10 +42,10 @@ async function open(): Promise<void> {
     const asked = await told();
     if (asked === '') process.exit(0);
     try {
-      const store = await openStore({ path: asked, create: true, network, newInstance });
-      print(`${store.network} ${store.instance}`);
+      const records = await openRecords({ path: asked, create: true, network, newInstance });
+      print(`${records.network} ${records.instance}`);
       await told();
-      const { catalog, database } = store;
+      const { catalog, database } = records;
       print(`${catalog.setting('network')} ${catalog.setting('instance')}`);
       await database.close();
     } catch (error) {
@@ -61,15 +61,15 @@ async function visit(): Promise<void> {
   print('ready');
   await told();
   for (let visits = 0; visits < Number(extra); visits += 1) {
-    const store = await openStore({
+    const records = await openRecords({
       path,
       create: true,
       network: undefined,
       newInstance: () => '',
     });
     const name = `${process.pid} ${visits}`;
-    await store.database.write((tx) => store.catalog.putSetting(tx, name, ''));
-    await store.database.close();
+    await records.database.write((tx) => records.catalog.putSetting(tx, name, ''));
+    await records.database.close();
   }
   print('done');
   process.exit(0);
@@ -126,7 +126,7 @@ async function issue(): Promise<void> {
     if (random() < 1 / among) process.kill(process.pid, 'SIGKILL');
   };
   const mark = new CounterMark();
-  const store = await openStore({
+  const records = await openRecords({
     path,
     create: false,
     network: undefined,
@@ -139,23 +139,23 @@ async function issue(): Promise<void> {
   });
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
-  await mark.begin(store, { now: () => 1, log });
-  print(copyWarning(store.catalog, 1)?.text ?? 'continue');
+  await mark.begin(records, { now: () => 1, log });
+  print(copyWarning(records.catalog, 1)?.text ?? 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
-      store.database
+      records.database
         .write((tx) => {
-          const { derivationIndex } = store.addresses.issue(tx, 1, 1, 1);
+          const { derivationIndex } = records.addresses.issue(tx, 1, 1, 1);
           dieIn(60);
           const name = `issued ${derivationIndex}`;
-          store.database.orm.insert(settings).values({ name, value: '' }).run();
+          records.database.orm.insert(settings).values({ name, value: '' }).run();
           return derivationIndex;
         })
         .then((index) => print(`${index}`)),
     );
     await Promise.all(jobs);
     dieIn(15);
-    if (random() < 0.1) store.database.checkpoint();
+    if (random() < 0.1) records.database.checkpoint();
   }
 }
 

@@ -3,7 +3,7 @@
 import { asc } from 'drizzle-orm';
 import { afterEach, expect, it } from 'vitest';
 import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { Records } from '../../src/store/open-records.ts';
 import { createPaymentRecords } from '../../src/store/payments/payment-records.ts';
 import { deliveries, isOf } from '../../src/store/schema/delivery-schema.ts';
 import { payments } from '../../src/store/schema/schema.ts';
@@ -32,8 +32,8 @@ async function confirming(): Promise<Shop> {
   return shop;
 }
 
-const follow = (shop: Shop, store: Store = shop): Promise<number> =>
-  promote({ store, world }, (tx) => {
+const follow = (shop: Shop, records: Records = shop): Promise<number> =>
+  promote({ records, world }, (tx) => {
     const result = shop.connect();
     if (result.kind === 'best') shop.headers.setBest(tx, result.added, result.forkHeight);
   });
@@ -46,36 +46,36 @@ const statuses = (shop: Shop): string[] =>
 /** The store, whose commits are counted and fail from one on. */
 function failingFrom(shop: Shop, first: number) {
   const seen = { commits: 0 };
-  const write: Store['database']['write'] = (work) => {
+  const write: Records['database']['write'] = (work) => {
     seen.commits += 1;
     return seen.commits < first
       ? shop.database.write(work)
       : Promise.reject(new Error('the process has ended'));
   };
-  return { seen, store: { ...shop, database: { ...shop.database, write } } };
+  return { seen, records: { ...shop, database: { ...shop.database, write } } };
 }
 
 it('becomes final in several commits, each payment once', async () => {
   const shop = await confirming();
-  const { seen, store } = failingFrom(shop, Number.POSITIVE_INFINITY);
-  expect(await follow(shop, store)).toBe(count);
+  const { seen, records } = failingFrom(shop, Number.POSITIVE_INFINITY);
+  expect(await follow(shop, records)).toBe(count);
   expect(seen.commits).toBe(3);
   expect(new Set(statuses(shop))).toEqual(new Set(['2 1']));
-  expect(await promote({ store: shop, world })).toBe(0);
+  expect(await promote({ records: shop, world })).toBe(0);
 });
 
 it('a start finishes the promotions that a crash interrupted', async () => {
   const shop = await confirming();
-  await expect(follow(shop, failingFrom(shop, 2).store)).rejects.toThrow('ended');
+  await expect(follow(shop, failingFrom(shop, 2).records)).rejects.toThrow('ended');
   expect(statuses(shop).filter((told) => told === '2 1')).toHaveLength(200);
-  expect(await promote({ store: shop, world })).toBe(count - 200);
+  expect(await promote({ records: shop, world })).toBe(count - 200);
   expect(new Set(statuses(shop))).toEqual(new Set(['2 1']));
 });
 
 it('decides nothing about payments that left the block meanwhile', async () => {
   const shop = await confirming();
-  const { store } = failingFrom(shop, 2);
-  await expect(follow(shop, store)).rejects.toThrow('ended');
+  const { records } = failingFrom(shop, 2);
+  await expect(follow(shop, records)).rejects.toThrow('ended');
   const [first] = shop.ledger.maturing();
   const { orm } = shop.database;
   const before = statuses(shop);

@@ -17,7 +17,7 @@ import {
   type SimulatedServerOptions,
 } from '../../src/sandbox/electrum/simulated-server.ts';
 import { beginMark } from '../../src/store/mark/high-water-mark.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openRecords, type Records } from '../../src/store/open-records.ts';
 import type { StoreRow } from '../../src/store/wallets/catalog.ts';
 import { tempRoot } from './files.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -70,7 +70,7 @@ export interface TestApp {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Opens another connection to the file, as a command of the CLI does. */
-  withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  withStore<T>(work: (records: Records) => Promise<T>): Promise<T>;
   addStore(options?: StoreOptions): Promise<StoreRow>;
 }
 
@@ -230,13 +230,13 @@ function createTestApp(built: TestAppParts): TestApp {
   const [server] = servers;
   if (server === undefined) throw new Error('a test needs a server');
 
-  async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  async function withStore<T>(work: (records: Records) => Promise<T>): Promise<T> {
     const newInstance = () => 'app';
-    const store = await openStore({ path, create: true, network: 'regtest', newInstance });
+    const records = await openRecords({ path, create: true, network: 'regtest', newInstance });
     try {
-      return await work(store);
+      return await work(records);
     } finally {
-      await store.database.close();
+      await records.database.close();
     }
   }
 

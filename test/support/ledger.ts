@@ -15,9 +15,9 @@ import type { AddressPlace, IssuedAddress } from '../../src/store/wallets/addres
 import type { NewStore } from '../../src/store/wallets/catalog.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { type RecordedPayment, recorded } from './recorded.ts';
-import { now, openTestStore, type TestStore } from './store.ts';
+import { now, openTestStore, type TestRecords } from './store.ts';
 
-export interface Shop extends TestStore {
+export interface Shop extends TestRecords {
   readonly chain: SimulatedChain;
   /** What the chain's headers come to. */
   connect(): HeaderConnection;
@@ -40,21 +40,21 @@ export interface Shop extends TestStore {
 const firstBlocks = 110;
 
 export async function openShop(changes: Partial<NewStore> = {}): Promise<Shop> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore(changes);
-  const shop = shopOn(store, chainOf(firstBlocks));
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore(changes);
+  const shop = shopOn(records, chainOf(firstBlocks));
   await shop.follow();
   return shop;
 }
 
 /** @param clock the time of its commits; it stands still without one */
 export function shopOn(
-  store: TestStore,
+  records: TestRecords,
   chain: SimulatedChain,
   clock: () => number = () => now,
 ): Shop {
-  const { headers, ledger, addresses, outbox, write } = store;
+  const { headers, ledger, addresses, outbox, write } = records;
 
   function connect(): HeaderConnection {
     const tip = headers.tip();
@@ -101,9 +101,9 @@ export function shopOn(
     };
   }
 
-  const payments = (issued: IssuedAddress) => recorded(store, issued.id);
+  const payments = (issued: IssuedAddress) => recorded(records, issued.id);
   return {
-    ...store,
+    ...records,
     chain,
     connect,
     follow,

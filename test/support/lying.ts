@@ -17,12 +17,12 @@ export interface Lying extends Omit<Watching, 'inUse' | 'again'> {
 /** Two servers by default. */
 export async function prepareLying(options: WatchingOptions = {}): Promise<Lying> {
   const watching = await prepareWatching({ servers: 2, ...options, mayLie: true });
-  const { world, store, watcher, labels, liars } = watching;
+  const { world, records, watcher, labels, liars } = watching;
   return {
     ...watching,
     inUse: () => liars[labels.indexOf(watcher.status().server ?? '')] as Liar,
     async issue() {
-      const issued = await store.issue();
+      const issued = await records.issue();
       watcher.issued(issued.scripthash);
       await world.turn();
       return issued;
@@ -34,6 +34,6 @@ export async function prepareLying(options: WatchingOptions = {}): Promise<Lying
       }
     },
     payments: ({ scripthash }) =>
-      recorded(store, store.addresses.byScripthash(scripthash)?.id ?? 0),
+      recorded(records, records.addresses.byScripthash(scripthash)?.id ?? 0),
   };
 }

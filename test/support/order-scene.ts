@@ -75,12 +75,12 @@ export async function openOrder(
 ): Promise<OrderScene> {
   let now = startAt;
   const clock = () => now;
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore({ webhookUrl: 'https://shop.example/hook', ...terms });
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore({ webhookUrl: 'https://shop.example/hook', ...terms });
   const chain = new SimulatedChain({ seed: 'order', now: () => now / 1000 });
   chain.mine(110);
-  const shop = shopOn(store, chain, clock);
+  const shop = shopOn(records, chain, clock);
   await shop.follow();
   const { orders, orderView, ledger, receiptPrices, catalog, write } = shop;
   const issued = await shop.issue();
@@ -100,7 +100,7 @@ export async function openOrder(
   }
 
   const recorded = () =>
-    store.database.orm
+    records.database.orm
       .select(eventColumns)
       .from(deliveries)
       .where(isOf('webhook'))

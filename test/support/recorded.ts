@@ -1,14 +1,14 @@
 // Whole rows of payments, including the columns that the code itself does not read.
 
 import { asc, eq } from 'drizzle-orm';
-import type { Store } from '../../src/store/open-store.ts';
+import type { Records } from '../../src/store/open-records.ts';
 import { payments } from '../../src/store/schema/schema.ts';
 
 export type RecordedPayment = typeof payments.$inferSelect;
 
 /** An address's, oldest first. */
 export const recorded = (
-  { database }: Pick<Store, 'database'>,
+  { database }: Pick<Records, 'database'>,
   addressId: number,
 ): RecordedPayment[] =>
   database.orm

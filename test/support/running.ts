@@ -79,13 +79,13 @@ export async function run(path: string, chain?: SimulatedChain): Promise<Running
 
 /** A shop's file that was stopped after it had issued so many addresses. */
 export async function stoppedAfter(count: number): Promise<string> {
-  const { path, ...store } = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.write((tx) =>
-    store.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
+  const { path, ...records } = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  await records.write((tx) =>
+    records.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(count + 1), 0),
   );
-  await store.database.close();
+  await records.database.close();
   await goOn(path, count);
   return path;
 }

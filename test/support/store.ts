@@ -7,7 +7,7 @@ import { parseWalletKey, type WalletKey } from '../../src/bitcoin/keychain.ts';
 import type { NetworkName } from '../../src/bitcoin/network.ts';
 import { markName } from '../../src/domain/store/allocation.ts';
 import type { Tx } from '../../src/store/db/writer.ts';
-import { type OpenOptions, openStore, type Store } from '../../src/store/open-store.ts';
+import { type OpenOptions, openRecords, type Records } from '../../src/store/open-records.ts';
 import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
 import type { NewStore, StoreRow, WalletRow } from '../../src/store/wallets/catalog.ts';
 import { tempFolder, whenOver } from './files.ts';
@@ -15,7 +15,7 @@ import { tempFolder, whenOver } from './files.ts';
 /** What the tests take as the present. */
 export const now = 1_763_650_000_000;
 
-export interface TestStore extends Store {
+export interface TestRecords extends Records {
   readonly path: string;
   /** Runs in one commit. */
   write<T>(work: (tx: Tx) => T): Promise<T>;
@@ -43,20 +43,20 @@ export interface TestStoreOptions
 }
 
 /** Opens a file, a new one unless a path is given; it is closed when the test is over. */
-export async function openTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+export async function openTestStore(options: TestStoreOptions = {}): Promise<TestRecords> {
   const { path = join(tempFolder(), 'paygate.db') } = options;
   const network = 'network' in options ? options.network : 'regtest';
-  const store = await openStore({
+  const records = await openRecords({
     ...options,
     path,
     create: true,
     network,
     newInstance: () => 'test',
   });
-  const { database, catalog, addresses } = store;
+  const { database, catalog, addresses } = records;
   whenOver(() => database.close());
   return {
-    ...store,
+    ...records,
     path,
     write: (work) => database.write(work),
     addWallet: ({ key = accountKey(), startIndex } = { startIndex: 0 }) =>

@@ -88,8 +88,8 @@ export function cheapHash(text: string): string {
 }
 
 export const setPassword = (app: TestApp, text = password): Promise<void> =>
-  app.withStore((store) =>
-    store.database.write((tx) => store.admin.setPassword(tx, app.world.now(), cheapHash(text))),
+  app.withStore((records) =>
+    records.database.write((tx) => records.admin.setPassword(tx, app.world.now(), cheapHash(text))),
   );
 
 /** Somebody who has just signed in. */

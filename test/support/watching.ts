@@ -10,7 +10,7 @@ import { createBacklog } from '../../src/watcher/backlog.ts';
 import { createWatcher, type Watcher } from '../../src/watcher/watcher.ts';
 import { whenOver } from './files.ts';
 import { Liar } from './liar.ts';
-import { openTestStore, type TestStore } from './store.ts';
+import { openTestStore, type TestRecords } from './store.ts';
 import { createTestWorld, type TestWorld } from './world.ts';
 
 export interface Watching {
@@ -18,7 +18,7 @@ export interface Watching {
   readonly chain: SimulatedChain;
   /** The chain of each server, by default the same for all. */
   readonly chains: readonly SimulatedChain[];
-  readonly store: TestStore;
+  readonly records: TestRecords;
   readonly servers: readonly SimulatedServer[];
   /** The proxy before each server, when servers may lie. */
   readonly liars: readonly Liar[];
@@ -52,10 +52,10 @@ export interface WatchingOptions {
 export async function prepareWatching(options: WatchingOptions = {}): Promise<Watching> {
   const { own = true } = options;
   const world = createTestWorld();
-  const store = await openTestStore();
+  const records = await openTestStore();
   if (options.wallet !== false) {
-    await store.addWallet();
-    await store.addStore();
+    await records.addWallet();
+    await records.addStore();
   }
   const makeChain = (): SimulatedChain => {
     const made = new SimulatedChain({ seed: 'watching', now: () => world.now() / 1000 });
@@ -90,7 +90,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
   const makeWatcher = (): Watcher => {
     const watcher = createWatcher({
       world,
-      store,
+      records,
       network: { ...networks.regtest, ...options.network },
       servers: labels.map((label) => ({ ...parseServerAddress(label), own })),
       proxy: undefined,
@@ -106,7 +106,7 @@ export async function prepareWatching(options: WatchingOptions = {}): Promise<Wa
     world,
     chain,
     chains,
-    store,
+    records,
     servers,
     liars,
     labels,

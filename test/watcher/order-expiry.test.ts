@@ -48,7 +48,7 @@ async function dueOrder() {
   const tasks = createBackgroundTasks((error) => void failures.push(error));
   const parts = {
     world: createTestWorld({ startAt: now + hourMs }),
-    store: shop,
+    records: shop,
     tasks,
     servers,
     interruption: { isWatching: () => watching.is },

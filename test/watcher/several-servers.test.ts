@@ -12,7 +12,7 @@ import { open } from '../electrum/open-session.ts';
 import type { Script } from '../electrum/scripted-server.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { cleanUp } from '../support/files.ts';
-import { now, openTestStore, type TestStore } from '../support/store.ts';
+import { now, openTestStore, type TestRecords } from '../support/store.ts';
 import { prepareWatching } from '../support/watching.ts';
 import { createTestWorld } from '../support/world.ts';
 
@@ -30,7 +30,7 @@ test('P-137 a false transaction counts against the server that sent it, not one 
   const liar = await open(answers(rawOf(other)));
   const honest = await open(answers(rawOf(asked)));
   const proofs = createProofs({
-    store: await openTestStore(),
+    records: await openTestStore(),
     network: networks.regtest,
     proveDepthAboveSat: 0,
   });
@@ -48,9 +48,9 @@ test('P-137 a false transaction counts against the server that sent it, not one 
 
 test('P-159 a server that sends its headers slowly delays no other', async () => {
   const watching = await prepareWatching({ servers: 2, ownChains: true });
-  const { store, world, watcher, chains, servers } = watching;
-  const { address, scripthash: hash } = await store.write((tx) =>
-    store.addresses.issue(tx, now, 1, 1),
+  const { records, world, watcher, chains, servers } = watching;
+  const { address, scripthash: hash } = await records.write((tx) =>
+    records.addresses.issue(tx, now, 1, 1),
   );
   await watching.start();
   const used = servers.indexOf(watching.inUse() as SimulatedServer);
@@ -67,9 +67,9 @@ test('P-159 a server that sends its headers slowly delays no other', async () =>
   );
   ours?.pay([{ address, valueSat: 5_000 }]);
   ours?.mine();
-  const id = store.addresses.byScripthash(hash)?.id ?? 0;
-  await world.until(() => store.ledger.paymentsOf(id).length > 0, 'the payment');
-  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirming' }]);
+  const id = records.addresses.byScripthash(hash)?.id ?? 0;
+  await world.until(() => records.ledger.paymentsOf(id).length > 0, 'the payment');
+  expect(records.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirming' }]);
   expect(watcher.status().tipHeight).toBe(112);
 });
 
@@ -88,39 +88,39 @@ test('P-159 a chain that another server has sent in part is not requested from i
     };
   const quick = await open({ 'blockchain.block.headers': show(false) });
   const slow = await open({ 'blockchain.block.headers': show(true) });
-  const store = await openTestStore();
+  const records = await openTestStore();
   const { regtest: network } = networks;
   const world = createTestWorld();
-  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
+  const chainSync = createHeaderSync({ world, records, network, onTip: () => {} });
   const tip = { height: 10, raw: chain.tip.header };
   const late = chainSync.sync(slow.session, tip);
   await world.until(() => held.length === 1, 'the slow one to be asked');
   await chainSync.sync(quick.session, tip);
-  expect(store.headers.tip()?.height).toBe(10);
+  expect(records.headers.tip()?.height).toBe(10);
   for (const answer of held.splice(0)) answer();
   // It is not asked for the rest, which is known.
   await late;
-  expect(store.headers.tip()?.height).toBe(10);
+  expect(records.headers.tip()?.height).toBe(10);
 });
 
 test('P-121 payments of an orphaned block are checked again though a later commit fails', async () => {
   const watching = await prepareWatching({ servers: 2 });
-  const { store, world, watcher, chain } = watching;
+  const { records, world, watcher, chain } = watching;
   // More payments than one commit decides.
   const issued: IssuedAddress[] = [];
-  for (let count = 0; count < 210; count += 1) issued.push(await store.issue());
+  for (let count = 0; count < 210; count += 1) issued.push(await records.issue());
   await watching.start();
   await world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
   chain.pay(issued.map(({ address }) => ({ address, valueSat: 7_000 })));
   chain.mine();
   await watcher.idle();
-  const states = () => new Set(issued.map((each) => stateOf(store, each)));
+  const states = () => new Set(issued.map((each) => stateOf(records, each)));
   expect(states()).toEqual(new Set(['confirming']));
   const used = watching.inUse();
   const lateNews = used?.inject({ kind: 'stopNotifications' });
-  const write = store.database.write.bind(store.database);
+  const write = records.database.write.bind(records.database);
   let commits = 0;
-  store.database.write = (work) => {
+  records.database.write = (work) => {
     commits += 1;
     if (commits !== 2) return write(work);
     return Promise.reject(new PaygateError('unavailable', 'the disk is full'));
@@ -138,24 +138,24 @@ test('P-121 payments of an orphaned block are checked again though a later commi
 });
 
 test('a server that is lost during the catch-up does not count for the next one', async () => {
-  const { store, world, watcher, start, inUse } = await prepareWatching({ servers: 2 });
-  await store.issue();
+  const { records, world, watcher, start, inUse } = await prepareWatching({ servers: 2 });
+  await records.issue();
   await start();
   const both = () =>
     world.until(() => watcher.status().servers.every(({ height }) => height === 110), 'both');
   await both();
-  const write = store.database.write.bind(store.database);
+  const write = records.database.write.bind(records.database);
   let goOn = (): void => {};
   // A disk that is slow with the work after a new tip.
-  store.database.write = (work, kind) => {
-    store.database.write = write;
+  records.database.write = (work, kind) => {
+    records.database.write = write;
     return new Promise<void>((done) => {
       goOn = done;
     }).then(() => write(work, kind));
   };
   const first = inUse();
   first?.disconnectAll();
-  await world.until(() => inUse() !== first && store.database.write === write, 'the second one');
+  await world.until(() => inUse() !== first && records.database.write === write, 'the second one');
   const second = inUse();
   await world.advance(5_000);
   await both();
@@ -166,5 +166,5 @@ test('a server that is lost during the catch-up does not count for the next one'
   expect(watcher.status()).toMatchObject({ caughtUp: true });
 });
 
-const stateOf = ({ ledger, addresses }: TestStore, { scripthash }: IssuedAddress) =>
+const stateOf = ({ ledger, addresses }: TestRecords, { scripthash }: IssuedAddress) =>
   ledger.paymentsOf(addresses.byScripthash(scripthash)?.id ?? 0)[0]?.state;

@@ -20,9 +20,9 @@ const burst = 1_000;
 
 /** A store, and the sweeps of it on a session whose requests are answered by `answer`. */
 async function openSweeps(answer: (peer: Peer, request: Request) => void) {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
   // No address is hot any more, so only one round reaches it.
   const world = createTestWorld({ startAt: now + 2 * hotForMs });
   const budget = new Budget(world);
@@ -33,25 +33,25 @@ async function openSweeps(answer: (peer: Peer, request: Request) => void) {
   const tasks = createBackgroundTasks(() => {});
   const queue = { statusChanged: () => {}, isPending: () => false, add: () => {} };
   const subscriptions = new AddressSubscriptions(
-    { world, store, tasks, max: 10_000, queue, interruption: { compared: () => {} } },
+    { world, records, tasks, max: 10_000, queue, interruption: { compared: () => {} } },
     session,
   );
   const sweeps = createSweeps({
-    ...{ world, store, subscriptions, queue, rebroadcast: { run: async () => {} } },
+    ...{ world, records, subscriptions, queue, rebroadcast: { run: async () => {} } },
     servers: { current: session, caughtUp: session, other: () => undefined },
   });
-  return { store, world, budget, session, subscriptions, sweeps };
+  return { records, world, budget, session, subscriptions, sweeps };
 }
 
 it('an address that is issued while its sweep ends stays subscribed', async () => {
   const said: string[] = [];
-  const { store, world, budget, session, subscriptions, sweeps } = await openSweeps(
+  const { records, world, budget, session, subscriptions, sweeps } = await openSweeps(
     (peer, request) => {
       if (request.params[0] === scripthash) said.push(request.method.replace(/.*\./, ''));
       peer.answer(request, request.method === subscribe ? null : true);
     },
   );
-  const { scripthash } = await store.issue();
+  const { scripthash } = await records.issue();
   // One request is left, for the sweep's subscription.
   const spent = { method: 'server.ping', text: '', bulk: true } as const;
   for (let left = burst; left > 1; left -= 1) budget.sent(spent);
@@ -66,15 +66,15 @@ it('an address that is issued while its sweep ends stays subscribed', async () =
 
 it('P-158 each address that stays unanswered is compared once more, and then the next one', async () => {
   const asked: unknown[] = [];
-  const { store, world, sweeps } = await openSweeps((peer, request) => {
+  const { records, world, sweeps } = await openSweeps((peer, request) => {
     const [of] = request.params;
     if (request.method === subscribe) asked.push(of);
     const isHung = of === newest || (of === middle && asked.indexOf(of) === asked.length - 1);
     if (request.method !== subscribe || !isHung) peer.answer(request, null);
   });
-  const { scripthash: oldest } = await store.issue();
-  const { scripthash: middle } = await store.issue();
-  const { scripthash: newest } = await store.issue();
+  const { scripthash: oldest } = await records.issue();
+  const { scripthash: middle } = await records.issue();
+  const { scripthash: newest } = await records.issue();
   for (let minute = 0; minute < 5; minute += 1) {
     const swept = sweeps.sweep();
     for (let second = 0; second < 60; second += 1) await world.advance(1_000);

@@ -80,11 +80,11 @@ async function proving({ root, merkle, pos, first }: Tree, idAs = 'tx_hash') {
     },
     'blockchain.transaction.get': (peer, request) => peer.answer(request, hex(first.raw)),
   });
-  const store = await openTestStore();
+  const records = await openTestStore();
   const { regtest: network } = networks;
-  const proofs = createProofs({ store, network, proveDepthAboveSat: largeSat });
+  const proofs = createProofs({ records, network, proveDepthAboveSat: largeSat });
   const world = createTestWorld();
-  const chainSync = createHeaderSync({ world, store, network, onTip: () => {} });
+  const chainSync = createHeaderSync({ world, records, network, onTip: () => {} });
   await chainSync.sync(session, { height: 1, raw: header.raw });
   const place = await proofs.prove(session, displayHex(id(payment)), 1);
   if (place.kind !== 'proven') throw new Error(`${place.kind} is not proven`);

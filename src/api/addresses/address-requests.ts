@@ -13,7 +13,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { lazy } from '../../lib/lazy.ts';
 import type { Key } from '../../store/access/api-keys.ts';
 import type { Tx } from '../../store/db/writer.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
 import { copiedAt, readUnmatched, writeUnmatched } from '../../store/wallets/settings.ts';
@@ -48,7 +48,7 @@ export type IssueAddress = (request: AddressRequest) => Promise<IssuedAddress>;
 
 export type AddressRequestOptions = Pick<
   ApiOptions,
-  'store' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
+  'records' | 'now' | 'checkIssuing' | 'scanFault' | 'isCaughtUp' | 'isPending' | 'refuseGap'
 >;
 
 /** Requests of one write, which blocks the event loop. */
@@ -73,7 +73,7 @@ export function createAddressIssuer(options: AddressRequestOptions): IssueAddres
     const close = (): void => {
       if (batch?.requests === requests) batch = undefined;
     };
-    const outcomes = options.store.database
+    const outcomes = options.records.database
       .write((tx) => {
         // Later requests are served by the next write.
         close();
@@ -87,7 +87,7 @@ export function createAddressIssuer(options: AddressRequestOptions): IssueAddres
   return async (request) => {
     options.checkIssuing();
     if (batch === undefined) batch = open();
-    else options.store.database.joined();
+    else options.records.database.joined();
     const { requests, outcomes } = batch;
     const at = requests.push(request) - 1;
     if (requests.length === maxBatchRequests) batch = undefined;
@@ -103,13 +103,13 @@ function serve(
   tx: Tx,
   requests: readonly AddressRequest[],
 ): Outcome<IssuedAddress>[] {
-  const { store } = options;
+  const { records } = options;
   const now = options.now();
-  const choices = lazy(() => store.catalog.choices());
+  const choices = lazy(() => records.catalog.choices());
   const outcomes = new Map<AddressRequest, Outcome<IssuedAddress>>();
   const plain = new Map<number, Due[]>();
   for (const request of requests) {
-    const place = attempt(() => placeOf(store, request, choices));
+    const place = attempt(() => placeOf(records, request, choices));
     if ('refusal' in place) outcomes.set(request, place);
     else if (needsNoCheck(options, request)) {
       const { walletId, storeId } = place.is;
@@ -128,7 +128,7 @@ function serve(
     }
   }
   recordUnknownCallbackUrls(
-    store,
+    records,
     tx,
     now,
     requests.filter((request) => hasUnknownCallbackUrl(request, outcomes.get(request))),
@@ -150,20 +150,20 @@ function issueEach(
   walletId: number,
   due: readonly Due[],
 ): IssuedAddress[] {
-  const { store, isPending } = options;
+  const { records, isPending } = options;
   const storeIds = due.map(({ storeId }) => storeId);
   const issued = withScanFault(options, walletId, () =>
-    store.addresses.issueEach(tx, now, walletId, storeIds, isPending),
+    records.addresses.issueEach(tx, now, walletId, storeIds, isPending),
   );
   for (const [at, { request, storeId }] of due.entries()) {
     if (request.order === undefined) continue;
-    createOrder(store, tx, now, { storeId, addressId: issued[at]?.id as number }, request.order);
+    createOrder(records, tx, now, { storeId, addressId: issued[at]?.id as number }, request.order);
   }
   return issued;
 }
 
 function createOrder(
-  { orders }: Store,
+  { orders }: Records,
   tx: Tx,
   now: number,
   place: { readonly storeId: number; readonly addressId: number },
@@ -189,7 +189,7 @@ const hasUnknownCallbackUrl = (
 
 /** Records Callback URLs that no store has, for the finding that names them. */
 function recordUnknownCallbackUrls(
-  store: Store,
+  records: Records,
   tx: Tx,
   now: number,
   requests: readonly AddressRequest[],
@@ -203,21 +203,21 @@ function recordUnknownCallbackUrls(
         { wish: target.callback ?? '', keyId: key.id, storeId: key.storeId },
         now,
       ),
-    readUnmatched(store.catalog),
+    readUnmatched(records.catalog),
   );
-  writeUnmatched(tx, store.catalog, stillUnknown(noted, store.catalog.choices(), now));
+  writeUnmatched(tx, records.catalog, stillUnknown(noted, records.catalog.choices(), now));
 }
 
 /** Adds to an error why the scan of the wallet failed. */
 function withScanFault<T>(
-  { store, scanFault }: AddressRequestOptions,
+  { records, scanFault }: AddressRequestOptions,
   walletId: number,
   work: () => T,
 ): T {
   try {
     return work();
   } catch (error) {
-    const isScan = store.catalog.wallet(walletId).scannedAt === null;
+    const isScan = records.catalog.wallet(walletId).scannedAt === null;
     const fault = isScan && error instanceof PaygateError ? scanFault() : undefined;
     if (fault === undefined) throw error;
     const { code, message, retryAfterSeconds = 5 } = error as PaygateError;
@@ -250,15 +250,15 @@ function serveApart(
   request: AddressRequest,
   place: Place,
 ): IssuedAddress {
-  const { store } = options;
+  const { records } = options;
   const { storeId, walletId } = place;
-  const answered = answeredBefore(store, now, storeId, request);
+  const answered = answeredBefore(records, now, storeId, request);
   if (answered !== undefined) return answered;
   const reused = request.reset ? reusable(options, place) : undefined;
-  if (reused !== undefined) return keepAnswer(store, tx, now, storeId, request, reused);
+  if (reused !== undefined) return keepAnswer(records, tx, now, storeId, request, reused);
   refuseGap(options, walletId);
   const [issued] = issueEach(options, tx, now, walletId, [{ request, storeId }]);
-  return keepAnswer(store, tx, now, storeId, request, issued as IssuedAddress);
+  return keepAnswer(records, tx, now, storeId, request, issued as IssuedAddress);
 }
 
 /**
@@ -266,7 +266,7 @@ function serveApart(
  * @throws PaygateError conflict if that request was another one
  */
 export function answeredBefore(
-  { idempotency, addresses }: Pick<Store, 'idempotency' | 'addresses'>,
+  { idempotency, addresses }: Pick<Records, 'idempotency' | 'addresses'>,
   now: number,
   storeId: number,
   { idempotencyKey, order }: IdempotentRequest,
@@ -292,7 +292,7 @@ export interface IdempotentRequest extends Pick<AddressRequest, 'idempotencyKey'
 }
 
 function keepAnswer(
-  { idempotency }: Store,
+  { idempotency }: Records,
   tx: Tx,
   now: number,
   storeId: number,
@@ -311,14 +311,14 @@ function reusable(
   options: AddressRequestOptions,
   { storeId, walletId }: Place,
 ): IssuedAddress | undefined {
-  const { store, isCaughtUp, isPending } = options;
+  const { records, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
-  const last = store.addresses.unpaidSince(walletId, storeId, copiedAt(store.catalog));
+  const last = records.addresses.unpaidSince(walletId, storeId, copiedAt(records.catalog));
   return last === undefined || isPending(last.scripthash) ? undefined : last;
 }
 
-function refuseGap({ store, refuseGap }: AddressRequestOptions, walletId: number): void {
-  if (refuseGap === undefined || !store.addresses.isUnpaidFor(walletId, refuseGap)) return;
+function refuseGap({ records, refuseGap }: AddressRequestOptions, walletId: number): void {
+  if (refuseGap === undefined || !records.addresses.isUnpaidFor(walletId, refuseGap)) return;
   throw new PaygateError(
     'conflict',
     `The last ${refuseGap} addresses of this wallet are unpaid, which is its gap limit: ` +

@@ -83,17 +83,17 @@ export function createTargets(options: ApiOptions): Targets {
 
 /** How a target is read. @throws PaygateError invalid, forbidden */
 function workFor(options: ApiOptions, key: Key, target: string): Work {
-  const { store, reader } = options;
+  const { records, reader } = options;
   if (/^[xyztuv]pub/i.test(target) || resemblesDescriptor(target)) {
     return keyWork(options, key, target);
   }
-  const script = addressToScript(target, networks[store.network]);
+  const script = addressToScript(target, networks[records.network]);
   const hash = scripthash(script);
-  const row = store.addresses.byScripthash(hash);
+  const row = records.addresses.byScripthash(hash);
   const isOwn = row !== undefined && (key.storeId === null || row.storeId === key.storeId);
   if (!isOwn) requireForeign(options, target);
   // In our own spelling, because bech32 may be given in capitals.
-  const address = row?.address ?? scriptToAddress(script, networks[store.network]);
+  const address = row?.address ?? scriptToAddress(script, networks[records.network]);
   return {
     name: address,
     run: async () => [await reader.movements({ address, script, scripthash: hash })],
@@ -101,8 +101,8 @@ function workFor(options: ApiOptions, key: Key, target: string): Work {
 }
 
 function keyWork(options: ApiOptions, key: Key, target: string): Work {
-  const { store, reader } = options;
-  const works = walletsNamed(store, key, target).map((row) => walletWork(options, row));
+  const { records, reader } = options;
+  const works = walletsNamed(records, key, target).map((row) => walletWork(options, row));
   if (works.length > 0) {
     return {
       name: works.map(({ name }) => name).join(),
@@ -118,13 +118,13 @@ function keyWork(options: ApiOptions, key: Key, target: string): Work {
         'descriptor with its checksum, such as wpkh(xpub…/0/*)#…',
     );
   }
-  const foreign = parseWalletKey(target, { network: store.network });
+  const foreign = parseWalletKey(target, { network: records.network });
   return { name: foreign.descriptor, run: () => reader.walletMovements(foreign, 0) };
 }
 
-const walletWork = ({ store, reader }: ApiOptions, { id, nextIndex }: WalletRow): Work => ({
+const walletWork = ({ records, reader }: ApiOptions, { id, nextIndex }: WalletRow): Work => ({
   name: `wallet ${id}`,
-  run: () => reader.walletMovements(store.catalog.walletKey(id), nextIndex),
+  run: () => reader.walletMovements(records.catalog.walletKey(id), nextIndex),
 });
 
 function requireForeign({ foreignBalances }: ApiOptions, shown: string): void {

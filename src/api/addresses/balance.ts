@@ -60,7 +60,7 @@ function namedIn(query: z.infer<typeof asked>, body: z.infer<typeof asked>): str
   return splitTargets(text);
 }
 
-const tipHeightOf = ({ store }: ApiOptions): number => store.headers.tipHeight() ?? 0;
+const tipHeightOf = ({ records }: ApiOptions): number => records.headers.tipHeight() ?? 0;
 
 /** The balance of some scripts together, in satoshis. */
 export function balanceOf(
@@ -157,8 +157,8 @@ const describeWaiting = async (options: ApiOptions, { each, seenAt }: Waiting) =
 });
 
 /** When paygate first saw a payment of the transaction; now, if it has none. */
-const seenAt = ({ store, now }: ApiOptions, { txid }: Merged): number =>
-  store.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
+const seenAt = ({ records, now }: ApiOptions, { txid }: Merged): number =>
+  records.receipts.byTxid(txid).at(-1)?.firstSeenAt ?? now();
 
 /** Sorts transactions in no block by when they were seen; the others are in order already. */
 function newestFirst(options: ApiOptions, unconfirmed: readonly Merged[]): Waiting[] {

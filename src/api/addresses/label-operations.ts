@@ -17,7 +17,7 @@ const exampleLine = JSON.stringify(
   }),
 );
 
-export const labelOperations = ({ store }: Pick<ApiOptions, 'store'>): Operation[] => [
+export const labelOperations = ({ records }: Pick<ApiOptions, 'records'>): Operation[] => [
   operation({
     tag: 'Orders',
     name: 'listLabels',
@@ -28,9 +28,9 @@ export const labelOperations = ({ store }: Pick<ApiOptions, 'store'>): Operation
     query: z.object({ store_id: id.optional().describe('Only of this store') }),
     answer: z.string().meta({ examples: [`${exampleLine}\n`] }),
     run({ query, key }) {
-      const storeId = storeIdOf(store, key, query.store_id);
-      const lines = labelLines(store.orderView, (place) =>
-        store.orderView.list({ storeId, ...place }),
+      const storeId = storeIdOf(records, key, query.store_id);
+      const lines = labelLines(records.orderView, (place) =>
+        records.orderView.list({ storeId, ...place }),
       );
       return fileResponse(labelFile.name, labelFile.type, lines);
     },

@@ -6,7 +6,7 @@ import type { Txid } from '../../bitcoin/ids.ts';
 import { networks } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import { confirmationsOf, hasLeft, statusOf } from '../../store/payments/confirmations.ts';
 import type { Receipt } from '../../store/payments/receipts.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -29,7 +29,7 @@ const payment = z
 
 export type PaymentAnswer = z.infer<typeof payment>;
 
-export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
+export const merchantTx = ({ records }: Pick<ApiOptions, 'records'>): Operation =>
   operation({
     tag: 'Payments',
     methods: ['GET'],
@@ -43,8 +43,8 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
       .extend({ txs: z.array(payment).describe('All that match, newest first, at most 200') })
       .meta({ id: 'AddressPayments' }),
     run({ query, key }) {
-      const all = receiptsOf(store, query, key);
-      const txs = all.map((each) => describe(store, each));
+      const all = receiptsOf(records, query, key);
+      const txs = all.map((each) => describe(records, each));
       // A dropped payment is on top only when there is no other. Thus a shop that reads only the
       // top is right after a fee bump, too.
       const top = txs.find(({ dropped }) => !dropped) ?? txs[0];
@@ -55,7 +55,7 @@ export const merchantTx = ({ store }: Pick<ApiOptions, 'store'>): Operation =>
 
 /** Receipts that the key may see. @throws PaygateError invalid when neither is given */
 function receiptsOf(
-  { receipts, network }: Store,
+  { receipts, network }: Records,
   { txid, addr }: { readonly txid?: string | undefined; readonly addr?: string | undefined },
   key: Pick<Key, 'storeId'>,
 ): readonly Receipt[] {
@@ -75,16 +75,16 @@ function receiptsOf(
 const unknown = (): PaygateError =>
   new PaygateError('not_found', 'No payment is known yet; ask again in a moment');
 
-function describe(store: Store, receipt: Receipt): PaymentAnswer {
-  const isOut = hasLeft(store, receipt);
-  const status = statusOf(store, receipt, isOut);
+function describe(records: Records, receipt: Receipt): PaymentAnswer {
+  const isOut = hasLeft(records, receipt);
+  const status = statusOf(records, receipt, isOut);
   const isDropped = receipt.state === 'dropped';
   return {
     txid: receipt.txid,
     addr: receipt.address,
     status,
     value: receipt.valueSat,
-    confirmations: confirmationsOf(store, receipt, isOut),
+    confirmations: confirmationsOf(records, receipt, isOut),
     time: Math.floor(receipt.firstSeenAt / 1000),
     ...(status === 0 && receipt.signalsRbf && !isDropped && { rbf: 1 as const }),
     ...(receipt.replacedBy !== null && { replaced_by: receipt.replacedBy }),

@@ -7,7 +7,7 @@ import { networks } from '../../bitcoin/network.ts';
 import { parseTransaction, type Transaction, type TxOutput } from '../../bitcoin/transaction.ts';
 import { sumSat } from '../../domain/payment/money.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import { statusOf } from '../../store/payments/confirmations.ts';
 import type { ChainReader } from '../../watcher/reader.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -61,9 +61,9 @@ export const txDetail = (options: ApiOptions): Operation =>
     query: z.object({ txid }),
     answer,
     async run({ query, key }) {
-      const { store } = options;
+      const { records } = options;
       const id = query.txid as Txid;
-      const receipts = store.receipts.byTxid(id, key.storeId);
+      const receipts = records.receipts.byTxid(id, key.storeId);
       const [newest] = receipts;
       if (newest === undefined) throw new PaygateError('not_found', 'No such payment is known');
       const isGone = receipts.every(({ state }) => state === 'dropped');
@@ -76,14 +76,14 @@ export const txDetail = (options: ApiOptions): Operation =>
         sumSat(outputs.map(({ valueSat }) => valueSat));
       // Its stores may require different confirmations: the lowest status counts.
       const counted = isGone ? receipts : receipts.filter(({ state }) => state !== 'dropped');
-      const status = Math.min(...counted.map((each) => statusOf(store, each))) as 0 | 1 | 2;
+      const status = Math.min(...counted.map((each) => statusOf(records, each))) as 0 | 1 | 2;
       return {
         status: statuses[status],
         time: Math.floor(newest.firstSeenAt / 1000),
         size: transaction.size,
         fee: transaction.isCoinbase ? 0 : total(spent) - total(transaction.outputs),
-        vin: spent.map((each) => describe(store, each)),
-        vout: transaction.outputs.map((each) => describe(store, each)),
+        vin: spent.map((each) => describe(records, each)),
+        vout: transaction.outputs.map((each) => describe(records, each)),
         rbf: status === 0 && transaction.signalsRbf && !isGone ? (1 as const) : (0 as const),
         ...(isGone && { dropped: true as const }),
       };
@@ -98,8 +98,8 @@ const forgotten = (): PaygateError =>
   new PaygateError('not_found', 'This transaction is gone: its details are unknown');
 
 /** A transaction with the outputs that it spends. */
-async function read({ store, reader }: ApiOptions, id: Txid) {
-  const raw = store.ledger.rawOf(id);
+async function read({ records, reader }: ApiOptions, id: Txid) {
+  const raw = records.ledger.rawOf(id);
   const transaction = raw === undefined ? await reader.transaction(id) : parseTransaction(raw);
   return { transaction, spent: transaction.isCoinbase ? [] : await spentBy(reader, transaction) };
 }
@@ -122,7 +122,7 @@ async function spentBy(reader: ChainReader, { inputs }: Transaction): Promise<Tx
   });
 }
 
-function describe({ network }: Store, { script, valueSat }: TxOutput) {
+function describe({ network }: Records, { script, valueSat }: TxOutput) {
   let address: string | null = null;
   try {
     address = scriptToAddress(script, networks[network]);

@@ -33,7 +33,7 @@ const listWallets = (options: ApiOptions): Operation =>
     summary: 'The wallets',
     answer: z.object({ data: z.array(datedWallet) }).meta({ id: 'WalletList' }),
     run: ({ key }) => ({
-      data: walletsOf(options.store, key).map((row) => describeDated(options, row)),
+      data: walletsOf(options.records, key).map((row) => describeDated(options, row)),
     }),
   });
 
@@ -52,7 +52,7 @@ const showWallet = (options: ApiOptions, targets: Targets): Operation =>
       .object({ data: datedWallet.extend({ balance: balanceShape.optional() }) })
       .meta({ id: 'WalletData' }),
     async run({ params, query, key }) {
-      const row = walletOf(options.store, key, params.id);
+      const row = walletOf(options.records, key, params.id);
       const data = describeDated(options, row);
       if (!isOn(query.balance)) return { data };
       const balance = balanceOf(options, await targets.readWallet(row));

@@ -10,7 +10,7 @@ import { type ListPlace, listed, listQuery } from '../listed.ts';
 import { type Operation, operation } from '../operation.ts';
 import { type EventAnswer, eventAnswer, eventPage, eventQuery } from './order-schemas.ts';
 
-type EventOptions = Pick<ApiOptions, 'store'>;
+type EventOptions = Pick<ApiOptions, 'records'>;
 
 export const eventOperations = (options: EventOptions): Operation[] => [
   operation({
@@ -23,10 +23,10 @@ export const eventOperations = (options: EventOptions): Operation[] => [
     query: z.object({ ...listQuery('event'), ...eventQuery }),
     answer: eventPage,
     run({ query, key }) {
-      const { eventView } = options.store;
+      const { eventView } = options.records;
       const afterId = query.after === undefined ? undefined : cursorOf(options, key, query.after);
       const read = (place: ListPlace) => eventView.after({ ...place, type: query.type, afterId });
-      const { data, has_more } = listed(options.store, key, query, read);
+      const { data, has_more } = listed(options.records, key, query, read);
       return { data: data.map(shown), has_more };
     },
   }),
@@ -52,8 +52,8 @@ const shown = ({ publicId, body }: EventRow): EventAnswer => ({
   ...(JSON.parse(body) as Omit<EventAnswer, 'id'>),
 });
 
-function eventOf({ store }: EventOptions, key: Key, publicId: string): EventRow | undefined {
-  const row = isId('evt', publicId) ? store.eventView.byPublicId(publicId) : undefined;
+function eventOf({ records }: EventOptions, key: Key, publicId: string): EventRow | undefined {
+  const row = isId('evt', publicId) ? records.eventView.byPublicId(publicId) : undefined;
   return row && (key.storeId === null || key.storeId === row.storeId) ? row : undefined;
 }
 

@@ -7,7 +7,7 @@ import { parseLinkChange, parseLinkInput } from '../../domain/order/link-input.t
 import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import type { Key } from '../../store/access/api-keys.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { LinkRow } from '../../store/orders/link-view.ts';
 import { clientAddressOf } from '../../web/limits/request-origin.ts';
 import type { ApiOptions } from '../api-parts.ts';
@@ -23,7 +23,7 @@ import {
   newLinkExample,
 } from './link-schemas.ts';
 
-type LinkOptions = Pick<ApiOptions, 'store' | 'now' | 'proxies' | 'randomBytes' | 'checkIssuing'>;
+type LinkOptions = Pick<ApiOptions, 'records' | 'now' | 'proxies' | 'randomBytes' | 'checkIssuing'>;
 
 export const linkOperations = (options: LinkOptions): Operation[] => [
   createLink(options),
@@ -32,12 +32,12 @@ export const linkOperations = (options: LinkOptions): Operation[] => [
   changeLink(options),
 ];
 
-function shown({ linkView }: Store, row: LinkRow) {
+function shown({ linkView }: Records, row: LinkRow) {
   const link = linkView.json(row);
   return { ...link, suggested: [...link.suggested], suggested_sat: [...link.suggested_sat] };
 }
 
-const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOptions): Operation =>
+const createLink = ({ records, now, proxies, randomBytes, checkIssuing }: LinkOptions): Operation =>
   operation({
     tag: 'Links',
     name: 'createLink',
@@ -52,7 +52,7 @@ const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOpti
     example: newLinkExample,
     answer: linkAnswer,
     async run({ body, key, context }) {
-      const { storeId } = placeOf(store, { key, target: { id: body.store_id ?? undefined } });
+      const { storeId } = placeOf(records, { key, target: { id: body.store_id ?? undefined } });
       const input = parseLinkInput(body);
       const link = {
         ...input,
@@ -62,18 +62,18 @@ const createLink = ({ store, now, proxies, randomBytes, checkIssuing }: LinkOpti
         bodyHash: bodyHashOf(body),
       };
       checkIssuing();
-      const row = await store.database.write((tx) => {
-        const before = store.links.madeBefore(now(), link);
+      const row = await records.database.write((tx) => {
+        const before = records.links.madeBefore(now(), link);
         if (before !== undefined) return before;
         const detail = { link: link.publicId, client: clientAddressOf(context, proxies) };
-        store.audit.note(tx, now(), { keyId: key.id, storeId, action: 'link.add', detail });
-        return store.links.create(tx, now(), link);
+        records.audit.note(tx, now(), { keyId: key.id, storeId, action: 'link.add', detail });
+        return records.links.create(tx, now(), link);
       }, 'awaited');
-      return shown(store, row);
+      return shown(records, row);
     },
   });
 
-const listLinks = ({ store }: LinkOptions): Operation =>
+const listLinks = ({ records }: LinkOptions): Operation =>
   operation({
     tag: 'Links',
     name: 'listLinks',
@@ -84,23 +84,27 @@ const listLinks = ({ store }: LinkOptions): Operation =>
     answer: linkPage,
     run({ query, key }) {
       const { after } = query;
-      const beforeId = after === undefined ? undefined : linkOf(store, key, after).id;
-      const read = (place: ListPlace) => store.linkView.list({ ...place, beforeId });
-      const { data, has_more } = listed(store, key, query, read);
-      return { data: data.map((row) => shown(store, row)), has_more };
+      const beforeId = after === undefined ? undefined : linkOf(records, key, after).id;
+      const read = (place: ListPlace) => records.linkView.list({ ...place, beforeId });
+      const { data, has_more } = listed(records, key, query, read);
+      return { data: data.map((row) => shown(records, row)), has_more };
     },
   });
 
 const params = z.object({ id: z.string().describe('`lnk_…`') });
 
 /** @throws PaygateError not_found, also for a link of another key's store */
-export function linkOf({ linkView }: Pick<Store, 'linkView'>, key: Key, publicId: string): LinkRow {
+export function linkOf(
+  { linkView }: Pick<Records, 'linkView'>,
+  key: Key,
+  publicId: string,
+): LinkRow {
   const row = isId('lnk', publicId) ? linkView.byPublicId(publicId) : undefined;
   if (row !== undefined && (key.storeId === null || key.storeId === row.storeId)) return row;
   throw new PaygateError('not_found', 'There is no such link');
 }
 
-const getLink = ({ store }: LinkOptions): Operation =>
+const getLink = ({ records }: LinkOptions): Operation =>
   operation({
     tag: 'Links',
     name: 'getLink',
@@ -109,10 +113,10 @@ const getLink = ({ store }: LinkOptions): Operation =>
     summary: 'One link',
     params,
     answer: linkAnswer,
-    run: ({ params, key }) => shown(store, linkOf(store, key, params.id)),
+    run: ({ params, key }) => shown(records, linkOf(records, key, params.id)),
   });
 
-const changeLink = ({ store, now, proxies, checkIssuing }: LinkOptions): Operation =>
+const changeLink = ({ records, now, proxies, checkIssuing }: LinkOptions): Operation =>
   operation({
     tag: 'Links',
     name: 'changeLink',
@@ -126,15 +130,15 @@ const changeLink = ({ store, now, proxies, checkIssuing }: LinkOptions): Operati
     answer: linkAnswer,
     async run({ params, body, key, context }) {
       checkIssuing();
-      const row = await store.database.write((tx) => {
-        const before = linkOf(store, key, params.id);
-        const after = store.links.change(tx, before.id, parseLinkChange(before, body));
+      const row = await records.database.write((tx) => {
+        const before = linkOf(records, key, params.id);
+        const after = records.links.change(tx, before.id, parseLinkChange(before, body));
         if (isDeepStrictEqual(before, after)) return after;
         const detail = { link: params.id, ...body, client: clientAddressOf(context, proxies) };
         const entry = { keyId: key.id, storeId: before.storeId, detail };
-        store.audit.note(tx, now(), { ...entry, action: 'link.change' });
+        records.audit.note(tx, now(), { ...entry, action: 'link.change' });
         return after;
       }, 'awaited');
-      return shown(store, row);
+      return shown(records, row);
     },
   });

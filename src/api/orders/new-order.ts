@@ -20,7 +20,7 @@ import { bodyHashOf } from '../idempotency-key.ts';
 
 export type NewOrderOptions = Pick<
   ApiOptions,
-  'store' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
+  'records' | 'now' | 'prices' | 'randomBytes' | 'checkIssuing' | 'onIssued'
 >;
 
 export interface OrderRequest {
@@ -40,13 +40,13 @@ export async function newOrder(
   request: OrderRequest,
   body: OrderBody,
 ): Promise<OrderRow> {
-  const { store, now, randomBytes } = options;
+  const { records, now, randomBytes } = options;
   const { key, storeId, idempotencyKey } = request;
   const bodyHash = bodyHashOf(body);
   // Asked before the price is, so that a repetition needs none.
-  const before = answeredBefore(store, now(), storeId, { idempotencyKey, order: { bodyHash } });
+  const before = answeredBefore(records, now(), storeId, { idempotencyKey, order: { bodyHash } });
   if (before !== undefined) return orderAt(options, before.id);
-  const row = store.catalog.store(storeId);
+  const row = records.catalog.store(storeId);
   const input = parseOrderInput(body, { ...row, expiresInSeconds: row.orderSeconds }, row);
   const { price } = input;
   const rateCents = price.kind === 'sat' ? null : await rateFor(options, price.currency);
@@ -69,8 +69,8 @@ export async function newOrder(
   return orderAt(options, issued.id);
 }
 
-function orderAt({ store }: NewOrderOptions, addressId: number): OrderRow {
-  const row = store.orderView.byAddressId(addressId);
+function orderAt({ records }: NewOrderOptions, addressId: number): OrderRow {
+  const row = records.orderView.byAddressId(addressId);
   if (row === undefined) throw new Error(`address ${addressId} has no order`);
   return row;
 }

@@ -39,8 +39,8 @@ export const orderOperations = (options: OrderOptions, issue: IssueAddress): Ope
   acceptOrder(options),
 ];
 
-function shown({ store, now }: OrderOptions, row: OrderRow) {
-  const { payments, ...order } = store.orderView.json(row, now());
+function shown({ records, now }: OrderOptions, row: OrderRow) {
+  const { payments, ...order } = records.orderView.json(row, now());
   return { ...order, payments: [...payments] };
 }
 
@@ -62,7 +62,7 @@ const createOrder = (options: OrderOptions, issue: IssueAddress): Operation =>
     async run({ body, key, context }) {
       const idempotencyKey = idempotencyKeyOf(context);
       const target = { id: body.store_id ?? undefined };
-      const { storeId } = placeOf(options.store, { key, target });
+      const { storeId } = placeOf(options.records, { key, target });
       const row = await newOrder(options, issue, { key, storeId, idempotencyKey }, body);
       return shown(options, row);
     },
@@ -85,20 +85,20 @@ const listOrders = (options: OrderOptions): Operation =>
     }),
     answer: orderPage,
     run({ query, key }) {
-      const { orderView } = options.store;
+      const { orderView } = options.records;
       const { after } = query;
       const filter = {
         status: query.status,
         reference: query.reference,
         linkId:
-          query.link_id === undefined ? undefined : linkOf(options.store, key, query.link_id).id,
+          query.link_id === undefined ? undefined : linkOf(options.records, key, query.link_id).id,
         createdAfter: query.created_after && query.created_after * 1000,
         createdBefore: query.created_before && query.created_before * 1000,
         beforeId: after === undefined ? undefined : orderOf(options, key, after).id,
         limit: query.limit,
       };
       const read = (place: ListPlace) => orderView.list({ ...filter, ...place });
-      const { data, has_more } = listed(options.store, key, query, read);
+      const { data, has_more } = listed(options.records, key, query, read);
       return { data: data.map((row) => shown(options, row)), has_more };
     },
   });
@@ -106,8 +106,8 @@ const listOrders = (options: OrderOptions): Operation =>
 const params = z.object({ id: z.string().describe('`ord_…`') });
 
 /** @throws PaygateError not_found, also for an order of another key's store */
-function orderOf({ store }: OrderOptions, key: Key, publicId: string): OrderRow {
-  const row = isId('ord', publicId) ? store.orderView.byPublicId(publicId) : undefined;
+function orderOf({ records }: OrderOptions, key: Key, publicId: string): OrderRow {
+  const row = isId('ord', publicId) ? records.orderView.byPublicId(publicId) : undefined;
   if (row !== undefined && (key.storeId === null || key.storeId === row.storeId)) return row;
   throw new PaygateError('not_found', 'There is no such order');
 }
@@ -130,10 +130,10 @@ async function change(
   { id, publicId }: OrderRow,
   apply: (tx: Tx, now: number, orderId: number) => void,
 ) {
-  const { store, now, checkIssuing } = options;
+  const { records, now, checkIssuing } = options;
   checkIssuing();
-  await store.database.write((tx) => apply(tx, now(), id), 'awaited');
-  return shown(options, store.orderView.byPublicId(publicId) as OrderRow);
+  await records.database.write((tx) => apply(tx, now(), id), 'awaited');
+  return shown(options, records.orderView.byPublicId(publicId) as OrderRow);
 }
 
 const quoteOrder = (options: OrderOptions): Operation =>
@@ -153,7 +153,7 @@ const quoteOrder = (options: OrderOptions): Operation =>
       // An order in satoshis is refused in the write.
       const rateCents = row.currency === null ? 0 : await rateFor(options, row.currency);
       return change(options, row, (tx, now, orderId) =>
-        options.store.orders.quote(tx, now, orderId, rateCents),
+        options.records.orders.quote(tx, now, orderId, rateCents),
       );
     },
   });
@@ -166,14 +166,14 @@ export const decide = (
   command: 'cancel' | 'accept',
 ) =>
   change(options, row, (tx, now, orderId) => {
-    const { store, proxies } = options;
-    const before = store.orderView.byPublicId(row.publicId);
-    store.orders[command](tx, now, orderId);
+    const { records, proxies } = options;
+    const before = records.orderView.byPublicId(row.publicId);
+    records.orders[command](tx, now, orderId);
     // An order that stands so already is not changed.
-    if (isDeepStrictEqual(before, store.orderView.byPublicId(row.publicId))) return;
+    if (isDeepStrictEqual(before, records.orderView.byPublicId(row.publicId))) return;
     const detail = { order: row.publicId, client: clientAddressOf(context, proxies) };
     const entry = { keyId: key.id, storeId: row.storeId, detail };
-    store.audit.note(tx, now, { ...entry, action: `order.${command}` });
+    records.audit.note(tx, now, { ...entry, action: `order.${command}` });
   });
 
 const cancelOrder = (options: OrderOptions): Operation =>

@@ -10,7 +10,7 @@ import {
 } from '../../domain/delivery/public-endpoint.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { fingerprintOf } from '../../status/health.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -33,16 +33,16 @@ interface LinkOptions extends FileOptions {
  * With a public URL and no `--listen` nothing is asked, because that port may be another's.
  * @throws PaygateError unavailable
  */
-async function refuseOtherDatabase(store: Store, config: Config): Promise<void> {
+async function refuseOtherDatabase(records: Records, config: Config): Promise<void> {
   const { listen, publicUrl } = config;
   const isDefaultAddress = hostAndPort(listen) === options.listen.default;
   if (publicUrl !== undefined && isDefaultAddress) return;
   const running = await fetchHealth(listenAddressesOf(config));
   if (running !== undefined) {
-    if (running.database === fingerprintOf(store)) return;
+    if (running.database === fingerprintOf(records)) return;
     throw new PaygateError(
       'unavailable',
-      `the paygate at ${hostAndPort(listen)} serves another database than ${store.database.path}; ` +
+      `the paygate at ${hostAndPort(listen)} serves another database than ${records.database.path}; ` +
         'name its database with --db, or with --listen the address that serves this one',
     );
   }
@@ -57,12 +57,12 @@ export function adminCommand(): Command {
     .option(`${options.publicUrl.flag} <url>`, options.publicUrl.help)
     .option(`${options.domain.flag} <name>`, 'host name that paygate serves HTTPS for')
     .action((given: LinkOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const { listen, publicUrl, domain } = given;
         const config = readConfig(flagValues({ listen, publicUrl, domain }), process.env);
-        await refuseOtherDatabase(store, config);
-        const url = await createSignInLink(store, world, baseUrlOf(config, config.listen.port));
-        await store.database.write((tx) => recordChange(store, tx, 'admin.link'));
+        await refuseOtherDatabase(records, config);
+        const url = await createSignInLink(records, world, baseUrlOf(config, config.listen.port));
+        await records.database.write((tx) => recordChange(records, tx, 'admin.link'));
         print(given, { url, minutes: signInLinkMinutes }, () => {
           return `${url}\nIt works once, within ${signInLinkMinutes} minutes. The person who opens it sets the password.`;
         });

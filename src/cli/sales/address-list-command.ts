@@ -2,7 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { formatTime } from '../../domain/text/format.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { AddressEntry, AddressFilter } from '../../store/wallets/address-view.ts';
 import {
   type FileOptions,
@@ -34,19 +34,19 @@ export function addressListCommand(): Command {
     .option('--after <id>', 'only older than this address: the next page', rowId)
     .option('--limit <n>', 'maximum number of addresses', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const { store: storeId, state, after: beforeId, limit } = given;
         const paid = state === undefined ? undefined : state === 'paid';
         const filter = { storeId, paid, beforeId, limit: limit + 1 };
-        const found = findAddresses(store, filter);
-        const addresses = found.slice(0, limit).map((row) => describe(store, row));
+        const found = findAddresses(records, filter);
+        const addresses = found.slice(0, limit).map((row) => describe(records, row));
         print(given, addresses, () => render(addresses, found.length > addresses.length));
       }),
     );
 }
 
 /** Reads page after page, because each page searches only so many rows. */
-function findAddresses({ addressView }: Store, filter: AddressFilter): AddressEntry[] {
+function findAddresses({ addressView }: Records, filter: AddressFilter): AddressEntry[] {
   const found: AddressEntry[] = [];
   let beforeId = filter.beforeId;
   do {
@@ -59,7 +59,7 @@ function findAddresses({ addressView }: Store, filter: AddressFilter): AddressEn
 
 type AddressAnswer = ReturnType<typeof describe>;
 
-function describe({ orderView }: Store, row: AddressEntry) {
+function describe({ orderView }: Records, row: AddressEntry) {
   return {
     id: row.id,
     address: row.address,

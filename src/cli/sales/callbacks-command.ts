@@ -10,7 +10,7 @@ import { pastedAddress } from '../../domain/text/pasted-text.ts';
 import { parseProxy } from '../../electrum/server-address.ts';
 import { throwInvalid } from '../../lib/errors.ts';
 import { commandClient } from '../../store/access/audit.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { CallbackState } from '../../store/schema/delivery-schema.ts';
 import type { SocksProxy } from '../../world/world.ts';
 import { cliSender } from '../cli-sender.ts';
@@ -178,11 +178,11 @@ function testCommand(): Command {
     .option('--rbf', 'mark the transaction as replaceable (only with status 0)')
     .option('--secrets', 'show the callback URL as it is')
     .action((given: TestOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         if (given.rbf && given.status !== '0') {
           throwInvalid('--rbf needs --status 0: no other callback has that parameter');
         }
-        const sent = await sendTest({ store, sender: cliSender(given.proxy), world }, given);
+        const sent = await sendTest({ records, sender: cliSender(given.proxy), world }, given);
         const url = text.requestUrl(sent.row.callbackUrl, sent.callback.query, given.secrets);
         print(given, text.describeTest(sent, url), () => text.renderTest(sent, url));
         if (!sent.result.accepts) process.exitCode = 1;
@@ -191,7 +191,7 @@ function testCommand(): Command {
 }
 
 function sendTest(
-  parts: TestParts & { readonly store: Store },
+  parts: TestParts & { readonly records: Records },
   { store: storeId, addr: address, status, value: valueSat, rbf }: TestOptions,
 ): Promise<SentTest> {
   const number = Number(status) as CallbackStatus;
@@ -199,7 +199,7 @@ function sendTest(
     if (number === -1) throwInvalid('--addr needs --status 0, 1 or 2');
     return sendTestPayment(parts, commandClient, { address, status: number, valueSat, rbf });
   }
-  const row = parts.store.catalog.store(storeId ?? throwInvalid(noTargetText));
+  const row = parts.records.catalog.store(storeId ?? throwInvalid(noTargetText));
   return sendTestCallback(parts, row, { status: number, valueSat: valueSat ?? testValueSat, rbf });
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../domain/order/link-input.ts';
 import { idBytes, idOf, isId } from '../../domain/order/order-id.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { LinkRow } from '../../store/orders/link-view.ts';
 import { requireRunning } from '../../store/wallets/catalog.ts';
 import {
@@ -44,7 +44,7 @@ function linkId(text: string): string {
 }
 
 /** @throws PaygateError not_found */
-function linkOf({ linkView }: Store, publicId: string): LinkRow {
+function linkOf({ linkView }: Records, publicId: string): LinkRow {
   const row = linkView.byPublicId(publicId);
   if (row === undefined) throw new PaygateError('not_found', `there is no link ${publicId}`);
   return row;
@@ -62,11 +62,11 @@ function listCommand(): Command {
     .option('--after <id>', 'only older than this link: the next page', linkId)
     .option('--limit <n>', 'maximum number of links', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const { store: storeId, after, limit } = given;
-        const beforeId = after === undefined ? undefined : linkOf(store, after).id;
-        const found = store.linkView.list({ storeId, beforeId, limit: limit + 1 });
-        const links = found.slice(0, limit).map((row) => store.linkView.json(row));
+        const beforeId = after === undefined ? undefined : linkOf(records, after).id;
+        const found = records.linkView.list({ storeId, beforeId, limit: limit + 1 });
+        const links = found.slice(0, limit).map((row) => records.linkView.json(row));
         print(given, links, () => renderLinks(links, found.length > links.length));
       }),
     );
@@ -76,8 +76,8 @@ function showCommand(): Command {
   return fileCommand('show', 'show a link')
     .argument('<id>', 'of the link', linkId)
     .action((id: string, given: FileOptions) =>
-      withStore(given, async (store) => {
-        const link = store.linkView.json(linkOf(store, id));
+      withStore(given, async (records) => {
+        const link = records.linkView.json(linkOf(records, id));
         print(given, link, () => renderLink(link));
       }),
     );
@@ -116,22 +116,22 @@ function addCommand(): Command {
       .requiredOption('--title <text>', 'shown to the payer')
       .option('--store <id>', 'needed with several stores', rowId),
   ).action((given: LinkOptions & { readonly store?: number }) =>
-    withStore(given, async (store) => {
-      const storeId = storeFor(store, given.store);
+    withStore(given, async (records) => {
+      const storeId = storeFor(records, given.store);
       const input = parseLinkInput(bodyOf(given, null));
       const publicId = idOf('lnk', world.randomBytes(idBytes));
-      const row = await store.database.write((tx) => {
-        recordChange(store, tx, 'link.add', { link: publicId }, storeId);
-        return store.links.create(tx, world.now(), { ...input, publicId, storeId });
+      const row = await records.database.write((tx) => {
+        recordChange(records, tx, 'link.add', { link: publicId }, storeId);
+        return records.links.create(tx, world.now(), { ...input, publicId, storeId });
       });
-      const link = store.linkView.json(row);
+      const link = records.linkView.json(row);
       print(given, link, () => `${link.url}\n\n${renderLink(link)}`);
     }),
   );
 }
 
 /** @throws PaygateError invalid if several stores may be meant; not_found, conflict */
-function storeFor({ catalog }: Store, id: number | undefined): number {
+function storeFor({ catalog }: Records, id: number | undefined): number {
   if (id !== undefined) return requireRunning(catalog.store(id)).id;
   const [only, second] = catalog.stores();
   if (only === undefined) throwInvalid('there is no store yet');
@@ -171,16 +171,16 @@ const change = (
   id: string,
   bodyFor: (before: LinkRow) => LinkBody,
 ): Promise<void> =>
-  withStore(given, async (store) => {
-    const isChanged = await store.database.write((tx) => {
-      const before = linkOf(store, id);
+  withStore(given, async (records) => {
+    const isChanged = await records.database.write((tx) => {
+      const before = linkOf(records, id);
       const body = bodyFor(before);
-      const after = store.links.change(tx, before.id, parseLinkChange(before, body));
+      const after = records.links.change(tx, before.id, parseLinkChange(before, body));
       const isNew = !isDeepStrictEqual(before, after);
-      if (isNew) recordChange(store, tx, 'link.change', { link: id, ...body }, before.storeId);
+      if (isNew) recordChange(records, tx, 'link.change', { link: id, ...body }, before.storeId);
       return isNew;
     });
-    const link = store.linkView.json(linkOf(store, id));
+    const link = records.linkView.json(linkOf(records, id));
     print(given, link, () =>
       [isChanged ? 'The link is changed.' : 'Nothing changed.', renderLink(link)].join('\n\n'),
     );

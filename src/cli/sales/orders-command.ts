@@ -7,7 +7,7 @@ import { isId } from '../../domain/order/order-id.ts';
 import { maxBlockAgeMs } from '../../domain/payment/clock-check.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
 import { dayMs } from '../../lib/time-units.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { OrderRow } from '../../store/orders/order-view.ts';
 import {
   type FileOptions,
@@ -41,7 +41,7 @@ function orderId(text: string): string {
 }
 
 /** @throws PaygateError not_found */
-function orderOf({ orderView }: Store, publicId: string): OrderRow {
+function orderOf({ orderView }: Records, publicId: string): OrderRow {
   const row = orderView.byPublicId(publicId);
   if (row === undefined) throw new PaygateError('not_found', `there is no order ${publicId}`);
   return row;
@@ -67,14 +67,14 @@ function listCommand(): Command {
     .option('--after <id>', 'only older than this order: the next page', orderId)
     .option('--limit <n>', 'maximum number of orders', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const { store: storeId, status, reference, after, limit } = given;
         const { createdAfter, createdBefore } = given;
-        const beforeId = after === undefined ? undefined : orderOf(store, after).id;
+        const beforeId = after === undefined ? undefined : orderOf(records, after).id;
         const filter = { storeId, status, reference, createdAfter, createdBefore, beforeId };
-        const found = store.orderView.list({ ...filter, limit: limit + 1 });
+        const found = records.orderView.list({ ...filter, limit: limit + 1 });
         const now = world.now();
-        const orders = found.slice(0, limit).map((row) => store.orderView.json(row, now));
+        const orders = found.slice(0, limit).map((row) => records.orderView.json(row, now));
         print(given, orders, () => renderOrders(orders, found.length > orders.length));
       }),
     );
@@ -84,8 +84,8 @@ function showCommand(): Command {
   return fileCommand('show', 'show an order with its payments')
     .argument('<id>', 'of the order', orderId)
     .action((id: string, given: FileOptions) =>
-      withStore(given, async (store) => {
-        const order = store.orderView.json(orderOf(store, id), world.now());
+      withStore(given, async (records) => {
+        const order = records.orderView.json(orderOf(records, id), world.now());
         print(given, order, () => renderOrder(order));
       }),
     );
@@ -109,7 +109,7 @@ const minForgetMs = 90 * dayMs;
 const forgottenAtOnce = 1_000;
 
 /** The latest time that has certainly passed: a clock that is ahead must not delete young texts. */
-function passedBy({ network, headers }: Pick<Store, 'network' | 'headers'>, now: number): number {
+function passedBy({ network, headers }: Pick<Records, 'network' | 'headers'>, now: number): number {
   const newest = headers.tipTime();
   const hasSchedule = maxBlockAgeMs(network) !== undefined;
   return hasSchedule && newest !== undefined ? Math.min(now, newest * 1000) : now;
@@ -127,18 +127,18 @@ function forgetCommand(): Command {
       parseDuration,
     )
     .action((given: ForgetOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         if (given.olderThan < minForgetMs) {
           throwInvalid('--older-than: at least 90d, because events hold the texts until then');
         }
-        const before = passedBy(store, world.now()) - given.olderThan;
+        const before = passedBy(records, world.now()) - given.olderThan;
         let orders = 0;
-        const last = store.orders.lastId();
+        const last = records.orders.lastId();
         for (let after = 0; after < last; after += forgottenAtOnce) {
-          orders += await store.database.write((tx) => {
+          orders += await records.database.write((tx) => {
             const to = after + forgottenAtOnce;
-            const forgotten = store.orders.forget(tx, before, after, to);
-            if (forgotten > 0) recordChange(store, tx, 'order.forget', { orders: forgotten });
+            const forgotten = records.orders.forget(tx, before, after, to);
+            if (forgotten > 0) recordChange(records, tx, 'order.forget', { orders: forgotten });
             return forgotten;
           });
         }
@@ -158,16 +158,16 @@ const change = (
   id: string,
   given: FileOptions,
 ): Promise<void> =>
-  withStore(given, async (store) => {
+  withStore(given, async (records) => {
     const now = world.now();
-    const isChanged = await store.database.write((tx) => {
-      const before = orderOf(store, id);
-      store.orders[action](tx, now, before.id);
-      const isNew = orderOf(store, id).version > before.version;
-      if (isNew) recordChange(store, tx, `order.${action}`, { order: id }, before.storeId);
+    const isChanged = await records.database.write((tx) => {
+      const before = orderOf(records, id);
+      records.orders[action](tx, now, before.id);
+      const isNew = orderOf(records, id).version > before.version;
+      if (isNew) recordChange(records, tx, `order.${action}`, { order: id }, before.storeId);
       return isNew;
     });
-    const order = store.orderView.json(orderOf(store, id), now);
+    const order = records.orderView.json(orderOf(records, id), now);
     print(given, order, () =>
       isChanged
         ? `The order is ${done}. Its status is ${order.status}.`

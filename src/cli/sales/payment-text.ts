@@ -11,7 +11,7 @@ import { worthOf } from '../../domain/payment/currency.ts';
 import { formatPrice } from '../../domain/payment/money.ts';
 import type { CallbackStatus } from '../../domain/payment/payment.ts';
 import { formatTime } from '../../domain/text/format.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { PaymentEntry } from '../../store/payments/payment-view.ts';
 import { page, table } from '../command.ts';
 
@@ -19,7 +19,7 @@ export type PaymentAnswer = ReturnType<typeof describe>;
 
 /** The JSON of payments. An address is read once, because it may have many payments. */
 export function describePayments(
-  { orderView }: Pick<Store, 'orderView'>,
+  { orderView }: Pick<Records, 'orderView'>,
   entries: readonly PaymentEntry[],
   now: number,
 ): PaymentAnswer[] {
@@ -39,7 +39,7 @@ interface PaidAddress {
   readonly payments: ReadonlyMap<string, PaymentJson>;
 }
 
-function readAddress(orderView: Store['orderView'], addressId: number, now: number): PaidAddress {
+function readAddress(orderView: Records['orderView'], addressId: number, now: number): PaidAddress {
   const order = orderView.byAddressId(addressId);
   const payments =
     order === undefined

@@ -65,19 +65,19 @@ function listCommand(): Command {
     .option('--after <id>', 'only older than this payment: the next page', rowId)
     .option('--limit <n>', 'maximum number of payments', wholeNumber(1, 10_000), 100)
     .action((given: ListOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const { store: storeId, state, address, txid, limit } = given;
         const { seenAfter: since, seenBefore: until, after: beforeId } = given;
-        const network = networks[store.network];
+        const network = networks[records.network];
         const script = address === undefined ? undefined : addressToScript(address, network);
         const states = state === undefined ? undefined : [state];
         const filter = { storeId, states, txid, since, until, beforeId };
-        const found = store.paymentView.list({
+        const found = records.paymentView.list({
           ...filter,
           scripthash: script && scripthash(script),
           limit: limit + 1,
         });
-        const payments = describePayments(store, found.slice(0, limit), world.now());
+        const payments = describePayments(records, found.slice(0, limit), world.now());
         print(given, payments, () => renderPayments(payments, found.length > payments.length));
       }),
     );
@@ -87,12 +87,12 @@ function showCommand(): Command {
   return fileCommand('show', 'show a payment with its callbacks')
     .argument('<id>', 'of the payment, as it is listed', rowId)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async (store) => {
-        const entry = store.paymentView.payment(id);
-        const callbacks = store.paymentView
+      withStore(given, async (records) => {
+        const entry = records.paymentView.payment(id);
+        const callbacks = records.paymentView
           .callbacksOf(id)
           .map(({ id, status, state }) => ({ id, status, state }));
-        for (const payment of describePayments(store, [entry], world.now())) {
+        for (const payment of describePayments(records, [entry], world.now())) {
           print(given, { ...payment, callbacks }, () => renderPayment(payment, callbacks));
         }
       }),

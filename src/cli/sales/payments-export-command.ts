@@ -19,7 +19,7 @@ import { formatCount } from '../../domain/text/format.ts';
 import { type CsvSeparator, csvSeparators } from '../../lib/csv.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { dayMs } from '../../lib/time-units.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -59,21 +59,21 @@ export function exportCommand(): Command {
     )
     .option('--currency <code>', 'of a file for QuickBooks', withOptionName(parseCurrency))
     .option('-o, --output <file>', 'file to write; must not exist yet', fileName)
-    .action((given: ExportOptions) => withStore(given, (store) => writeExport(given, store)));
+    .action((given: ExportOptions) => withStore(given, (records) => writeExport(given, records)));
 }
 
 /** A day counts as a whole. */
 const endOf = (text: string): number =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? parseTime(text) + dayMs : parseTime(text);
 
-async function writeExport(given: ExportOptions, store: Store): Promise<void> {
+async function writeExport(given: ExportOptions, records: Records): Promise<void> {
   const { store: storeId, from: since, to: until, output, separator } = given;
   const format = accountFormats[given.format];
-  const stores = store.catalog.stores({ archived: true });
+  const stores = records.catalog.stores({ archived: true });
   checkSeparator(format, separator);
   const currency = fileCurrency(format, given.currency, currenciesOf(stores, storeId));
   const tally = { written: 0, leftOut: 0 };
-  const pages = store.accountView.pages({ storeId, since, until }, world.now());
+  const pages = records.accountView.pages({ storeId, since, until }, world.now());
   const text = Readable.from(accountCsv(pages, format, { currency, separator }, tally));
   if (output === undefined) {
     await writeToOutput(text);

@@ -31,7 +31,7 @@ import { pricesFor } from '../../price/prices.ts';
 import { fingerprintOf } from '../../status/health.ts';
 import { mailServer } from '../../store/delivery/notify-targets.ts';
 import { inspectFile, isOutdated } from '../../store/file/file-guards.ts';
-import { openStore, type Store } from '../../store/open-store.ts';
+import { openRecords, type Records } from '../../store/open-records.ts';
 import { allListeners } from '../cli-sender.ts';
 import { print, table, world } from '../command.ts';
 import { becomeOwner } from '../database/file-owner.ts';
@@ -57,7 +57,7 @@ export function doctorCommand(): Command {
 
 async function runAllChecks(config: Config): Promise<NamedResult[]> {
   const opened = await openUnchanged(config.db);
-  const store = 'state' in opened ? undefined : opened;
+  const records = 'state' in opened ? undefined : opened;
   try {
     const { listen, walletGap } = config;
     const uid = process.getuid?.();
@@ -72,13 +72,13 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
             { name: 'database', run: () => opened },
             ...(opened.state === 'skip' ? [] : closedFileChecks(config.db, uid)),
           ]
-        : fileChecks({ world, store: opened, walletGap, releasedAt, uid })),
-      ...serverChecks({ ...config, electrum: await serversOf(config, store) }, opened),
+        : fileChecks({ world, records: opened, walletGap, releasedAt, uid })),
+      ...serverChecks({ ...config, electrum: await serversOf(config, records) }, opened),
       ...webChecks({
         world,
         listen,
-        store,
-        network: store?.network,
+        records,
+        network: records?.network,
         publicUrl: publicUrlOf(config),
         sender: createSender(world, { version, listeners: () => [] }),
         shopSender: createSender(world, {
@@ -88,46 +88,46 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         }),
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
-      ...priceChecks({ prices: pricesFor(config, world), store }),
-      ...mailChecks({ world, proxy: config.proxy }, store && mailServer(store.catalog)),
+      ...priceChecks({ prices: pricesFor(config, world), records }),
+      ...mailChecks({ world, proxy: config.proxy }, records && mailServer(records.catalog)),
     ]);
     return mergeOffline(checked);
   } finally {
-    await store?.database.close();
+    await records?.database.close();
   }
 }
 
 /** The servers of the options, else those of the `serve` that runs on this database. */
 async function serversOf(
   config: Config,
-  store: Store | undefined,
+  records: Records | undefined,
 ): Promise<readonly ServerAddress[]> {
-  if (config.electrum.length > 0 || store === undefined) return config.electrum;
+  if (config.electrum.length > 0 || records === undefined) return config.electrum;
   const running = await fetchHealth(listenAddressesOf(config));
-  if (running?.database !== fingerprintOf(store)) return [];
+  if (running?.database !== fingerprintOf(records)) return [];
   return running.electrum.servers.map(({ server }) => parseServerAddress(server));
 }
 
-function serverChecks(config: Config, opened: Store | CheckResult): Check[] {
+function serverChecks(config: Config, opened: Records | CheckResult): Check[] {
   const { electrum, proxy } = config;
   const name = networkOf(config, opened);
   if (name === undefined) {
     const text = 'the network of the file could not be read; name it with --network';
     return [{ name: 'electrum', run: () => skip(text) }];
   }
-  const store = 'state' in opened ? undefined : opened;
+  const records = 'state' in opened ? undefined : opened;
   const servers = electrum.length > 0 ? electrum : builtInServers(name);
-  return electrumChecks({ world, network: networks[name], servers, proxy, store });
+  return electrumChecks({ world, network: networks[name], servers, proxy, records });
 }
 
 /** Undefined for a file whose network cannot be read. */
-function networkOf({ network }: Config, opened: Store | CheckResult): NetworkName | undefined {
+function networkOf({ network }: Config, opened: Records | CheckResult): NetworkName | undefined {
   if (!('state' in opened)) return opened.network;
   return network ?? (opened.state === 'skip' ? defaultNetwork : undefined);
 }
 
 /** Opens the database, unless opening would change it; else returns why not. */
-async function openUnchanged(path: string): Promise<Store | CheckResult> {
+async function openUnchanged(path: string): Promise<Records | CheckResult> {
   try {
     if (inspectFile(path) === 'absent') {
       return skip(`${path}: does not exist yet; \`paygate serve\` creates it`);
@@ -138,7 +138,7 @@ async function openUnchanged(path: string): Promise<Store | CheckResult> {
     const newInstance = (): string => {
       throw new PaygateError('unavailable', 'the doctor creates nothing');
     };
-    return await openStore({ path, create: false, network: undefined, newInstance });
+    return await openRecords({ path, create: false, network: undefined, newInstance });
   } catch (error) {
     return fail(reasonOf(error));
   }

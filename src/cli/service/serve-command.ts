@@ -106,12 +106,12 @@ async function run(
     checkCopy: checkInProcess(),
   });
   try {
-    await setFirstPassword(opened.store, world, readPassword, publicUrlOf(config));
+    await setFirstPassword(opened.records, world, readPassword, publicUrlOf(config));
   } catch (error) {
     await opened.close();
     throw error;
   }
-  collectAfterStart(world, opened.store.events);
+  collectAfterStart(world, opened.records.events);
   const starting = startApp(opened);
   // A start that fails has closed everything.
   const stopped = stopOnSignal(() => starting.then(stopIt, () => {}), world);

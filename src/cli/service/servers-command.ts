@@ -11,7 +11,7 @@ import { PaygateError } from '../../lib/errors.ts';
 import { releasedAt } from '../../lib/version.ts';
 import type { HealthReport, ServerHealth } from '../../status/health.ts';
 import { acceptBranch, readHold } from '../../store/chain/hold-record.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -116,7 +116,7 @@ export function serversCommand(): Command {
 }
 
 /** Certificates expire, so the clock must be right. @throws PaygateError conflict */
-function refuseWrongClock(headers: Store['headers'], now: number): void {
+function refuseWrongClock(headers: Records['headers'], now: number): void {
   const fault = clockError(now, { releasedAt, newestBlockTime: headers.tipTime() });
   if (fault !== undefined) throw new PaygateError('conflict', fault);
 }

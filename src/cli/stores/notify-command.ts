@@ -32,7 +32,7 @@ import {
   putNotifyTarget,
   type TargetOwner,
 } from '../../store/delivery/notify-targets.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import { cliSender } from '../cli-sender.ts';
 import {
   type FileOptions,
@@ -69,21 +69,21 @@ const ownerCommand = (name: string, description: string): Command =>
   );
 
 /** @throws PaygateError not_found */
-function ownerOf({ catalog }: Store, { store }: OwnerOptions): TargetOwner {
+function ownerOf({ catalog }: Records, { store }: OwnerOptions): TargetOwner {
   return store === undefined ? null : catalog.store(store).id;
 }
 
 function showCommand(): Command {
   return ownerCommand('show', 'show the mail server, recipients and what waits').action(
     (given: OwnerOptions) =>
-      withStore(given, async (store) => {
-        const answer = describe(store, ownerOf(store, given));
+      withStore(given, async (records) => {
+        const answer = describe(records, ownerOf(records, given));
         print(given, answer, () => textOf(answer));
       }),
   );
 }
 
-function describe({ catalog, notifications }: Store, owner: TargetOwner) {
+function describe({ catalog, notifications }: Records, owner: TargetOwner) {
   const server = mailServer(catalog);
   const target = notifyTarget(catalog, owner);
   const { count, reason } = notifications.waiting();
@@ -169,14 +169,14 @@ function mailCommand(): Command {
 }
 
 function setMail(given: MailOptions): Promise<void> {
-  return withStore(given, async (store) => {
-    const { catalog, database } = store;
+  return withStore(given, async (records) => {
+    const { catalog, database } = records;
     const ca = readAuthorities('--ca', given.ca);
     const server = given.off ? undefined : changedServer(given, mailServer(catalog), ca);
     await database.write((tx) => {
       putMailServer(tx, catalog, server);
-      if (server === undefined) recordChange(store, tx, 'notify.mail-off');
-      else recordChange(store, tx, 'notify.mail', mailJson(server));
+      if (server === undefined) recordChange(records, tx, 'notify.mail-off');
+      else recordChange(records, tx, 'notify.mail', mailJson(server));
     });
     print(given, { mail: server === undefined ? null : mailJson(server) }, () =>
       server === undefined
@@ -249,16 +249,16 @@ function setCommand(): Command {
 }
 
 function setTarget(given: SetOptions): Promise<void> {
-  return withStore(given, async (store) => {
-    const { catalog, database } = store;
-    const owner = ownerOf(store, given);
+  return withStore(given, async (records) => {
+    const { catalog, database } = records;
+    const owner = ownerOf(records, given);
     const target = changedTarget(given, notifyTarget(catalog, owner));
     checkTarget(target, { ownAddresses: world.ownAddresses() });
     await database.write((tx) => {
       putNotifyTarget(tx, catalog, owner, target);
-      recordChange(store, tx, 'notify.recipients', targetForAudit(target), owner);
+      recordChange(records, tx, 'notify.recipients', targetForAudit(target), owner);
     });
-    const answer = describe(store, owner);
+    const answer = describe(records, owner);
     print(given, answer, () => textOf(answer));
   });
 }
@@ -279,16 +279,16 @@ function changedTarget(given: SetOptions, before: NotifyTarget): NotifyTarget {
 
 function testCommand(): Command {
   return ownerCommand('test', 'send a test to each recipient').action((given: OwnerOptions) =>
-    withStore(given, async (store) => {
+    withStore(given, async (records) => {
       const config = readConfig({}, process.env);
       const sender = createNotificationSender({
         world,
-        store,
+        records,
         proxy: config.proxy,
         publicUrl: publicUrlOf(config),
         sender: cliSender(undefined),
       });
-      const results = await sender.test(ownerOf(store, given), new AbortController().signal);
+      const results = await sender.test(ownerOf(records, given), new AbortController().signal);
       print(given, results, () =>
         table(results.map(({ to, reason }) => [to, reason ?? 'accepted'])),
       );

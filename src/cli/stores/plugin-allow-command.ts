@@ -36,15 +36,15 @@ export function pluginAllowCommand(): Command {
     .addHelpText('after', about)
     .option('--key <id>', 'which key (default: the merchant key)', rowId)
     .action((given: AllowOptions) =>
-      withStore(given, async (store) => {
+      withStore(given, async (records) => {
         const now = world.now();
-        const keyId = given.key ?? requireMerchantKey(store.keys, now).id;
+        const keyId = given.key ?? requireMerchantKey(records.keys, now).id;
         const until = now + given.minutes * 60_000;
-        await store.database.write((tx) => {
-          store.keys.allowPlugin(tx, now, keyId, until);
+        await records.database.write((tx) => {
+          records.keys.allowPlugin(tx, now, keyId, until);
           const { minutes } = given;
           const action = minutes === 0 ? 'plugin.shut' : 'plugin.allow';
-          recordChange(store, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
+          recordChange(records, tx, action, { key: keyId, ...(minutes > 0 && { minutes }) });
         });
         print(given, { key: keyId, until: Math.floor(until / 1000) }, () =>
           given.minutes === 0

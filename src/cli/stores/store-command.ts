@@ -11,7 +11,7 @@ import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/stor
 import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError, throwInvalid } from '../../lib/errors.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
 import {
@@ -99,12 +99,12 @@ function add(given: AddOptions & SettingOptions): Promise<void> {
   return withNewStore(
     given,
     (network) => readWalletKey(given, network),
-    (store, key, isNew) => addTo(store, given, key, fields, isNew),
+    (records, key, isNew) => addTo(records, given, key, fields, isNew),
   );
 }
 
 async function addTo(
-  store: Store,
+  records: Records,
   given: AddOptions,
   key: WalletKey,
   fields: Omit<NewStore, 'walletId'>,
@@ -112,16 +112,16 @@ async function addTo(
 ): Promise<void> {
   const { startIndex } = given;
   const secret = world.randomBytes(32);
-  const { row, wallet, apiKey } = await store.database.write((tx) => {
-    const shop = setUpShop(store, tx, world.now(), { key, startIndex, fields, secret });
+  const { row, wallet, apiKey } = await records.database.write((tx) => {
+    const shop = setUpShop(records, tx, world.now(), { key, startIndex, fields, secret });
     const detail = { name: shop.row.name, wallet: shop.wallet.id };
-    recordChange(store, tx, 'store.add', detail, shop.row.id);
+    recordChange(records, tx, 'store.add', detail, shop.row.id);
     return shop;
   });
-  const isSecond = store.catalog.choices().length > 1;
+  const isSecond = records.catalog.choices().length > 1;
   const notes = [
     ...(isSecond ? [severalStoresAdvice] : []),
-    ...sharedWalletAdvice(store.catalog.sharing(row)),
+    ...sharedWalletAdvice(records.catalog.sharing(row)),
     ...callbackUrlNotes(row.callbackUrl),
     ...currencyNotes(row.currency),
   ];
@@ -131,7 +131,7 @@ async function addTo(
     api_key: apiKey,
     webhook_secret: row.webhookSecret,
   };
-  const place = isNew ? ` in the new database ${resolve(store.database.path)}` : '';
+  const place = isNew ? ` in the new database ${resolve(records.database.path)}` : '';
   print(
     given,
     withNotes(answer, notes),
@@ -139,7 +139,7 @@ async function addTo(
 
 ${compareWith(answer.first_addresses)}
 If they differ, remove the store and choose another --script:
-  ${commandLine(`store remove ${row.id}`, { db: store.database.path })}
+  ${commandLine(`store remove ${row.id}`, { db: records.database.path })}
 
 API key         ${apiKey}
 Webhook secret  ${row.webhookSecret}${notes.map((note) => `\n\n${note}`).join('')}`,
@@ -164,8 +164,8 @@ function describe(row: StoreRow, wallet: WalletRow | null) {
   };
 }
 
-function detail(store: Store, row: StoreRow) {
-  const wallet = row.walletId === null ? null : store.catalog.wallet(row.walletId);
+function detail(records: Records, row: StoreRow) {
+  const wallet = row.walletId === null ? null : records.catalog.wallet(row.walletId);
   return {
     ...describe(row, wallet),
     confirmations: row.requiredConfirmations,
@@ -219,21 +219,21 @@ function setCommand(): Command {
 }
 
 function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
-  return withStore(given, async (store) => {
+  return withStore(given, async (records) => {
     refuseNoChange(given);
     const callbackCa = readCallbackCa(given.callbackCa);
     const settings = settingsIn(given);
-    const row = await store.database.write((tx) => {
-      const before = store.catalog.store(id);
+    const row = await records.database.write((tx) => {
+      const before = records.catalog.store(id);
       const change = {
         ...settings,
         ...(callbackCa !== undefined && { callbackCa }),
       };
       checkSettings(settings, before);
-      requireOwnUrl(store.catalog, settings.callbackUrl ?? before.callbackUrl, before);
-      const after = store.catalog.changeStore(tx, id, change);
+      requireOwnUrl(records.catalog, settings.callbackUrl ?? before.callbackUrl, before);
+      const after = records.catalog.changeStore(tx, id, change);
       if (!isDeepStrictEqual(before, after)) {
-        recordChange(store, tx, 'store.change', detailOf(change), id);
+        recordChange(records, tx, 'store.change', detailOf(change), id);
       }
       return after;
     });
@@ -241,7 +241,7 @@ function set(id: number, given: SetOptions & SettingOptions): Promise<void> {
       ...(settings.callbackUrl === undefined ? [] : callbackUrlNotes(row.callbackUrl)),
       ...currencyNotes(settings.currency ?? null),
     ];
-    print(given, withNotes(detail(store, row), notes), () =>
+    print(given, withNotes(detail(records, row), notes), () =>
       [`Store ${row.id} "${row.name}" is changed.`, ...notes].join('\n\n'),
     );
   });
@@ -264,12 +264,12 @@ function listCommand(): Command {
   return fileCommand('list', 'list stores')
     .option('--archived', 'also list removed stores')
     .action((given: FileOptions & { archived?: boolean }) =>
-      withStore(given, async (store) => {
-        const rows = store.catalog.stores({ archived: given.archived ?? false });
-        const stores = rows.map((row) => detail(store, row));
+      withStore(given, async (records) => {
+        const rows = records.catalog.stores({ archived: given.archived ?? false });
+        const stores = rows.map((row) => detail(records, row));
         print(given, stores, () => {
           if (stores.length === 0) {
-            return `There is no store yet: ${commandLine('store add', { db: store.database.path })} …`;
+            return `There is no store yet: ${commandLine('store add', { db: records.database.path })} …`;
           }
           const lines = rows.map((row, index) => [
             String(row.id),
@@ -289,12 +289,12 @@ function showCommand(): Command {
   return fileCommand('show', 'show a store and its webhook secret')
     .argument('<id>', 'of the store', rowId)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async (store) => {
-        const row = store.catalog.store(id);
+      withStore(given, async (records) => {
+        const row = records.catalog.store(id);
         const [webhookSecret, previous] = signingSecrets(row, world.now());
         const ends = previous === undefined ? null : (row.previousSecretUntil ?? 0);
         const answer = {
-          ...detail(store, row),
+          ...detail(records, row),
           webhook_secret: webhookSecret,
           old_webhook_secret: previous ?? null,
           old_secret_ends_at: seconds(ends),

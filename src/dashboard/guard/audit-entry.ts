@@ -7,4 +7,4 @@ import type { PageRequest } from '../page.ts';
 import { clientOf } from './dashboard-session.ts';
 
 export const recordChange = (request: PageRequest, tx: Tx, ...change: OperatorChange): void =>
-  request.parts.store.audit.noteChange(tx, request.now, clientOf(request), ...change);
+  request.parts.records.audit.noteChange(tx, request.now, clientOf(request), ...change);

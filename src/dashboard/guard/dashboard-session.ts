@@ -60,7 +60,7 @@ export const clientOf = ({ context, parts }: PageRequest): string =>
  * @throws PaygateError limited, unauthorized for a wrong password or code
  */
 async function checkCredentials(request: PageRequest): Promise<Operator> {
-  const operator = request.parts.store.admin.operator();
+  const operator = request.parts.records.admin.operator();
   if (operator === undefined) throw wrongCredentials();
   if (!(await isPasswordRight(request))) throw wrongCredentials();
   const { totpSecret, totpStep } = operator;
@@ -78,13 +78,13 @@ async function isPasswordRight(request: PageRequest): Promise<boolean> {
   const { parts, form } = request;
   const client = passwordClientOf(request);
   parts.limits.take('password', client.network);
-  const { passwordHash = '' } = parts.store.admin.operator() ?? {};
+  const { passwordHash = '' } = parts.records.admin.operator() ?? {};
   return parts.passwords.verify(form.get('password') ?? '', passwordHash, client);
 }
 
 function passwordClientOf(request: PageRequest): PasswordClient {
   const network = networkPrefix48(clientOf(request));
-  const { admin } = request.parts.store;
+  const { admin } = request.parts.records;
   const isKnown =
     request.session !== undefined ||
     admin.sessionClients().some((each) => networkPrefix48(each) === network);
@@ -123,7 +123,7 @@ class WrongCode extends PaygateError {
 
 /** @throws PaygateError unauthorized */
 async function checkCode(request: PageRequest, secret: string, after: number): Promise<void> {
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   if (field(request, 'recovery-code') !== '') return useRecoveryCode(request);
   const step = matchingStep(secret, field(request, 'code'), request.now, after);
   const taken = step !== undefined && (await database.write((tx) => admin.takeStep(tx, step)));
@@ -132,7 +132,7 @@ async function checkCode(request: PageRequest, secret: string, after: number): P
 
 /** @throws PaygateError unauthorized */
 async function useRecoveryCode(request: PageRequest): Promise<void> {
-  const { admin, audit, database } = request.parts.store;
+  const { admin, audit, database } = request.parts.records;
   const code = parseRecoveryCode(field(request, 'recovery-code'));
   const isUsed =
     code !== undefined &&
@@ -148,7 +148,7 @@ async function useRecoveryCode(request: PageRequest): Promise<void> {
 
 /** Begins a session in the given transaction; the caller sets the cookie after the commit. */
 export function beginSession(tx: Tx, request: PageRequest): string {
-  const { admin } = request.parts.store;
+  const { admin } = request.parts.records;
   const token = newToken(request);
   if (request.session !== undefined) admin.end(tx, request.session.id);
   const agent = (request.context.req.header('User-Agent') ?? '').slice(0, maxAgentLength);
@@ -173,7 +173,7 @@ function logRefusedSignIn(request: PageRequest, error: unknown): void {
 
 export async function signIn(request: PageRequest): Promise<void> {
   const { log } = request.parts.world;
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const client = clientOf(request);
   let token: string;
   try {
@@ -200,7 +200,7 @@ export async function signInByPasskey(request: PageRequest): Promise<void> {
   try {
     request.parts.limits.take('passkey', networkPrefix48(client));
     const proven = await provenPasskey(request, 'sign-in');
-    token = await request.parts.store.database.write((tx) => {
+    token = await request.parts.records.database.write((tx) => {
       notePasskeyUse(tx, request, proven);
       return beginSession(tx, request);
     });
@@ -218,12 +218,12 @@ function notePasskeyUse(
   { parts, now }: PageRequest,
   { credentialId, counter }: ProvenPasskey,
 ): void {
-  if (parts.store.admin.usePasskey(tx, now, credentialId, counter)) return;
+  if (parts.records.admin.usePasskey(tx, now, credentialId, counter)) return;
   throw new PaygateError('unauthorized', 'This passkey was removed, or used at the same time.');
 }
 
 export async function signOut(request: PageRequest): Promise<void> {
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const { id } = signedIn(request);
   await database.write((tx) => admin.end(tx, id));
   const { cookieName: name, secure } = request.transport;
@@ -243,7 +243,7 @@ export const isPasswordRecent = ({ session, now }: PageRequest): boolean =>
   session.confirmedAt <= now + maxSetBackMs;
 
 export const hasAuthenticator = ({ parts }: PageRequest): boolean =>
-  Boolean(parts.store.admin.operator()?.totpSecret);
+  Boolean(parts.records.admin.operator()?.totpSecret);
 
 /**
  * Requires a recent password or passkey before a harmful action.
@@ -266,14 +266,14 @@ export async function requireRecentPassword(request: PageRequest): Promise<void>
     logRefusedSignIn(request, error);
     throw error;
   }
-  await request.parts.store.database.write((tx) => confirmSession(tx, request));
+  await request.parts.records.database.write((tx) => confirmSession(tx, request));
 }
 
 async function confirmByPasskey(request: PageRequest): Promise<void> {
   try {
     request.parts.limits.take('passkey', `session ${signedIn(request).id}`);
     const proven = await provenPasskey(request, 'confirm');
-    await request.parts.store.database.write((tx) => {
+    await request.parts.records.database.write((tx) => {
       notePasskeyUse(tx, request, proven);
       confirmSession(tx, request);
     });
@@ -287,7 +287,7 @@ async function checkPasswordAgain(request: PageRequest): Promise<void> {
   if (!(await isPasswordRight(request))) {
     throw fieldError('forbidden', 'password', 'Wrong password.');
   }
-  const { totpSecret = null, totpStep = 0 } = request.parts.store.admin.operator() ?? {};
+  const { totpSecret = null, totpStep = 0 } = request.parts.records.admin.operator() ?? {};
   if (totpSecret === null) return;
   // Counted for each session, so that a stolen session cannot use up the attempts to sign in.
   const limited = `session ${signedIn(request).id}`;
@@ -304,7 +304,7 @@ async function checkPasswordAgain(request: PageRequest): Promise<void> {
  * @throws PaygateError unauthorized if the session has ended
  */
 export function confirmSession(tx: Tx, request: PageRequest): void {
-  if (request.parts.store.admin.confirm(tx, request.now, signedIn(request))) return;
+  if (request.parts.records.admin.confirm(tx, request.now, signedIn(request))) return;
   throw new PaygateError('unauthorized', 'Your session has ended: sign in again.');
 }
 

@@ -3,7 +3,7 @@
 
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { commandClient } from '../../store/access/audit.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { World } from '../../world/world.ts';
 import { createPasswords } from './password.ts';
 
@@ -14,7 +14,7 @@ export interface FirstPassword {
 }
 
 /** Names and hosts of the stores, which an attacker tries first. */
-export const namesOfStores = ({ catalog }: Pick<Store, 'catalog'>): string[] =>
+export const namesOfStores = ({ catalog }: Pick<Records, 'catalog'>): string[] =>
   catalog
     .stores()
     .flatMap(({ name, callbackUrl }) => [name, URL.parse(callbackUrl)?.hostname ?? '']);
@@ -26,17 +26,17 @@ export const namesOfStores = ({ catalog }: Pick<Store, 'catalog'>): string[] =>
  * @throws PaygateError invalid, naming the setting, if the password is weak
  */
 export async function setFirstPassword(
-  store: Store,
+  records: Records,
   world: World,
   read: () => FirstPassword | undefined,
   publicUrl: string | undefined,
 ): Promise<void> {
-  const { admin, audit, database } = store;
+  const { admin, audit, database } = records;
   const first = admin.operator() === undefined ? read() : undefined;
   if (first === undefined) return;
   const { setting, password } = first;
   const passwords = createPasswords((length) => world.randomBytes(length));
-  const names = [...namesOfStores(store), URL.parse(publicUrl ?? '')?.hostname ?? ''];
+  const names = [...namesOfStores(records), URL.parse(publicUrl ?? '')?.hostname ?? ''];
   const hash = await passwords.hash(password, names).catch((error: unknown) => {
     throw new PaygateError('invalid', `${setting}: ${reasonOf(error)}`);
   });

@@ -66,7 +66,7 @@ const send = async (
 export function isSignedIn(parts: DashboardParts, context: Context): boolean {
   const transport = transportOf(context, parts);
   const cookie = transport && getCookie(context, transport.cookieName);
-  return Boolean(cookie && parts.store.admin.session(parts.world.now(), cookie));
+  return Boolean(cookie && parts.records.admin.session(parts.world.now(), cookie));
 }
 
 async function handleRequest(
@@ -83,7 +83,7 @@ async function handleRequest(
   const form = await readForm(context, transport);
   const now = parts.world.now();
   const cookie = getCookie(context, transport.cookieName);
-  const session = cookie === undefined ? undefined : parts.store.admin.session(now, cookie);
+  const session = cookie === undefined ? undefined : parts.records.admin.session(now, cookie);
   const visitor = getCookie(context, transport.visitorCookieName);
   const isOpen = page.open !== undefined;
   const { pathname, search, searchParams } = new URL(context.req.url);
@@ -127,7 +127,7 @@ async function noteSessionUse(
   { parts, now }: PageRequest,
   session: NonNullable<PageRequest['session']>,
 ): Promise<void> {
-  const { admin, database } = parts.store;
+  const { admin, database } = parts.records;
   if (!admin.isDueToBeSeen(session, now)) return;
   await database.write((tx) => admin.seen(tx, now, session.id));
 }

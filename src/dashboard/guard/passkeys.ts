@@ -54,7 +54,7 @@ export const arePasskeysPossible = (request: PageRequest): boolean =>
   request.transport.origins.some((origin) => acceptedRpId(origin, request) !== undefined);
 
 export const hasPasskeys = ({ parts }: PageRequest): boolean =>
-  parts.store.admin.passkeys().length > 0;
+  parts.records.admin.passkeys().length > 0;
 
 /** The page that sent the form; the guard has checked it. @throws PaygateError conflict */
 function siteOf(request: PageRequest): { readonly origin: string; readonly rpId: string } {
@@ -97,7 +97,7 @@ export async function newPasskeyRequest(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const { generateRegistrationOptions } = await webAuthn();
   const { rpId } = siteOf(request);
-  const { admin } = request.parts.store;
+  const { admin } = request.parts.records;
   return generateRegistrationOptions({
     rpName: 'paygate',
     rpID: rpId,
@@ -117,7 +117,7 @@ export async function newPasskeyRequest(
 
 /** All passkeys have the same user handle, so that a new one replaces a removed one. */
 async function userHandleOf({ parts }: PageRequest): Promise<Uint8Array<ArrayBuffer>> {
-  const { admin, database } = parts.store;
+  const { admin, database } = parts.records;
   const fresh = Buffer.from(parts.world.randomBytes(userHandleBytes));
   return new Uint8Array(await database.write((tx) => admin.passkeyUser(tx, fresh)));
 }
@@ -135,7 +135,7 @@ export async function provenPasskey(
 ): Promise<ProvenPasskey> {
   const { origin } = siteOf(request);
   const response = answerIn(request, 'passkey') as AuthenticationResponseJSON;
-  const found = request.parts.store.admin.passkeyOf(String(response.id));
+  const found = request.parts.records.admin.passkeyOf(String(response.id));
   if (found === undefined) {
     throw new PaygateError('unauthorized', 'This passkey is not one of this paygate.');
   }

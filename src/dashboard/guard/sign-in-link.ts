@@ -3,7 +3,7 @@
 
 import { minuteMs } from '../../lib/time-units.ts';
 import { linkMs } from '../../store/access/admin.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { World } from '../../world/world.ts';
 import { base } from '../page.ts';
 
@@ -16,7 +16,7 @@ export const signInLinkMinutes = linkMs / minuteMs;
  * @param origin the origin of the dashboard
  */
 export async function createSignInLink(
-  { admin, database }: Pick<Store, 'admin' | 'database'>,
+  { admin, database }: Pick<Records, 'admin' | 'database'>,
   { now, randomBytes }: Pick<World, 'now' | 'randomBytes'>,
   origin: string,
 ): Promise<string> {

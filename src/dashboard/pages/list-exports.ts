@@ -28,14 +28,14 @@ export const ordersExportPage: Page = {
 export const labelsExportPage: Page = {
   path: '/orders/labels/export',
   show(request) {
-    const lines = labelLines(request.parts.store.orderView, orderSearch(request));
+    const lines = labelLines(request.parts.records.orderView, orderSearch(request));
     return fileResponse(labelFile.name, labelFile.type, lines);
   },
 };
 
 /** @throws PaygateError invalid */
 function ordersFile(request: PageRequest) {
-  const { orderView } = request.parts.store;
+  const { orderView } = request.parts.records;
   const search = orderSearch(request);
   const read = (place: Parameters<typeof search>[0]) => ({
     rows: search(place).map((row) => ({ id: row.id, order: orderView.json(row, request.now) })),
@@ -126,7 +126,7 @@ const eventColumns: CsvList<ListedEvent>['columns'] = {
 export const addressesExportPage: Page = {
   path: '/addresses/export',
   show: (request) => {
-    const { orderView } = request.parts.store;
+    const { orderView } = request.parts.records;
     const columns: CsvList<AddressEntry>['columns'] = {
       id: (row) => row.id,
       address: (row) => row.address,

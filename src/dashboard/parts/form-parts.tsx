@@ -97,7 +97,7 @@ type SecondFactorProps = Pick<PasswordAgainProps, 'request'> & Pick<CodeFieldPro
 
 /** The code of the authenticator app, or a recovery code in its place. */
 export const SecondFactorFields = ({ request, form }: SecondFactorProps) => {
-  const hasCodes = request.parts.store.admin.recoveryCodesLeft() > 0;
+  const hasCodes = request.parts.records.admin.recoveryCodesLeft() > 0;
   return (
     <>
       <CodeField request={request} form={form} isOptional={hasCodes} />

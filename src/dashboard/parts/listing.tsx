@@ -113,7 +113,7 @@ export const StoreFilter = ({ request, offersNone = false }: StoreFilterProps) =
     name="store"
     label="Store"
     options={[
-      ...request.parts.store.catalog.stores({ archived: true }).map(storeOption),
+      ...request.parts.records.catalog.stores({ archived: true }).map(storeOption),
       ...(offersNone ? [[noStore, 'unknown'] as const] : []),
     ]}
   />

@@ -105,7 +105,7 @@ function changeText(sum: Received, before: Received, against: string): string {
 }
 
 export const OpenCards = ({ request }: { readonly request: PageRequest }) => {
-  const { receivedView, outbox, webhooks } = request.parts.store;
+  const { receivedView, outbox, webhooks } = request.parts.records;
   const { count, valueSat } = receivedView.unconfirmed();
   const isAll = count < maxUnconfirmed;
   const isPossible = valueSat < maxMoneySat;

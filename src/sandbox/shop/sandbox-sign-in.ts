@@ -27,7 +27,7 @@ export function createSandboxSignIn(key: string): SandboxSignIn {
       if (!isSame(context.req.query('key') ?? '', key)) {
         throw new PaygateError('forbidden', 'This is not the link that the sandbox has printed.');
       }
-      const { database } = request.parts.store;
+      const { database } = request.parts.records;
       setSessionCookie(request, await database.write((tx) => beginSession(tx, request)));
     }
     return context.redirect(pageAfterSignIn(context.req.query('next')), 303);

@@ -11,12 +11,12 @@ type Placed = Pick<Receipt, 'height' | 'blockHash'>;
  * @param isOut for who has asked `hasLeft` already
  */
 export function confirmationsOf(
-  store: { readonly headers: Headers },
+  records: { readonly headers: Headers },
   payment: Placed,
-  isOut = hasLeft(store, payment),
+  isOut = hasLeft(records, payment),
 ): number {
   const { height, blockHash } = payment;
-  const tipHeight = store.headers.tipHeight();
+  const tipHeight = records.headers.tipHeight();
   if (isOut || height === null || blockHash === null || tipHeight === undefined) return 0;
   return Math.max(0, depthOf(height, tipHeight));
 }
@@ -34,9 +34,9 @@ export const hasLeft = (
  * @param isOut the result of `hasLeft`, if known
  */
 export function statusOf(
-  store: { readonly headers: Headers },
+  records: { readonly headers: Headers },
   receipt: Receipt,
-  isOut = hasLeft(store, receipt),
+  isOut = hasLeft(records, receipt),
 ): 0 | 1 | 2 {
   const { state, status } = receipt;
   return isOut || state === 'dropped' || status === null || status === -1 ? 0 : status;

@@ -3,7 +3,7 @@
 import type { Raise } from '../../domain/store/allocation.ts';
 import type { World } from '../../world/world.ts';
 import { type HighWaterMark, openHighWaterMark } from '../mark/high-water-mark.ts';
-import type { Store } from '../open-store.ts';
+import type { Records } from '../open-records.ts';
 import { newestEvent } from './order-progress.ts';
 import { resumeCounters } from './resume.ts';
 
@@ -12,9 +12,9 @@ export class CounterMark {
   #floors: ReadonlyMap<string, number> = new Map();
 
   /** Brings the counters to where they go on. @throws PaygateError if the mark file is unusable */
-  async begin(store: Store, world: Pick<World, 'now' | 'log'>): Promise<void> {
-    this.#file = openHighWaterMark(store.database.path, store.instance);
-    this.#floors = await resumeCounters(store, this.#file, world);
+  async begin(records: Records, world: Pick<World, 'now' | 'log'>): Promise<void> {
+    this.#file = openHighWaterMark(records.database.path, records.instance);
+    this.#floors = await resumeCounters(records, this.#file, world);
   }
 
   /** To call before the commit that raises the counters. */
@@ -28,9 +28,9 @@ export class CounterMark {
   }
 
   /** To call before the file is closed. */
-  noteEvents(store: Store): void {
+  noteEvents(records: Records): void {
     try {
-      this.#file?.noteEvent(newestEvent(store)?.id ?? 0);
+      this.#file?.noteEvent(newestEvent(records)?.id ?? 0);
     } catch {
       // The file can't be read: the next start judges by the addresses alone.
     }

@@ -4,7 +4,7 @@
 import { and, count, desc, gt, isNotNull, max, min, sql } from 'drizzle-orm';
 import type { IssuingRate } from '../../domain/store/allocation.ts';
 import { dayMs } from '../../lib/time-units.ts';
-import type { Store } from '../open-store.ts';
+import type { Records } from '../open-records.ts';
 import { attempts } from '../schema/delivery-schema.ts';
 import { addresses } from '../schema/schema.ts';
 
@@ -12,9 +12,9 @@ import { addresses } from '../schema/schema.ts';
 const periodMs = 30 * dayMs;
 
 /** @param now epoch milliseconds */
-export function issuingRate(store: Store, walletId: number, now: number): IssuingRate {
-  const { orm } = store.database;
-  const lastWriteAt = lastWrite(store);
+export function issuingRate(records: Records, walletId: number, now: number): IssuingRate {
+  const { orm } = records.database;
+  const lastWriteAt = lastWrite(records);
   const since = lastWriteAt - periodMs;
   // A plus keeps SQLite from the indexes of all addresses of a wallet.
   const lately = and(
@@ -37,7 +37,7 @@ export function issuingRate(store: Store, walletId: number, now: number): Issuin
 }
 
 /** When the last address was issued or skipped, epoch milliseconds; 0 for never. */
-export function lastIssue({ database: { orm } }: Store): number {
+export function lastIssue({ database: { orm } }: Records): number {
   const issued = orm
     .select({ at: max(addresses.issuedAt) })
     .from(addresses)
@@ -48,14 +48,14 @@ export function lastIssue({ database: { orm } }: Store): number {
 }
 
 /** The latest time in the file, epoch ms: blocks arrive even if nothing else does. */
-function lastWrite(store: Store): number {
-  const { orm } = store.database;
+function lastWrite(records: Records): number {
+  const { orm } = records.database;
   const attempt = orm
     .select({ at: attempts.startedAt })
     .from(attempts)
     .orderBy(desc(attempts.id))
     .limit(1)
     .get();
-  const tipAt = (store.headers.tip()?.header.time ?? 0) * 1000;
-  return Math.max(lastIssue(store), attempt?.at ?? 0, tipAt);
+  const tipAt = (records.headers.tip()?.header.time ?? 0) * 1000;
+  return Math.max(lastIssue(records), attempt?.at ?? 0, tipAt);
 }

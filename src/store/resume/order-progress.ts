@@ -2,7 +2,7 @@
 
 import { desc, max } from 'drizzle-orm';
 import { isEvent } from '../delivery/event-records.ts';
-import type { Store } from '../open-store.ts';
+import type { Records } from '../open-records.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
 import { orders } from '../schema/order-schema.ts';
 
@@ -13,7 +13,7 @@ export interface NewestEvent {
 }
 
 /** Undefined without any. Events are deleted after 90 days. */
-export const newestEvent = ({ database: { orm } }: Pick<Store, 'database'>) =>
+export const newestEvent = ({ database: { orm } }: Pick<Records, 'database'>) =>
   orm
     .select({ id: deliveries.id, createdAt: deliveries.createdAt })
     .from(deliveries)
@@ -23,7 +23,7 @@ export const newestEvent = ({ database: { orm } }: Pick<Store, 'database'>) =>
     .get() satisfies NewestEvent | undefined;
 
 /** The highest version of any order; 0 without one. */
-export const highestVersion = ({ database: { orm } }: Pick<Store, 'database'>): number =>
+export const highestVersion = ({ database: { orm } }: Pick<Records, 'database'>): number =>
   orm
     .select({ version: max(orders.version) })
     .from(orders)

@@ -16,7 +16,7 @@ import { formatCount, verbOf } from '../../domain/text/format.ts';
 import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
 import type { HighWaterMark } from '../mark/high-water-mark.ts';
-import type { Store } from '../open-store.ts';
+import type { Records } from '../open-records.ts';
 import { isRestored, noteCopied, noteRaisedVersions } from '../wallets/settings.ts';
 import { issuingRate, lastIssue } from './issuing-rate.ts';
 import { highestVersion, newestEvent } from './order-progress.ts';
@@ -29,7 +29,7 @@ const progressEvery = 1_000;
 export const countersOf = ({
   catalog,
   addresses,
-}: Pick<Store, 'catalog' | 'addresses'>): Counter[] =>
+}: Pick<Records, 'catalog' | 'addresses'>): Counter[] =>
   catalog.wallets().flatMap(({ id, descriptor, nextIndex, scannedAt }): Counter[] => {
     const wallet = markName(descriptor);
     const used = addresses.isUsed(id);
@@ -54,23 +54,23 @@ export const countersOf = ({
  * index
  */
 export async function resumeCounters(
-  store: Store,
+  records: Records,
   mark: HighWaterMark,
   world: Pick<World, 'now' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
-  const { addresses, database } = store;
-  const resumption = resume(countersOf(store), mark.reading, (walletId) =>
-    skipByRate(issuingRate(store, walletId, world.now())),
+  const { addresses, database } = records;
+  const resumption = resume(countersOf(records), mark.reading, (walletId) =>
+    skipByRate(issuingRate(records, walletId, world.now())),
   );
   const { lost } = resumption;
   const skips = resumption.skips.filter(({ givenBack }) => !givenBack);
   // First, because a crash later can leave a mark file in step, which no longer shows the copy.
-  if (resumption.kind === 'copy') await noteCopy(store, resumption, world.now());
+  if (resumption.kind === 'copy') await noteCopy(records, resumption, world.now());
   const versions =
-    resumption.kind === 'copy' || lacksEvents(store, mark)
-      ? await raiseVersions(store, mark, world.now())
+    resumption.kind === 'copy' || lacksEvents(records, mark)
+      ? await raiseVersions(records, mark, world.now())
       : undefined;
-  for (const skip of skips) await derive(store, world, skip);
+  for (const skip of skips) await derive(records, world, skip);
   const mustScan = resumption.kind === 'copy' && resumption.mustScan;
   await database.write((tx) => {
     // In one commit with the skip: a scan begins where the wallet's counter stands.
@@ -79,13 +79,13 @@ export async function resumeCounters(
     for (const { walletId, to, givenBack } of resumption.skips) {
       if (givenBack) addresses.setReturnedCount(tx, walletId, to);
     }
-    if (resumption.kind === 'copy') keepWhatIsBelow(store, tx);
+    if (resumption.kind === 'copy') keepWhatIsBelow(records, tx);
   });
   const { reading } = mark;
   const isOfCopy = mustScan || reading === undefined || reading.distrust !== undefined;
-  mark.begin(marksOf(countersOf(store), [...(reading?.raises ?? []), ...lost]), isOfCopy, {
+  mark.begin(marksOf(countersOf(records), [...(reading?.raises ?? []), ...lost]), isOfCopy, {
     ...(versions !== undefined && { versions }),
-    lastEvent: newestEvent(store)?.id ?? 0,
+    lastEvent: newestEvent(records)?.id ?? 0,
   });
   if (resumption.kind === 'copy') {
     const { reason } = resumption;
@@ -96,18 +96,18 @@ export async function resumeCounters(
 }
 
 /** Keeps left-out indexes from being issued, because the original may have issued them. */
-function keepWhatIsBelow({ catalog, addresses }: Store, tx: Tx): void {
+function keepWhatIsBelow({ catalog, addresses }: Records, tx: Tx): void {
   for (const { id, nextIndex } of catalog.wallets()) addresses.withholdBelow(tx, id, nextIndex);
 }
 
 async function noteCopy(
-  store: Store,
+  records: Records,
   copy: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
-  const { database, catalog } = store;
+  const { database, catalog } = records;
   // With a clock that is behind, earlier addresses would count as issued after the copy.
-  const at = Math.max(now, lastIssue(store));
+  const at = Math.max(now, lastIssue(records));
   await database.write((tx) => noteCopied(tx, catalog, at, warningOf(copy)));
 }
 
@@ -115,16 +115,16 @@ async function noteCopy(
  * Whether the file is older than its mark file, although it issued no fewer addresses. Its inode
  * may be that of the file that it replaces.
  */
-const lacksEvents = (store: Store, { reading }: HighWaterMark): boolean =>
-  isRestored(store.catalog) || (newestEvent(store)?.id ?? 0) < (reading?.lastEvent ?? 0);
+const lacksEvents = (records: Records, { reading }: HighWaterMark): boolean =>
+  isRestored(records.catalog) || (newestEvent(records)?.id ?? 0) < (reading?.lastEvent ?? 0);
 
 /** @returns the version of all orders */
-async function raiseVersions(store: Store, mark: HighWaterMark, now: number): Promise<number> {
-  const { database, catalog, orders } = store;
-  const known = { highest: highestVersion(store), marked: mark.reading?.versions ?? 0 };
+async function raiseVersions(records: Records, mark: HighWaterMark, now: number): Promise<number> {
+  const { database, catalog, orders } = records;
+  const known = { highest: highestVersion(records), marked: mark.reading?.versions ?? 0 };
   const version = raisedVersion(known, now);
   // With a clock that is behind, events of the original would count as sent by the copy.
-  const until = Math.max(now, lastIssue(store), newestEvent(store)?.createdAt ?? 0);
+  const until = Math.max(now, lastIssue(records), newestEvent(records)?.createdAt ?? 0);
   await database.write((tx) => {
     noteRaisedVersions(tx, catalog, until);
     orders.raiseVersions(tx, version);
@@ -134,7 +134,7 @@ async function raiseVersions(store: Store, mark: HighWaterMark, now: number): Pr
 
 /** Derives the indexes of a skip in parts: at once they would block the event loop for seconds. */
 async function derive(
-  { addresses, database }: Store,
+  { addresses, database }: Records,
   { log }: Pick<World, 'log'>,
   { walletId, from, to }: Skip,
 ): Promise<void> {

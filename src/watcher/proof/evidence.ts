@@ -9,7 +9,7 @@ import type { HistoryItem, Position } from '../../domain/payment/script-history.
 import type { Session } from '../../electrum/session.ts';
 import type { Status } from '../../electrum/wire.ts';
 import { chunks } from '../../lib/chunk.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { Observation, SeenPayment } from '../../store/payments/observation.ts';
 import type { PaymentRow } from '../../store/payments/payment-records.ts';
 import type { AddressPlace } from '../../store/wallets/address-row.ts';
@@ -34,7 +34,7 @@ export interface Subject {
 export interface EvidenceParts {
   readonly session: Session;
   readonly proofs: Proofs;
-  readonly store: Store;
+  readonly records: Records;
   readonly fallback: Fallback;
   readonly onFault: OnFault;
   /** For the transactions that wait to be recorded. */
@@ -216,21 +216,21 @@ const outputOf = ({ valueSat, signalsRbf, coinbase }: PaymentRow): Pick<SeenPaym
 });
 
 async function placeOf(
-  { session, proofs, store }: EvidenceParts,
+  { session, proofs, records }: EvidenceParts,
   txid: Txid,
   position: Position,
   row: PaymentRow | undefined,
 ): Promise<ItemPlace> {
   if (position.kind === 'mempool') return { kind: 'mempool' };
   const known = provenBlock(row);
-  if (known?.height === position.height && standsOn(store, known)) {
+  if (known?.height === position.height && standsOn(records, known)) {
     return { kind: 'proven', block: known };
   }
   return proofs.prove(session, txid, position.height);
 }
 
 /** A proof in a block of our best chain outweighs any absence. */
-export const standsOn = ({ headers }: Store, block: Block | undefined): boolean =>
+export const standsOn = ({ headers }: Records, block: Block | undefined): boolean =>
   block !== undefined && headers.isOnBest(block);
 
 export function provenBlock(row: PaymentRow | undefined): Block | undefined {

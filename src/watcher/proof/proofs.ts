@@ -21,7 +21,7 @@ import type { Block } from '../../domain/payment/payment.ts';
 import type { Session, TransactionOptions } from '../../electrum/session.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import type { Headers } from '../../store/chain/headers.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { Output } from '../../store/payments/observation.ts';
 
 /** An answer that contradicts a proof. */
@@ -85,7 +85,7 @@ export interface Proofs {
 }
 
 export interface ProofsOptions {
-  readonly store: Store;
+  readonly records: Records;
   readonly network: Network;
   /** Above this amount, the depth of the block's tree must be proven as well. */
   readonly proveDepthAboveSat: number;
@@ -94,21 +94,21 @@ export interface ProofsOptions {
 /** Cached trees of proven hashes: 1 MB for a block with 4,000 payments. */
 const maxTrees = 3;
 
-export function createProofs({ store, network, proveDepthAboveSat }: ProofsOptions): Proofs {
+export function createProofs({ records, network, proveDepthAboveSat }: ProofsOptions): Proofs {
   const checkpoint = checkpointOf(network);
   const transaction = cacheTransactions();
-  const standsAt = createTreeDepth(store.headers, transaction);
-  const treeOf = cacheTrees(store);
+  const standsAt = createTreeDepth(records.headers, transaction);
+  const treeOf = cacheTrees(records);
   return {
     async prove(session, txid, height) {
-      const before = store.headers.bestHashAt(height);
+      const before = records.headers.bestHashAt(height);
       if (before === undefined) {
-        const tipHeight = store.headers.tipHeight();
+        const tipHeight = records.headers.tipHeight();
         return { kind: tipHeight === undefined || height > tipHeight ? 'ahead' : 'unproven' };
       }
       if (height < checkpoint.height) return { kind: 'unproven' };
       const { branch, pos } = await session.merkle(txid, height);
-      const hash = store.headers.bestHashAt(height);
+      const hash = records.headers.bestHashAt(height);
       if (hash === undefined) return { kind: 'ahead' };
       if (!matches(() => treeOf(hash)?.proves(txid, branch, pos))) {
         throw new ServerLie(
@@ -145,7 +145,7 @@ function matches(proves: () => boolean | undefined): boolean {
 }
 
 /** Caches the trees of the last proven blocks, by block hash. */
-function cacheTrees({ headers }: Store): (block: BlockHash) => ProvenTree | undefined {
+function cacheTrees({ headers }: Records): (block: BlockHash) => ProvenTree | undefined {
   const trees = new LRUCache<BlockHash, ProvenTree>({ max: maxTrees });
   return (block) => {
     const known = trees.get(block);

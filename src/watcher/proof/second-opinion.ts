@@ -9,7 +9,7 @@ import { refusalCost } from '../../electrum/budget.ts';
 import type { Pool } from '../../electrum/pool.ts';
 import { isUnknownTransaction, ServerError } from '../../electrum/requests.ts';
 import type { Session } from '../../electrum/session.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { GonePayment, SeenPayment } from '../../store/payments/observation.ts';
 import type { World } from '../../world/world.ts';
 import type { ServerChoice } from '../server-choice.ts';
@@ -177,7 +177,7 @@ export async function crossCheck(
   const named = new Set(history.map(({ txid }) => txid));
   const missing = [...known.values()]
     .filter((row) => row.state !== 'dropped' && !named.has(row.txid))
-    .filter((row) => !standsOn(parts.store, provenBlock(row)))
+    .filter((row) => !standsOn(parts.records, provenBlock(row)))
     // Dust does not delay larger payments.
     .sort((one, other) => other.valueSat - one.valueSat)
     .map(({ txid }) => txid);
@@ -197,7 +197,7 @@ export async function crossCheck(
     const absent = doubted.filter((txid) => !present.has(txid));
     const others = { ...parts, session: opinion.session, isNews: false, fallback: noFallback };
     const found = await collectEvidence(others, disputedItems(reported, evidence), known);
-    const unreported = withRivals(parts.store, absent, seenOf([...evidence, ...found]));
+    const unreported = withRivals(parts.records, absent, seenOf([...evidence, ...found]));
     const gone = await certainlyGone(parts, address.scripthash, opinion, unreported);
     const isOpen =
       gone.length < missing.length ||
@@ -288,7 +288,7 @@ const isReportedByOneServer = (found: readonly ItemEvidence[], named: ReadonlySe
 
 /** Adds to each absent payment which of the transactions that are there took an input of it. */
 function withRivals(
-  { ledger }: Store,
+  { ledger }: Records,
   absent: readonly Txid[],
   seen: readonly SeenPayment[],
 ): GonePayment[] {

@@ -9,7 +9,7 @@ import type { HistoryItem } from '../../domain/payment/script-history.ts';
 import { isUnknownTransaction, ServerError } from '../../electrum/requests.ts';
 import type { Session } from '../../electrum/session.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import type { Observation } from '../../store/payments/observation.ts';
 import type { Subject } from '../proof/evidence.ts';
 import type { Fallback } from '../proof/other-servers.ts';
@@ -26,7 +26,7 @@ export interface AddressUseParts extends ProofParts {
 
 export interface UnissuedParts extends ProofParts {
   readonly session: Session;
-  readonly store: Pick<Store, 'addresses'>;
+  readonly records: Pick<Records, 'addresses'>;
   readonly fallback: Fallback;
 }
 
@@ -57,13 +57,13 @@ export const isUnissued = ({ origin }: Subject['address']): boolean =>
 
 /** The observation of a history at an address that was not issued. */
 export async function observeUnissued(
-  { session, store, fallback, proofs }: UnissuedParts,
+  { session, records, fallback, proofs }: UnissuedParts,
   { address, history, status }: Pick<Subject, 'address' | 'history' | 'status'>,
 ): Promise<Observation> {
   const { id: addressId, origin, scripthash } = address;
   const observation = { addressId, origin, seen: [], gone: [], statusHash: status };
   if (origin === 'foreign' || history.length === 0) return observation;
-  const script = { scripthash, script: store.addresses.scriptOf(addressId) };
+  const script = { scripthash, script: records.addresses.scriptOf(addressId) };
   // The fallback has an hourly allowance: invented histories must not spend other servers'
   // budgets.
   const second = fallback.askOther(session, (another) => hasHistoryAt(another, scripthash));

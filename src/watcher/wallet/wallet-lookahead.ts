@@ -9,7 +9,7 @@ import type { Session } from '../../electrum/session.ts';
 import type { BackgroundTasks } from '../../lib/background-tasks.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { nextTurn } from '../../lib/next-turn.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import { external } from '../../store/wallets/address-row.ts';
 import type { DerivedIndex } from '../../store/wallets/addresses.ts';
 import type { Cancel, World } from '../../world/world.ts';
@@ -33,9 +33,9 @@ const maxDerivedAtOnce = 50;
  */
 async function maintainWallets(parts: WalletParts, session: Session | undefined): Promise<void> {
   // This comes first, because a scan may take long.
-  for (const wallet of parts.store.catalog.wallets()) await skipToFloor(parts, wallet);
+  for (const wallet of parts.records.catalog.wallets()) await skipToFloor(parts, wallet);
   const failures: unknown[] = [];
-  for (const wallet of parts.store.catalog.wallets()) {
+  for (const wallet of parts.records.catalog.wallets()) {
     if (parts.isStopped()) return;
     try {
       if (wallet.scannedAt === null && session !== undefined)
@@ -51,7 +51,7 @@ async function maintainWallets(parts: WalletParts, session: Session | undefined)
 
 /** @param goesOn whether it is still quiet: no shop asks for an address, and no other work waits */
 async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Promise<void> {
-  for (const { id } of parts.store.catalog.wallets()) await extendLookahead(parts, id, goesOn);
+  for (const { id } of parts.records.catalog.wallets()) await extendLookahead(parts, id, goesOn);
 }
 
 /**
@@ -59,28 +59,28 @@ async function extendLookaheads(parts: WalletParts, goesOn: () => boolean): Prom
  * used.
  */
 async function topUp(parts: WalletParts, walletId: number): Promise<void> {
-  const { store, subscriptions, watchedUntil } = parts;
-  const { scannedAt, nextIndex } = store.catalog.wallet(walletId);
+  const { records, subscriptions, watchedUntil } = parts;
+  const { scannedAt, nextIndex } = records.catalog.wallet(walletId);
   if (scannedAt === null) return;
-  const derivedUntil = store.addresses.derivedUntil(walletId);
+  const derivedUntil = records.addresses.derivedUntil(walletId);
   // Addresses that were there before are subscribed with the session.
   const from = watchedUntil.get(walletId) ?? Math.min(derivedUntil, nextIndex + maxAhead);
   if (derivedUntil < nextIndex + lookahead) {
-    await deriveAhead(store, walletId, nextIndex + maxAhead);
+    await deriveAhead(records, walletId, nextIndex + maxAhead);
   }
-  const until = Math.min(nextIndex + maxAhead, store.addresses.derivedUntil(walletId));
+  const until = Math.min(nextIndex + maxAhead, records.addresses.derivedUntil(walletId));
   watchedUntil.set(walletId, until);
   // The subscription limit may have left some of them out until now.
-  await subscriptions.add(store.addresses.ahead(walletId, from, until));
+  await subscriptions.add(records.addresses.ahead(walletId, from, until));
 }
 
 /** Extends the look-ahead of a wallet once half of it is used up. */
 async function extendLookahead(
-  { store, subscriptions }: WalletParts,
+  { records, subscriptions }: WalletParts,
   walletId: number,
   goesOn: () => boolean,
 ): Promise<void> {
-  const { catalog, addresses } = store;
+  const { catalog, addresses } = records;
   const { scannedAt, nextIndex } = catalog.wallet(walletId);
   const issued = nextIndex - addresses.countLeftOut(walletId);
   const length = lookaheadOf(issued, catalog.wallets().length);
@@ -89,7 +89,7 @@ async function extendLookahead(
   while (until < nextIndex + length && goesOn()) {
     const from = addresses.derivedUntil(walletId);
     until = Math.min(until + maxDerivedAtOnce, nextIndex + length);
-    await deriveAhead(store, walletId, until, goesOn);
+    await deriveAhead(records, walletId, until, goesOn);
     await subscriptions.addLookahead(addresses.ahead(walletId, from, until));
   }
 }
@@ -99,7 +99,7 @@ async function extendLookahead(
  * commit. Ends early when requests have derived what they need themselves.
  */
 async function deriveAhead(
-  { addresses, catalog, database }: Store,
+  { addresses, catalog, database }: Records,
   walletId: number,
   until: number,
   goesOn: () => boolean = () => true,
@@ -118,7 +118,7 @@ async function deriveAhead(
 
 export interface WalletMaintenanceParts extends AddressUseParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly tasks: BackgroundTasks;
   readonly servers: ServerChoice;
   readonly subscriptions: CurrentSubscriptions;

@@ -7,7 +7,7 @@ import { minSkip, scanGap } from '../../domain/store/allocation.ts';
 import { isNoAnswer, ServerError } from '../../electrum/requests.ts';
 import type { Session } from '../../electrum/session.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import type { Store } from '../../store/open-store.ts';
+import type { Records } from '../../store/open-records.ts';
 import { type AddressPlace, external, incompleteStatus } from '../../store/wallets/address-row.ts';
 import type { WalletRow } from '../../store/wallets/catalog.ts';
 import type { Unused } from '../../store/wallets/returned-indexes.ts';
@@ -26,7 +26,7 @@ export interface IndexUse {
 
 export interface WalletParts extends AddressUseParts {
   readonly world: World;
-  readonly store: Store;
+  readonly records: Records;
   readonly servers: Pick<ServerChoice, 'other' | 'leaveUnanswering'>;
   readonly subscriptions: CurrentSubscriptions;
   /** Up to which index this process has each wallet watched ahead. */
@@ -47,7 +47,7 @@ const maxShown = 1_000;
 const maxRefused = 5;
 
 export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletRow): Promise<void> {
-  const floor = parts.store.addresses.floor(id);
+  const floor = parts.records.addresses.floor(id);
   if (nextIndex >= floor) return;
   const skipped = { walletId: id, from: nextIndex, to: floor };
   parts.world.log.warn(
@@ -61,16 +61,16 @@ export async function skipToFloor(parts: WalletParts, { id, nextIndex }: WalletR
  * Skips each part as it is derived: an address that is watched before that would count as foreign.
  */
 async function skipTo(
-  { world, store, subscriptions, isStopped }: WalletParts,
+  { world, records, subscriptions, isStopped }: WalletParts,
   walletId: number,
   to: number,
 ): Promise<void> {
-  let until = store.catalog.wallet(walletId).nextIndex;
+  let until = records.catalog.wallet(walletId).nextIndex;
   while (until < to && !isStopped()) {
     until = Math.min(until + maxSkippedAtOnce, to);
     const next = until;
     await subscriptions.add(
-      await store.database.write((tx) => store.addresses.skip(tx, world.now(), walletId, next)),
+      await records.database.write((tx) => records.addresses.skip(tx, world.now(), walletId, next)),
     );
   }
 }
@@ -80,13 +80,13 @@ export async function scanWallet(
   session: Session,
   wallet: WalletRow,
 ): Promise<void> {
-  const { world, store } = parts;
-  const key = store.catalog.walletKey(wallet.id);
+  const { world, records } = parts;
+  const key = records.catalog.walletKey(wallet.id);
   world.log.info('wallet scan started', { walletId: wallet.id });
   // A copied file has a raised counter: shops leave longer gaps than wallets do.
   const start = wallet.nextIndex;
   const gap = start > 0 ? minSkip : scanGap;
-  const isCopy = store.addresses.isUsed(wallet.id);
+  const isCopy = records.addresses.isUsed(wallet.id);
   // Unpaid addresses that the original issued may still be paid. The last paid one may be among the
   // skipped ones, because of the copy or of an earlier scan that was cut off.
   const margin = isCopy ? gap : 0;
@@ -94,7 +94,7 @@ export async function scanWallet(
   let refused = 0;
   const known = parts.scanned.get(wallet.id) ?? new Map<number, IndexUse>();
   parts.scanned.set(wallet.id, known);
-  const from = Math.max(store.addresses.floor(wallet.id), start - margin);
+  const from = Math.max(records.addresses.floor(wallet.id), start - margin);
   for (let index = from, end = start + gap; index < end; index += scanGap) {
     const indexes = Array.from({ length: scanGap }, (_, offset) => index + offset);
     const used = await allOrFirstFault(indexes.map((each) => isTaken(each)));
@@ -111,12 +111,12 @@ export async function scanWallet(
   }
   if (isCopy) await skipTo(parts, wallet.id, nextIndex);
   if (parts.isStopped()) return;
-  await store.database.write((tx) =>
-    store.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
+  await records.database.write((tx) =>
+    records.addresses.finishScan(tx, world.now(), wallet.id, nextIndex),
   );
   parts.scanned.delete(wallet.id);
   // The addresses ahead of it were not watched until now.
-  parts.watchedUntil.set(wallet.id, store.catalog.wallet(wallet.id).nextIndex);
+  parts.watchedUntil.set(wallet.id, records.catalog.wallet(wallet.id).nextIndex);
   world.log.info('wallet scan done', { walletId: wallet.id, nextIndex });
 
   /** The answer of a single server is asked of others, once there are any. */
@@ -186,8 +186,8 @@ export async function recheckUsedIndexes(
   session: Session,
   walletId: number,
 ): Promise<void> {
-  const { store, world, isStopped, subscriptions } = parts;
-  const { addresses, catalog, database } = store;
+  const { records, world, isStopped, subscriptions } = parts;
+  const { addresses, catalog, database } = records;
   if (!asksForRecheck(catalog, walletId)) return;
   let takenBack = 0;
   let from = 0;
@@ -218,7 +218,7 @@ async function unusedAs(
   session: Session,
   { id, scripthash, statusHash }: AddressPlace,
 ): Promise<Unused | undefined> {
-  const script = { scripthash, script: parts.store.addresses.scriptOf(id) };
+  const script = { scripthash, script: parts.records.addresses.scriptOf(id) };
   const use = await useOf(parts, session, script).catch((error: unknown) => {
     if (isNoAnswer(error)) return 'open' as const;
     throw error;

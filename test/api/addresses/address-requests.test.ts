@@ -104,15 +104,15 @@ test('with idempotency keys and resets in between: equal keys get equal addresse
 });
 
 test('reset=1 gives no address that a concurrent request gets', async () => {
-  const store = await openTestStore();
-  await store.addWallet();
+  const records = await openTestStore();
+  await records.addWallet();
   for (const name of ['first', 'second']) {
-    await store.addStore({ callbackUrl: `https://shop.example/${name}` });
+    await records.addStore({ callbackUrl: `https://shop.example/${name}` });
   }
-  await store.write((tx) => store.keys.rotateMerchantKey(tx, 1, new Uint8Array(32), 0));
-  const key = requireMerchantKey(store.keys, 1);
+  await records.write((tx) => records.keys.rotateMerchantKey(tx, 1, new Uint8Array(32), 0));
+  const key = requireMerchantKey(records.keys, 1);
   const order = createAddressIssuer({
-    store,
+    records,
     now: () => 1,
     checkIssuing: () => {},
     isPending: () => false,

@@ -28,8 +28,8 @@ const shut = pages
   .map(({ path }) => (home + path).replace(':id', '1').replace(/\/$/, ''));
 
 const link = (app: TestApp): Promise<string> =>
-  app.withStore(async (store) => {
-    const url = await createSignInLink(store, app.world, '');
+  app.withStore(async (records) => {
+    const url = await createSignInLink(records, app.world, '');
     return url;
   });
 

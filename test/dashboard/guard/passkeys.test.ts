@@ -358,7 +358,7 @@ describe('a new passkey', () => {
 
 test('S-109 a lost device is removed by a one-time link, if its box is ticked', async () => {
   const { app, authenticator } = await withPasskey();
-  const link = () => app.withStore((store) => createSignInLink(store, app.world, ''));
+  const link = () => app.withStore((records) => createSignInLink(records, app.world, ''));
   const fields = { 'password-new': password, 'password-again': password };
   const visitor = stranger(app);
   const first = await link();

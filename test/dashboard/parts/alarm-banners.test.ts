@@ -547,13 +547,13 @@ test('foreign text in an alarm is escaped, and its start survives a restart', as
 
 /** A finding history whose findings a test supplies. */
 async function bookOf(found: Finding[]) {
-  const store = await openTestStore();
+  const records = await openTestStore();
   const world = createTestWorld();
   const book = () => {
     const clocks = { now: () => world.now(), monotonic: () => world.monotonic() };
-    return new FindingHistory({ ...clocks, store, log: world.log, find: () => found });
+    return new FindingHistory({ ...clocks, records, log: world.log, find: () => found });
   };
-  return { store, world, book };
+  return { records, world, book };
 }
 
 const full: Finding = { code: 'disk-low', fact: 'the disk is almost full' };
@@ -580,17 +580,17 @@ test('an alarm that returns within ten minutes continues with its old start', as
 test('alarms of one code are separate, and written only when they change', async () => {
   const banned = (subject: string): Finding => ({ code: 'server-banned', subject, fact: subject });
   const found = [banned('tcp://a:1')];
-  const { store, world, book } = await bookOf(found);
+  const { records, world, book } = await bookOf(found);
   const kept = book();
   await kept.record();
   const begun = world.now();
   await world.advance(minuteMs);
   found.push(banned('tcp://b:1'));
   await kept.record();
-  const before = store.database.changes();
+  const before = records.database.changes();
   await world.advance(minuteMs);
   await kept.record();
-  expect(store.database.changes()).toBe(before);
+  expect(records.database.changes()).toBe(before);
   const since = book()
     .findings()
     .map((each) => each.since);

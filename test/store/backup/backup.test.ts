@@ -39,7 +39,7 @@ import {
   tempRoot,
   whenOver,
 } from '../../support/files.ts';
-import { openTestStore, type TestStore } from '../../support/store.ts';
+import { openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -47,15 +47,16 @@ const dayMs = 86_400_000;
 const noon = Date.UTC(2026, 10, 21, 12);
 
 /** A shop that has issued. */
-async function openShop(issued = 3, path?: string): Promise<TestStore> {
-  const store = await openTestStore(path === undefined ? {} : { path });
-  await store.addWallet();
-  await store.addStore();
-  for (let count = 0; count < issued; count += 1) await store.issue();
-  return store;
+async function openShop(issued = 3, path?: string): Promise<TestRecords> {
+  const records = await openTestStore(path === undefined ? {} : { path });
+  await records.addWallet();
+  await records.addStore();
+  for (let count = 0; count < issued; count += 1) await records.issue();
+  return records;
 }
 
-const snapshotsOf = (store: TestStore): string[] => readdirSync(backupFolder(store.path)).sort();
+const snapshotsOf = (records: TestRecords): string[] =>
+  readdirSync(backupFolder(records.path)).sort();
 
 describe('a backup', () => {
   it('contains every commit, also those that are only in the WAL', async () => {
@@ -78,11 +79,11 @@ describe('a backup', () => {
   });
 
   it('in steps contains concurrent writes, and is complete', async () => {
-    const store = await openShop();
-    const target = join(dirname(store.path), 'copy.db');
+    const records = await openShop();
+    const target = join(dirname(records.path), 'copy.db');
     const writes: Promise<unknown>[] = [];
-    await store.database.backup(target, () => {
-      if (writes.length < 20) writes.push(store.issue());
+    await records.database.backup(target, () => {
+      if (writes.length < 20) writes.push(records.issue());
       return 2;
     });
     await Promise.all(writes);
@@ -130,21 +131,21 @@ describe('the folder of backups', () => {
 
 describe('snapshots', () => {
   it('replace the latest, and keep the first of each day under its date', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
     await snapshots.take(noon);
-    await store.issue();
+    await records.issue();
     await snapshots.take(noon + 900_000);
-    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshotsOf(records)).toEqual(['2026-11-21.db', 'latest.db']);
     const count = (name: string) =>
-      checkFile(join(backupFolder(store.path), name)).counts.addresses;
+      checkFile(join(backupFolder(records.path), name)).counts.addresses;
     expect([count('2026-11-21.db'), count('latest.db')]).toEqual([3, 4]);
-    expect(statSync(backupFolder(store.path)).mode & 0o777).toBe(0o700);
+    expect(statSync(backupFolder(records.path)).mode & 0o777).toBe(0o700);
   });
 
   it('report one that has not ended after an hour', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
     const first = snapshots.take(noon);
     await snapshots.take(noon + 900_000);
     expect(snapshots.warnings()).toEqual([]);
@@ -157,13 +158,13 @@ describe('snapshots', () => {
   });
 
   it('are complete, also if a tool has written to the previous one and still has it open', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
-    const latest = join(backupFolder(store.path), 'latest.db');
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
+    const latest = join(backupFolder(records.path), 'latest.db');
     await snapshots.take(noon);
     const tool = look(latest);
     tool.exec('CREATE TABLE reports (day)');
-    await store.issue();
+    await records.issue();
     await snapshots.take(noon + 900_000);
     expect(checkFile(latest)).toMatchObject({ ok: true, faults: [], counts: { addresses: 4 } });
     tool.exec('INSERT INTO reports VALUES (1)');
@@ -171,16 +172,16 @@ describe('snapshots', () => {
   });
 
   it('are taken after a change, also of another process, but not without one', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
-    const latest = join(backupFolder(store.path), 'latest.db');
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
+    const latest = join(backupFolder(records.path), 'latest.db');
     const take = async () => {
       await snapshots.take(noon);
       return statSync(latest).ino;
     };
     const first = await take();
     expect(await take()).toBe(first);
-    const other = look(store.path);
+    const other = look(records.path);
     other.exec("INSERT INTO settings VALUES ('seen', 'yes')");
     expect(await take()).not.toBe(first);
     const copied = look(latest, { readonly: true });
@@ -190,18 +191,18 @@ describe('snapshots', () => {
   });
 
   it('of seven days are preserved, and no other file is touched', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
-    mkdirSync(backupFolder(store.path), { recursive: true });
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
+    mkdirSync(backupFolder(records.path), { recursive: true });
     for (const name of ['2020-01-01.db', 'mine.db', '.latest.db-1234']) {
-      writeFileSync(join(backupFolder(store.path), name), '');
+      writeFileSync(join(backupFolder(records.path), name), '');
     }
     for (let day = 0; day < 9; day += 1) {
-      await store.issue();
+      await records.issue();
       await snapshots.take(noon + day * dayMs);
     }
     const days = [23, 24, 25, 26, 27, 28, 29].map((day) => `2026-11-${day}.db`);
-    expect(snapshotsOf(store)).toEqual([...days, 'latest.db', 'mine.db']);
+    expect(snapshotsOf(records)).toEqual([...days, 'latest.db', 'mine.db']);
   });
 
   it.each<[string, number, readonly string[]]>([
@@ -210,30 +211,30 @@ describe('snapshots', () => {
   ])(
     'keep the days that were taken last, also after a week of a clock %s',
     async (_, wrong, last) => {
-      const store = await openShop();
-      const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+      const records = await openShop();
+      const snapshots = createSnapshots(records.database, { floorBytes: 0 });
       async function takeDays(count: number, from: number): Promise<void> {
         for (let day = 0; day < count; day += 1) {
-          await store.issue();
+          await records.issue();
           await snapshots.take(from + day * dayMs);
         }
       }
       await takeDays(7, wrong);
-      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+      expect(snapshotsOf(records)).toEqual(expect.arrayContaining([...last]));
       await takeDays(2, noon);
       const right = ['2026-11-21.db', '2026-11-22.db'];
-      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last, ...right]));
+      expect(snapshotsOf(records)).toEqual(expect.arrayContaining([...last, ...right]));
       await takeDays(6, noon + 2 * dayMs);
       const days = [22, 23, 24, 25, 26, 27, 28].map((day) => `2026-11-${day}.db`);
-      expect(snapshotsOf(store)).toEqual([...days, 'latest.db']);
+      expect(snapshotsOf(records)).toEqual([...days, 'latest.db']);
       await takeDays(7, wrong);
-      expect(snapshotsOf(store)).toEqual(expect.arrayContaining([...last]));
+      expect(snapshotsOf(records)).toEqual(expect.arrayContaining([...last]));
     },
   );
 
   it('leave the disk space that addresses need', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: Number.MAX_SAFE_INTEGER });
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: Number.MAX_SAFE_INTEGER });
     await expect(snapshots.take(noon)).rejects.toMatchObject({ code: 'unavailable' });
     expect(snapshots.warnings()).toEqual([
       'the last snapshot failed: there is no room for one on the disk',
@@ -243,22 +244,22 @@ describe('snapshots', () => {
   const [here, there] = [tempRoot, tmpdir()].map(freeBytesAt);
   const isRoomier = (there ?? 0) - (here ?? 0) > 1_000_000_000;
   it.skipIf(!isRoomier)('need that space on the disk of their folder', async () => {
-    const store = await openShop();
+    const records = await openShop();
     const elsewhere = mkdtempSync(join(tmpdir(), 'paygate-backups-'));
     whenOver(() => rmSync(elsewhere, { recursive: true }));
-    symlinkSync(elsewhere, backupFolder(store.path));
-    const snapshots = createSnapshots(store.database, { floorBytes: (here ?? 0) + 500_000_000 });
+    symlinkSync(elsewhere, backupFolder(records.path));
+    const snapshots = createSnapshots(records.database, { floorBytes: (here ?? 0) + 500_000_000 });
     await snapshots.take(noon);
-    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshotsOf(records)).toEqual(['2026-11-21.db', 'latest.db']);
   });
 
   it('are aborted when paygate stops', async () => {
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, { floorBytes: 0 });
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, { floorBytes: 0 });
     const taken = snapshots.take(noon);
     await snapshots.stop();
     await taken;
-    expect(snapshotsOf(store)).toEqual([]);
+    expect(snapshotsOf(records)).toEqual([]);
     expect(snapshots.warnings()).toEqual([]);
   });
 
@@ -270,21 +271,21 @@ describe('snapshots', () => {
 
 describe('the daily check', () => {
   const check = async (path: string) => checkFile(path, 'quick_check').faults;
-  const filesOf = (store: TestStore) => contentOf(backupFolder(store.path));
+  const filesOf = (records: TestRecords) => contentOf(backupFolder(records.path));
 
   /** A page that no query reads, as a disk loses it; or its contents from before. */
-  async function rot(store: TestStore, fill?: Uint8Array): Promise<Uint8Array> {
+  async function rot(records: TestRecords, fill?: Uint8Array): Promise<Uint8Array> {
     // All is in the file itself then.
-    await store.database.close();
-    const page = look(store.path)
+    await records.database.close();
+    const page = look(records.path)
       .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'audit'")
       .pluck()
       .get() as number;
-    const bytes = readFileSync(store.path);
+    const bytes = readFileSync(records.path);
     const [from, to] = [4096 * (page - 1), 4096 * page];
     const before = Uint8Array.prototype.slice.call(bytes, from, to);
     bytes.set(fill ?? new Uint8Array(4096).fill(0xa5), from);
-    writeFileSync(store.path, bytes);
+    writeFileSync(records.path, bytes);
     return before;
   }
 
@@ -297,29 +298,29 @@ describe('the daily check', () => {
     await whole.take(noon - dayMs);
     const good = filesOf(before);
     const page = await rot(before);
-    const store = await openTestStore({ path: before.path });
+    const records = await openTestStore({ path: before.path });
     const told: string[] = [];
     const onDamaged = (warning: string) => void told.push(warning);
-    const snapshots = createSnapshots(store.database, {
+    const snapshots = createSnapshots(records.database, {
       ...{ floorBytes: 0, check, onDamaged },
       ...options,
     });
-    return { store, snapshots, good, told, page };
+    return { records, snapshots, good, told, page };
   }
 
   it('deletes no sound copy because of a damaged one, and reports it once', async () => {
-    const { store, snapshots, good, told } = await damagedShop();
+    const { records, snapshots, good, told } = await damagedShop();
     expect(Object.keys(good)).toEqual(['2026-11-19.db', '2026-11-20.db', 'latest.db']);
     for (let day = 0; day < 9; day += 1) {
-      await store.issue();
+      await records.issue();
       await snapshots.take(noon + day * dayMs);
-      await store.issue();
+      await records.issue();
       await snapshots.take(noon + day * dayMs + 900_000);
     }
-    const { 'latest-damaged.db': damaged, ...others } = filesOf(store);
+    const { 'latest-damaged.db': damaged, ...others } = filesOf(records);
     expect(others).toEqual(good);
     expect(damaged).toBeDefined();
-    expect(look(join(backupFolder(store.path), 'latest-damaged.db'))).toSatisfy(
+    expect(look(join(backupFolder(records.path), 'latest-damaged.db'))).toSatisfy(
       (copy) => copy.prepare('SELECT count(*) FROM addresses').pluck().get() >= 22,
     );
     expect(told).toEqual([
@@ -332,10 +333,10 @@ describe('the daily check', () => {
   });
 
   it('has the same result after a restart, until it finds a sound copy', async () => {
-    const { store, snapshots, good, page } = await damagedShop();
+    const { records, snapshots, good, page } = await damagedShop();
     await snapshots.take(noon);
-    await rot(store, page);
-    const mended = await openTestStore({ path: store.path });
+    await rot(records, page);
+    const mended = await openTestStore({ path: records.path });
     const after = createSnapshots(mended.database, { floorBytes: 0, check });
     expect(after.damage()).toEqual([expect.stringContaining('found before the start')]);
     await mended.issue();
@@ -349,8 +350,8 @@ describe('the daily check', () => {
 
   it('has no result for a copy that it cannot read, and neither keeps nor deletes a day until it can', async () => {
     let isKilled = true;
-    const store = await openShop();
-    const snapshots = createSnapshots(store.database, {
+    const records = await openShop();
+    const snapshots = createSnapshots(records.database, {
       floorBytes: 0,
       check: async (path) => {
         if (isKilled) throw new Error('the check ended by SIGKILL');
@@ -360,22 +361,22 @@ describe('the daily check', () => {
     const reason =
       'the last snapshot was taken, but could not be checked: the check ended by SIGKILL';
     await expect(snapshots.take(noon)).rejects.toThrow(reason);
-    expect(snapshotsOf(store)).toEqual(['latest.db']);
+    expect(snapshotsOf(records)).toEqual(['latest.db']);
     expect([snapshots.warnings(), snapshots.damage()]).toEqual([[reason], []]);
     isKilled = false;
     await snapshots.take(noon + 900_000);
-    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshotsOf(records)).toEqual(['2026-11-21.db', 'latest.db']);
     expect(snapshots.warnings()).toEqual([]);
     // A folder that was removed is created again.
-    rmSync(backupFolder(store.path), { recursive: true });
+    rmSync(backupFolder(records.path), { recursive: true });
     await snapshots.take(noon + 2 * 900_000);
-    expect(snapshotsOf(store)).toEqual(['2026-11-21.db', 'latest.db']);
+    expect(snapshotsOf(records)).toEqual(['2026-11-21.db', 'latest.db']);
   });
 
   it('reads the copy in place, and ends when paygate stops', async () => {
-    const store = await openShop();
+    const records = await openShop();
     const begun = Promise.withResolvers<readonly string[]>();
-    const snapshots = createSnapshots(store.database, {
+    const snapshots = createSnapshots(records.database, {
       floorBytes: 0,
       check(path, signal) {
         const beside = () => readdirSync(dirname(path)).sort();
@@ -398,17 +399,17 @@ describe('the daily check', () => {
     expect(snapshots.warnings().join()).toMatch(/^the check of the last snapshot has not ended/);
     await snapshots.stop();
     await taken;
-    expect(snapshotsOf(store)).toEqual([]);
+    expect(snapshotsOf(records)).toEqual([]);
   });
 });
 
 describe('a check', () => {
   /** A closed file, and the contents of its folder before the check. */
   async function closedShop(change: (path: string) => void = () => {}) {
-    const store = await openShop();
-    await store.database.close();
-    change(store.path);
-    return { path: store.path, before: contentOf(dirname(store.path)) };
+    const records = await openShop();
+    await records.database.close();
+    change(records.path);
+    return { path: records.path, before: contentOf(dirname(records.path)) };
   }
 
   it('changes nothing, neither in a closed file nor in one in use', async () => {
@@ -449,9 +450,9 @@ describe('a check', () => {
   });
 
   it('reads the WAL that was copied along', async () => {
-    const store = await openShop();
+    const records = await openShop();
     const folder = tempFolder();
-    for (const end of ['', '-wal']) copyFileSync(store.path + end, `${folder}/copy.db${end}`);
+    for (const end of ['', '-wal']) copyFileSync(records.path + end, `${folder}/copy.db${end}`);
     expect(checkFile(`${folder}/copy.db`).counts.addresses).toBe(3);
     expect(readdirSync(folder).sort()).toEqual(['copy.db', 'copy.db-wal']);
   });

@@ -12,29 +12,29 @@ afterEach(cleanUp);
 const noon = Date.UTC(2026, 10, 21, 12);
 
 test('no backup is made that would fill the disk', async () => {
-  const store = await openTestStore();
-  const backups = createRequestedBackups(store.database, 2 ** 60);
+  const records = await openTestStore();
+  const backups = createRequestedBackups(records.database, 2 ** 60);
   await expect(backups.make(noon)).rejects.toThrow(
     'no backup was made: there is no room for one on the disk',
   );
-  expect(readdirSync(backupFolder(store.path))).toEqual([]);
+  expect(readdirSync(backupFolder(records.path))).toEqual([]);
 });
 
 test('a stop gives up the backup that is under way and leaves nothing behind', async () => {
-  const store = await openTestStore();
-  const backups = createRequestedBackups(store.database, 0);
+  const records = await openTestStore();
+  const backups = createRequestedBackups(records.database, 0);
   const made = backups.make(noon);
   const refused = expect(made).rejects.toThrow('no backup was made: paygate is stopping');
   await backups.stop();
   await refused;
-  expect(readdirSync(backupFolder(store.path))).toEqual([]);
+  expect(readdirSync(backupFolder(records.path))).toEqual([]);
 });
 
 test('two at once, and another in the same second, are one file', async () => {
-  const store = await openTestStore();
-  const backups = createRequestedBackups(store.database, 0);
+  const records = await openTestStore();
+  const backups = createRequestedBackups(records.database, 0);
   const names = [...(await Promise.all([backups.make(noon), backups.make(noon + 5_000)]))];
   names.push(await backups.make(noon));
   expect(new Set(names)).toEqual(new Set(['2026-11-21T120000Z.db']));
-  expect(readdirSync(backupFolder(store.path))).toEqual(['2026-11-21T120000Z.db']);
+  expect(readdirSync(backupFolder(records.path))).toEqual(['2026-11-21T120000Z.db']);
 });

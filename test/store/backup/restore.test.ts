@@ -187,11 +187,11 @@ describe('restoring', () => {
 
   it('of a backup whose wallet had issued nothing yet, after an older one without a mark file', async () => {
     const { path, backup: older } = await backedUp(0);
-    const store = await openTestStore({ path });
-    const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
-    await store.addStore({ walletId, callbackUrl: 'https://second.example/' });
+    const records = await openTestStore({ path });
+    const { id: walletId } = await records.addWallet({ key: accountKey(2), startIndex: 0 });
+    await records.addStore({ walletId, callbackUrl: 'https://second.example/' });
     const younger = join(tempFolder(), 'younger.db');
-    await store.database.backup(younger, allPages);
+    await records.database.backup(younger, allPages);
     const there = restoredElsewhere(older);
     await startCopy(there);
     await goOn(there, 1);
@@ -205,17 +205,17 @@ describe('restoring', () => {
     const { path, backup } = await backedUp(7);
     restoreFile(backup, path, 'before');
     let mark: HighWaterMark | undefined;
-    const store = await openTestStore({
+    const records = await openTestStore({
       path,
       beforeCommit(raises) {
         mark?.raise(raises);
         throw new Error('killed between the mark and its commit');
       },
     });
-    mark = openHighWaterMark(path, store.instance);
-    await expect(resumeCounters(store, mark, createTestWorld())).rejects.toThrow('killed');
+    mark = openHighWaterMark(path, records.instance);
+    await expect(resumeCounters(records, mark, createTestWorld())).rejects.toThrow('killed');
     mark.close();
-    await store.database.close();
+    await records.database.close();
     const paygate = await run(path);
     const told = paygate.app.health().warnings.filter((each) => each.includes('is a copy'));
     expect([told.length, await paygate.issue(1)]).toEqual([1, [10]]);
@@ -229,7 +229,7 @@ describe('restoring', () => {
     // A newer block would show that the shop was quiet meanwhile.
     aged.exec('DELETE FROM headers');
     aged.close();
-    const store = await openTestStore({ path });
+    const records = await openTestStore({ path });
     const mark = openHighWaterMark(path, 'test');
     mark.begin([]);
     mark.close();
@@ -238,10 +238,10 @@ describe('restoring', () => {
       throw new Error('killed while it derives');
     };
     const opened = openHighWaterMark(path, 'test');
-    const start = resumeCounters(store, opened, { ...world, log: { ...log, info } });
+    const start = resumeCounters(records, opened, { ...world, log: { ...log, info } });
     await expect(start).rejects.toThrow('killed');
     opened.close();
-    await store.database.close();
+    await records.database.close();
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + 1_200);
   });
 
@@ -339,12 +339,12 @@ describe('restoring', () => {
 
   it('includes the WAL of a copy, and removes that of the old database', async () => {
     const { path } = await backedUp(0);
-    const store = await openTestStore({ path });
-    for (let count = 0; count < 4; count += 1) await store.issue();
+    const records = await openTestStore({ path });
+    for (let count = 0; count < 4; count += 1) await records.issue();
     const folder = tempFolder();
     for (const end of ['', '-wal']) copyFileSync(path + end, `${folder}/copy.db${end}`);
     const before = contentOf(folder);
-    await store.database.close();
+    await records.database.close();
     // As a crash leaves it.
     copyFileSync(`${folder}/copy.db-wal`, `${path}-wal`);
     const link = join(tempFolder(), 'link.db');
@@ -477,11 +477,11 @@ describe('the statement of the operator', () => {
 
   it('that the file was moved: a missing mark file is created anew, with every wallet, only if that is said', async () => {
     const { path } = await backedUp(0);
-    const store = await openTestStore({ path });
-    const { id: walletId } = await store.addWallet({ key: accountKey(2), startIndex: 0 });
-    await store.addStore({ walletId, callbackUrl: 'https://second.example/' });
-    for (let count = 0; count < 4; count += 1) await store.issue(walletId);
-    await store.database.close();
+    const records = await openTestStore({ path });
+    const { id: walletId } = await records.addWallet({ key: accountKey(2), startIndex: 0 });
+    await records.addStore({ walletId, callbackUrl: 'https://second.example/' });
+    for (let count = 0; count < 4; count += 1) await records.issue(walletId);
+    await records.database.close();
     const there = join(tempFolder(), 'paygate.db');
     copyFileSync(path, there);
     await expect(declare(there, declareMoved)).rejects.toMatchObject({

@@ -89,7 +89,7 @@ async function sweptAfter(shop: Shop, ms: number, clock?: AgeJudge): Promise<{ s
     { world },
   );
   const pool = { live: () => [session] };
-  await createRebroadcast({ world, store: shop, pool, ...(clock && { clock }) }).run();
+  await createRebroadcast({ world, records: shop, pool, ...(clock && { clock }) }).run();
   return { sent };
 }
 
@@ -225,7 +225,7 @@ describe('the raw bytes of a payment', () => {
         },
         { world },
       );
-      await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
+      await createRebroadcast({ world, records: shop, pool: { live: () => [session] } }).run();
       await world.until(() => theirs.equals(shop.ledger.rawOf(txid) ?? ours), 'other bytes');
       expect(sent).toHaveLength(2);
     },
@@ -245,7 +245,7 @@ describe('the raw bytes of a payment', () => {
     );
     const allowance = session.budget.allowance('rebroadcast');
     const before = allowance.left();
-    await createRebroadcast({ world, store: shop, pool: { live: () => [session] } }).run();
+    await createRebroadcast({ world, records: shop, pool: { live: () => [session] } }).run();
     await world.until(() => allowance.left() === before - 2 * refusalCost, 'both refusals');
   });
 
@@ -269,7 +269,7 @@ describe('the raw bytes of a payment', () => {
       const honest = await open(refusing, { world });
       const liar = await open(does === 'takes' ? taking : refusing, { world });
       const live = () => [liar.session, honest.session];
-      const rebroadcast = createRebroadcast({ world, store: shop, pool: { live } });
+      const rebroadcast = createRebroadcast({ world, records: shop, pool: { live } });
       for (let minute = 0; minute < 8 * 60; minute += 1) {
         await rebroadcast.run();
         await world.advance(60_000);

@@ -12,7 +12,7 @@ import {
   ruledBy,
   storeHeaders,
 } from '../../support/headers.ts';
-import { openTestStore, type TestStore } from '../../support/store.ts';
+import { openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -20,7 +20,7 @@ const regtest = ruledBy('none');
 
 /** A file that holds a chain of so many headers, the first one at height 0. */
 async function holding(count: number, options = {}) {
-  const store = await openTestStore();
+  const records = await openTestStore();
   const first = firstHeader(options);
   const headers = [first, ...branch(first, count - 1)];
   let work = 0n;
@@ -28,23 +28,23 @@ async function holding(count: number, options = {}) {
     work += 2n;
     return { header, height, work };
   });
-  await store.write((tx) => store.headers.setBest(tx, added, -1));
-  return { store, headers };
+  await records.write((tx) => records.headers.setBest(tx, added, -1));
+  return { records, headers };
 }
 
 /** Connects headers and stores what comes of it, as the verifier does. */
-async function feed(store: TestStore, headers: readonly Header[], network = regtest) {
-  const tip = store.headers.tip();
+async function feed(records: TestRecords, headers: readonly Header[], network = regtest) {
+  const tip = records.headers.tip();
   if (tip === undefined) throw new Error('nothing to connect to');
-  const result = connectHeaders(store.headers.view(network, tip), headers);
-  await store.write((tx) => {
-    if (result.kind === 'side') store.headers.addSide(tx, result.added);
-    if (result.kind === 'best') store.headers.setBest(tx, result.added, result.forkHeight);
+  const result = connectHeaders(records.headers.view(network, tip), headers);
+  await records.write((tx) => {
+    if (result.kind === 'side') records.headers.addSide(tx, result.added);
+    if (result.kind === 'best') records.headers.setBest(tx, result.added, result.forkHeight);
   });
   return result.kind;
 }
 
-const bestHashes = ({ headers }: TestStore): string[] => {
+const bestHashes = ({ headers }: TestRecords): string[] => {
   const hashes: string[] = [];
   for (let hash = headers.bestHashAt(0); hash; hash = headers.bestHashAt(hashes.length)) {
     hashes.push(hash);
@@ -64,9 +64,9 @@ describe('the stored chain', () => {
   });
 
   it('is read back as it was, also after a restart', async () => {
-    const { store, headers } = await holding(5);
-    await store.database.close();
-    const again = await openTestStore({ path: store.path });
+    const { records, headers } = await holding(5);
+    await records.database.close();
+    const again = await openTestStore({ path: records.path });
     const tip = { header: last(headers), height: 4, work: 10n };
     expect(again.headers.tip()).toEqual(tip);
     expect(again.headers.bestAt(4)).toEqual(tip);
@@ -77,23 +77,23 @@ describe('the stored chain', () => {
   });
 
   it('may begin high up', async () => {
-    const store = await openTestStore();
+    const records = await openTestStore();
     const header = firstHeader();
-    await store.write((tx) =>
-      store.headers.setBest(tx, [{ header, height: 963_647, work: 1n }], 963_646),
+    await records.write((tx) =>
+      records.headers.setBest(tx, [{ header, height: 963_647, work: 1n }], 963_646),
     );
-    expect(store.headers.tip()?.height).toBe(963_647);
-    expect(store.headers.bestAt(963_646)).toBeUndefined();
-    expect(await feed(store, branch(header, 3))).toBe('best');
-    expect(store.headers.tip()?.height).toBe(963_650);
+    expect(records.headers.tip()?.height).toBe(963_647);
+    expect(records.headers.bestAt(963_646)).toBeUndefined();
+    expect(await feed(records, branch(header, 3))).toBe('best');
+    expect(records.headers.tip()?.height).toBe(963_650);
   });
 
   it('returns the last times up to a height, latest first, of the best chain only', async () => {
-    const { store, headers } = await holding(8);
+    const { records, headers } = await holding(8);
     const other = branch(headers[4] ?? last(headers), 4);
-    expect(await feed(store, other)).toBe('best');
-    const tip = store.headers.tip();
-    const view = tip && store.headers.view(regtest, tip);
+    expect(await feed(records, other)).toBe('best');
+    const tip = records.headers.tip();
+    const view = tip && records.headers.view(regtest, tip);
     const best = [...headers.slice(0, 5), ...other].map(({ time }) => time).toReversed();
     expect(view?.bestTimes(8, 3)).toEqual(best.slice(0, 3));
     expect(view?.bestTimes(5, 3)).toEqual(best.slice(3, 6));
@@ -101,79 +101,79 @@ describe('the stored chain', () => {
   });
 
   it('stores the largest possible work', async () => {
-    const store = await openTestStore();
+    const records = await openTestStore();
     const header = firstHeader();
     const work = 2n ** 256n - 1n;
-    await store.write((tx) => store.headers.setBest(tx, [{ header, height: 0, work }], -1));
-    expect(store.headers.tip()?.work).toBe(work);
+    await records.write((tx) => records.headers.setBest(tx, [{ header, height: 0, work }], -1));
+    expect(records.headers.tip()?.work).toBe(work);
   });
 
   it('follows a reorganisation, there and back', async () => {
-    const { store, headers } = await holding(8);
+    const { records, headers } = await holding(8);
     const other = branch(headers[4] ?? last(headers), 4);
-    expect(await feed(store, other)).toBe('best');
-    expect(bestHashes(store)).toEqual(hashesOf([...headers.slice(0, 5), ...other]));
-    expect(store.headers.byHash(last(headers).hash)).toMatchObject({ height: 7 });
+    expect(await feed(records, other)).toBe('best');
+    expect(bestHashes(records)).toEqual(hashesOf([...headers.slice(0, 5), ...other]));
+    expect(records.headers.byHash(last(headers).hash)).toMatchObject({ height: 7 });
     const back = branch(last(headers), 2);
-    expect(await feed(store, back)).toBe('best');
-    expect(bestHashes(store)).toEqual(hashesOf([...headers, ...back]));
+    expect(await feed(records, back)).toBe('best');
+    expect(bestHashes(records)).toEqual(hashesOf([...headers, ...back]));
   });
 
   it('stores a branch with less work, and adopts it when it wins', async () => {
-    const { store, headers } = await holding(8);
+    const { records, headers } = await holding(8);
     const side = branch(headers[4] ?? last(headers), 3);
-    expect(await feed(store, side)).toBe('side');
-    expect(bestHashes(store)).toEqual(hashesOf(headers));
-    expect(await feed(store, side)).toBe('known');
+    expect(await feed(records, side)).toBe('side');
+    expect(bestHashes(records)).toEqual(hashesOf(headers));
+    expect(await feed(records, side)).toBe('known');
     const more = branch(last(side), 1);
-    expect(await feed(store, more)).toBe('best');
-    expect(bestHashes(store)).toEqual(hashesOf([...headers.slice(0, 5), ...side, ...more]));
+    expect(await feed(records, more)).toBe('best');
+    expect(bestHashes(records)).toEqual(hashesOf([...headers.slice(0, 5), ...side, ...more]));
   });
 
   it('becomes shorter when a shorter branch has more work', async () => {
     const testnet3 = ruledBy('testnet3');
-    const store = await openTestStore();
+    const records = await openTestStore();
     const first = firstHeader({ bits: hardBits });
-    await store.write((tx) =>
-      store.headers.setBest(tx, [{ header: first, height: 0, work: 512n }], -1),
+    await records.write((tx) =>
+      records.headers.setBest(tx, [{ header: first, height: 0, work: 512n }], -1),
     );
     for (let tip = first, count = 0; count < 9; count += 1) {
       [tip = first] = branch(tip, 1, { bits: easyBits, time: tip.time + 1201 });
-      expect(await feed(store, [tip], testnet3)).toBe('best');
+      expect(await feed(records, [tip], testnet3)).toBe('best');
     }
-    expect(store.headers.tip()?.height).toBe(9);
+    expect(records.headers.tip()?.height).toBe(9);
     const hard = branch(first, 1);
-    expect(await feed(store, hard, testnet3)).toBe('best');
-    expect(bestHashes(store)).toEqual(hashesOf([first, ...hard]));
-    expect(store.headers.tip()).toMatchObject({ height: 1 });
-    expect(store.headers.bestAt(2)).toBeUndefined();
+    expect(await feed(records, hard, testnet3)).toBe('best');
+    expect(bestHashes(records)).toEqual(hashesOf([first, ...hard]));
+    expect(records.headers.tip()).toMatchObject({ height: 1 });
+    expect(records.headers.bestAt(2)).toBeUndefined();
   });
 
   it('changes as a whole or not at all', async () => {
-    const { store, headers } = await holding(8);
+    const { records, headers } = await holding(8);
     const other = branch(headers[4] ?? last(headers), 4);
-    const tip = store.headers.tip();
+    const tip = records.headers.tip();
     if (tip === undefined) throw new Error('no tip');
-    const result = connectHeaders(store.headers.view(regtest, tip), other);
-    const failed = store.write((tx) => {
-      if (result.kind === 'best') store.headers.setBest(tx, result.added, result.forkHeight);
+    const result = connectHeaders(records.headers.view(regtest, tip), other);
+    const failed = records.write((tx) => {
+      if (result.kind === 'best') records.headers.setBest(tx, result.added, result.forkHeight);
       throw new Error('no');
     });
     await expect(failed).rejects.toThrow('no');
-    expect(bestHashes(store)).toEqual(hashesOf(headers));
-    expect(store.headers.byHash(last(other).hash)).toBeUndefined();
+    expect(bestHashes(records)).toEqual(hashesOf(headers));
+    expect(records.headers.byHash(last(other).hash)).toBeUndefined();
   });
 
   it('never has two headers of one height on the best chain: the file refuses that', async () => {
-    const { store, headers } = await holding(3);
-    await feed(store, branch(headers[1] ?? last(headers), 1));
-    const other = look(store.path);
+    const { records, headers } = await holding(3);
+    await feed(records, branch(headers[1] ?? last(headers), 1));
+    const other = look(records.path);
     expect(() => other.exec('UPDATE headers SET on_best = 1 WHERE height = 2')).toThrow('UNIQUE');
   });
 
   it('is read by an index, not by a scan', async () => {
-    const { store } = await holding(3);
-    const sqlite = connectionOf(store.database);
+    const { records } = await holding(3);
+    const sqlite = connectionOf(records.database);
     const plans = [
       'SELECT * FROM headers WHERE on_best = 1 ORDER BY height DESC LIMIT 1',
       'SELECT hash FROM headers WHERE on_best = 1 AND height = 2',
@@ -187,7 +187,7 @@ it('over any order of headers, the file and a chain in memory agree', async () =
   const order = fc.array(fc.nat(30), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(tree, order, async (parents, turns) => {
-      const { store, headers } = await holding(1);
+      const { records, headers } = await holding(1);
       const memory = storeHeaders(regtest, headers);
       const all = [...headers];
       for (const parent of parents) {
@@ -196,11 +196,11 @@ it('over any order of headers, the file and a chain in memory agree', async () =
       }
       for (const turn of turns) {
         const header = all[turn % all.length] ?? last(all);
-        expect(await feed(store, [header])).toBe(memory.feed([header]).kind);
+        expect(await feed(records, [header])).toBe(memory.feed([header]).kind);
       }
-      expect(bestHashes(store)).toEqual(memory.hashes());
-      expect(store.headers.tip()).toEqual(memory.tip());
-      await store.database.close();
+      expect(bestHashes(records)).toEqual(memory.hashes());
+      expect(records.headers.tip()).toEqual(memory.tip());
+      await records.database.close();
     }),
     { numRuns: 10 },
   );

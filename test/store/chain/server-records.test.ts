@@ -7,8 +7,8 @@ afterEach(cleanUp);
 const sha256 = 'ab'.repeat(32);
 
 it('facts about a server are stored, and the last one counts', async () => {
-  const store = await openTestStore();
-  const { servers } = store;
+  const records = await openTestStore();
+  const { servers } = records;
   const label = 'ssl://electrum.example:50002';
   expect(servers.trust(label)).toBeUndefined();
   await servers.learn(label, { kind: 'pinned', sha256 }, now);
@@ -16,9 +16,9 @@ it('facts about a server are stored, and the last one counts', async () => {
   await servers.learn(label, { kind: 'valid' }, now + 1);
   expect(servers.trust(label)).toEqual({ kind: 'valid' });
   await servers.learn('another', { kind: 'pinned', sha256: 'cd'.repeat(32) }, now);
-  await store.database.close();
+  await records.database.close();
 
-  const again = await openTestStore({ path: store.path });
+  const again = await openTestStore({ path: records.path });
   expect(again.servers.trust(label)).toEqual({ kind: 'valid' });
   expect(again.servers.trust('another')).toEqual({ kind: 'pinned', sha256: 'cd'.repeat(32) });
   expect(again.servers.trust('')).toBeUndefined();

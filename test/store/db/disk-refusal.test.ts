@@ -19,31 +19,31 @@ afterEach(cleanUp);
 async function openShop() {
   let fault: NodeJS.ErrnoException | undefined;
   let mark: HighWaterMark | undefined;
-  const store = await openTestStore({
+  const records = await openTestStore({
     beforeCommit(raises) {
       if (fault !== undefined) throw fault;
       return mark?.raise(raises);
     },
   });
-  mark = openHighWaterMark(store.path, store.instance);
-  await store.addWallet();
-  await store.addStore();
-  const room = createIssuingGuard(store.database, store.addresses.isSetBack);
+  mark = openHighWaterMark(records.path, records.instance);
+  await records.addWallet();
+  await records.addStore();
+  const room = createIssuingGuard(records.database, records.addresses.isSetBack);
   const ready = createReadiness({
-    store,
+    records,
     channels: [],
     watcher: { status: () => ({ failures: [] }) },
     ...room,
   });
   const close = () => mark?.close();
   return {
-    ...store,
+    ...records,
     room,
     ready,
     close,
     /** As on a disk that was mounted read-only: SQLite changes nothing any more. */
     refuse: (refuses: boolean) =>
-      void connectionOf(store.database).pragma(`query_only = ${refuses ? 'ON' : 'OFF'}`),
+      void connectionOf(records.database).pragma(`query_only = ${refuses ? 'ON' : 'OFF'}`),
     refuseMark(code: string | undefined) {
       fault = code === undefined ? undefined : Object.assign(new Error(code), { code });
     },

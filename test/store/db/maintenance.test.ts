@@ -12,8 +12,8 @@ import { createTestWorld } from '../../support/world.ts';
 afterEach(cleanUp);
 
 it('announces within a second, once, what a commit of another process may have changed', async () => {
-  const { path, issue, write, ...store } = await openShop();
-  const { database, events, addresses, orders, orderView } = store;
+  const { path, issue, write, ...records } = await openShop();
+  const { database, events, addresses, orders, orderView } = records;
   const issued = await issue();
   const { id } = await write((tx) =>
     orders.create(tx, now, {

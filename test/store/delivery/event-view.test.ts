@@ -15,9 +15,9 @@ import { orders } from '../../../src/store/schema/order-schema.ts';
 import { combinations } from '../../support/combinations.ts';
 import { cleanUp } from '../../support/files.ts';
 import { costOf } from '../../support/plans.ts';
-import { now, openTestStore, type TestStore } from '../../support/store.ts';
+import { now, openTestStore, type TestRecords } from '../../support/store.ts';
 
-let shop: TestStore;
+let shop: TestRecords;
 
 beforeEach(async () => {
   shop = await openTestStore();

@@ -19,10 +19,10 @@ afterEach(cleanUp);
 const mails: NotificationLane = { channel: 'mail', owner: 0 };
 
 async function open(target: Partial<NotifyTarget> = {}, hasMailServer = true) {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  const { notifications: queue, catalog, write } = store;
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  const { notifications: queue, catalog, write } = records;
   await write((tx) => {
     if (hasMailServer) putMailServer(tx, catalog, mailSettings(25));
     putNotifyTarget(tx, catalog, 1, { ...noTarget, ...target });
@@ -137,11 +137,11 @@ test('the longest wait of the schedule is left, a longer one is corrected', asyn
 });
 
 test('what the webhook of one store received does not end what that of another missed', async () => {
-  const store = await openTestStore();
-  const { notifications: queue, catalog, write } = store;
-  await store.addWallet();
+  const records = await openTestStore();
+  const { notifications: queue, catalog, write } = records;
+  await records.addWallet();
   for (const storeId of [1, 2]) {
-    await store.addStore({ name: `Shop ${storeId}` });
+    await records.addStore({ name: `Shop ${storeId}` });
     const webhookUrl = `https://ntfy.example/${storeId}`;
     const failed = { storeId, noun: 'callback', eventId: 'msg_1', reason: 'answered 500' } as const;
     await write((tx) => {

@@ -19,7 +19,7 @@ import { PaygateError } from '../../../src/lib/errors.ts';
 import { checkFile } from '../../../src/store/backup/integrity-check.ts';
 import { openDatabase } from '../../../src/store/file/database.ts';
 import { inspectFile, lockForServer } from '../../../src/store/file/file-guards.ts';
-import { openStore } from '../../../src/store/open-store.ts';
+import { openRecords } from '../../../src/store/open-records.ts';
 import { migrations } from '../../../src/store/schema/migrations.ts';
 import { settings } from '../../../src/store/schema/schema.ts';
 import { startChild } from '../../support/child.ts';
@@ -40,7 +40,7 @@ afterEach(cleanUp);
 const freshPath = (): string => join(tempFolder(), 'paygate.db');
 
 const openAt = (path: string, create = true) =>
-  openStore({ path, create, network: undefined, newInstance: () => 'test' });
+  openRecords({ path, create, network: undefined, newInstance: () => 'test' });
 
 /** A sound file, stopped cleanly. */
 async function soundFile(): Promise<string> {
@@ -61,8 +61,8 @@ async function soundFile(): Promise<string> {
 
 async function refusalOf(path: string, create = true): Promise<PaygateError> {
   const opened = openAt(path, create).then(
-    async (store) => {
-      await store.database.close();
+    async (records) => {
+      await records.database.close();
       return 'it was opened';
     },
     (error: unknown) => error,

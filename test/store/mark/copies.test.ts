@@ -61,8 +61,8 @@ describe('the same file', () => {
   });
 
   it('without a wallet continues beside the mark file of another, and records that it is a copy', async () => {
-    const { path, instance, ...store } = await openTestStore();
-    await store.database.close();
+    const { path, instance, ...records } = await openTestStore();
+    await records.database.close();
     const other = openHighWaterMark(path, 'another');
     other.begin([]);
     other.close();
@@ -76,30 +76,34 @@ describe('the same file', () => {
   });
 
   it('has its mark file before its first wallet, whichever command creates it', async () => {
-    const { path, instance, ...store } = await openTestStore();
+    const { path, instance, ...records } = await openTestStore();
     const { reading } = openHighWaterMark(path, instance);
     expect(reading).toEqual({ sameDatabase: true, raises: [] });
-    await store.addWallet();
-    await store.addStore();
-    await store.write((tx) => store.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(1), 0));
-    await store.database.close();
+    await records.addWallet();
+    await records.addStore();
+    await records.write((tx) =>
+      records.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(1), 0),
+    );
+    await records.database.close();
     expect(await goOn(path, 1)).toEqual([0]);
   });
 
   it('whose first wallet is added while it runs continues at its next start', async () => {
-    const { path, ...store } = await openTestStore();
+    const { path, ...records } = await openTestStore();
     const paygate = await run(path);
-    await store.addWallet();
-    await store.addStore();
-    await store.write((tx) => store.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(1), 0));
-    await store.database.close();
+    await records.addWallet();
+    await records.addStore();
+    await records.write((tx) =>
+      records.keys.rotateMerchantKey(tx, now, new Uint8Array(32).fill(1), 0),
+    );
+    await records.database.close();
     await paygate.stop();
     expect(await goOn(path, 2)).toEqual([0, 1]);
   });
 
   it('without any wallet needs no mark file', async () => {
-    const { path, ...store } = await openTestStore();
-    await store.database.close();
+    const { path, ...records } = await openTestStore();
+    await records.database.close();
     rmSync(dirname(markPath(path)), { recursive: true });
     const paygate = await run(path);
     expect(paygate.warnings).toEqual([]);
@@ -121,7 +125,7 @@ describe('the same file', () => {
     const next = beside.prepare('SELECT next_index FROM wallets').pluck();
     let mark: HighWaterMark | undefined;
     const seen: unknown[] = [];
-    const store = await openTestStore({
+    const records = await openTestStore({
       path,
       beforeCommit(raises) {
         const marked = mark?.raise(raises);
@@ -129,8 +133,8 @@ describe('the same file', () => {
         return marked;
       },
     });
-    mark = openHighWaterMark(path, store.instance);
-    await Promise.all([store.issue(), store.issue()]);
+    mark = openHighWaterMark(path, records.instance);
+    await Promise.all([records.issue(), records.issue()]);
     expect(seen).toEqual([[[raise(2, 4)], 2]]);
     expect(next.get()).toBe(4);
     mark.close();
@@ -139,18 +143,18 @@ describe('the same file', () => {
   it('issues nothing while the mark file cannot be written, and continues afterwards', async () => {
     const path = await stoppedAfter(2);
     let mark: HighWaterMark | undefined;
-    const store = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
-    mark = openHighWaterMark(path, store.instance);
+    const records = await openTestStore({ path, beforeCommit: (raises) => mark?.raise(raises) });
+    mark = openHighWaterMark(path, records.instance);
     renameSync(dirname(markPath(path)), `${path}-away`);
     writeFileSync(dirname(markPath(path)), 'in the way');
-    const tries = await Promise.allSettled([store.issue(), store.issue()]);
+    const tries = await Promise.allSettled([records.issue(), records.issue()]);
     for (const each of tries) {
       expect(each).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 30 } });
     }
-    expect(store.catalog.wallet(1).nextIndex).toBe(2);
-    expect(countIssued(store.database)).toBe(2);
+    expect(records.catalog.wallet(1).nextIndex).toBe(2);
+    expect(countIssued(records.database)).toBe(2);
     rmSync(dirname(markPath(path)));
-    expect((await store.issue()).derivationIndex).toBe(2);
+    expect((await records.issue()).derivationIndex).toBe(2);
     mark.close();
   });
 });
@@ -168,8 +172,8 @@ describe('P-17 a crash', () => {
     const path = await stoppedAfter(3);
     await crashBeforeCommit(path, 3, 6);
     expect(await goOn(path, 1)).toEqual([6]);
-    const store = await openTestStore({ path });
-    const rows = connectionOf(store.database)
+    const records = await openTestStore({ path });
+    const rows = connectionOf(records.database)
       .prepare('SELECT origin, store_id FROM addresses WHERE derivation_index IN (3, 4, 5)')
       .raw()
       .all();
@@ -220,9 +224,9 @@ describe('P-17 a copy', () => {
 
   it('raises the versions of its orders, because the original may have sent higher ones', async () => {
     const path = await stoppedAfter(1);
-    const store = await openTestStore({ path });
-    const order = await store.write((tx) => store.orders.create(tx, now, satOrder));
-    await store.database.close();
+    const records = await openTestStore({ path });
+    const order = await records.write((tx) => records.orders.create(tx, now, satOrder));
+    await records.database.close();
     const copy = join(tempFolder(), 'paygate.db');
     copyFileSync(path, copy);
     await goOn(path, 1);
@@ -368,9 +372,9 @@ describe('P-17 a copy', () => {
     async (_what, index, reached) => {
       const { copy, chain } = await copyOfPaid(index);
       await (await run(copy)).stop();
-      const store = await openTestStore({ path: copy });
-      await store.write((tx) => store.addresses.skip(tx, now, 1, reached));
-      await store.database.close();
+      const records = await openTestStore({ path: copy });
+      await records.write((tx) => records.addresses.skip(tx, now, 1, reached));
+      await records.database.close();
       const paygate = await run(copy, chain);
       expect(await paygate.issue(1)).toEqual([index + 1 + minSkip]);
       await paygate.stop();
@@ -493,10 +497,10 @@ describe('P-17 a copy', () => {
 
   it('skips with every wallet, also with one that has not been scanned', async () => {
     const path = await stoppedAfter(3);
-    const store = await openTestStore({ path });
-    await store.addWallet({ key: accountKey(2), startIndex: undefined });
-    await store.addWallet({ key: accountKey(3), startIndex: 40 });
-    await store.database.close();
+    const records = await openTestStore({ path });
+    await records.addWallet({ key: accountKey(2), startIndex: undefined });
+    await records.addWallet({ key: accountKey(3), startIndex: 40 });
+    await records.database.close();
     rmSync(dirname(markPath(path)), { recursive: true });
     const paygate = await run(path);
     expect(paygate.warnings).toMatchObject([

@@ -9,7 +9,7 @@ import type { WriterOptions } from '../../../src/store/db/writer.ts';
 import { openHighWaterMark } from '../../../src/store/mark/high-water-mark.ts';
 import { cleanUp } from '../../support/files.ts';
 import { run, stoppedAfter } from '../../support/running.ts';
-import { accountKey, markOf, now, openTestStore, type TestStore } from '../../support/store.ts';
+import { accountKey, markOf, now, openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
@@ -19,44 +19,44 @@ const second = markOf(2);
 /** Two wallets, of which the mark file says that the second one had issued up to its floor. */
 async function shop(beforeCommit: WriterOptions['beforeCommit'] = () => undefined) {
   const floorOf = (wallet: string) => (wallet === second ? floor : 0);
-  const store = await openTestStore({ beforeCommit, floorOf });
+  const records = await openTestStore({ beforeCommit, floorOf });
   for (const number of [1, 2]) {
-    await store.addWallet({ key: accountKey(number), startIndex: 0 });
-    await store.addStore({ walletId: number });
+    await records.addWallet({ key: accountKey(number), startIndex: 0 });
+    await records.addStore({ walletId: number });
   }
-  return store;
+  return records;
 }
 
-const skip = (store: TestStore, to: number) =>
-  store.write((tx) => store.addresses.skip(tx, now, 2, to));
+const skip = (records: TestRecords, to: number) =>
+  records.write((tx) => records.addresses.skip(tx, now, 2, to));
 
-const rowOf = (store: TestStore, index: number) => {
+const rowOf = (records: TestRecords, index: number) => {
   const { scripthash = '' as Scripthash } = deriveAddress(accountKey(2), 0, index) ?? {};
-  return store.addresses.byScripthash(scripthash);
+  return records.addresses.byScripthash(scripthash);
 };
 
 describe('below its floor a wallet', () => {
   it('issues nothing, and delays no other wallet', async () => {
-    const store = await shop();
-    expect([1, 2].map(store.addresses.floor)).toEqual([0, floor]);
-    await expect(store.issue(2, 2)).rejects.toMatchObject({
+    const records = await shop();
+    expect([1, 2].map(records.addresses.floor)).toEqual([0, floor]);
+    await expect(records.issue(2, 2)).rejects.toMatchObject({
       code: 'unavailable',
       retryAfterSeconds: 5,
     });
-    expect(rowOf(store, 0)).toBeUndefined();
-    expect((await store.issue(1, 1)).derivationIndex).toBe(0);
+    expect(rowOf(records, 0)).toBeUndefined();
+    expect((await records.issue(1, 1)).derivationIndex).toBe(0);
   });
 
   it('skips in parts: each is watched, and the mark never decreases', async () => {
     const raises: Raise[] = [];
-    const store = await shop((told) => void raises.push(...told));
-    const first = await skip(store, 5);
+    const records = await shop((told) => void raises.push(...told));
+    const first = await skip(records, 5);
     const [told] = first;
     expect([first.length, told]).toEqual([5, deriveAddress(accountKey(2), 0, 0)?.scripthash]);
-    expect(rowOf(store, 4)).toMatchObject({ origin: 'skipped', storeId: 2 });
-    await expect(store.issue(2, 2)).rejects.toMatchObject({ code: 'unavailable' });
-    expect(await skip(store, floor)).toHaveLength(3);
-    expect((await store.issue(2, 2)).derivationIndex).toBe(floor);
+    expect(rowOf(records, 4)).toMatchObject({ origin: 'skipped', storeId: 2 });
+    await expect(records.issue(2, 2)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await skip(records, floor)).toHaveLength(3);
+    expect((await records.issue(2, 2)).derivationIndex).toBe(floor);
     expect(raises).toEqual([
       { wallet: second, from: 0, to: floor },
       { wallet: second, from: 5, to: floor },
@@ -66,15 +66,15 @@ describe('below its floor a wallet', () => {
 
   it('is no further after a commit that failed', async () => {
     let isFull = true;
-    const store = await shop((raises) => {
+    const records = await shop((raises) => {
       if (isFull && raises.length > 0) throw new Error('the disk is full');
     });
     for (let tries = 0; tries < 3; tries += 1) {
-      await expect(skip(store, floor)).rejects.toThrow('the disk is full');
+      await expect(skip(records, floor)).rejects.toThrow('the disk is full');
     }
     isFull = false;
-    await skip(store, store.addresses.floor(2));
-    expect((await store.issue(2, 2)).derivationIndex).toBe(floor);
+    await skip(records, records.addresses.floor(2));
+    expect((await records.issue(2, 2)).derivationIndex).toBe(floor);
   });
 });
 
@@ -114,9 +114,9 @@ describe('the mark of a wallet that the database lacks', () => {
 
   it('skips that wallet at the start after it was added, and warns', async () => {
     const path = await marked();
-    const store = await openTestStore({ path });
-    await store.addWallet({ key: accountKey(2), startIndex: 0 });
-    await store.database.close();
+    const records = await openTestStore({ path });
+    await records.addWallet({ key: accountKey(2), startIndex: 0 });
+    await records.database.close();
     const paygate = await run(path);
     expect(paygate.warnings).toEqual([
       {

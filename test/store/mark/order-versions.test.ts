@@ -33,12 +33,12 @@ const satOrder = (number: number): NewOrder => ({
 /** A shop's file with two orders, whose second one was canceled. */
 async function shopFile(): Promise<string> {
   const path = await stoppedAfter(2);
-  const store = await openTestStore({ path });
+  const records = await openTestStore({ path });
   for (const number of [1, 2]) {
-    await store.write((tx) => store.orders.create(tx, now, satOrder(number)));
+    await records.write((tx) => records.orders.create(tx, now, satOrder(number)));
   }
-  await store.write((tx) => store.orders.cancel(tx, now, 2));
-  await store.database.close();
+  await records.write((tx) => records.orders.cancel(tx, now, 2));
+  await records.database.close();
   return path;
 }
 
@@ -53,11 +53,11 @@ const atOtherPlace = (): string => join(tempFolder(), 'paygate.db');
 /** A start at a time, and a clean stop. @returns the versions of the orders */
 async function start(path: string, at = now): Promise<number[]> {
   const { now: _, ...world } = createTestWorld();
-  const store = await openTestStore({ path });
+  const records = await openTestStore({ path });
   const mark = new CounterMark();
-  await mark.begin(store, { ...world, now: () => at });
-  mark.noteEvents(store);
-  await store.database.close();
+  await mark.begin(records, { ...world, now: () => at });
+  mark.noteEvents(records);
+  await records.database.close();
   mark.close();
   return versionsIn(path);
 }
@@ -84,9 +84,9 @@ function change(path: string, count: number): void {
 
 /** Cancels the first order: an event, and no address. */
 async function cancelFirst(path: string): Promise<void> {
-  const store = await openTestStore({ path });
-  await store.write((tx) => store.orders.cancel(tx, now, 1));
-  await store.database.close();
+  const records = await openTestStore({ path });
+  await records.write((tx) => records.orders.cancel(tx, now, 1));
+  await records.database.close();
 }
 
 const byTime = (at: number): number => Math.floor(at / secondMs);
@@ -189,12 +189,12 @@ describe('an older file that issued no fewer addresses', () => {
     const backup = copyOf(path);
     rmSync(path);
     restoreFile(backup, path, 'before');
-    const store = await openTestStore({ path });
-    expect(isRestored(store.catalog)).toBe(true);
-    const mark = openHighWaterMark(path, store.instance);
-    mark.begin(marksOf(countersOf(store), []));
+    const records = await openTestStore({ path });
+    expect(isRestored(records.catalog)).toBe(true);
+    const mark = openHighWaterMark(path, records.instance);
+    mark.begin(marksOf(countersOf(records), []));
     mark.close();
-    await store.database.close();
+    await records.database.close();
     expect(await start(path)).toEqual([byTime(now), byTime(now)]);
     const again = await openTestStore({ path });
     expect(isRestored(again.catalog)).toBe(false);
@@ -216,17 +216,17 @@ test('a start that is killed after the raise raises again', async () => {
   const path = await shopFile();
   const there = atOtherPlace();
   copyFileSync(path, there);
-  const store = await openTestStore({ path: there });
-  const mark = openHighWaterMark(there, store.instance);
+  const records = await openTestStore({ path: there });
+  const mark = openHighWaterMark(there, records.instance);
   const { log, ...world } = createTestWorld();
   const killed = () => {
     throw new Error('killed');
   };
   const opened = { ...mark, begin: killed };
-  const starting = resumeCounters(store, opened, { ...world, log, now: () => now });
+  const starting = resumeCounters(records, opened, { ...world, log, now: () => now });
   await expect(starting).rejects.toThrow('killed');
   mark.close();
-  await store.database.close();
+  await records.database.close();
   const [first = 0] = versionsIn(there);
   expect(first).toBe(byTime(now));
   expect((await start(there))[0]).toBeGreaterThan(first);

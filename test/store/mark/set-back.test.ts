@@ -138,9 +138,9 @@ describe('an older folder that is restored over the newer one', () => {
   it('with two wallets, of which the copy knows one', async () => {
     const path = await stoppedAfter(3);
     const saved = save(path);
-    const store = await openTestStore({ path });
-    await store.addWallet({ key: accountKey(2), startIndex: 0 });
-    await store.database.close();
+    const records = await openTestStore({ path });
+    await records.addWallet({ key: accountKey(2), startIndex: 0 });
+    await records.database.close();
     await goOn(path, 5);
     writeOver(saved, dirname(path));
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(8);
@@ -151,8 +151,8 @@ describe('an older folder that is restored over the newer one', () => {
     const saved = save(path);
     await goOn(path, 5);
     writeOver(saved, dirname(path));
-    const { database, ...store } = await openTestStore({ path });
-    const declared = { ...store, path };
+    const { database, ...records } = await openTestStore({ path });
+    const declared = { ...records, path };
     expect(() => declareMoved(declared)).toThrow('this is an older copy; leave --moved out');
     await database.close();
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(8);
@@ -259,8 +259,8 @@ describe('a position file', () => {
 
   it('is not trusted after the machine was set back either', async () => {
     const path = await stoppedAfter(3);
-    const { database, ...store } = await openTestStore({ path });
-    declareSetBack({ ...store, path });
+    const { database, ...records } = await openTestStore({ path });
+    declareSetBack({ ...records, path });
     await database.close();
     expect((await startCopy(path)).next).toBeGreaterThanOrEqual(3 + minSkip);
   });

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Txid } from '../../../src/bitcoin/ids.ts';
 import type { AccountRow } from '../../../src/domain/payment/account-row.ts';
 import { minuteMs } from '../../../src/lib/time-units.ts';
-import type { Store } from '../../../src/store/open-store.ts';
+import type { Records } from '../../../src/store/open-records.ts';
 import type { AccountFilter } from '../../../src/store/orders/account-view.ts';
 import { createRefundedSatOf } from '../../../src/store/orders/refunded.ts';
 import { createPaymentView } from '../../../src/store/payments/payment-view.ts';
@@ -13,12 +13,12 @@ import { payments } from '../../../src/store/schema/schema.ts';
 import { cleanUp } from '../../support/files.ts';
 import { inEuros, openOrder } from '../../support/order-scene.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
-import { now, openTestStore, type TestStore } from '../../support/store.ts';
+import { now, openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
 async function rowsOf(
-  { accountView }: Pick<Store, 'accountView'>,
+  { accountView }: Pick<Records, 'accountView'>,
   filter: AccountFilter = {},
 ): Promise<AccountRow[]> {
   const found: AccountRow[] = [];
@@ -99,46 +99,46 @@ test('a payment whose block left the chain has no block', async () => {
 });
 
 /** Payments of 1,000 sat, a second apart, each to an address of its own without an order. */
-async function paid(count: number): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.write((tx) => {
+async function paid(count: number): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  await records.write((tx) => {
     for (let index = 0; index < count; index += 1) {
-      const { id: addressId } = store.addresses.issue(tx, 1, 1, 1);
+      const { id: addressId } = records.addresses.issue(tx, 1, 1, 1);
       const txid = String(index).padStart(64, '0') as Txid;
       const seen = { state: 'settled' as const, valueSat: 1_000, changedAt: 0 };
-      store.database.orm
+      records.database.orm
         .insert(payments)
         .values({ ...seen, addressId, txid, firstSeenAt: index * 1_000 })
         .run();
     }
   });
-  return store;
+  return records;
 }
 
 test('pages have no gap and no row twice, and a turn of the event loop each', async () => {
-  const store = await paid(250);
+  const records = await paid(250);
   const sizes: number[] = [];
-  for await (const page of store.accountView.pages({}, now)) sizes.push(page.length);
+  for await (const page of records.accountView.pages({}, now)) sizes.push(page.length);
   expect(sizes).toEqual([100, 100, 50]);
-  const txids = (await rowsOf(store)).map(({ txid }) => Number(txid));
+  const txids = (await rowsOf(records)).map(({ txid }) => Number(txid));
   expect(txids).toEqual(Array.from({ length: 250 }, (_, index) => 249 - index));
-  const span = await rowsOf(store, { since: 10_000, until: 200_000 });
+  const span = await rowsOf(records, { since: 10_000, until: 200_000 });
   expect(span.map(({ txid }) => Number(txid))).toEqual(
     Array.from({ length: 190 }, (_, index) => 199 - index),
   );
-  expect((await store.accountView.sums({ since: 10_000 })).valueSat).toBe(240_000n);
+  expect((await records.accountView.sums({ since: 10_000 })).valueSat).toBe(240_000n);
 });
 
 test('every page is found by an index, and read in its order', async () => {
-  const store = await paid(150);
-  const statements = await statementsOf(() => createPaymentView(store.database.orm));
+  const records = await paid(150);
+  const statements = await statementsOf(() => createPaymentView(records.database.orm));
   const lists = statements.filter((text) => /first_seen_at" desc/.test(text));
-  expect(plansOf(store.path, lists).map(([first]) => first)).toEqual([
+  expect(plansOf(records.path, lists).map(([first]) => first)).toEqual([
     'SEARCH payments USING INDEX payments_seen (state=? AND first_seen_at=? AND id<?)',
     'SEARCH payments USING INDEX payments_seen (state=? AND first_seen_at<?)',
   ]);
-  const steps = plansOf(store.path, lists).flat();
+  const steps = plansOf(records.path, lists).flat();
   expect(steps.join()).not.toMatch(/SCAN|TEMP B-TREE/);
 });

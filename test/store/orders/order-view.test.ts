@@ -12,26 +12,26 @@ import {
 import { orders } from '../../../src/store/schema/order-schema.ts';
 import { cleanUp } from '../../support/files.ts';
 import { costOf, plansOf, statementsOf } from '../../support/plans.ts';
-import { now, openTestStore, type TestStore } from '../../support/store.ts';
+import { now, openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
 /** Orders made at these times; every third one has the reference `a`, every fourth one a link. */
-async function storeWith(times: readonly number[]): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
+async function storeWith(times: readonly number[]): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
   for (const name of ['one', 'two']) {
-    await store.addStore({ callbackUrl: `https://shop.example/${name}` });
+    await records.addStore({ callbackUrl: `https://shop.example/${name}` });
   }
-  await store.write((tx) => {
+  await records.write((tx) => {
     const link = parseLinkInput({ title: 'Tips' });
     const publicId = idOf('lnk', new Uint8Array(idBytes));
-    const { id: linkId } = store.links.create(tx, now, { ...link, publicId, storeId: 1 });
+    const { id: linkId } = records.links.create(tx, now, { ...link, publicId, storeId: 1 });
     for (const [at, time] of times.entries()) {
       const storeId = 1 + (at % 2);
-      store.orders.create(tx, time, {
+      records.orders.create(tx, time, {
         publicId: idOf('ord', new Uint8Array(idBytes).fill(at)),
-        ...{ storeId, addressId: store.addresses.issue(tx, time, 1, storeId).id },
+        ...{ storeId, addressId: records.addresses.issue(tx, time, 1, storeId).id },
         ...{ price: { kind: 'sat', amountSat: 1_000 }, rateCents: null, toleranceBasisPoints: 0 },
         ...{ latePolicy: 'worth', quoteSeconds: 900, expiresAt: null },
         ...{ reference: at % 3 === 0 ? 'a' : null, description: null, metadata: {} },
@@ -39,7 +39,7 @@ async function storeWith(times: readonly number[]): Promise<TestStore> {
       });
     }
   });
-  return store;
+  return records;
 }
 
 const statuses = ['open', 'processing', 'paid', 'expired', 'canceled'] as const;
@@ -64,10 +64,10 @@ const queries = [undefined, 1, 2, 3].flatMap((storeId) =>
 
 test('each set of filters lists what matches, the newest first, page by page', async () => {
   // The clock was set back between two of them, and stood still between others.
-  const store = await storeWith([0, 1, 2, 3, 2, 5, 6, 7, 7, 7, 6, 2, 1, 8].map((ms) => now + ms));
-  const { orm } = store.database;
+  const records = await storeWith([0, 1, 2, 3, 2, 5, 6, 7, 7, 7, 6, 2, 1, 8].map((ms) => now + ms));
+  const { orm } = records.database;
   const rows = orm.select().from(orders).all();
-  expect(store.orderView.list({ limit: 100 })).toHaveLength(rows.length);
+  expect(records.orderView.list({ limit: 100 })).toHaveLength(rows.length);
   for (const [at, { id }] of rows.entries()) {
     const status = statuses[at % statuses.length] ?? 'open';
     if (at > 4) orm.update(orders).set({ status }).where(eq(orders.id, id)).run();
@@ -87,10 +87,10 @@ test('each set of filters lists what matches, the newest first, page by page', a
       )
       .sort((one, other) => other.createdAt - one.createdAt || other.id - one.id);
     matches += expected.length;
-    expect([query, store.orderView.list({ ...query, limit: 100 })]).toEqual([query, expected]);
+    expect([query, records.orderView.list({ ...query, limit: 100 })]).toEqual([query, expected]);
     const paged: OrderRow[] = [];
     for (let beforeId: number | undefined; ; beforeId = paged.at(-1)?.id) {
-      const page = store.orderView.list({ ...query, beforeId, limit: 2 });
+      const page = records.orderView.list({ ...query, beforeId, limit: 2 });
       paged.push(...page);
       if (page.length < 2) break;
     }
@@ -98,20 +98,22 @@ test('each set of filters lists what matches, the newest first, page by page', a
   }
   expect(matches).toBeGreaterThan(200);
   // A page behind an order that does not match is as good.
-  const [newest] = store.orderView.list({ limit: 1 });
+  const [newest] = records.orderView.list({ limit: 1 });
   const behind = { createdBefore: now + 2, beforeId: newest?.id };
-  expect(store.orderView.list({ ...behind, limit: 9 })).toEqual(
-    store.orderView.list({ createdBefore: now + 2, limit: 9 }),
+  expect(records.orderView.list({ ...behind, limit: 9 })).toEqual(
+    records.orderView.list({ createdBefore: now + 2, limit: 9 }),
   );
-  expect(store.orderView.list({ beforeId: 999, limit: 9 })).toEqual([]);
+  expect(records.orderView.list({ beforeId: 999, limit: 9 })).toEqual([]);
 });
 
 test('each list reads an index to its end, whatever the filters are', async () => {
-  const store = await storeWith([0, 1]);
+  const records = await storeWith([0, 1]);
   const lists = (
-    await statementsOf(() => createOrderView({ ...store, orm: store.database.orm, baseUrl: '' }))
+    await statementsOf(() =>
+      createOrderView({ ...records, orm: records.database.orm, baseUrl: '' }),
+    )
   ).filter((text) => text.includes('limit'));
-  const plans = plansOf(store.path, lists).map((steps) => steps.join('; '));
+  const plans = plansOf(records.path, lists).map((steps) => steps.join('; '));
   const indexes = [
     'orders_status (store_id=? AND status=? AND',
     'orders_reference (store_id=? AND reference=? AND status=? AND',
@@ -128,12 +130,12 @@ test('each list reads an index to its end, whatever the filters are', async () =
 
 test('a page costs as much among many orders that do not match as among few', async () => {
   const rowsOf = async (others: number): Promise<number> => {
-    const store = await storeWith(Array.from({ length: others }, (_, at) => now + at));
-    const { orm } = store.database;
+    const records = await storeWith(Array.from({ length: others }, (_, at) => now + at));
+    const { orm } = records.database;
     orm.update(orders).set({ status: 'paid', reference: 'a', linkId: 1 }).run();
     orm.update(orders).set({ status: 'open' }).where(eq(orders.id, 1)).run();
     const { rows } = await costOf(() => {
-      for (const query of queries) store.orderView.list({ ...query, status: 'open', limit: 20 });
+      for (const query of queries) records.orderView.list({ ...query, status: 'open', limit: 20 });
     });
     return rows;
   };

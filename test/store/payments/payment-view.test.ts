@@ -7,27 +7,27 @@ import { createPaymentView, type PaymentFilter } from '../../../src/store/paymen
 import { addresses, payments } from '../../../src/store/schema/schema.ts';
 import { cleanUp } from '../../support/files.ts';
 import { costOf, plansOf, statementsOf } from '../../support/plans.ts';
-import { openTestStore, type TestStore } from '../../support/store.ts';
+import { openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
 /** A payment of 1,000 sat for each time at which one was first seen, to an address of its own. */
-async function paidAt(...times: number[]): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
+async function paidAt(...times: number[]): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
   const seen = { state: 'settled' as const, valueSat: 1_000, changedAt: 0 };
-  await store.write((tx) => {
+  await records.write((tx) => {
     for (const [index, firstSeenAt] of times.entries()) {
-      const { id: addressId } = store.addresses.issue(tx, 1, 1, 1);
+      const { id: addressId } = records.addresses.issue(tx, 1, 1, 1);
       const txid = String(index).padStart(64, '0') as Txid;
-      store.database.orm
+      records.database.orm
         .insert(payments)
         .values({ ...seen, addressId, txid, firstSeenAt })
         .run();
     }
   });
-  return store;
+  return records;
 }
 
 test('a span of time is paged without a gap, newest first, also after a clock was set back', async () => {
@@ -78,11 +78,11 @@ test('reversed payments are found among gone ones by an index, and their number 
 });
 
 /** Payments in all states to addresses of two stores, one without a store, and of a few times. */
-async function mixed(): Promise<TestStore> {
+async function mixed(): Promise<TestRecords> {
   const times = [10, 20, 20, 5, 20, 30, 40, 40, 7, 7, 7, 50, 1, 2, 3, 30, 30, 30];
-  const store = await paidAt(...times);
-  await store.addStore({ callbackUrl: 'https://second.example/' });
-  const { orm } = store.database;
+  const records = await paidAt(...times);
+  await records.addStore({ callbackUrl: 'https://second.example/' });
+  const { orm } = records.database;
   const states = ['unconfirmed', 'confirming', 'confirmed', 'settled', 'dropped'] as const;
   for (const [place] of times.entries()) {
     const id = place + 1;
@@ -92,7 +92,7 @@ async function mixed(): Promise<TestStore> {
     const origin = storeId === null ? 'skipped' : 'issued';
     orm.update(addresses).set({ storeId, origin }).where(eq(addresses.id, id)).run();
   }
-  return store;
+  return records;
 }
 
 const states = [undefined, ['dropped'], ['unconfirmed', 'confirming'], ['settled']] as const;
@@ -158,20 +158,20 @@ test('each set of filters lists what matches, page by page', async () => {
   expect(paymentView.list({ beforeId: 99, limit: 9 })).toEqual([]);
 });
 
-const addressOf = ({ orm }: TestStore['database'], id: number) =>
+const addressOf = ({ orm }: TestRecords['database'], id: number) =>
   orm.select().from(addresses).where(eq(addresses.id, id)).get()?.scripthash;
 
 test('a page of a store compares so many payments, and goes on behind them', async () => {
-  const store = await paidAt(1, 2, 3);
-  await store.addStore({ callbackUrl: 'https://second.example/' });
-  const { orm } = store.database;
+  const records = await paidAt(1, 2, 3);
+  await records.addStore({ callbackUrl: 'https://second.example/' });
+  const { orm } = records.database;
   orm.update(addresses).set({ storeId: 2 }).where(eq(addresses.id, 1)).run();
-  await store.write(() =>
+  await records.write(() =>
     orm.run(sql`insert into payments (address_id, txid, value_sat, state, first_seen_at, changed_at)
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${maxRowsRead})
       select 2, 'n' || i, 1000, 'settled', 10, 0 from n`),
   );
-  const { paymentView } = store;
+  const { paymentView } = records;
   const first = paymentView.page({ storeId: 2, limit: 9 });
   expect([first.rows, first.goesOnAt]).toEqual([[], 4]);
   const second = paymentView.page({ storeId: 2, limit: 9, beforeId: first.goesOnAt });
@@ -183,16 +183,16 @@ test('a page of a store compares so many payments, and goes on behind them', asy
 
 test('a page costs as much among many payments that do not match as among few', async () => {
   const rowsOf = async (others: number): Promise<number> => {
-    const store = await paidAt(...Array.from({ length: others }, () => 40));
-    const { orm } = store.database;
+    const records = await paidAt(...Array.from({ length: others }, () => 40));
+    const { orm } = records.database;
     const lone = { state: 'dropped', firstSeenAt: 1, status: 1 } as const;
     orm.update(payments).set(lone).where(eq(payments.id, 1)).run();
     const exact = filters.filter(
       (each) => each.storeId === undefined && each.states?.includes('dropped' as never),
     );
     const { rows } = await costOf(() => {
-      for (const filter of exact) store.paymentView.page({ ...filter, limit: 5 });
-      store.paymentView.page({ until: 20, limit: 5 });
+      for (const filter of exact) records.paymentView.page({ ...filter, limit: 5 });
+      records.paymentView.page({ until: 20, limit: 5 });
     });
     return rows;
   };

@@ -6,28 +6,28 @@ import { maxMoneySat } from '../../../src/bitcoin/transaction.ts';
 import { minorWorthOf, worthOf } from '../../../src/domain/payment/currency.ts';
 import { payments } from '../../../src/store/schema/schema.ts';
 import { cleanUp } from '../../support/files.ts';
-import { openTestStore, type TestStore } from '../../support/store.ts';
+import { openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
 type Values = Partial<typeof payments.$inferInsert>;
 
-async function paid(...rows: Values[]): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  await store.write((tx) => {
+async function paid(...rows: Values[]): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  await records.write((tx) => {
     for (const [index, values] of rows.entries()) {
-      const { id: addressId } = store.addresses.issue(tx, 1, 1, 1);
+      const { id: addressId } = records.addresses.issue(tx, 1, 1, 1);
       const txid = String(index).padStart(64, '0') as Txid;
       const usual = { state: 'settled' as const, valueSat: 1_000, firstSeenAt: 10, changedAt: 0 };
-      store.database.orm
+      records.database.orm
         .insert(payments)
         .values({ ...usual, ...values, addressId, txid })
         .run();
     }
   });
-  return store;
+  return records;
 }
 
 const span = { since: 10, until: 20, currencies: [] as string[] };
@@ -45,19 +45,19 @@ test('payments of a span are summed, without those that are not confirmed', asyn
 
 test('sums of invented payments are at most all bitcoins', async () => {
   // 64 bits hold the sum of 4,392 of them.
-  const store = await paid();
-  const { id: addressId } = await store.issue();
+  const records = await paid();
+  const { id: addressId } = await records.issue();
   const huge = { valueSat: maxMoneySat, addressId, firstSeenAt: 10, changedAt: 0 };
   const price = { currency: 'EUR', priceCents: 1_000_000_000_000 };
-  await store.write(() => {
+  await records.write(() => {
     for (let count = 1; count <= 9_000; count += 1) {
       const txid = String(count).padStart(64, '0') as Txid;
       const state = count <= 4_500 ? 'unconfirmed' : 'settled';
       const row = { ...huge, ...price, txid, state } as const;
-      store.database.orm.insert(payments).values(row).run();
+      records.database.orm.insert(payments).values(row).run();
     }
   });
-  const { receivedView } = store;
+  const { receivedView } = records;
   expect(receivedView.unconfirmed()).toEqual({ count: 4_500, valueSat: maxMoneySat });
   expect(receivedView.received({ ...span, currencies: ['EUR'] })).toEqual({
     count: 4_500,

@@ -5,19 +5,19 @@ import { payments } from '../../../src/store/schema/schema.ts';
 import { createWatchedPages, type Watched } from '../../../src/store/wallets/watched-addresses.ts';
 import { cleanUp } from '../../support/files.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
-import { now, openTestStore, type TestStore } from '../../support/store.ts';
+import { now, openTestStore, type TestRecords } from '../../support/store.ts';
 
 afterEach(cleanUp);
 
-async function shop(): Promise<TestStore> {
-  const store = await openTestStore();
-  await store.addWallet();
-  await store.addStore();
-  return store;
+async function shop(): Promise<TestRecords> {
+  const records = await openTestStore();
+  await records.addWallet();
+  await records.addStore();
+  return records;
 }
 
-const issueAt = (store: TestStore, ...times: number[]): Promise<number[]> =>
-  store.write((tx) => times.map((at) => store.addresses.issue(tx, at, 1, 1).id));
+const issueAt = (records: TestRecords, ...times: number[]): Promise<number[]> =>
+  records.write((tx) => times.map((at) => records.addresses.issue(tx, at, 1, 1).id));
 
 function through(page: (last: Watched | undefined, limit: number) => Watched[], limit: number) {
   const ids: number[] = [];
@@ -30,10 +30,10 @@ function through(page: (last: Watched | undefined, limit: number) => Watched[], 
 }
 
 test('recent ones come once each, newest first, also those of one millisecond', async () => {
-  const store = await shop();
-  const [old, a, b, c, d] = await issueAt(store, now - 9, now - 2, now - 5, now - 2, now - 2);
-  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 20));
-  const { addresses } = store;
+  const records = await shop();
+  const [old, a, b, c, d] = await issueAt(records, now - 9, now - 2, now - 5, now - 2, now - 2);
+  await records.write((tx) => records.addresses.deriveAhead(tx, 1, 20));
+  const { addresses } = records;
   for (const limit of [1, 2, 3, 100]) {
     expect(through((last, most) => addresses.recent(now - 9, last, most), limit)).toEqual([
       d,
@@ -47,8 +47,8 @@ test('recent ones come once each, newest first, also those of one millisecond', 
 });
 
 test('an address with a payment that may change comes once, however many payments it has', async () => {
-  const store = await shop();
-  const ids = await issueAt(store, ...Array.from({ length: 6 }, () => now));
+  const records = await shop();
+  const ids = await issueAt(records, ...Array.from({ length: 6 }, () => now));
   const states: PaymentState[][] = [
     ['unconfirmed'],
     ['settled'],
@@ -57,9 +57,9 @@ test('an address with a payment that may change comes once, however many payment
     [],
     ['confirming'],
   ];
-  const { orm } = store.database;
+  const { orm } = records.database;
   const rows = states.flatMap((each, at) => each.map((state, count) => ({ at, state, count })));
-  await store.write(() => {
+  await records.write(() => {
     for (const { at, state, count } of rows) {
       const txid = `${at}${count}`.padStart(64, '0') as Txid;
       const facts = { addressId: ids[at] ?? 0, txid, state };
@@ -70,28 +70,29 @@ test('an address with a payment that may change comes once, however many payment
     }
   });
   const page = (last: Watched | undefined, limit: number) =>
-    store.addresses.unsettled(last?.id ?? Number.MAX_SAFE_INTEGER, limit);
+    records.addresses.unsettled(last?.id ?? Number.MAX_SAFE_INTEGER, limit);
   for (const limit of [1, 2, 100]) expect(through(page, limit)).toEqual([ids[5], ids[2], ids[0]]);
-  expect(store.addresses.countUnsettled()).toBe(4);
+  expect(records.addresses.countUnsettled()).toBe(4);
 });
 
 test('no page reads more rows than it returns', async () => {
-  const store = await shop();
-  const { orm } = store.database;
+  const records = await shop();
+  const { orm } = records.database;
   const statements = await statementsOf(() => createWatchedPages(orm));
   const pages = statements.filter((text) => text.includes('limit'));
   expect(pages).toHaveLength(4);
   // A key or an index to begin at, and nothing to sort.
-  for (const step of plansOf(store.path, pages).flat()) expect(step).toMatch(/^SEARCH \w+ USING /);
+  for (const step of plansOf(records.path, pages).flat())
+    expect(step).toMatch(/^SEARCH \w+ USING /);
 });
 
 test('the look-ahead is read wallet by wallet, however many addresses were issued', async () => {
-  const store = await shop();
-  const { orm } = store.database;
+  const records = await shop();
+  const { orm } = records.database;
   const statements = await statementsOf(() => createWatchedPages(orm));
   const near = statements.filter((text) => text.includes('"wallets"'));
   expect(near).toHaveLength(1);
-  expect(plansOf(store.path, near).flat()).toContainEqual(
+  expect(plansOf(records.path, near).flat()).toContainEqual(
     expect.stringMatching(/^SEARCH addresses USING INDEX addresses_origin /),
   );
 });

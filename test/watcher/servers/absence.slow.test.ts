@@ -70,7 +70,7 @@ async function pass({ world }: TestApp, ms: number): Promise<void> {
 async function doctorOf(app: TestApp, label: string): Promise<NamedResult[]> {
   const { world } = app;
   const servers = [parseServerAddress(label)];
-  const parts = { world, network: networks.regtest, servers, proxy: undefined, store: undefined };
+  const parts = { world, network: networks.regtest, servers, proxy: undefined, records: undefined };
   let done: NamedResult[] | undefined;
   runChecks(world, electrumChecks(parts)).then((checked) => {
     done = checked;

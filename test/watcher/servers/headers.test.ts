@@ -252,7 +252,7 @@ describe('P-159 a second server that sends known headers one by one delays', () 
 
 test('a header that arrives during the commit of the payments that wait for it is not missed', async () => {
   const watching = await prepareLying({ servers: 1 });
-  const { chain, world, watcher, store } = watching;
+  const { chain, world, watcher, records } = watching;
   await watching.start();
   const issued = await watching.issue();
   chain.pay([{ address: issued.address, valueSat: 7_000 }]);
@@ -265,9 +265,9 @@ test('a header that arrives during the commit of the payments that wait for it i
     return undefined;
   };
   chain.mine();
-  const write = store.database.write.bind(store.database);
-  store.database.write = async (work, kind) => {
-    store.database.write = write;
+  const write = records.database.write.bind(records.database);
+  records.database.write = async (work, kind) => {
+    records.database.write = write;
     for (const header of late) liar.say(header);
     await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the header');
     return write(work, kind);

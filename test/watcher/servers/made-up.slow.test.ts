@@ -52,7 +52,7 @@ describe('transactions that a server invented', () => {
     const app = await prepareLying();
     await app.start();
     const issued = await app.issue();
-    const script = app.store.addresses.scriptOf(issued.id);
+    const script = app.records.addresses.scriptOf(issued.id);
     const heavy = [1, 2, 3].map((number) => payingTo(script, number, 100_000));
     tellOf(app.inUse(), issued, [...heavy, payingTo(script, 4, 99_000)]);
     const txid = app.chain.pay([{ address: issued.address, valueSat: 7_000 }]);
@@ -71,7 +71,7 @@ describe('payments that a server invented', () => {
 
   test('P-149 delay no true one, however slowly the server sends the rest', async () => {
     const app = await prepareLying();
-    const { world, store, chain } = app;
+    const { world, records, chain } = app;
     const pass = async (seconds: number) => {
       for (let gone = 0; gone < seconds; gone += 1) {
         await world.advance(1_000);
@@ -82,7 +82,7 @@ describe('payments that a server invented', () => {
     await app.start();
     const [flooded, other] = [await app.issue(), await app.issue()];
     const liar = app.inUse();
-    tellOf(liar, flooded, madeUp(store.addresses.scriptOf(flooded.id)));
+    tellOf(liar, flooded, madeUp(records.addresses.scriptOf(flooded.id)));
     const slow = Array.from({ length: 500 }, () => {
       return { tx_hash: pay(chain.faucet.address), height: 0, fee: 1 };
     });
@@ -105,15 +105,17 @@ describe('payments that a server invented', () => {
 
   test('P-150 fill no disk by their bytes', async () => {
     const app = await prepareLying();
-    const { world, store } = app;
+    const { world, records } = app;
     await app.start();
     const flooded = await app.issue();
-    const script = store.addresses.scriptOf(flooded.id);
+    const script = records.addresses.scriptOf(flooded.id);
     // The largest size that nodes relay.
     const raws = (from: number) =>
       Array.from({ length: 170 }, (_, at) => payingTo(script, from + at, 98_000));
     const recordedMb = () => {
-      const sizes = app.payments(flooded).map(({ txid }) => store.ledger.rawOf(txid)?.length ?? 0);
+      const sizes = app
+        .payments(flooded)
+        .map(({ txid }) => records.ledger.rawOf(txid)?.length ?? 0);
       return sizes.reduce((sum, bytes) => sum + bytes, 0) / 1e6;
     };
     const tell = async (shown: readonly Buffer[]) => {
@@ -138,14 +140,14 @@ describe('payments that a server invented', () => {
 
   test('P-150 do not hide the replacement of a true one, though its bytes are not stored', async () => {
     const app = await prepareLying();
-    const { chain, store } = app;
+    const { chain, records } = app;
     await app.start();
     const [flooded, issued] = [await app.issue(), await app.issue()];
     const large = Array.from({ length: 170 }, () => 98_000);
     const all: Buffer[] = [];
     const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
     await app.watcher.idle();
-    const script = store.addresses.scriptOf(flooded.id);
+    const script = records.addresses.scriptOf(flooded.id);
     // Up to the last hundred bytes of the memory limit.
     for (const sizes of [large, large, halves(98_000), halves(98_000)]) {
       all.push(...sizes.map((bytes, at) => payingTo(script, all.length + at, bytes)));
@@ -155,7 +157,7 @@ describe('payments that a server invented', () => {
     }
     const fresh = chain.replace(txid, [{ address: issued.address, valueSat: 8_000 }]);
     await app.watcher.idle();
-    expect(store.ledger.rawOf(fresh)).toBeUndefined();
+    expect(records.ledger.rawOf(fresh)).toBeUndefined();
     expect(app.payments(issued)).toMatchObject([
       { txid, state: 'dropped', replacedBy: fresh },
       { txid: fresh, state: 'unconfirmed' },
@@ -164,7 +166,7 @@ describe('payments that a server invented', () => {
 
   test('P-157 do not spend the budget of another server when they are broadcast', async () => {
     const app = await prepareLying({ own: false, software: 'ElectrumX 1.20.0' });
-    const { world, store, chain, watcher, labels, servers } = app;
+    const { world, records, chain, watcher, labels, servers } = app;
     const pass = async (minutes: number) => {
       for (let gone = 0; gone < 12 * minutes; gone += 1) {
         await world.advance(5_000);
@@ -176,7 +178,7 @@ describe('payments that a server invented', () => {
     const hidden = await app.issue();
     for (let count = 0; count < 10; count += 1) await app.issue();
     const flooded = await app.issue();
-    const script = store.addresses.scriptOf(flooded.id);
+    const script = records.addresses.scriptOf(flooded.id);
     const liar = app.inUse();
     const honest = servers[1 - labels.indexOf(watcher.status().server ?? '')];
     tellOf(
@@ -208,7 +210,7 @@ describe('payments that a server invented', () => {
 
 test('P-149 a response that arrives after its request has failed delays no true payment', async () => {
   const app = await prepareLying({ servers: 1 });
-  const { world, chain, store } = app;
+  const { world, chain, records } = app;
   await app.start();
   const liar = app.inUse();
   const other = await app.issue();
@@ -216,7 +218,7 @@ test('P-149 a response that arrives after its request has failed delays no true 
   const sizes = [...Array.from({ length: 336 }, () => 95_000), ...halves(95_000)];
   for (const each of chunks(sizes, 23)) {
     const issued = await app.issue();
-    const script = store.addresses.scriptOf(issued.id);
+    const script = records.addresses.scriptOf(issued.id);
     const raws = each.map((bytes, at) => payingTo(script, at, bytes));
     await tellLate(app, liar, issued, raws);
     expect(app.payments(issued)).toHaveLength(1);
@@ -261,11 +263,11 @@ async function tellLate(
 
 describe('the scan of a new wallet', () => {
   /** Adds a wallet, and issues its first address. */
-  async function scanned({ store, world, watcher, issue }: Lying): Promise<number> {
-    await store.addWallet({ key: merchantKey(), startIndex: undefined });
-    await store.addStore();
+  async function scanned({ records, world, watcher, issue }: Lying): Promise<number> {
+    await records.addWallet({ key: merchantKey(), startIndex: undefined });
+    await records.addStore();
     watcher.catalogChanged();
-    await world.until(() => store.catalog.wallet(1).scannedAt !== null, 'the scan');
+    await world.until(() => records.catalog.wallet(1).scannedAt !== null, 'the scan');
     await watcher.idle();
     return (await issue()).derivationIndex;
   }
@@ -314,9 +316,9 @@ describe('the scan of a new wallet', () => {
       const shown = method === getTransaction ? raws.get(of as Txid) : undefined;
       return shown === undefined ? message : { id: message.id ?? 0, result: shown.toString('hex') };
     };
-    await app.store.addWallet({ key: merchantKey(), startIndex: undefined });
+    await app.records.addWallet({ key: merchantKey(), startIndex: undefined });
     app.watcher.catalogChanged();
-    const wallet = () => app.store.catalog.wallet(1);
+    const wallet = () => app.records.catalog.wallet(1);
     await app.world.until(() => wallet().scannedAt !== null, 'the scan');
     expect(wallet().nextIndex).toBe(0);
   });
@@ -357,7 +359,7 @@ describe('histories without payments', () => {
 
   test('P-148 do not end the warning of unpaid addresses if a second server reports them', async () => {
     const app = await prepareLying();
-    const { world, watcher, store } = app;
+    const { world, watcher, records } = app;
     await app.start();
     await world.until(
       () => watcher.status().servers.every(({ state }) => state === 'live'),
@@ -366,8 +368,8 @@ describe('histories without payments', () => {
     const issued = await Promise.all(Array.from({ length: 30 }, () => app.issue()));
     await app.minutes(2);
     const gaps = () => ({
-      unpaid: store.addresses.unpaidRun(1),
-      widest: store.addresses.widestStep(1),
+      unpaid: records.addresses.unpaidRun(1),
+      widest: records.addresses.widestStep(1),
     });
     expect(gaps()).toEqual({ unpaid: 30, widest: 0 });
     for (const proxy of app.liars) if (proxy !== app.inUse()) proxy.lie = everywhere;
@@ -381,7 +383,7 @@ describe('histories without payments', () => {
 
   test('P-148 do not hide how many indexes a server has skipped', async () => {
     const app = await prepareLying({ servers: 1 });
-    const { store } = app;
+    const { records } = app;
     await app.start();
     await app.issue();
     app.inUse().lie = everywhere;
@@ -392,13 +394,13 @@ describe('histories without payments', () => {
     await app.watcher.idle();
     const { derivationIndex } = await app.issue();
     expect(derivationIndex).toBe(6);
-    expect(store.addresses.unpaidRun(1)).toBe(derivationIndex + 1);
+    expect(records.addresses.unpaidRun(1)).toBe(derivationIndex + 1);
   });
 });
 
 test('P-151 statuses of unpaid addresses do not drive the counter beyond the usual gap', async () => {
   const watching = await prepareWatching({ servers: 2, own: false, mayLie: true });
-  const { store, watcher, world, liars } = watching;
+  const { records, watcher, world, liars } = watching;
   const isSubscribed = (method: string) => method === 'blockchain.scripthash.subscribe';
   const [liar] = liars;
   if (liar === undefined) throw new Error('no server may lie');
@@ -409,8 +411,8 @@ test('P-151 statuses of unpaid addresses do not drive the counter beyond the usu
   await watching.start();
   const indexes: number[] = [];
   for (let order = 0; order < 30; order += 1) {
-    const issued = await store.write((tx) =>
-      store.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
+    const issued = await records.write((tx) =>
+      records.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
     );
     watcher.issued(issued.scripthash);
     indexes.push(issued.derivationIndex);

@@ -97,7 +97,7 @@ test('P-129 a payment that it alone places below the checkpoint is checked until
   scene.chain.mine();
   await scene.minutes(25);
   expect(scene.payments(scene.issued)).toMatchObject([{ state: 'confirming' }]);
-  const status = () => scene.store.addresses.byScripthash(scene.issued.scripthash)?.statusHash;
+  const status = () => scene.records.addresses.byScripthash(scene.issued.scripthash)?.statusHash;
   for (let count = 0; count < 10; count += 1) {
     expect(status()).toBe('unfinished');
     await scene.minutes(1);

@@ -28,12 +28,12 @@ async function openRace() {
 }
 
 test('P-133 a payment that only the second server reports is recorded, also while it follows another block of our height', async () => {
-  const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
+  const { records, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
-  const [first] = await store.write((tx) =>
+  const [first] = await records.write((tx) =>
     // So many addresses that no sweep reaches each one every minute.
-    Array.from({ length: 41 }, () => store.addresses.issue(tx, now - 86_400_000, 1, 1)),
+    Array.from({ length: 41 }, () => records.addresses.issue(tx, now - 86_400_000, 1, 1)),
   );
   await start();
   const other = chains[servers.findIndex((server) => server !== inUse())];
@@ -44,15 +44,15 @@ test('P-133 a payment that only the second server reports is recorded, also whil
     await world.advance(60_000 - (world.now() % 60_000));
     await watcher.idle();
   }
-  expect(store.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
+  expect(records.ledger.paymentsOf(first?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
 test('P-133 a payment that the watched server omits is not gone because of a server on another block', async () => {
-  const { store, chains, servers, inUse, world, watcher, start } = await prepareWatching({
+  const { records, chains, servers, inUse, world, watcher, start } = await prepareWatching({
     ...{ servers: 2, ownChains: true },
   });
   await start();
-  const issued = await store.issue();
+  const issued = await records.issue();
   watcher.issued(issued.scripthash);
   const watched = inUse();
   const used = watched === servers[0] ? 0 : 1;
@@ -65,7 +65,7 @@ test('P-133 a payment that the watched server omits is not gone because of a ser
     await world.advance(60_000);
     await watcher.idle();
   }
-  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
+  expect(records.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'unconfirmed' }]);
 });
 
 test('P-134 a payment in a block that wins a long race sends its callback with the deciding block', async () => {

@@ -41,8 +41,8 @@ const pay = ({ chain }: Lying, address: string): Txid => chain.pay([{ address, v
 const trueBytes = ({ chain }: Lying, txid: Txid): Buffer =>
   Buffer.from(chain.transaction(txid)?.raw ?? []);
 
-const recordedBytes = ({ store }: Lying, txid: Txid): Buffer =>
-  Buffer.from(store.ledger.rawOf(txid) ?? []);
+const recordedBytes = ({ records }: Lying, txid: Txid): Buffer =>
+  Buffer.from(records.ledger.rawOf(txid) ?? []);
 
 async function lying(servers: number, lie: Lie): Promise<Lying & { readonly liar: Liar }> {
   const app = await prepareLying({ servers });

@@ -40,11 +40,11 @@ function invent(from: number, { height = 0, shows = true, count = 150 } = {}): L
 
 /** Requests addresses as a shop does, some seconds apart. */
 async function indexesOf(app: Lying, count: number): Promise<number[]> {
-  const { store, watcher, world } = app;
+  const { records, watcher, world } = app;
   const indexes: number[] = [];
   for (let asked = 0; asked < count; asked += 1) {
-    const issued = await store.write((tx) =>
-      store.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
+    const issued = await records.write((tx) =>
+      records.addresses.issue(tx, world.now(), 1, 1, (each) => watcher.isPending(each)),
     );
     watcher.issued(issued.scripthash);
     await world.advance(5_000);
@@ -75,8 +75,8 @@ describe('S-17 a server that invents a transaction for each address', () => {
     expect(app.inUse()).toBe(app.liars[0]);
     const indexes = await indexesOf(app, 30);
     expect(indexes.at(-1)).toBeLessThanOrEqual(34);
-    expect(app.store.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
-    const marked = app.store.addressView.foreignUses().filter(({ count }) => count > 0);
+    expect(app.records.addresses.derivedUntil(1)).toBeLessThanOrEqual(35 + 40);
+    const marked = app.records.addressView.foreignUses().filter(({ count }) => count > 0);
     expect(marked).toEqual([]);
     expect(app.watcher.status().soleReporters.get(1)).toBe(app.labels[0]);
   });
@@ -87,41 +87,41 @@ describe('S-17 a server that invents a transaction for each address', () => {
     await app.start();
     await bothLive(app);
     await app.watcher.idle();
-    expect(app.store.addressView.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
+    expect(app.records.addressView.foreignUses()).toMatchObject([{ count: 40, claimed: 0 }]);
     expect(await indexesOf(app, 1)).toEqual([40]);
   });
 
   test('P-146 ends the scan of a new wallet with an advice, once it alone has reported too many', async () => {
     const app = await prepareLying({ wallet: false, servers: 1 });
-    const { store, watcher, world } = app;
+    const { records, watcher, world } = app;
     for (const liar of app.liars) liar.lie = invent(0, { count: 1_100 });
     await app.start();
-    await store.addWallet({ key: merchantKey(), startIndex: undefined });
+    await records.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
     await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
     expect(watcher.status().walletFault).toContain(
       `${app.labels[0]} alone names more than 1000 used addresses of wallet 1`,
     );
-    expect(store.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
+    expect(records.catalog.wallet(1)).toMatchObject({ nextIndex: 0, scannedAt: null });
   });
 
   test('ends no scan for ever: a second server that connects later checks the unconfirmed addresses', async () => {
     const app = await prepareLying({ wallet: false });
-    const { store, watcher, world } = app;
+    const { records, watcher, world } = app;
     for (const liar of app.liars.slice(0, 1)) liar.lie = invent(0, { count: 1_200 });
     const comesBack = app.servers[1]?.inject({
       ...{ kind: 'error', code: 1, message: 'busy', when: (method) => method === 'server.version' },
     });
     await app.start();
-    await store.addWallet({ key: merchantKey(), startIndex: undefined });
+    await records.addWallet({ key: merchantKey(), startIndex: undefined });
     watcher.catalogChanged();
     await world.until(() => watcher.status().walletFault !== undefined, 'the scan to fail');
     comesBack?.();
     for (let minute = 0; minute < 3; minute += 1) await world.advance(60_000);
     await bothLive(app);
     await world.advance(60_000);
-    await world.until(() => store.catalog.wallet(1).scannedAt !== null, 'the scan');
-    expect(store.catalog.wallet(1).nextIndex).toBe(0);
+    await world.until(() => records.catalog.wallet(1).scannedAt !== null, 'the scan');
+    expect(records.catalog.wallet(1).nextIndex).toBe(0);
   });
 
   test('cannot hide later payments to an address that it alone reported', async () => {
@@ -147,7 +147,7 @@ describe('an address that another program has used', () => {
     app.chain.mine();
     await app.watcher.idle();
     expect(await indexesOf(app, 2)).toEqual([12, 13]);
-    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
+    expect(app.records.addressView.foreignUses()).toEqual([{ walletId: 1, count: 12, claimed: 0 }]);
   });
 
   test('in the mempools of two servers is never issued', async () => {
@@ -167,10 +167,10 @@ describe('an address that another program has used', () => {
     app.chain.pay([{ address: addressAt(0), valueSat: 7_000 }]);
     await app.watcher.idle();
     expect(await indexesOf(app, 1)).toEqual([1]);
-    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
+    expect(app.records.addressView.foreignUses()).toEqual([{ walletId: 1, count: 0, claimed: 1 }]);
     app.chain.mine();
     await app.watcher.idle();
-    expect(app.store.addressView.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
+    expect(app.records.addressView.foreignUses()).toEqual([{ walletId: 1, count: 1, claimed: 0 }]);
   });
 });
 
@@ -189,8 +189,8 @@ describe('addresses that are checked again', () => {
     return app;
   }
 
-  async function recheck({ store, watcher, world }: Lying): Promise<void> {
-    await store.write((tx) => askForRecheck(tx, store.catalog, 1));
+  async function recheck({ records, watcher, world }: Lying): Promise<void> {
+    await records.write((tx) => askForRecheck(tx, records.catalog, 1));
     watcher.catalogChanged();
     for (let second = 0; second < 60; second += 1) await world.advance(1_000);
     await watcher.idle();
@@ -202,7 +202,7 @@ describe('addresses that are checked again', () => {
       method === getHistory ? { ...message, result: [] } : message;
     await recheck(app);
     expect(await indexesOf(app, 1)).toEqual([4]);
-    expect(asksForRecheck(app.store.catalog, 1)).toBe(false);
+    expect(asksForRecheck(app.records.catalog, 1)).toBe(false);
   });
 
   test('do not wait for an address that no server answers, and neither do the subscriptions', async () => {
@@ -216,7 +216,7 @@ describe('addresses that are checked again', () => {
       };
     }
     await recheck(app);
-    expect(asksForRecheck(app.store.catalog, 1)).toBe(false);
+    expect(asksForRecheck(app.records.catalog, 1)).toBe(false);
     expect(app.watcher.status().walletFault).toBeUndefined();
     expect(await indexesOf(app, 3)).toEqual([0, 2, 4]);
   });

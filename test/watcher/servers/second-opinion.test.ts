@@ -35,9 +35,9 @@ test('a lost mempool is checked over one new connection, which is closed afterwa
 });
 
 test('a payment that the histories omit is valid as long as the node reports it', async () => {
-  const { chain, store, servers, watcher, world, start } = await prepareWatching({ servers: 1 });
+  const { chain, records, servers, watcher, world, start } = await prepareWatching({ servers: 1 });
   await start();
-  const issued = await store.issue();
+  const issued = await records.issue();
   watcher.issued(issued.scripthash);
   const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
   await watcher.idle();
@@ -48,23 +48,23 @@ test('a payment that the histories omit is valid as long as the node reports it'
     await watcher.idle();
   }
   const isThere = [{ txid, state: 'unconfirmed' }];
-  expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
+  expect(records.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
   // It is unreported only from now on.
   chain.evict(txid);
   servers[0]?.notifyAll();
   await watcher.idle();
   await world.advance(29_000);
   await watcher.idle();
-  expect(store.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
+  expect(records.ledger.paymentsOf(issued.id)).toMatchObject(isThere);
   await world.advance(60_000);
   await watcher.idle();
-  expect(store.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'dropped' }]);
+  expect(records.ledger.paymentsOf(issued.id)).toMatchObject([{ txid, state: 'dropped' }]);
 });
 
 test('the absence of a payment at both servers begins anew once it was reported again', async () => {
-  const { chain, store, servers, watcher, world, start } = await prepareWatching({ servers: 2 });
+  const { chain, records, servers, watcher, world, start } = await prepareWatching({ servers: 2 });
   await start();
-  const issued = await store.issue();
+  const issued = await records.issue();
   watcher.issued(issued.scripthash);
   const txid = chain.pay([{ address: issued.address, valueSat: 7_000 }]);
   await watcher.idle();
@@ -73,7 +73,7 @@ test('the absence of a payment at both servers begins anew once it was reported 
       await world.advance(1_000);
       await watcher.idle();
     }
-    return store.ledger.paymentsOf(issued.id).map(({ state }) => state);
+    return records.ledger.paymentsOf(issued.id).map(({ state }) => state);
   };
   await pass(5);
   const omit = (): void => {
@@ -95,9 +95,9 @@ describe('very many small payments that vanish together, at one public server', 
 
   async function flood(count: number) {
     const watching = await prepareWatching({ own: false, software: 'ElectrumX 1.20.0' });
-    const { chain, store, watcher, world, servers } = watching;
+    const { chain, records, watcher, world, servers } = watching;
     await watching.start();
-    const [flooded, other] = [await store.issue(), await store.issue()];
+    const [flooded, other] = [await records.issue(), await records.issue()];
     for (const { scripthash } of [flooded, other]) watcher.issued(scripthash);
     await world.advance(2_000);
     chain.stock(count + 1, 30_000);
@@ -105,7 +105,7 @@ describe('very many small payments that vanish together, at one public server', 
       chain.pay([{ address: flooded.address, valueSat: 1_000 + index }]),
     );
     const large = chain.pay([{ address: flooded.address, valueSat: 20_000 }]);
-    const payments = () => store.ledger.paymentsOf(flooded.id);
+    const payments = () => records.ledger.paymentsOf(flooded.id);
     for (let tens = 0; tens < 30 && payments().length <= count; tens += 1) {
       await world.advance(10_000);
     }
@@ -123,12 +123,12 @@ describe('very many small payments that vanish together, at one public server', 
   }
 
   test('P-126 delay no other payment, and a large one among them is dropped first', async () => {
-    const { chain, store, world, small, large, other, dropped, askedAbout } = await flood(200);
+    const { chain, records, world, small, large, other, dropped, askedAbout } = await flood(200);
     for (const txid of [large, ...small.toReversed()]) chain.evict(txid);
     await world.advance(40_000);
     chain.pay([{ address: other.address, valueSat: 9_000 }]);
     await world.advance(5_000);
-    expect(store.ledger.paymentsOf(other.id)).toMatchObject([{ state: 'unconfirmed' }]);
+    expect(records.ledger.paymentsOf(other.id)).toMatchObject([{ state: 'unconfirmed' }]);
     await world.advance(60_000);
     expect(dropped().map(({ txid }) => txid)).toContain(large);
     expect(askedAbout()).toHaveLength(20);

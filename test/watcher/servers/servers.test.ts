@@ -49,9 +49,9 @@ const place = ({ watcher, labels }: Watching): number =>
 
 const doubts = ({ watcher }: Watching) => watcher.status().servers.map(({ doubt }) => doubt);
 
-const rowOf = ({ store }: Watching, issued: IssuedAddress): PaymentRow | undefined => {
-  const id = store.addresses.byScripthash(issued.scripthash)?.id ?? 0;
-  return store.ledger.paymentsOf(id)[0];
+const rowOf = ({ records }: Watching, issued: IssuedAddress): PaymentRow | undefined => {
+  const id = records.addresses.byScripthash(issued.scripthash)?.id ?? 0;
+  return records.ledger.paymentsOf(id)[0];
 };
 
 const logged = ({ world }: Watching): string[] => world.logs.map(({ message }) => message);
@@ -62,7 +62,7 @@ describe('P-162 a server that lags', () => {
     const first = place(watching);
     const { chain, servers, watcher } = watching;
     const caughtUp = servers[first]?.inject({ kind: 'lag', blocks: 2 });
-    const issued = await watching.store.issue();
+    const issued = await watching.records.issue();
     watcher.issued(issued.scripthash);
     chain.pay([{ address: issued.address, valueSat: 5_000 }]);
     chain.mine(2);
@@ -96,7 +96,7 @@ describe('P-162 a server that lags', () => {
   test('P-162 is no cross-check: a payment that it omits is not gone', async () => {
     const watching = await begin({});
     const { chain, servers, watcher } = watching;
-    const issued = await watching.store.issue();
+    const issued = await watching.records.issue();
     watcher.issued(issued.scripthash);
     const txid = chain.pay([{ address: issued.address, valueSat: 5_000 }]);
     await watcher.idle();
@@ -171,9 +171,9 @@ describe('P-165 a server on another branch', () => {
     other: number;
   }> {
     const watching = await begin({ ownChains: true });
-    const { chains, watcher, store } = watching;
+    const { chains, watcher, records } = watching;
     const [used, other] = [place(watching), 1 - place(watching)];
-    const issued = await store.issue();
+    const issued = await records.issue();
     watcher.issued(issued.scripthash);
     chains[used]?.pay([{ address: issued.address, valueSat: 5_000 }]);
     chains[used]?.mine(1);
@@ -187,7 +187,7 @@ describe('P-165 a server on another branch', () => {
 
   test('three blocks back for half an hour: nothing is promoted to 2 until it ends', async () => {
     const { watching, issued, other } = await disagreeing();
-    const { watcher, store, chains } = watching;
+    const { watcher, records, chains } = watching;
     // It was a race until then: confirmed payments are final.
     expect(rowOf(watching, issued)).toMatchObject({ state: 'confirmed' });
     await minutes(watching, 29);
@@ -199,7 +199,7 @@ describe('P-165 a server on another branch', () => {
     expect(watching.world.logs).toContainEqual(
       expect.objectContaining({ level: 'error', message: 'nothing is promoted to 2' }),
     );
-    const late = await store.issue();
+    const late = await records.issue();
     watcher.issued(late.scripthash);
     const used = chains[1 - other];
     used?.pay([{ address: late.address, valueSat: 6_000 }]);
@@ -218,18 +218,18 @@ describe('P-165 a server on another branch', () => {
 
   test('the alarm has its first start, however the branches grow', async () => {
     const { watching } = await disagreeing();
-    const { world, store, watcher, chains } = watching;
-    const { refused } = store.database;
+    const { world, records, watcher, chains } = watching;
+    const { refused } = records.database;
     const quiet = {
       hasRoom: () => true,
       refused,
       sources: [],
       channels: [],
     };
-    const parts = { store, watcher, ...quiet, now: () => world.now() };
+    const parts = { records, watcher, ...quiet, now: () => world.now() };
     const { now, monotonic, log } = world;
     const find = () => currentFindings(parts, watcher.status());
-    const book = new FindingHistory({ store, find, now, monotonic, log });
+    const book = new FindingHistory({ records, find, now, monotonic, log });
     const standing = () => book.findings().find(({ code }) => code === 'promotion-held');
     await minutes(watching, 32);
     const first = standing();
@@ -248,7 +248,7 @@ describe('P-165 a server on another branch', () => {
     await watching.watcher.stop();
     const again = watching.again();
     expect(again.status().holdReasons).toHaveLength(1);
-    const issued = await watching.store.issue();
+    const issued = await watching.records.issue();
     const used = watching.chains[0]?.tipHeight === 114 ? watching.chains[0] : watching.chains[1];
     used?.pay([{ address: issued.address, valueSat: 6_000 }]);
     used?.mine(4);
@@ -266,9 +266,9 @@ describe('P-165 a server on another branch', () => {
 
   test('P-133 that has not seen a reorganisation delays no new payment of the same address', async () => {
     const watching = await begin({ ownChains: true });
-    const { chains, watcher, store } = watching;
+    const { chains, watcher, records } = watching;
     const ours = chains[place(watching)];
-    const issued = await store.issue();
+    const issued = await records.issue();
     watcher.issued(issued.scripthash);
     for (const chain of chains) {
       chain.pay([{ address: issued.address, valueSat: 5_000 }]);
@@ -279,7 +279,7 @@ describe('P-165 a server on another branch', () => {
     ours?.reorganise(1, { transactions: 'drop' });
     const txid = ours?.pay([{ address: issued.address, valueSat: 7_000 }]);
     await watcher.idle();
-    expect(store.ledger.paymentsOf(1)).toMatchObject([{}, { txid, state: 'unconfirmed' }]);
+    expect(records.ledger.paymentsOf(1)).toMatchObject([{}, { txid, state: 'unconfirmed' }]);
   });
 
   /** The server's chain becomes that of the first server in the list whose chain is longer. */
@@ -356,7 +356,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
 
   test('continues with another server on our chain, which ends the alarm once that chain leads', async () => {
     const watching = await begin({ ownChains: true });
-    const { chains, watcher, store } = watching;
+    const { chains, watcher, records } = watching;
     const used = place(watching);
     const [ours, theirs] = [chains[used], chains[1 - used]];
     ours?.mine(150);
@@ -369,7 +369,7 @@ describe('P-122 a heavier branch that forks deeper than 144', () => {
     expect(watcher.status().holdReasons).toMatchObject([
       { text: expect.stringContaining('deeper than 144') },
     ]);
-    const issued = await store.issue();
+    const issued = await records.issue();
     watcher.issued(issued.scripthash);
     ours?.pay([{ address: issued.address, valueSat: 6_000 }]);
     ours?.mine(1);
@@ -462,16 +462,16 @@ test('P-166 a server whose node is dead: another one returns the payment, and is
 });
 
 test('P-171 a changed certificate raises an alarm with the command that accepts it', async () => {
-  const store = await openTestStore();
+  const records = await openTestStore();
   const server = await startServer({}, { tls: makeCertificate() });
   whenOver(() => server.close());
   const { address } = server;
   const sha256 = 'ab'.repeat(32);
   const world = createTestWorld();
-  await store.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
+  await records.servers.learn(address.label, { kind: 'pinned', sha256 }, world.now());
   const watcher = createWatcher({
     world,
-    store,
+    records,
     network: networks.regtest,
     servers: [address],
     proxy: undefined,
@@ -480,10 +480,10 @@ test('P-171 a changed certificate raises an alarm with the command that accepts 
   });
   whenOver(() => watcher.stop());
   const health = createHealth({
-    store,
+    records,
     watcher,
     hasRoom: () => true,
-    refused: store.database.refused,
+    refused: records.database.refused,
     sources: [],
     channels: [],
     now: () => world.now(),
@@ -498,12 +498,12 @@ test('P-171 a changed certificate raises an alarm with the command that accepts 
 
 test('a block that the disk refuses is no fault of its server, and is stored later', async () => {
   const watching = await begin({ servers: 1 });
-  const { store, watcher, world, chains } = watching;
-  const { refused } = store.database;
+  const { records, watcher, world, chains } = watching;
+  const { refused } = records.database;
   const others = { hasRoom: () => true, refused, sources: [], channels: [] };
-  const health = createHealth({ store, watcher, ...others, now: () => world.now() });
-  const connection = connectionOf(store.database);
-  const issued = await store.issue();
+  const health = createHealth({ records, watcher, ...others, now: () => world.now() });
+  const connection = connectionOf(records.database);
+  const issued = await records.issue();
   watcher.issued(issued.scripthash);
   await watcher.idle();
   connection.pragma('query_only = ON');
@@ -517,10 +517,10 @@ test('a block that the disk refuses is no fault of its server, and is stored lat
   ]);
   expect(live(watching)).toBe(1);
   connection.pragma('query_only = OFF');
-  await store.database.probe();
+  await records.database.probe();
   await minutes(watching, 11);
   expect(health().warnings).toEqual([]);
-  expect(store.headers.tip()?.height).toBe(chains[0]?.tipHeight);
+  expect(records.headers.tip()?.height).toBe(chains[0]?.tipHeight);
   expect(rowOf(watching, issued)).toMatchObject({ height: chains[0]?.tipHeight });
 });
 

@@ -5,7 +5,7 @@ import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { SimulatedServer } from '../../../src/sandbox/electrum/simulated-server.ts';
 import type { WatchedScript } from '../../../src/watcher/reader.ts';
 import { cleanUp } from '../../support/files.ts';
-import { now, type TestStore } from '../../support/store.ts';
+import { now, type TestRecords } from '../../support/store.ts';
 import { prepareWatching, type Watching } from '../../support/watching.ts';
 
 afterEach(cleanUp);
@@ -19,14 +19,14 @@ const asked = (server: SimulatedServer | undefined): Scripthash[] =>
     .map(({ params }) => params[0] as Scripthash);
 
 /** Issues addresses at a time, the oldest first. */
-const issue = (store: TestStore, count: number, at: number): Promise<Scripthash[]> =>
-  store.write((tx) =>
-    Array.from({ length: count }, () => store.addresses.issue(tx, at, 1, 1).scripthash),
+const issue = (records: TestRecords, count: number, at: number): Promise<Scripthash[]> =>
+  records.write((tx) =>
+    Array.from({ length: count }, () => records.addresses.issue(tx, at, 1, 1).scripthash),
   );
 
 /** The next twenty addresses that the wallet issues. */
-const issuedNext = ({ store }: Watching): Scripthash[] =>
-  store.addresses.upcoming(20).map(({ scripthash }) => scripthash);
+const issuedNext = ({ records }: Watching): Scripthash[] =>
+  records.addresses.upcoming(20).map(({ scripthash }) => scripthash);
 
 const other = ({ servers, inUse }: Watching): SimulatedServer => {
   const found = servers.find((server) => server !== inUse());
@@ -44,10 +44,10 @@ async function minutes({ world, watcher }: Watching, count: number): Promise<voi
 
 test('P-130 hot addresses are subscribed first, the newest of them before all, up to the limit', async () => {
   const watching = await prepareWatching({ maxSubscribed: 5 });
-  const { store, watcher, servers } = watching;
-  const hot = await issue(store, 3, now - 6 * day);
-  const cold = await issue(store, 40, now - 8 * day);
-  const ahead = await store.write((tx) => store.addresses.deriveAhead(tx, 1, 100));
+  const { records, watcher, servers } = watching;
+  const hot = await issue(records, 3, now - 6 * day);
+  const cold = await issue(records, 40, now - 8 * day);
+  const ahead = await records.write((tx) => records.addresses.deriveAhead(tx, 1, 100));
   await watching.start();
   // The wallet issues 40 of them before the later ones.
   expect(asked(servers[0])).toEqual([...hot.toReversed(), ...ahead.slice(38, 40).toReversed()]);
@@ -56,8 +56,8 @@ test('P-130 hot addresses are subscribed first, the newest of them before all, u
 });
 
 test('a server that refuses every address is replaced before all of them are requested', async () => {
-  const { store, servers, watcher, world } = await prepareWatching();
-  await issue(store, 3_000, now - day);
+  const { records, servers, watcher, world } = await prepareWatching();
+  await issue(records, 3_000, now - day);
   servers[0]?.inject({ kind: 'error', code: 1, message: 'busy', when: (name) => name === method });
   watcher.start();
   const isLeft = () =>
@@ -70,16 +70,16 @@ test('a server that refuses every address is replaced before all of them are req
 
 test('P-106 P-130 an address with a payment that is not settled is hot however old it is', async () => {
   const watching = await prepareWatching({ maxSubscribed: 1 });
-  const { store, chain, servers } = watching;
-  const [oldest] = await issue(store, 1, now - 100 * day);
-  const row = store.addresses.byScripthash(oldest as Scripthash);
+  const { records, chain, servers } = watching;
+  const [oldest] = await issue(records, 1, now - 100 * day);
+  const row = records.addresses.byScripthash(oldest as Scripthash);
   chain.pay([{ address: row?.address ?? '', valueSat: 5_000 }]);
-  await issue(store, 10, now - 50 * day);
+  await issue(records, 10, now - 50 * day);
   await watching.start();
   expect(asked(servers[0])).not.toContain(oldest);
   // The sweep finds the payment; the next session begins with its address.
   for (let minute = 0; minute < 11; minute += 1) await minutes(watching, 1);
-  expect(store.ledger.paymentsOf(row?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
+  expect(records.ledger.paymentsOf(row?.id ?? 0)).toMatchObject([{ state: 'unconfirmed' }]);
   servers[0]?.clearLog();
   servers[0]?.disconnectAll();
   await watching.world.until(() => !watching.watcher.status().caughtUp);
@@ -90,7 +90,7 @@ test('P-106 P-130 an address with a payment that is not settled is hot however o
 
 test('P-127 S-16 the second server compares every hot address once in ten minutes', async () => {
   const watching = await prepareWatching({ servers: 2 });
-  const hot = await issue(watching.store, 95, now - day);
+  const hot = await issue(watching.records, 95, now - day);
   await watching.start();
   const second = other(watching);
   second.clearLog();
@@ -102,9 +102,9 @@ test('P-127 S-16 the second server compares every hot address once in ten minute
 
 test('so is each old address with a payment that is not settled', async () => {
   const watching = await prepareWatching({ servers: 2 });
-  const { store, chain } = watching;
-  const old = await issue(store, 95, now - 50 * day);
-  const addressOf = (one: Scripthash) => store.addresses.byScripthash(one)?.address ?? '';
+  const { records, chain } = watching;
+  const old = await issue(records, 95, now - 50 * day);
+  const addressOf = (one: Scripthash) => records.addresses.byScripthash(one)?.address ?? '';
   chain.pay(old.map((each) => ({ address: addressOf(each), valueSat: 5_000 })));
   await watching.start();
   await watching.watcher.idle();
@@ -118,8 +118,8 @@ test('so is each old address with a payment that is not settled', async () => {
 
 test('P-132 a sweep that a server delays does not accumulate, and continues where it stopped', async () => {
   const watching = await prepareWatching({ servers: 2 });
-  const { world, store } = watching;
-  const hot = await issue(store, 1_200, now - day);
+  const { world, records } = watching;
+  const hot = await issue(records, 1_200, now - day);
   const newest = hot.slice(-50).toReversed();
   await watching.start();
   const second = other(watching);
@@ -145,8 +145,8 @@ test('P-132 a sweep that a server delays does not accumulate, and continues wher
 
 test('P-132 the budget of a public server sets the pace, and the sweeps continue', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
-  const { store } = watching;
-  const hot = await issue(store, 700, now - day);
+  const { records } = watching;
+  const hot = await issue(records, 700, now - day);
   await watching.start();
   const second = other(watching);
   second.clearLog();
@@ -158,11 +158,11 @@ test('P-132 the budget of a public server sets the pace, and the sweeps continue
 
 test('P-131 a new address replaces the coldest subscription, whose address the sweeps cover', async () => {
   const watching = await prepareWatching({ maxSubscribed: 5 });
-  const { store, watcher, servers, chain, world } = watching;
+  const { records, watcher, servers, chain, world } = watching;
   const [server] = servers;
-  const cold = await issue(store, 3, now - 8 * day);
-  const hot = await issue(store, 2, now - 6 * day);
-  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 60));
+  const cold = await issue(records, 3, now - 8 * day);
+  const hot = await issue(records, 2, now - 6 * day);
+  await records.write((tx) => records.addresses.deriveAhead(tx, 1, 60));
   const subscribed = (): Scripthash[] => {
     const left = new Set<Scripthash>();
     for (const { method: name, params } of server?.requests ?? []) {
@@ -175,7 +175,7 @@ test('P-131 a new address replaces the coldest subscription, whose address the s
   expect(subscribed()).toHaveLength(5);
   const issued: Scripthash[] = [];
   for (let count = 0; count < 12; count += 1) {
-    issued.push(...(await issue(store, 1, world.now())));
+    issued.push(...(await issue(records, 1, world.now())));
     watcher.issued(issued.at(-1) as Scripthash);
     await watcher.idle();
     expect(subscribed()).toHaveLength(5);
@@ -184,8 +184,8 @@ test('P-131 a new address replaces the coldest subscription, whose address the s
   }
   expect(new Set(subscribed())).toEqual(new Set(issued.slice(-5)));
   const payments = (scripthash: Scripthash | undefined) => {
-    const row = store.addresses.byScripthash(scripthash as Scripthash);
-    return { row, paid: store.ledger.paymentsOf(row?.id ?? 0).length };
+    const row = records.addresses.byScripthash(scripthash as Scripthash);
+    return { row, paid: records.ledger.paymentsOf(row?.id ?? 0).length };
   };
   const paid = [issued.at(-1), issued[0]];
   for (const each of paid)
@@ -199,7 +199,7 @@ test('P-131 a new address replaces the coldest subscription, whose address the s
 
 test('P-106 P-127 every address that was ever issued is compared once a day, spread evenly', async () => {
   const watching = await prepareWatching({ servers: 2, maxSubscribed: 1 });
-  const cold = await issue(watching.store, 48, now - 400 * day);
+  const cold = await issue(watching.records, 48, now - 400 * day);
   await watching.start();
   const second = other(watching);
   const askedIn: number[] = [];
@@ -215,24 +215,24 @@ test('P-106 P-127 every address that was ever issued is compared once a day, spr
 });
 
 /** The next address to be issued receives a payment of another program, in a block. */
-async function payNext({ store, chain, watcher }: Watching): Promise<WatchedScript> {
-  const [scripthash = '' as Scripthash] = store.addresses.ahead(1, 0, 1_000);
-  const { id = 0, address = '' } = store.addresses.byScripthash(scripthash) ?? {};
+async function payNext({ records, chain, watcher }: Watching): Promise<WatchedScript> {
+  const [scripthash = '' as Scripthash] = records.addresses.ahead(1, 0, 1_000);
+  const { id = 0, address = '' } = records.addresses.byScripthash(scripthash) ?? {};
   chain.pay([{ address, valueSat: 6_000 }]);
   chain.mine();
   await watcher.idle();
-  return { address, scripthash, script: store.addresses.scriptOf(id) };
+  return { address, scripthash, script: records.addresses.scriptOf(id) };
 }
 
 test('P-107 a use of the next address is found in ten minutes though its server is silent', async () => {
   const watching = await prepareWatching();
-  const { store, servers, world } = watching;
+  const { records, servers, world } = watching;
   await watching.start();
   servers[0]?.inject({ kind: 'stopNotifications', when: (name) => name === method });
   const used = await payNext(watching);
-  expect(store.addresses.byScripthash(used.scripthash)).toMatchObject({ origin: 'ahead' });
+  expect(records.addresses.byScripthash(used.scripthash)).toMatchObject({ origin: 'ahead' });
   await minutes(watching, 11);
-  const [issued] = await issue(store, 1, world.now());
+  const [issued] = await issue(records, 1, world.now());
   expect(issued).not.toBe(used.scripthash);
 });
 
@@ -243,11 +243,11 @@ test.each([
   'P-131 what another program receives counts as confirmed within a day though %s',
   async (_, options) => {
     const watching = await prepareWatching(options);
-    const { store, servers, chain, watcher } = watching;
+    const { records, servers, chain, watcher } = watching;
     await watching.start();
     const script = await payNext(watching);
     await minutes(watching, 11);
-    expect(store.addresses.byScripthash(script.scripthash)).toMatchObject({ origin: 'foreign' });
+    expect(records.addresses.byScripthash(script.scripthash)).toMatchObject({ origin: 'foreign' });
     servers[0]?.inject({ kind: 'stopNotifications', when: (name) => name === method });
     chain.pay([{ address: script.address, valueSat: 8_000 }]);
     chain.mine();
@@ -261,11 +261,11 @@ test.each([
 
 test('a script is fetched once at a time, however often it changes meanwhile', async () => {
   const watching = await prepareWatching();
-  const { store, watcher, world, servers, chain } = watching;
+  const { records, watcher, world, servers, chain } = watching;
   const [server] = servers;
-  const [scripthash] = await issue(store, 1, now);
+  const [scripthash] = await issue(records, 1, now);
   await watching.start();
-  const row = store.addresses.byScripthash(scripthash as Scripthash);
+  const row = records.addresses.byScripthash(scripthash as Scripthash);
   const fetches = () =>
     server?.requests.filter(
       ({ method: name, params }) => name.endsWith('get_history') && params[0] === scripthash,
@@ -284,13 +284,13 @@ test('a script is fetched once at a time, however often it changes meanwhile', a
   await world.advance(5_000);
   await watcher.idle();
   expect(fetches()).toBe(2);
-  expect(store.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
+  expect(records.ledger.paymentsOf(row?.id ?? 0)).toHaveLength(5);
 });
 
 test('P-127 the second server is swept while paygate still catches up with the one in use', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
-  const { store, chain, watcher, servers } = watching;
-  const [oldest = '' as Scripthash] = await issue(store, 1_000, now - day);
+  const { records, chain, watcher, servers } = watching;
+  const [oldest = '' as Scripthash] = await issue(records, 1_000, now - day);
   for (const server of servers) {
     server.inject({ kind: 'omit', scripthashes: [oldest], deny: true });
   }
@@ -299,18 +299,18 @@ test('P-127 the second server is swept while paygate still catches up with the o
   const second = other(watching);
   second.heal();
   watching.inUse()?.inject({ kind: 'delay', ms: 9_500, when: (name) => name === method });
-  const { address = '', id = 0 } = store.addresses.byScripthash(oldest) ?? {};
+  const { address = '', id = 0 } = records.addresses.byScripthash(oldest) ?? {};
   chain.pay([{ address, valueSat: 7_000 }]);
   // The clock stops before the watched server is asked, because that would be waited for.
   for (let minute = 0; minute < 11; minute += 1) await watching.world.advance(60_000);
   expect(watcher.status().caughtUp).toBe(false);
-  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'unconfirmed' }]);
+  expect(records.ledger.paymentsOf(id)).toMatchObject([{ state: 'unconfirmed' }]);
 });
 
 test('a lone server gets no sweep before paygate has caught up with it', async () => {
   const watching = await prepareWatching({ own: false });
-  const { store, watcher, servers, world } = watching;
-  await issue(store, 5, now - day);
+  const { records, watcher, servers, world } = watching;
+  await issue(records, 5, now - day);
   servers[0]?.inject({ kind: 'delay', ms: 9_500, when: (name) => name === method });
   await world.advance(55_000 - (world.now() % 60_000));
   watcher.start();
@@ -322,41 +322,41 @@ test('a lone server gets no sweep before paygate has caught up with it', async (
 
 test('a payment that only the second server reports is not lost in a reorganisation', async () => {
   const watching = await prepareWatching({ servers: 2 });
-  const { chain, world, watcher, store } = watching;
-  const [first = '' as Scripthash] = await issue(store, 1, now - day);
+  const { chain, world, watcher, records } = watching;
+  const [first = '' as Scripthash] = await issue(records, 1, now - day);
   // So many addresses that no sweep reaches each one every minute.
-  await issue(store, 40, now - day);
-  const { address = '', id = 0 } = store.addresses.byScripthash(first) ?? {};
+  await issue(records, 40, now - day);
+  const { address = '', id = 0 } = records.addresses.byScripthash(first) ?? {};
   await watching.start();
   watching.inUse()?.inject({ kind: 'omit', scripthashes: [first], deny: true });
   chain.pay([{ address, valueSat: 7_000 }]);
   chain.mine();
   await watcher.idle();
-  const write = store.database.write.bind(store.database);
-  store.database.write = async (work, kind) => {
-    store.database.write = write;
+  const write = records.database.write.bind(records.database);
+  records.database.write = async (work, kind) => {
+    records.database.write = write;
     chain.reorganise(1, { transactions: 'remine-same-height' });
     await world.until(() => watcher.status().tipHeight === chain.tipHeight, 'the other branch');
     return write(work, kind);
   };
-  for (let count = 0; count < 12 && store.database.write !== write; count += 1) {
-    expect(store.ledger.paymentsOf(id)).toEqual([]);
+  for (let count = 0; count < 12 && records.database.write !== write; count += 1) {
+    expect(records.ledger.paymentsOf(id)).toEqual([]);
     await minutes(watching, 1);
   }
-  expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
+  expect(records.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
 });
 
 test('at the limit, the look-ahead displaces no subscription, and is watched before it is issued', async () => {
   const watching = await prepareWatching({ maxSubscribed: 150 });
-  const { store, watcher, servers, world } = watching;
-  const hot = await issue(store, 60, now - day);
-  await store.write((tx) => store.addresses.deriveAhead(tx, 1, 160));
+  const { records, watcher, servers, world } = watching;
+  const hot = await issue(records, 60, now - day);
+  await records.write((tx) => records.addresses.deriveAhead(tx, 1, 160));
   await watching.start();
   for (let count = 0; count < 50; count += 1) {
-    const [next] = store.addresses.ahead(1, 0, 1_000);
+    const [next] = records.addresses.ahead(1, 0, 1_000);
     const requests = servers[0]?.requests.filter(({ params }) => params[0] === next) ?? [];
     expect(requests.at(-1)?.method).toBe(method);
-    const [issued] = await issue(store, 1, world.now());
+    const [issued] = await issue(records, 1, world.now());
     expect(issued).toBe(next);
     watcher.issued(issued as Scripthash);
     await world.advance(200);

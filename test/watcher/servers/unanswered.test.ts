@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Scripthash } from '../../../src/bitcoin/ids.ts';
 import type { SimulatedServer } from '../../../src/sandbox/electrum/simulated-server.ts';
 import { cleanUp } from '../../support/files.ts';
-import { now, type TestStore } from '../../support/store.ts';
+import { now, type TestRecords } from '../../support/store.ts';
 import { prepareWatching, type Watching } from '../../support/watching.ts';
 
 afterEach(cleanUp);
@@ -13,9 +13,9 @@ const day = 86_400_000;
 const subscribe = 'blockchain.scripthash.subscribe';
 const getHistory = 'blockchain.scripthash.get_history';
 
-const issue = (store: TestStore, count: number, at: number): Promise<Scripthash[]> =>
-  store.write((tx) =>
-    Array.from({ length: count }, () => store.addresses.issue(tx, at, 1, 1).scripthash),
+const issue = (records: TestRecords, count: number, at: number): Promise<Scripthash[]> =>
+  records.write((tx) =>
+    Array.from({ length: count }, () => records.addresses.issue(tx, at, 1, 1).scripthash),
   );
 
 const hang = (server: SimulatedServer | undefined, times?: number): (() => void) | undefined =>
@@ -31,11 +31,11 @@ async function minutes({ world }: Watching, count: number): Promise<void> {
 
 /** Pays an address without the watched server. @returns its payments */
 function payHidden(watching: Watching, scripthash: Scripthash): () => string[] {
-  const { chain, store } = watching;
-  const { address = '', id = 0 } = store.addresses.byScripthash(scripthash) ?? {};
+  const { chain, records } = watching;
+  const { address = '', id = 0 } = records.addresses.byScripthash(scripthash) ?? {};
   watching.inUse()?.inject({ kind: 'omit', scripthashes: [scripthash], deny: true });
   chain.pay([{ address, valueSat: 7_000 }]);
-  return () => store.ledger.paymentsOf(id).map(({ state }) => state);
+  return () => records.ledger.paymentsOf(id).map(({ state }) => state);
 }
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   'P-158 the second server, %s one, answers no subscription for minutes: the sweeps continue afterwards',
   async (_, own, count) => {
     const watching = await prepareWatching({ servers: 2, own });
-    const [hot = '' as Scripthash] = await issue(watching.store, count, now - day);
+    const [hot = '' as Scripthash] = await issue(watching.records, count, now - day);
     await watching.start();
     const second = watching.servers.find((each) => each !== watching.inUse());
     const end = hang(second);
@@ -59,7 +59,7 @@ test.each([
 
 test('P-158 the server in use leaves eight subscriptions unanswered at the start: their payments are found', async () => {
   const watching = await prepareWatching({ servers: 2, own: false });
-  const [, hot = '' as Scripthash] = await issue(watching.store, 30, now - day);
+  const [, hot = '' as Scripthash] = await issue(watching.records, 30, now - day);
   for (const server of watching.servers) hang(server, 8);
   watching.watcher.start();
   await minutes(watching, 2);
@@ -73,8 +73,8 @@ test.each([1, 2])(
   'P-158 of %i public servers, none answers one address for 15 minutes: it is compared after that',
   async (count) => {
     const watching = await prepareWatching({ servers: count, own: false });
-    const { chain, servers, store, watcher, world } = watching;
-    const { address, scripthash } = await store.issue();
+    const { chain, servers, records, watcher, world } = watching;
+    const { address, scripthash } = await records.issue();
     await watching.start();
     watcher.issued(scripthash);
     await world.advance(2_000);
@@ -89,17 +89,17 @@ test.each([1, 2])(
     for (const end of ends) end();
     chain.mine(3);
     await minutes(watching, 15);
-    const { id = 0 } = store.addresses.byScripthash(scripthash) ?? {};
-    expect(store.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
+    const { id = 0 } = records.addresses.byScripthash(scripthash) ?? {};
+    expect(records.ledger.paymentsOf(id)).toMatchObject([{ state: 'confirmed' }]);
     expect(watcher.status().failures).toEqual([]);
   },
 );
 
 test('P-158 a lone server answers as many histories late as may be in flight: it stays in use for the rest', async () => {
   const watching = await prepareWatching({ own: false });
-  const { store, watcher, world, chain, servers } = watching;
-  const rows = await store.write((tx) =>
-    Array.from({ length: 60 }, () => store.addresses.issue(tx, now - day, 1, 1)),
+  const { records, watcher, world, chain, servers } = watching;
+  const rows = await records.write((tx) =>
+    Array.from({ length: 60 }, () => records.addresses.issue(tx, now - day, 1, 1)),
   );
   await watching.start();
   const slow = rows.slice(0, 9);
@@ -113,5 +113,5 @@ test('P-158 a lone server answers as many histories late as may be in flight: it
   const other = rows.at(-1);
   chain.pay([{ address: other?.address ?? '', valueSat: 5_000 }]);
   await world.advance(20_000);
-  expect(store.ledger.paymentsOf(other?.id ?? 0)).toHaveLength(1);
+  expect(records.ledger.paymentsOf(other?.id ?? 0)).toHaveLength(1);
 });

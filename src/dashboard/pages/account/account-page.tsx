@@ -72,7 +72,7 @@ const accountMarkup = (request: PageRequest) => (
 async function changePassword(request: PageRequest): Promise<ActionResult> {
   const password = newPasswordIn(request);
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const hash = await hashOf(request, password);
   const token = await database.write((tx) => {
     // A new password or a sign-out of other sessions may have ended this one while we were hashing.

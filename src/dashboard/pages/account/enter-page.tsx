@@ -29,7 +29,7 @@ export const enterPage: Page = {
 const linkOf = ({ context }: PageRequest): string => context.req.query('token') ?? '';
 
 const isLinkValid = (request: PageRequest): boolean =>
-  request.parts.store.admin.hasLink(request.now, linkOf(request));
+  request.parts.records.admin.hasLink(request.now, linkOf(request));
 
 const expiredLink = () => (
   <NarrowPage title="This link is no longer valid">
@@ -112,14 +112,14 @@ export function newPasswordIn({ form }: PageRequest): string {
 export function hashOf({ parts, transport }: PageRequest, password: string): Promise<string> {
   const hosts = transport.origins.map((origin) => new URL(origin).hostname);
   return parts.passwords
-    .hash(password, [...namesOfStores(parts.store), ...hosts])
+    .hash(password, [...namesOfStores(parts.records), ...hosts])
     .catch((error: unknown) => {
       throw atField('password-new', '', error);
     });
 }
 
 function removeDevices(tx: Tx, request: PageRequest): void {
-  const { admin } = request.parts.store;
+  const { admin } = request.parts.records;
   if (hasAuthenticator(request)) recordChange(request, tx, 'totp.off', { by: 'link' });
   admin.setTotp(tx, null);
   for (const { id, name } of admin.passkeys()) {
@@ -129,7 +129,7 @@ function removeDevices(tx: Tx, request: PageRequest): void {
 }
 
 async function enter(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   // A hash is expensive: only a valid link gets one.
   if (!isLinkValid(request)) throw new PaygateError('forbidden', 'This link is no longer valid.');
   const hash = await hashOf(request, newPasswordIn(request));

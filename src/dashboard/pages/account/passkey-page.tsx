@@ -15,7 +15,7 @@ export const passkeyPage: Page = {
 };
 
 function passkeyMarkup(request: PageRequest) {
-  const passkey = request.parts.store.admin.passkey(idIn(request));
+  const passkey = request.parts.records.admin.passkey(idIn(request));
   return (
     <Layout request={request} title={passkey?.name ?? 'Passkey'}>
       {passkey === undefined ? (
@@ -44,7 +44,7 @@ const removed = (): PaygateError => new PaygateError('not_found', 'This passkey 
 
 async function rename(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const name = passkeyNameIn(request);
   await database.write((tx) => {
     if (!admin.renamePasskey(tx, idIn(request), name)) throw removed();
@@ -55,7 +55,7 @@ async function rename(request: PageRequest): Promise<ActionResult> {
 
 async function remove(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   await database.write((tx) => {
     const passkey = admin.passkey(idIn(request));
     if (passkey === undefined) throw removed();

@@ -56,7 +56,7 @@ const NoPasskeysHere = ({ request }: { readonly request: PageRequest }) => {
 };
 
 const PasskeyTable = ({ request }: { readonly request: PageRequest }) => {
-  const passkeys = request.parts.store.admin.passkeys();
+  const passkeys = request.parts.records.admin.passkeys();
   return passkeys.length === 0 ? null : (
     <Table label="Your passkeys" heads={['Name', 'Works at', 'Added', 'Last used']}>
       {passkeys.map(({ id, name, origin, createdAt, usedAt }) => (
@@ -84,7 +84,7 @@ export const askPasskey =
 
 export async function beginPasskey(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  if (request.parts.store.admin.passkeys().length >= maxPasskeys) throw tooMany();
+  if (request.parts.records.admin.passkeys().length >= maxPasskeys) throw tooMany();
   const makes = await newPasskeyRequest(request);
   return { show: newPasskeyMarkup({ ...request, url: accountPath }, makes) };
 }
@@ -124,7 +124,7 @@ export function passkeyNameIn(request: PageRequest): string {
 
 export async function finishPasskey(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const name = passkeyNameIn(request);
   const made = await newPasskey(request);
   await database.write((tx) => {

@@ -10,7 +10,7 @@ import { Form } from '../../parts/form-parts.tsx';
 import { Table } from '../../parts/layout.tsx';
 
 export const Sessions = ({ request }: { readonly request: PageRequest }) => {
-  const sessions = request.parts.store.admin.sessions(request.now);
+  const sessions = request.parts.records.admin.sessions(request.now);
   return (
     <section aria-labelledby="sessions">
       <h2 id="sessions">Sessions</h2>
@@ -59,7 +59,7 @@ const SessionRow = ({
 );
 
 export async function endSession(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const hash = Buffer.from(field(request, 'session'), 'base64url');
   await database.write((tx) => {
     if (admin.endByHash(tx, hash)) recordChange(request, tx, 'session.end');
@@ -68,7 +68,7 @@ export async function endSession(request: PageRequest): Promise<ActionResult> {
 }
 
 export async function endOthers(request: PageRequest): Promise<ActionResult> {
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   await database.write((tx) => {
     admin.endOthers(tx, signedIn(request).id);
     recordChange(request, tx, 'session.end-others');

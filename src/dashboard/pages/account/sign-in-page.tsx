@@ -54,7 +54,7 @@ export const LinkCommand = () => (
 );
 
 function signInMarkup(request: PageRequest) {
-  const operator = request.parts.store.admin.operator();
+  const operator = request.parts.records.admin.operator();
   if (operator === undefined) {
     return (
       <NarrowPage title="Welcome">

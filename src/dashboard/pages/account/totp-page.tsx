@@ -45,7 +45,7 @@ export const Authenticator = ({ request }: { readonly request: PageRequest }) =>
 );
 
 const AuthenticatorOn = ({ request }: { readonly request: PageRequest }) => {
-  const left = request.parts.store.admin.recoveryCodesLeft();
+  const left = request.parts.records.admin.recoveryCodesLeft();
   return (
     <>
       <p>
@@ -101,7 +101,7 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
     const problem = 'This code does not belong to that key. Is the clock of your phone right?';
     return { show: enrolmentMarkup({ ...request, problem, form: new URLSearchParams() }, secret) };
   }
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const codes = newCodes(request);
   await database.write((tx) => {
     admin.setTotp(tx, secret, step);
@@ -113,7 +113,7 @@ export async function finishEnrolment(request: PageRequest): Promise<ActionResul
 
 export async function replaceRecoveryCodes(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   const codes = newCodes(request);
   await database.write((tx) => {
     if (!hasAuthenticator(request)) {
@@ -148,7 +148,7 @@ const codesMarkup = (title: string, codes: readonly string[]) => (
 
 export async function disableTotp(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { admin, database } = request.parts.store;
+  const { admin, database } = request.parts.records;
   await database.write((tx) => {
     admin.setTotp(tx, null);
     recordChange(request, tx, 'totp.off');

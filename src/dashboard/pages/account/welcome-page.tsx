@@ -18,12 +18,12 @@ export const welcomePage: Page = {
 };
 
 /** Whether the setup has an unfinished step. */
-export const isSetupUnfinished = ({ parts: { store } }: PageRequest): boolean =>
-  store.catalog.stores().length === 0 || testedAt(store.catalog) === undefined;
+export const isSetupUnfinished = ({ parts: { records } }: PageRequest): boolean =>
+  records.catalog.stores().length === 0 || testedAt(records.catalog) === undefined;
 
 function welcomeMarkup(request: PageRequest, shown = false) {
-  const { store, health } = request.parts;
-  const [first] = store.catalog.stores();
+  const { records, health } = request.parts;
+  const [first] = records.catalog.stores();
   const report = health();
   return (
     <Layout request={request} title="Setup" poll>
@@ -44,7 +44,7 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             </p>
           )}
         </Step>
-        <Step name="Test callback" done={testedAt(store.catalog) !== undefined}>
+        <Step name="Test callback" done={testedAt(records.catalog) !== undefined}>
           {first === undefined ? (
             <p>Add a store first.</p>
           ) : (
@@ -67,11 +67,11 @@ interface SetupStep {
   readonly isDone: boolean;
 }
 
-const setupSteps = ({ parts: { store, health } }: PageRequest): readonly SetupStep[] => [
+const setupSteps = ({ parts: { records, health } }: PageRequest): readonly SetupStep[] => [
   { name: 'Network and servers', isDone: health().electrum.server !== null },
-  { name: 'Store and wallet', isDone: store.catalog.stores().length > 0 },
-  { name: 'Test callback', isDone: testedAt(store.catalog) !== undefined },
-  { name: 'First address request', isDone: store.addressView.list({ limit: 1 }).rows.length > 0 },
+  { name: 'Store and wallet', isDone: records.catalog.stores().length > 0 },
+  { name: 'Test callback', isDone: testedAt(records.catalog) !== undefined },
+  { name: 'First address request', isDone: records.addressView.list({ limit: 1 }).rows.length > 0 },
 ];
 
 /** The checklist in short, for the first page. */
@@ -163,7 +163,7 @@ const FirstRequest = ({
   readonly shown: boolean;
 }) => {
   const [origin = ''] = request.transport.origins;
-  const apiKey = request.parts.store.keys.merchantKey();
+  const apiKey = request.parts.records.keys.merchantKey();
   return (
     <>
       {apiKey === undefined ? (

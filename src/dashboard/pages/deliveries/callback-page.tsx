@@ -17,7 +17,7 @@ export const callbackPage: Page = {
 };
 
 function callbackMarkup(request: PageRequest) {
-  const { outbox, catalog } = request.parts.store;
+  const { outbox, catalog } = request.parts.records;
   const row = outbox.callback(idIn(request));
   const store = catalog.store(row.storeId);
   const { callbackUrl, name, callbacksStopped } = store;
@@ -73,11 +73,11 @@ function callbackMarkup(request: PageRequest) {
 
 async function resend(request: PageRequest): Promise<ActionResult> {
   const id = idIn(request);
-  const { outbox, database } = request.parts.store;
+  const { outbox, database } = request.parts.records;
   await database.write((tx) => {
     outbox.resend(tx, request.now, id);
     recordChange(request, tx, 'callback.resend', { ids: [id] });
   });
-  request.parts.store.events.emit('retryRequested');
+  request.parts.records.events.emit('retryRequested');
   return { to: `${base}/callbacks/${id}?done=resent` };
 }

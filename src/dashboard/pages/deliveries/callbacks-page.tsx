@@ -91,7 +91,7 @@ export function callbackSearch(
     storeId: queryNumber(request, 'store'),
     ...(state === 'flagged' ? { doubted: true } : { state }),
   };
-  const { outbox } = request.parts.store;
+  const { outbox } = request.parts.records;
   const text = queryText(request, 'q') ?? '';
   const search = /^\d{1,15}$/.test(text) ? { id: Number(text) } : searchOf(request);
   return (place) =>
@@ -136,7 +136,7 @@ const CallbackTable = ({ request, rows }: CallbackTableProps) => (
           </a>
         </td>
         <td>
-          <Pill {...deliveryState(row, request.parts.store.catalog.store(row.storeId))} />
+          <Pill {...deliveryState(row, request.parts.records.catalog.store(row.storeId))} />
         </td>
         <td>
           <Time at={row.createdAt} />
@@ -158,7 +158,7 @@ const CallbackTable = ({ request, rows }: CallbackTableProps) => (
 
 const ResendAll = ({ request }: { readonly request: PageRequest }) => {
   // A removed store may still send callbacks; it is listed after the others.
-  const rows = request.parts.store.catalog
+  const rows = request.parts.records.catalog
     .stores({ archived: true })
     .filter(({ callbacksStopped, callbackUrl }) => !callbacksStopped && callbackUrl !== '')
     .sort((one, other) => Number(one.archivedAt !== null) - Number(other.archivedAt !== null));
@@ -197,12 +197,12 @@ async function resendChosen(request: PageRequest): Promise<ActionResult> {
   if (ids.length === 0 || !ids.every(Number.isSafeInteger)) {
     throw new PaygateError('invalid', 'Select at least one delivery.');
   }
-  const { outbox, database } = request.parts.store;
+  const { outbox, database } = request.parts.records;
   await database.write((tx) => {
     for (const id of ids) outbox.resend(tx, request.now, id);
     recordChange(request, tx, 'callback.resend', { ids });
   });
-  request.parts.store.events.emit('retryRequested');
+  request.parts.records.events.emit('retryRequested');
   return { to: withQuery(request, { done: 'resent' }) };
 }
 
@@ -211,13 +211,13 @@ async function resendAll(
   which: 'failed' | 'doubtful',
 ): Promise<ActionResult> {
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const { outbox, database } = request.parts.store;
+  const { outbox, database } = request.parts.records;
   const resend = which === 'failed' ? outbox.resendFailed : outbox.resendDoubtful;
   const count = await database.write((tx) => {
     const resent = resend(tx, request.now, storeId, 0);
     recordChange(request, tx, `callback.resend-${which}`, { count: resent }, storeId);
     return resent;
   });
-  request.parts.store.events.emit('retryRequested');
+  request.parts.records.events.emit('retryRequested');
   return { to: withQuery(request, { done: count === 0 ? `none-${which}` : 'resent' }) };
 }

@@ -55,7 +55,7 @@ export const eventPage: Page = {
 export function eventSearch(request: PageRequest): (place: ListPlace) => SearchedPage<ListedEvent> {
   const storeId = queryNumber(request, 'store');
   const state = queryChoice(request, 'state', states);
-  const { webhooks } = request.parts.store;
+  const { webhooks } = request.parts.records;
   const search = namedIn(request);
   return (place) => webhooks.page({ storeId, state, ...search, ...place });
 }
@@ -105,7 +105,7 @@ function eventsMarkup(request: PageRequest) {
 /** A button for each store whose webhook receives events. */
 const ResendFailed = ({ request }: { readonly request: PageRequest }) => (
   <>
-    {request.parts.store.catalog
+    {request.parts.records.catalog
       .stores()
       .filter(({ webhookUrl }) => webhookUrl !== null)
       .map(({ id, name }) => (
@@ -118,7 +118,7 @@ const ResendFailed = ({ request }: { readonly request: PageRequest }) => (
 
 async function resendFailed(request: PageRequest): Promise<ActionResult> {
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
-  const { webhooks, database, events } = request.parts.store;
+  const { webhooks, database, events } = request.parts.records;
   const count = await database.write((tx) => {
     const resent = webhooks.resendFailed(tx, request.now, storeId);
     recordChange(request, tx, 'event.resend-failed', { count: resent }, storeId);
@@ -129,7 +129,7 @@ async function resendFailed(request: PageRequest): Promise<ActionResult> {
 }
 
 function eventMarkup(request: PageRequest) {
-  const { webhooks, catalog } = request.parts.store;
+  const { webhooks, catalog } = request.parts.records;
   const row = webhooks.event(idIn(request));
   const { webhookUrl, name } = catalog.store(row.storeId);
   const shown = deliveryState(row);
@@ -173,7 +173,7 @@ function eventMarkup(request: PageRequest) {
 
 async function resend(request: PageRequest): Promise<ActionResult> {
   const id = idIn(request);
-  const { webhooks, database, events } = request.parts.store;
+  const { webhooks, database, events } = request.parts.records;
   await database.write((tx) => {
     const { publicId, storeId } = webhooks.event(id);
     webhooks.resend(tx, request.now, id);

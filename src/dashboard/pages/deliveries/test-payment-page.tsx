@@ -40,9 +40,9 @@ export const TestPaymentLink = ({ request, id }: LinkProps) =>
 
 /** @throws PaygateError not_found for an address that was not issued */
 function targetOf({ parts, now }: PageRequest, id: number): TestTarget | { refusal: string } {
-  const { address } = parts.store.addressView.address(id);
+  const { address } = parts.records.addressView.address(id);
   try {
-    return testTarget(parts.store, address, now);
+    return testTarget(parts.records, address, now);
   } catch (error) {
     if (!(error instanceof PaygateError) || error.code === 'internal') throw error;
     return { refusal: inWordsOfPages(error.message) };
@@ -51,7 +51,7 @@ function targetOf({ parts, now }: PageRequest, id: number): TestTarget | { refus
 
 function testMarkup(request: PageRequest) {
   const id = idIn(request);
-  const { address } = request.parts.store.addressView.address(id);
+  const { address } = request.parts.records.addressView.address(id);
   const target = targetOf(request, id);
   return (
     <Layout request={request} title={`Test payment to ${formatShort(address)}`}>
@@ -104,7 +104,7 @@ const TestForm = ({ request, target: { row, address, orderSat }, id }: FormProps
 async function sendPayment(request: PageRequest): Promise<ActionResult> {
   const { parts } = request;
   await requireRecentPassword(request);
-  const { address } = parts.store.addressView.address(idIn(request));
+  const { address } = parts.records.addressView.address(idIn(request));
   const payment = readFields(request, (read) => ({
     address,
     valueSat: read('value', 'Amount in satoshis', wholeNumberFrom(1, maxMoneySat)),

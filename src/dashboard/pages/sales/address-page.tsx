@@ -18,7 +18,7 @@ export const addressPage: Page = {
 };
 
 function addressMarkup(request: PageRequest) {
-  const { addressView, paymentView } = request.parts.store;
+  const { addressView, paymentView } = request.parts.records;
   const row = addressView.address(idIn(request));
   const payments = paymentView.list({ scripthash: row.scripthash, limit: maxPayments });
   return (

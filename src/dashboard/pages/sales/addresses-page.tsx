@@ -81,7 +81,7 @@ export function addressSearch(request: PageRequest): (place: ListPlace) => Addre
   };
   const search = searchOf(request);
   const isNone = search === undefined || search.txid !== undefined;
-  const { addressView } = request.parts.store;
+  const { addressView } = request.parts.records;
   return (place) =>
     isNone
       ? { rows: [], goesOnAt: undefined }
@@ -90,8 +90,8 @@ export function addressSearch(request: PageRequest): (place: ListPlace) => Addre
 
 const WalletGaps = ({ request: { parts } }: { readonly request: PageRequest }) => (
   <ul class="plain">
-    {parts.store.catalog.wallets().map(({ id }) => {
-      const unpaid = parts.store.addresses.unpaidRun(id);
+    {parts.records.catalog.wallets().map(({ id }) => {
+      const unpaid = parts.records.addresses.unpaidRun(id);
       const needed = gapLimitNeeded({ unpaid, widest: 0 }, parts.walletGap);
       return (
         <li class={needed === undefined ? undefined : 'alarm'}>

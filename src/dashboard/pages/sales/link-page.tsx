@@ -21,7 +21,7 @@ const buttonText = 'Pay with Bitcoin';
 
 /** @throws PaygateError not_found */
 function linkOf(request: PageRequest): LinkRow {
-  const row = request.parts.store.linkView.byId(idIn(request));
+  const row = request.parts.records.linkView.byId(idIn(request));
   if (row === undefined) throw new PaygateError('not_found', 'There is no such link.');
   return row;
 }
@@ -30,7 +30,7 @@ export const linkPage: Page = {
   path: '/links/:id',
   show(request) {
     const row = linkOf(request);
-    const { linkView, catalog } = request.parts.store;
+    const { linkView, catalog } = request.parts.records;
     const link = linkView.json(row);
     return (
       <Layout request={request} title={row.title}>
@@ -60,7 +60,7 @@ export const printedLinkPage: Page = {
   path: '/links/:id/print',
   show(request) {
     const row = linkOf(request);
-    const link = request.parts.store.linkView.json(row);
+    const link = request.parts.records.linkView.json(row);
     return (
       <NarrowPage title={row.title}>
         {row.description === null ? null : <p>{row.description}</p>}
@@ -118,7 +118,7 @@ const LinkFacts = ({ link, row, request, store }: LinkFactsProps) => (
 /** On, and why the link makes no orders nevertheless. */
 const OnText = ({ request: { parts }, row }: Pick<LinkFactsProps, 'request' | 'row'>) => {
   try {
-    parts.store.links.checkOpen(row.id, parts.walletGap);
+    parts.records.links.checkOpen(row.id, parts.walletGap);
     return 'On';
   } catch (error) {
     if (!(error instanceof LinkRefusal)) throw error;
@@ -171,10 +171,10 @@ function changeIn(request: PageRequest) {
 
 async function change(
   request: PageRequest,
-  changed: (row: LinkRow) => Parameters<PageRequest['parts']['store']['links']['change']>[2],
+  changed: (row: LinkRow) => Parameters<PageRequest['parts']['records']['links']['change']>[2],
 ): Promise<ActionResult> {
   const { id, publicId, storeId } = linkOf(request);
-  const { links, database } = request.parts.store;
+  const { links, database } = request.parts.records;
   // Refused before the password is asked for.
   changed(linkOf(request));
   await requireRecentPassword(request);

@@ -29,7 +29,7 @@ const here = `${base}/links`;
 export const linksPage: Page = {
   path: '/links',
   show(request) {
-    const rows = request.parts.store.linkView.list({
+    const rows = request.parts.records.linkView.list({
       storeId: queryStore(request) ?? undefined,
       beforeId: queryNumber(request, 'before'),
       limit: rowsPerQuery,
@@ -66,7 +66,7 @@ const LinkTable = ({ request, rows }: LinkTableProps) => (
     isList
   >
     {rows.map((row) => {
-      const link = request.parts.store.linkView.json(row);
+      const link = request.parts.records.linkView.json(row);
       return (
         <tr>
           <td>
@@ -100,7 +100,7 @@ export function linkAmount(link: LinkJson): string {
 export const newLinkPage: Page = {
   path: '/links/new',
   show(request) {
-    const stores = request.parts.store.catalog.stores();
+    const stores = request.parts.records.catalog.stores();
     const [first] = stores;
     return (
       <Layout request={request} title="Add a link">
@@ -127,7 +127,7 @@ export const newLinkPage: Page = {
 
 async function add(request: PageRequest): Promise<ActionResult> {
   const { parts, now } = request;
-  const { links, catalog, database } = parts.store;
+  const { links, catalog, database } = parts.records;
   const storeId = wholeNumber(request, 'store', 1, Number.MAX_SAFE_INTEGER);
   const input = readingLink(() => parseLinkInput(linkBodyIn(request)));
   await requireRecentPassword(request);

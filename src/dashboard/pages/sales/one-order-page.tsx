@@ -179,7 +179,7 @@ const QuoteEnd = ({ order: { quote } }: Pick<OrderProps, 'order'>) =>
   );
 
 const LinkFact = ({ request, row }: { readonly request: PageRequest; readonly row: OrderRow }) => {
-  const link = row.linkId === null ? undefined : request.parts.store.linkView.byId(row.linkId);
+  const link = row.linkId === null ? undefined : request.parts.records.linkView.byId(row.linkId);
   return link === undefined ? null : (
     <>
       <dt>Link</dt>
@@ -191,7 +191,7 @@ const LinkFact = ({ request, row }: { readonly request: PageRequest; readonly ro
 };
 
 const Payments = ({ request, standing, record, entries }: OrderProps) => {
-  const { store } = request.parts;
+  const { records } = request.parts;
   const counted = new Map(standing.payments.map((each) => [each.payment.txid, each] as const));
   return (
     <>
@@ -212,7 +212,7 @@ const Payments = ({ request, standing, record, entries }: OrderProps) => {
                 </a>
               </td>
               <td>
-                <Pill {...paymentState(store, entry)} />
+                <Pill {...paymentState(records, entry)} />
               </td>
               <td>
                 <Time at={entry.firstSeenAt} />
@@ -248,7 +248,7 @@ function rateText(counted: Counted | undefined, currency: string | null): string
 }
 
 const Events = ({ request, record }: OrderProps) => {
-  const rows = request.parts.store.webhooks.list({ orderId: record.row.id, limit: maxRows });
+  const rows = request.parts.records.webhooks.list({ orderId: record.row.id, limit: maxRows });
   return (
     <>
       <h2>Deliveries</h2>

@@ -51,7 +51,7 @@ export const acceptOrderPage: Page = {
 
 /** What the customer received back, or will, is not taken into account. */
 const refundsOf = ({ parts }: PageRequest, orderId: number): string[] =>
-  parts.store.refunds
+  parts.records.refunds
     .of(orderId)
     .map(
       ({ amountSat, doneAt }) =>
@@ -103,15 +103,15 @@ const done = { accept: 'order-accepted', cancel: 'order-canceled' } as const;
 
 /** @throws PaygateError conflict, as for the API */
 async function decide(request: PageRequest, command: 'accept' | 'cancel'): Promise<ActionResult> {
-  const { store, checkIssuing } = request.parts;
+  const { records, checkIssuing } = request.parts;
   const { id, publicId, storeId } = orderIn(request);
   await requireRecentPassword(request);
   checkIssuing();
-  await store.database.write((tx) => {
-    const before = store.orderView.byPublicId(publicId);
-    store.orders[command](tx, request.now, id);
+  await records.database.write((tx) => {
+    const before = records.orderView.byPublicId(publicId);
+    records.orders[command](tx, request.now, id);
     // An order that stands so already is not changed.
-    if (isDeepStrictEqual(before, store.orderView.byPublicId(publicId))) return;
+    if (isDeepStrictEqual(before, records.orderView.byPublicId(publicId))) return;
     recordChange(request, tx, `order.${command}`, { order: publicId }, storeId);
   });
   return { to: orderPath(publicId, `?done=${done[command]}`) };

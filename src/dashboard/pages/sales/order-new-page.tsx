@@ -42,7 +42,7 @@ const labels = {
 export const newOrderPage: Page = {
   path: '/orders/new',
   show(request) {
-    const stores = request.parts.store.catalog.stores();
+    const stores = request.parts.records.catalog.stores();
     const [first] = stores;
     return (
       <Layout request={request} title="Take a payment">

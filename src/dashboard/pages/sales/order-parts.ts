@@ -20,7 +20,7 @@ export const maxRows = 50;
 
 /** The order in the path. @throws PaygateError not_found */
 export function orderIn({ context, parts }: PageRequest): OrderRow {
-  const row = parts.store.orderView.byPublicId(context.req.param('id') ?? '');
+  const row = parts.records.orderView.byPublicId(context.req.param('id') ?? '');
   if (row === undefined) throw new PaygateError('not_found', 'There is no such order.');
   return row;
 }
@@ -37,7 +37,7 @@ export interface OrderProps {
 
 /** @throws PaygateError not_found */
 export function readOrder(request: PageRequest): OrderProps {
-  const { orderView, addressView, paymentView } = request.parts.store;
+  const { orderView, addressView, paymentView } = request.parts.records;
   const record = orderView.record(orderIn(request));
   const standing = orderView.standing(record, request.now);
   const order = orderJson(record.details, standing, orderView.baseUrl);

@@ -9,7 +9,7 @@ const sent = { text: 'Sent', tone: 'good' } as const;
 const prepared = { text: 'Prepared', tone: 'waiting' } as const;
 
 export const OrderRefunds = ({ request, record }: OrderProps) => {
-  const rows = request.parts.store.refunds.of(record.row.id);
+  const rows = request.parts.records.refunds.of(record.row.id);
   if (rows.length === 0) return null;
   const done = rows.filter(({ doneAt }) => doneAt !== null);
   return (

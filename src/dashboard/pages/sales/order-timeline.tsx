@@ -72,7 +72,7 @@ function lastChange(entry: PaymentEntry, amount: string): TimelineEvent[] {
 function statusEvents({ request, record, order }: OrderProps): TimelineEvent[] {
   const { row } = record;
   const { canceledAt, acceptedAt, paidAt, expiresAt } = row;
-  const rows = request.parts.store.webhooks
+  const rows = request.parts.records.webhooks
     .list({ orderId: row.id, limit: maxEvents })
     .toReversed();
   const has = (type: EventType) => rows.some((each) => each.type === type);
@@ -98,7 +98,7 @@ function statusEvents({ request, record, order }: OrderProps): TimelineEvent[] {
 }
 
 const refundEvents = ({ request, record }: OrderProps): TimelineEvent[] =>
-  request.parts.store.refunds.of(record.row.id).map(({ amountSat, createdAt, doneAt }) => {
+  request.parts.records.refunds.of(record.row.id).map(({ amountSat, createdAt, doneAt }) => {
     const amount = formatAmount(amountSat);
     return doneAt === null
       ? { at: createdAt, text: `Refund of ${amount} prepared` }

@@ -37,7 +37,7 @@ export const ordersPage: Page = { path: '/orders', show: (request) => ordersMark
 function ordersMarkup(request: PageRequest) {
   const beforeId = queryNumber(request, 'before');
   const rows = orderSearch(request)({ beforeId, limit: rowsPerCount(request) });
-  const { linkView } = request.parts.store;
+  const { linkView } = request.parts.records;
   const links = linkView.list({ limit: maxLinks });
   return (
     <Layout request={request} title="Orders" live={beforeId === undefined}>
@@ -91,7 +91,7 @@ export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRo
   const text = queryText(request, 'q');
   const named = text === undefined ? undefined : orderNamed(request, text);
   if (named === undefined) {
-    const { orderView } = request.parts.store;
+    const { orderView } = request.parts.records;
     return (place) => orderView.list({ storeId, status, linkId, reference: text, ...place });
   }
   const fits =
@@ -103,7 +103,7 @@ export function orderSearch(request: PageRequest): (place: ListPlace) => OrderRo
 
 /** The order with this id, or of this address. */
 export function orderNamed({ parts }: PageRequest, text: string): OrderRow | undefined {
-  const { orderView, addresses, network } = parts.store;
+  const { orderView, addresses, network } = parts.records;
   const pasted = pastedAddress(text);
   if (isId('ord', pasted)) return orderView.byPublicId(pasted);
   try {
@@ -120,7 +120,7 @@ interface OrderTableProps {
 }
 
 const OrderTable = ({ request, rows }: OrderTableProps) => {
-  const { catalog } = request.parts.store;
+  const { catalog } = request.parts.records;
   const names = new Map(
     catalog.stores({ archived: true }).map(({ id, name }) => [id, name] as const),
   );

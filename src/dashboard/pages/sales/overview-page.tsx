@@ -65,7 +65,7 @@ const SectionHead = ({ title, children }: SectionHeadProps) => (
 );
 
 const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
-  const rows = request.parts.store.paymentView.list({ limit: maxRows });
+  const rows = request.parts.records.paymentView.list({ limit: maxRows });
   return (
     <>
       <SectionHead title="Latest payments">
@@ -84,7 +84,7 @@ const LatestPayments = ({ request }: { readonly request: PageRequest }) => {
 };
 
 const LatestOrders = ({ request }: { readonly request: PageRequest }) => {
-  const { orderView, catalog } = request.parts.store;
+  const { orderView, catalog } = request.parts.records;
   const rows = orderView.list({ limit: maxRows });
   if (rows.length === 0) return null;
   const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
@@ -144,7 +144,7 @@ const StatusLine = ({ health: { network, electrum, version }, alarms }: StatusLi
 );
 
 async function dismissRestored(request: PageRequest): Promise<ActionResult> {
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   await database.write((tx) => {
     dismissCopy(tx, catalog);
     recordChange(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });

@@ -10,7 +10,7 @@ import {
   formatSat,
   formatShort,
 } from '../../../domain/text/format.ts';
-import type { Store } from '../../../store/open-store.ts';
+import type { Records } from '../../../store/open-records.ts';
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
 import type { PaymentEntry } from '../../../store/payments/payment-view.ts';
 import { Copyable, Pill, Time } from '../../../web/values.tsx';
@@ -31,9 +31,9 @@ export const paymentPage: Page = {
 };
 
 function paymentMarkup(request: PageRequest) {
-  const { store } = request.parts;
-  const row = store.paymentView.payment(idIn(request));
-  const shown = paymentState(store, row);
+  const { records } = request.parts;
+  const row = records.paymentView.payment(idIn(request));
+  const shown = paymentState(records, row);
   const worth = worthIn(row);
   const worthOfIt = worth === undefined ? undefined : `${formatDecimal(worth)} ${row.currency}`;
   const amount = formatAmount(row.valueSat);
@@ -48,21 +48,21 @@ function paymentMarkup(request: PageRequest) {
       }
       live
     >
-      <Facts store={store} row={row} now={request.now} />
+      <Facts records={records} row={row} now={request.now} />
       <h2>Timeline</h2>
-      <PaymentTimeline store={store} row={row} />
-      <PaymentDeliveries store={store} row={row} />
-      <Proof store={store} row={row} />
+      <PaymentTimeline records={records} row={row} />
+      <PaymentDeliveries records={records} row={row} />
+      <Proof records={records} row={row} />
     </Layout>
   );
 }
 
 interface PaymentProps {
-  readonly store: Store;
+  readonly records: Records;
   readonly row: PaymentEntry;
 }
 
-const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => (
+const Facts = ({ records, row, now }: PaymentProps & { readonly now: number }) => (
   <dl class="facts">
     <dt>Amount</dt>
     <dd>
@@ -71,8 +71,8 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
     <WorthFact row={row} now={now} />
     <dt>Confirmations</dt>
     <dd>
-      {confirmationsOf(store, row)}
-      {requiredText(store, row)}
+      {confirmationsOf(records, row)}
+      {requiredText(records, row)}
       {row.state === 'settled'
         ? ', settled: no reorganisation that paygate follows is so deep'
         : ''}
@@ -98,7 +98,7 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
         </dd>
       </>
     )}
-    <OrderFact store={store} row={row} />
+    <OrderFact records={records} row={row} />
     <dt>Store</dt>
     <dd>
       {row.storeId === null ? (
@@ -122,8 +122,8 @@ const Facts = ({ store, row, now }: PaymentProps & { readonly now: number }) => 
   </dl>
 );
 
-const OrderFact = ({ store, row }: PaymentProps) => {
-  const order = store.orderView.byAddressId(row.addressId);
+const OrderFact = ({ records, row }: PaymentProps) => {
+  const order = records.orderView.byAddressId(row.addressId);
   return order === undefined ? null : (
     <>
       <dt>Order</dt>
@@ -147,18 +147,18 @@ const WorthFact = ({ row, now }: { readonly row: PaymentEntry; readonly now: num
   );
 
 /** Undefined if the store is unknown. */
-function requiredOf({ catalog }: Store, { storeId, valueSat }: PaymentEntry): number | undefined {
+function requiredOf({ catalog }: Records, { storeId, valueSat }: PaymentEntry): number | undefined {
   return storeId === null
     ? undefined
     : requiredConfirmationsFor(policyOf(catalog.store(storeId)), valueSat);
 }
 
-function requiredText(store: Store, row: PaymentEntry): string {
-  const required = requiredOf(store, row);
+function requiredText(records: Records, row: PaymentEntry): string {
+  const required = requiredOf(records, row);
   return required === undefined ? '' : ` (${required} required)`;
 }
 
-function Proof({ store, row }: PaymentProps) {
+function Proof({ records, row }: PaymentProps) {
   const { height, blockHash, state } = row;
   if (state === 'dropped') return null;
   return (
@@ -172,7 +172,7 @@ function Proof({ store, row }: PaymentProps) {
             Proven: the transaction is in block {height}, whose header and work paygate has
             verified.
           </p>
-          {hasLeft(store, row) ? (
+          {hasLeft(records, row) ? (
             <p class="alarm">
               That block is no longer on the best chain. paygate is checking the payment again.
             </p>
@@ -191,7 +191,7 @@ function Proof({ store, row }: PaymentProps) {
 }
 
 const PaymentTimeline = (payment: PaymentProps) => {
-  const each = confirmationEvents(payment.store, payment.row);
+  const each = confirmationEvents(payment.records, payment.row);
   return (
     <>
       <Timeline events={timelineOf(payment)} />
@@ -209,15 +209,15 @@ const PaymentTimeline = (payment: PaymentProps) => {
  * The timeline, oldest first; a block has the time that it claims. It is derived from stored data,
  * so that it cannot disagree with the payment. A block that came and went unseen is not in it.
  */
-function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {
-  const callbacks = store.paymentView.callbacksOf(row.id);
+function timelineOf({ records, row }: PaymentProps): TimelineEvent[] {
+  const callbacks = records.paymentView.callbacksOf(row.id);
   const reversals = callbacks.filter((each, place) => {
     const before = callbacks[place - 1];
     return before !== undefined && each.status < before.status;
   });
   const seen = { at: row.firstSeenAt, text: 'First seen' };
   const later: TimelineEvent[] = [
-    ...blockEvents(store, row),
+    ...blockEvents(records, row),
     ...reversals.map(({ createdAt }) => ({
       at: createdAt,
       text: 'Reversed: its block left the best chain',
@@ -233,13 +233,13 @@ function timelineOf({ store, row }: PaymentProps): TimelineEvent[] {
 }
 
 /** Its block, and the block that confirmed it. */
-function blockEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
+function blockEvents(records: Records, row: PaymentEntry): TimelineEvent[] {
   const { height } = row;
-  const confirmations = confirmationsOf(store, row);
+  const confirmations = confirmationsOf(records, row);
   if (height === null || confirmations === 0) return [];
-  const required = requiredOf(store, row);
+  const required = requiredOf(records, row);
   const isConfirmed = required !== undefined && required > 0 && confirmations >= required;
-  const timeAt = (block: number) => (store.headers.bestAt(block)?.header.time ?? 0) * 1000;
+  const timeAt = (block: number) => (records.headers.bestAt(block)?.header.time ?? 0) * 1000;
   const isAtOnce = isConfirmed && required === 1;
   const inBlock: TimelineEvent = {
     at: timeAt(height),
@@ -251,19 +251,19 @@ function blockEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
   return [inBlock, { at: timeAt(height + required - 1), text, tone: 'good' }];
 }
 
-function confirmationEvents(store: Store, row: PaymentEntry): TimelineEvent[] {
+function confirmationEvents(records: Records, row: PaymentEntry): TimelineEvent[] {
   const { height } = row;
   if (height === null) return [];
-  const count = Math.min(confirmationsOf(store, row), maxConfirmationEvents);
+  const count = Math.min(confirmationsOf(records, row), maxConfirmationEvents);
   return Array.from({ length: count }, (_, place) => place).flatMap((place) => {
-    const header = store.headers.bestAt(height + place);
+    const header = records.headers.bestAt(height + place);
     if (header === undefined) return [];
     return [{ at: header.header.time * 1000, text: formatCount(place + 1, 'confirmation') }];
   });
 }
 
 /** Why the payment has no callback. */
-function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntry): string {
+function noCallbackReason({ catalog }: Records, { storeId, valueSat }: PaymentEntry): string {
   if (storeId === null) {
     return 'None: the store of its address is unknown. Mark its order as paid by hand.';
   }
@@ -273,14 +273,14 @@ function noCallbackReason({ catalog }: Store, { storeId, valueSat }: PaymentEntr
     : 'None yet.';
 }
 
-function PaymentDeliveries({ store, row }: PaymentProps) {
-  const { catalog, paymentView, outbox } = store;
+function PaymentDeliveries({ records, row }: PaymentProps) {
+  const { catalog, paymentView, outbox } = records;
   const rows = paymentView.callbacksOf(row.id).map(({ id }) => outbox.callback(id));
   return (
     <>
       <h2>Deliveries</h2>
       {rows.length === 0 ? (
-        <p>{noCallbackReason(store, row)}</p>
+        <p>{noCallbackReason(records, row)}</p>
       ) : (
         <Table
           label="Deliveries"

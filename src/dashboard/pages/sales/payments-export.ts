@@ -33,7 +33,7 @@ export const paymentsExportPage: Page = {
 
 /** @throws PaygateError invalid */
 function accountText(request: PageRequest, format: AccountFormat): AsyncIterable<string> {
-  const { accountView, catalog } = request.parts.store;
+  const { accountView, catalog } = request.parts.records;
   const filter = filterOf(request);
   const search = searchOf(request);
   const asked = queryText(request, 'currency');
@@ -53,7 +53,7 @@ async function* noPages(): AsyncGenerator<readonly AccountRow[], void> {}
 
 /** @throws PaygateError invalid */
 function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
-  const { store } = request.parts;
+  const { records } = request.parts;
   const filter = filterOf(request);
   const search = searchOf(request);
   return {
@@ -66,7 +66,7 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
       txid: (row) => row.txid,
       satoshi: (row) => row.valueSat,
       state: (row) => row.state,
-      confirmations: (row) => confirmationsOf(store, row),
+      confirmations: (row) => confirmationsOf(records, row),
       height: (row) => row.height,
       replaced_by: (row) => row.replacedBy,
       currency: (row) => row.currency,
@@ -77,6 +77,6 @@ function confirmationsFile(request: PageRequest): CsvList<PaymentEntry> {
     read: (place) =>
       search === undefined
         ? { rows: [] }
-        : store.paymentView.page({ ...filter, ...search, ...place }),
+        : records.paymentView.page({ ...filter, ...search, ...place }),
   };
 }

@@ -13,7 +13,7 @@ import { formatCount, formatDecimal } from '../../../domain/text/format.ts';
 import { pastedAddress } from '../../../domain/text/pasted-text.ts';
 import { dayMs } from '../../../lib/time-units.ts';
 import { reversedShownMs } from '../../../status/findings.ts';
-import type { Store } from '../../../store/open-store.ts';
+import type { Records } from '../../../store/open-records.ts';
 import type { AccountFilter } from '../../../store/orders/account-view.ts';
 import { confirmationsOf, hasLeft } from '../../../store/payments/confirmations.ts';
 import type {
@@ -79,7 +79,7 @@ function paymentsMarkup(request: PageRequest) {
   const { rows, goesOnAt }: PaymentPage =
     search === undefined
       ? { rows: [], goesOnAt: undefined }
-      : request.parts.store.paymentView.page({ ...filter, ...page });
+      : request.parts.records.paymentView.page({ ...filter, ...page });
   const isNone = rows.length === 0 && goesOnAt === undefined;
   const isLive = page.beforeId === undefined && queryText(request, sumsQuery) === undefined;
   return (
@@ -143,7 +143,7 @@ async function Sums({ request, rows, filter, isAll }: SumsProps) {
   if (queryText(request, sumsQuery) === undefined) {
     return <a href={withQuery(request, { [sumsQuery]: 1 })}>Add up</a>;
   }
-  return <SumText sums={await request.parts.store.accountView.sums(filter)} />;
+  return <SumText sums={await request.parts.records.accountView.sums(filter)} />;
 }
 
 function SumText({ sums }: { readonly sums: AccountSums }) {
@@ -165,7 +165,7 @@ function SumText({ sums }: { readonly sums: AccountSums }) {
 
 /** The files of all payments of the filter. */
 function Exports({ request }: { readonly request: PageRequest }) {
-  const stores = request.parts.store.catalog.stores({ archived: true });
+  const stores = request.parts.records.catalog.stores({ archived: true });
   const file = (change: Readonly<Record<string, string>>, text: string) => (
     <li>
       <a
@@ -225,7 +225,7 @@ export function searchOf(
   if (/^[0-9a-f]{64}$/i.test(pasted)) return { txid: pasted.toLowerCase() as Txid };
   try {
     return {
-      scripthash: scripthash(addressToScript(pasted, networks[request.parts.store.network])),
+      scripthash: scripthash(addressToScript(pasted, networks[request.parts.records.network])),
     };
   } catch {
     return undefined;
@@ -251,7 +251,7 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
           </a>
         </td>
         <td>
-          <Pill {...paymentState(request.parts.store, row)} />
+          <Pill {...paymentState(request.parts.records, row)} />
         </td>
         <td>
           <Time at={row.firstSeenAt} />
@@ -260,7 +260,7 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
           <Short text={row.address} />
         </td>
         <td>{row.storeName}</td>
-        <td class="number">{confirmationsOf(request.parts.store, row)}</td>
+        <td class="number">{confirmationsOf(request.parts.records, row)}</td>
       </tr>
     ))}
   </Table>
@@ -270,8 +270,8 @@ export const PaymentTable = ({ request, rows }: PaymentTableProps) => (
  * The state for people. If the block has left the best chain, the stored state stays until paygate
  * knows the payment's new state; the note says so.
  */
-export function paymentState(store: Store, row: PaymentEntry): ShownState {
-  if (hasLeft(store, row)) {
+export function paymentState(records: Records, row: PaymentEntry): ShownState {
+  if (hasLeft(records, row)) {
     return {
       word: paymentWords.unconfirmed,
       note: 'Its block left the best chain: checking again',

@@ -52,7 +52,7 @@ function ratesMarkup(request: PageRequest) {
 
 /** The currency of the first store that has one. */
 const firstCurrency = ({ parts }: PageRequest): string =>
-  parts.store.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
+  parts.records.catalog.stores().find(({ currency }) => currency !== null)?.currency ?? 'USD';
 
 const SourceTable = ({ sources }: { readonly sources: readonly SourceStatus[] }) => (
   <Table

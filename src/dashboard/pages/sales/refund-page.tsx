@@ -59,7 +59,7 @@ export const refundPage: Page = {
   show(request) {
     const props = readOrder(request);
     const { row } = props.record;
-    const pending = request.parts.store.refunds.pendingOf(row.id);
+    const pending = request.parts.records.refunds.pendingOf(row.id);
     const refundable = leftOf(request, row, props.standing);
     return (
       <Layout request={request} title={`Refund of the order of ${priceOrSat(row)}`}>
@@ -95,7 +95,7 @@ const leftOf = (
   { parts }: PageRequest,
   { id }: OrderRow,
   standing: Standing,
-): Refundable | undefined => refundableOf(standing, parts.store.refunds.of(id));
+): Refundable | undefined => refundableOf(standing, parts.records.refunds.of(id));
 
 /** What was left before the one that is prepared. */
 const leftBefore = (
@@ -105,12 +105,12 @@ const leftBefore = (
 ): Refundable | undefined =>
   refundableOf(
     standing,
-    parts.store.refunds.of(id).filter(({ doneAt }) => doneAt !== null),
+    parts.records.refunds.of(id).filter(({ doneAt }) => doneAt !== null),
   );
 
 /** Whether the page of an order leads to its refund. */
 export const hasRefund = ({ request, record, standing }: OrderProps): boolean =>
-  request.parts.store.refunds.pendingOf(record.row.id) !== undefined ||
+  request.parts.records.refunds.pendingOf(record.row.id) !== undefined ||
   leftOf(request, record.row, standing) !== undefined;
 
 interface PrepareProps extends OrderProps {
@@ -201,7 +201,7 @@ const Version = ({ refund }: Pick<PendingProps, 'refund'>) => (
 
 /** @throws PaygateError conflict if the page showed another refund */
 function checkShown(request: PageRequest, orderId: number): void {
-  const pending = request.parts.store.refunds.pendingOf(orderId);
+  const pending = request.parts.records.refunds.pendingOf(orderId);
   if (pending === undefined || !isOutdated(request, pending)) return;
   throw new PaygateError(
     'conflict',
@@ -230,7 +230,7 @@ const ToSend = ({ row, refund }: Pick<PendingProps, 'row' | 'refund'>) => {
 };
 
 async function prepare(request: PageRequest): Promise<ActionResult> {
-  const { store, checkIssuing } = request.parts;
+  const { records, checkIssuing } = request.parts;
   const { id, publicId, storeId } = orderIn(request);
   await requireRecentPassword(request);
   const { address, choice, feeSat } = readFields(request, (read) => ({
@@ -240,7 +240,7 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
   }));
   const rateCents = choice === 'price' ? await rateOf(request, orderIn(request)) : null;
   checkIssuing();
-  await store.database.write((tx) => {
+  await records.database.write((tx) => {
     // Another page may have refunded since.
     const { record, standing } = readOrder(request);
     const left = leftBefore(request, record.row, standing);
@@ -248,11 +248,11 @@ async function prepare(request: PageRequest): Promise<ActionResult> {
     const amount = amountAtFee(() =>
       refundAmountOf(left, choice, record.facts.price, rateCents, feeSat),
     );
-    const before = store.refunds.pendingOf(id);
+    const before = records.refunds.pendingOf(id);
     // The form was sent twice.
     const isSame = before?.address === address && before.choice === choice;
     if (isSame && before.amountSat === amount.amountSat) return;
-    store.refunds.prepare(tx, request.now, { orderId: id, address, choice, ...amount });
+    records.refunds.prepare(tx, request.now, { orderId: id, address, choice, ...amount });
     const detail = { order: publicId, address, amount_sat: amount.amountSat, fee_sat: feeSat };
     recordChange(request, tx, 'order.refund', detail, storeId);
   });
@@ -269,7 +269,7 @@ function amountAtFee<T>(read: () => T): T {
 
 /** @throws PaygateError invalid for what is no address of this network, and for our own ones */
 function customerAddress({ parts }: PageRequest, text: string): string {
-  const { network, addresses } = parts.store;
+  const { network, addresses } = parts.records;
   const address = pastedAddress(text);
   const script = addressToScript(address, networks[network]);
   if (addresses.byScripthash(scripthash(script)) === undefined) return address;
@@ -293,7 +293,7 @@ async function rateOf({ parts }: PageRequest, { currency }: OrderRow): Promise<n
 }
 
 async function done(request: PageRequest): Promise<ActionResult> {
-  const { refunds, database } = request.parts.store;
+  const { refunds, database } = request.parts.records;
   const { record } = readOrder(request);
   const { id, publicId, storeId } = record.row;
   await requireRecentPassword(request);
@@ -315,7 +315,7 @@ async function done(request: PageRequest): Promise<ActionResult> {
 }
 
 async function discard(request: PageRequest): Promise<ActionResult> {
-  const { refunds, database } = request.parts.store;
+  const { refunds, database } = request.parts.records;
   const { id, publicId, storeId } = orderIn(request);
   await requireRecentPassword(request);
   await database.write((tx) => {

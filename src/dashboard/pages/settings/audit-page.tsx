@@ -10,7 +10,7 @@ import { Pager, queryNumber, rowsOfPage, rowsPerQuery } from '../../parts/listin
 export const auditPage: Page = { path: '/settings/audit', show: (request) => auditMarkup(request) };
 
 function auditMarkup(request: PageRequest) {
-  const { audit, catalog } = request.parts.store;
+  const { audit, catalog } = request.parts.records;
   const rows = audit.list(rowsPerQuery, queryNumber(request, 'before'));
   const names = new Map(catalog.stores({ archived: true }).map(({ id, name }) => [id, name]));
   return (

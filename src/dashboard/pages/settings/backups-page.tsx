@@ -20,7 +20,7 @@ export const backupsPage: Page = {
 };
 
 function backupsMarkup(request: PageRequest) {
-  const files = listBackups(request.parts.store.database.path);
+  const files = listBackups(request.parts.records.database.path);
   const [newest] = files;
   return (
     <Layout request={request} title="Backups">
@@ -54,16 +54,16 @@ function backupsMarkup(request: PageRequest) {
 const sizeOf = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
 
 async function backUp(request: PageRequest): Promise<ActionResult> {
-  const { store, requestedBackups } = request.parts;
+  const { records, requestedBackups } = request.parts;
   const file = await requestedBackups.make(request.now);
-  await store.database.write((tx) => recordChange(request, tx, 'backup.make', { file }));
+  await records.database.write((tx) => recordChange(request, tx, 'backup.make', { file }));
   return { to: `${here}?done=backup-made&file=${file}` };
 }
 
 async function download(request: PageRequest): Promise<ActionResult> {
   const name = field(request, 'file');
   await requireRecentPassword(request);
-  const { database } = request.parts.store;
+  const { database } = request.parts.records;
   await database.write((tx) => recordChange(request, tx, 'backup.download', { file: name }));
   const { stream, bytes } = readBackup(database.path, name);
   return {

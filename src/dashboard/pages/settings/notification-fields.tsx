@@ -35,7 +35,7 @@ interface TargetProps {
 /** Recipients, the webhook with its secret, and a test. */
 export function NotifyTargetForms(props: TargetProps) {
   const { request, owner } = props;
-  const { catalog } = request.parts.store;
+  const { catalog } = request.parts.records;
   const { recipients, webhookUrl } = notifyTarget(catalog, owner);
   const hasMail = recipients.length > 0 && mailServer(catalog) !== undefined;
   return (
@@ -63,7 +63,7 @@ export function NotifyTargetForms(props: TargetProps) {
 }
 
 function TargetForm({ request, owner, kinds }: TargetProps) {
-  const target = notifyTarget(request.parts.store.catalog, owner);
+  const target = notifyTarget(request.parts.records.catalog, owner);
   const form = 'save-recipients';
   return (
     <Form request={request} action={form} button="Save" needsPassword>
@@ -151,7 +151,7 @@ export async function saveRecipients(
   kinds: readonly NoticeKind[],
   here: string,
 ): Promise<ActionResult> {
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const target = targetIn(request, kinds, notifyTarget(catalog, owner));
   await requireRecentPassword(request);
   await database.write((tx) => {
@@ -167,7 +167,7 @@ export async function revealNotifySecret(
   here: string,
 ): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   await database.write((tx) => recordChange(request, tx, 'notify.reveal-secret', {}, owner));
   const { webhookSecret } = notifyTarget(catalog, owner);
   return {

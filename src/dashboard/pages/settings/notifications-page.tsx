@@ -48,7 +48,7 @@ export const notificationsPage: Page = {
 };
 
 function notificationsMarkup(request: PageRequest) {
-  const stores = request.parts.store.catalog.stores();
+  const stores = request.parts.records.catalog.stores();
   return (
     <Layout request={request} title="Notifications">
       <DoneNote request={request} />
@@ -76,7 +76,7 @@ function notificationsMarkup(request: PageRequest) {
 }
 
 function QueueState({ request }: { readonly request: PageRequest }) {
-  const { count, reason } = request.parts.store.notifications.waiting();
+  const { count, reason } = request.parts.records.notifications.waiting();
   return count === 0 ? null : (
     <p class="note">
       {formatCount(count, 'notification')} {verbOf(count, 'waits', 'wait')}
@@ -92,7 +92,7 @@ const securityLabels: Readonly<Record<MailServer['security'], string>> = {
 };
 
 function MailServerForm({ request }: { readonly request: PageRequest }) {
-  const server = mailServer(request.parts.store.catalog);
+  const server = mailServer(request.parts.records.catalog);
   const form = 'save-mail';
   const text = { autocomplete: 'off', spellcheck: 'false' };
   return (
@@ -196,7 +196,7 @@ function mailServerIn(request: PageRequest, before: MailServer | undefined): Mai
 }
 
 async function saveMailServer(request: PageRequest): Promise<ActionResult> {
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const server = mailServerIn(request, mailServer(catalog));
   await requireRecentPassword(request);
   await database.write((tx) => {
@@ -209,7 +209,7 @@ async function saveMailServer(request: PageRequest): Promise<ActionResult> {
 
 async function endMail(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   await database.write((tx) => {
     putMailServer(tx, catalog, undefined);
     recordChange(request, tx, 'notify.mail-off');

@@ -109,7 +109,9 @@ function factsOf(server: ServerHealth): [string, string | number][] {
 }
 
 const DeepBranches = ({ request }: { readonly request: PageRequest }) => {
-  const deep = readHold(request.parts.store.catalog).filter(({ deepTip }) => deepTip !== undefined);
+  const deep = readHold(request.parts.records.catalog).filter(
+    ({ deepTip }) => deepTip !== undefined,
+  );
   return deep.map(({ server, text }) => (
     <section aria-label={`Branch of ${server}`}>
       <p class="alarm">
@@ -129,7 +131,7 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
     throw new PaygateError('invalid', 'The certificate fingerprint is invalid. Reload the page.');
   }
   await requireRecentPassword(request);
-  const { servers, database } = request.parts.store;
+  const { servers, database } = request.parts.records;
   const fault = request.parts.clockFault();
   if (fault !== undefined)
     throw new PaygateError('conflict', `No certificate is accepted: ${fault}.`);
@@ -139,28 +141,28 @@ async function acceptCertificate(request: PageRequest): Promise<ActionResult> {
     }
     recordChange(request, tx, 'server.accept', { server: label, sha256 });
   });
-  request.parts.store.events.emit('serversChanged');
+  request.parts.records.events.emit('serversChanged');
   return { to: `${here}?done=accepted` };
 }
 
 async function liftBan(request: PageRequest): Promise<ActionResult> {
   const label = field(request, 'server');
   await requireRecentPassword(request);
-  const { servers, database } = request.parts.store;
+  const { servers, database } = request.parts.records;
   await database.write((tx) => {
     if (!servers.liftBan(tx, label)) {
       throw new PaygateError('not_found', 'This server is not banned.');
     }
     recordChange(request, tx, 'server.lift_ban', { server: label });
   });
-  request.parts.store.events.emit('serversChanged');
+  request.parts.records.events.emit('serversChanged');
   return { to: `${here}?done=lifted` };
 }
 
 async function followBranch(request: PageRequest): Promise<ActionResult> {
   const label = field(request, 'server');
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
   if (deepTip === undefined) {
     throw new PaygateError('not_found', 'This server no longer follows that branch.');

@@ -47,10 +47,10 @@ const About = ({ request: { parts } }: { readonly request: PageRequest }) => (
       <dt>Version</dt>
       <dd>paygate {version}</dd>
       <dt>Network</dt>
-      <dd>{parts.store.network}</dd>
+      <dd>{parts.records.network}</dd>
       <dt>Database</dt>
       <dd>
-        <code>{fingerprintOf(parts.store)}</code>
+        <code>{fingerprintOf(parts.records)}</code>
       </dd>
       <dt>Running since</dt>
       <dd>

@@ -35,6 +35,6 @@ export const masked = (secret: string): string => `${secret.slice(0, 4)}…${sec
 /** Requires a recent password; the audit log records that the key was shown. */
 export async function revealKey(request: PageRequest): Promise<void> {
   await requireRecentPassword(request);
-  merchantKeyText(request.parts.store.keys);
-  await request.parts.store.database.write((tx) => recordChange(request, tx, 'key.reveal'));
+  merchantKeyText(request.parts.records.keys);
+  await request.parts.records.database.write((tx) => recordChange(request, tx, 'key.reveal'));
 }

@@ -77,7 +77,7 @@ function removeMarkup(request: PageRequest) {
 }
 
 async function remove(request: PageRequest): Promise<ActionResult> {
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const row = storeOf(request);
   await requireRecentPassword(request);
   const stop = isOn(request, 'stop-callbacks');
@@ -87,7 +87,7 @@ async function remove(request: PageRequest): Promise<ActionResult> {
     catalog.archiveStore(tx, request.now, row.id, stop);
     recordChange(request, tx, 'store.remove', { stop_callbacks: stop }, row.id);
   });
-  request.parts.store.events.emit('catalogChanged');
+  request.parts.records.events.emit('catalogChanged');
   return { to: `${base}/stores?done=removed` };
 }
 
@@ -124,14 +124,14 @@ function restoreMarkup(request: PageRequest) {
 }
 
 async function restore(request: PageRequest): Promise<ActionResult> {
-  const { store } = request.parts;
+  const { records } = request.parts;
   const id = idIn(request);
-  store.catalog.store(id);
+  records.catalog.store(id);
   await requireRecentPassword(request);
-  await store.database.write((tx) => {
-    if (restoreShop(store, tx, id).changed) recordChange(request, tx, 'store.restore', {}, id);
+  await records.database.write((tx) => {
+    if (restoreShop(records, tx, id).changed) recordChange(request, tx, 'store.restore', {}, id);
   });
-  request.parts.store.events.emit('catalogChanged');
-  request.parts.store.events.emit('retryRequested');
+  request.parts.records.events.emit('catalogChanged');
+  request.parts.records.events.emit('retryRequested');
   return { to: `${storePath(id)}?done=restored` };
 }

@@ -65,13 +65,13 @@ const StoreKeys = ({ request, row }: StoreProps) => (
 );
 
 export const keysOf = ({ parts, now }: PageRequest, row: StoreRow): Key[] =>
-  parts.store.keys.list(now).filter(({ storeId }) => storeId === row.id);
+  parts.records.keys.list(now).filter(({ storeId }) => storeId === row.id);
 
 async function addKey(request: PageRequest): Promise<ActionResult> {
   const scope = choiceValue(request, 'scope', keyScopes);
   await requireRecentPassword(request);
   const { parts, now } = request;
-  const { catalog, keys, database } = parts.store;
+  const { catalog, keys, database } = parts.records;
   const row = storeOf(request);
   const secret = parts.world.randomBytes(32);
   const key = await database.write((tx) => {
@@ -97,7 +97,7 @@ export function sentKey(request: PageRequest, keys: readonly Key[]): Key {
 }
 
 async function revokeKey(request: PageRequest): Promise<ActionResult> {
-  const { keys, database } = request.parts.store;
+  const { keys, database } = request.parts.records;
   const row = storeOf(request);
   const key = sentKey(request, keysOf(request, row));
   await database.write((tx) => {

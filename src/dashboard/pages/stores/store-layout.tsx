@@ -26,7 +26,7 @@ export const storePath = (id: number, page = ''): string => `${base}/stores/${id
 
 /** The store of the page. @throws PaygateError not_found */
 export const storeOf = (request: PageRequest): StoreRow =>
-  request.parts.store.catalog.store(idIn(request));
+  request.parts.records.catalog.store(idIn(request));
 
 export interface StoreProps {
   readonly request: PageRequest;

@@ -74,15 +74,15 @@ async function add(request: PageRequest): Promise<ActionResult> {
   const { randomBytes } = parts.world;
   const webhookSecret = newWebhookSecret((length) => randomBytes(length));
   const secret = randomBytes(32);
-  const { store } = parts;
-  const id = await store.database.write((tx) => {
-    requireOwnCallbackUrl(store.catalog, settings.callbackUrl);
+  const { records } = parts;
+  const id = await records.database.write((tx) => {
+    requireOwnCallbackUrl(records.catalog, settings.callbackUrl);
     const shop = { key, startIndex, secret, fields: { ...settings, webhookSecret } };
-    const { row, wallet } = setUpShop(store, tx, now, shop);
+    const { row, wallet } = setUpShop(records, tx, now, shop);
     recordChange(request, tx, 'store.add', { name: row.name, wallet: wallet.id }, row.id);
     return row.id;
   });
-  parts.store.events.emit('catalogChanged');
-  const done = store.catalog.choices().length > 1 ? 'added-beside' : 'added';
+  parts.records.events.emit('catalogChanged');
+  const done = records.catalog.choices().length > 1 ? 'added-beside' : 'added';
   return { to: `${storePath(id, '/ready')}?done=${done}${indexQuery(choice)}` };
 }

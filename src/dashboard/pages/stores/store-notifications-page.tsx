@@ -30,7 +30,7 @@ export const storeNotificationsPage: Page = {
 const StoreNotifications = ({ request, row }: StoreProps) => (
   <>
     <DoneNote request={request} />
-    {mailServer(request.parts.store.catalog) === undefined ? (
+    {mailServer(request.parts.records.catalog) === undefined ? (
       <p class="note">
         No mail is sent until a <a href={`${base}/settings/notifications`}>mail server</a> is set.
       </p>

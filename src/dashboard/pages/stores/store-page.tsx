@@ -43,7 +43,7 @@ const StoreOverview = ({ request, row }: StoreProps) => (
 
 /** What keeps the shop from being paid, or from learning of it, with the page that helps. */
 function missingIn({ request, row }: StoreProps): (readonly [StoreSection, string])[] {
-  const { catalog } = request.parts.store;
+  const { catalog } = request.parts.records;
   const missing: (readonly [StoreSection, string])[] = [];
   if (row.walletId === null) {
     missing.push(['/wallet', 'This store has no wallet, so it issues no addresses.']);
@@ -59,7 +59,7 @@ function missingIn({ request, row }: StoreProps): (readonly [StoreSection, strin
 
 function factsOf({ request, row }: StoreProps): [string, StoreSection, string][] {
   const wallet =
-    row.walletId === null ? undefined : request.parts.store.catalog.wallet(row.walletId);
+    row.walletId === null ? undefined : request.parts.records.catalog.wallet(row.walletId);
   const keys = keysOf(request, row).length;
   const confirmations = `${row.requiredConfirmations} ${row.requiredConfirmations === 1 ? 'confirmation' : 'confirmations'}`;
   return [
@@ -82,7 +82,7 @@ function factsOf({ request, row }: StoreProps): [string, StoreSection, string][]
 }
 
 function recipientsText({ request, row }: StoreProps): string {
-  const { recipients, webhookUrl } = notifyTarget(request.parts.store.catalog, row.id);
+  const { recipients, webhookUrl } = notifyTarget(request.parts.records.catalog, row.id);
   const all = [...recipients, ...(webhookUrl === null ? [] : [redactUrl(webhookUrl)])];
   return all.length === 0 ? 'no recipients of its own' : all.join(', ');
 }

@@ -23,7 +23,7 @@ export const storePluginPage: Page = {
 
 /** Keys that can write; the merchant key is the first. */
 const pluginKeys = ({ request, row }: StoreProps): Key[] => [
-  requireMerchantKey(request.parts.store.keys, request.now),
+  requireMerchantKey(request.parts.records.keys, request.now),
   ...keysOf(request, row).filter(({ scope }) => scope === 'payments'),
 ];
 
@@ -111,7 +111,7 @@ function RefusedChange({
   readonly request: PageRequest;
   readonly keys: readonly Key[];
 }) {
-  const refused = readRefusedChange(request.parts.store.catalog);
+  const refused = readRefusedChange(request.parts.records.catalog);
   const key = keys.find(({ id }) => id === refused?.keyId);
   if (refused === undefined || key === undefined) return null;
   if (Math.abs(request.now - refused.at) > refusedShownMs) return null;
@@ -130,7 +130,7 @@ const minutesLeft = ({ pluginUntil }: Key, now: number): number =>
   Math.ceil(((pluginUntil ?? 0) - now) / 60_000);
 
 async function allowPlugin(request: PageRequest): Promise<ActionResult> {
-  const { keys, database } = request.parts.store;
+  const { keys, database } = request.parts.records;
   const row = storeOf(request);
   const key = sentKey(request, pluginKeys({ request, row }));
   await requireRecentPassword(request);
@@ -144,7 +144,7 @@ async function allowPlugin(request: PageRequest): Promise<ActionResult> {
 
 /** Requires no password, because an attack may be in progress. */
 async function closePlugin(request: PageRequest): Promise<ActionResult> {
-  const { keys, database } = request.parts.store;
+  const { keys, database } = request.parts.records;
   const row = storeOf(request);
   const key = sentKey(request, pluginKeys({ request, row }));
   await database.write((tx) => {

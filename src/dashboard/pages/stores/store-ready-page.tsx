@@ -41,7 +41,7 @@ function readyMarkup(request: PageRequest, shown = false) {
 }
 
 const Secrets = ({ request, row, shown }: StoreProps & { readonly shown: boolean }) => {
-  const apiKey = merchantKeyText(request.parts.store.keys);
+  const apiKey = merchantKeyText(request.parts.records.keys);
   const shownText = (secret: string): string => (shown ? secret : masked(secret));
   return (
     <section aria-labelledby="secrets">
@@ -86,7 +86,7 @@ const Secrets = ({ request, row, shown }: StoreProps & { readonly shown: boolean
 function firstRequest({ request, row }: StoreProps, apiKey: string | undefined): string {
   const [origin = ''] = request.transport.origins;
   const authorization = `curl -H "Authorization: Bearer ${apiKey ?? '$KEY'}"`;
-  const isOnly = request.parts.store.catalog.choices().length === 1;
+  const isOnly = request.parts.records.catalog.choices().length === 1;
   const store =
     isOnly || row.callbackUrl === ''
       ? ''
@@ -97,7 +97,7 @@ function firstRequest({ request, row }: StoreProps, apiKey: string | undefined):
 async function reveal(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const row = storeOf(request);
-  await request.parts.store.database.write((tx) => {
+  await request.parts.records.database.write((tx) => {
     recordChange(request, tx, 'key.reveal');
     recordChange(request, tx, 'secret.reveal', {}, row.id);
   });

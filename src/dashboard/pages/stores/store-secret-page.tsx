@@ -46,7 +46,7 @@ const secretMarkup = (row: StoreRow) => (
 
 export async function revealSecret(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { database } = request.parts.store;
+  const { database } = request.parts.records;
   const row = storeOf(request);
   await database.write((tx) => recordChange(request, tx, 'secret.reveal', {}, row.id));
   return { show: secretMarkup(row) };
@@ -92,7 +92,7 @@ function alreadyRotated({ form }: PageRequest): PaygateError {
 async function rotateSecret(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
   const { parts, now } = request;
-  const { catalog, database } = parts.store;
+  const { catalog, database } = parts.records;
   const fresh = newWebhookSecret((length) => parts.world.randomBytes(length));
   const row = await database.write((tx) => {
     const before = catalog.store(idIn(request));

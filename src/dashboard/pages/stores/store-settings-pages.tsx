@@ -100,7 +100,7 @@ async function changeSettings(
   const row = storeOf(request);
   const fields = readFields(request, (read) => readSettings(request, read, names, row));
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const isSaved = await database.write((tx) => {
     const before = requireRunning(catalog.store(row.id));
     const now = settingsOf(before, names);
@@ -122,7 +122,7 @@ async function changeSettings(
     return true;
   });
   if (!isSaved) throw conflict(request);
-  request.parts.store.events.emit('catalogChanged');
+  request.parts.records.events.emit('catalogChanged');
   return { to: `${storePath(row.id, section)}?done=saved#change` };
 }
 

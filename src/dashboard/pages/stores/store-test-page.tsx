@@ -43,9 +43,9 @@ export async function sendTest(request: PageRequest): Promise<ActionResult> {
 }
 
 /** Completes the step of the setup. */
-async function noteFirstTest({ parts: { store }, now }: PageRequest): Promise<void> {
-  if (testedAt(store.catalog) !== undefined) return;
-  await store.database.write((tx) => noteTested(tx, store.catalog, now));
+async function noteFirstTest({ parts: { records }, now }: PageRequest): Promise<void> {
+  if (testedAt(records.catalog) !== undefined) return;
+  await records.database.write((tx) => noteTested(tx, records.catalog, now));
 }
 
 const WaysBack = ({

@@ -38,7 +38,7 @@ const StoreWallet = ({ request, row }: StoreProps) => {
         <p class="alarm">This store has no wallet, so it issues no addresses.</p>
       ) : (
         <>
-          <WalletFacts wallet={request.parts.store.catalog.wallet(walletId)} />
+          <WalletFacts wallet={request.parts.records.catalog.wallet(walletId)} />
           <SharedWallet stores={otherStoresOf(request, walletId, row.id)} />
         </>
       )}
@@ -91,7 +91,7 @@ const titleOf = (request: PageRequest): string => `Another wallet for ${storeOf(
 
 function choose(request: PageRequest) {
   const { walletId } = storeOf(request);
-  const others = request.parts.store.catalog.wallets().filter(({ id }) => id !== walletId);
+  const others = request.parts.records.catalog.wallets().filter(({ id }) => id !== walletId);
   return (
     <Layout request={request} title={titleOf(request)}>
       {others.length === 0 ? null : (
@@ -162,7 +162,7 @@ function confirmNew(request: PageRequest) {
 
 /** @throws PaygateError not_found */
 const sentWallet = (request: PageRequest): WalletRow =>
-  request.parts.store.catalog.wallet(wholeNumber(request, 'wallet', 1, Number.MAX_SAFE_INTEGER));
+  request.parts.records.catalog.wallet(wholeNumber(request, 'wallet', 1, Number.MAX_SAFE_INTEGER));
 
 async function useKnownWallet(request: PageRequest): Promise<ActionResult> {
   const { id } = sentWallet(request);
@@ -170,7 +170,7 @@ async function useKnownWallet(request: PageRequest): Promise<ActionResult> {
 }
 
 async function useNewWallet(request: PageRequest, choice: ChosenWallet): Promise<ActionResult> {
-  const { catalog } = request.parts.store;
+  const { catalog } = request.parts.records;
   const walletFor = (tx: Tx) =>
     catalog.ensureWallet(tx, request.now, choice.key, choice.startIndex).id;
   return attachWallet(request, walletFor, indexQuery(choice));
@@ -181,7 +181,7 @@ async function attachWallet(
   walletFor: (tx: Tx) => number,
   foundQuery = '',
 ): Promise<ActionResult> {
-  const { catalog, database } = request.parts.store;
+  const { catalog, database } = request.parts.records;
   const { id } = storeOf(request);
   await requireRecentPassword(request);
   await database.write((tx) => {
@@ -191,6 +191,6 @@ async function attachWallet(
     catalog.changeStore(tx, id, { walletId });
     recordChange(request, tx, 'store.attach', { wallet_id: walletId }, id);
   });
-  request.parts.store.events.emit('catalogChanged');
+  request.parts.records.events.emit('catalogChanged');
   return { to: `${storePath(id, '/wallet')}?done=saved${foundQuery}` };
 }

@@ -38,7 +38,7 @@ const storesMarkup = (request: PageRequest, shown = false) => (
 );
 
 const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly shown: boolean }) => {
-  const key = request.parts.store.keys.merchantKey();
+  const key = request.parts.records.keys.merchantKey();
   return (
     <section aria-labelledby="api-key">
       <h2 id="api-key">API key</h2>
@@ -61,7 +61,7 @@ const ApiKey = ({ request, shown }: { readonly request: PageRequest; readonly sh
 };
 
 const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) => {
-  const rows = parts.store.catalog.stores();
+  const rows = parts.records.catalog.stores();
   if (rows.length === 0) return <p class="empty">No stores yet.</p>;
   return (
     <Table label="All stores" heads={['Store', 'Wallet', 'Callback URL', 'Created']} isList>
@@ -84,7 +84,7 @@ const StoreList = ({ request: { parts } }: { readonly request: PageRequest }) =>
 };
 
 const RemovedStores = ({ request: { parts } }: { readonly request: PageRequest }) => {
-  const rows = parts.store.catalog.stores({ archived: true });
+  const rows = parts.records.catalog.stores({ archived: true });
   const removed = rows.filter(({ archivedAt }) => archivedAt !== null);
   if (removed.length === 0) return null;
   return (
@@ -155,7 +155,7 @@ const replaceMarkup = (request: PageRequest) => (
 async function rotateKey(request: PageRequest): Promise<ActionResult> {
   const overlap = choiceValue(request, 'overlap', ['at-once', '24-hours']);
   await requireRecentPassword(request);
-  const { keys, database } = request.parts.store;
+  const { keys, database } = request.parts.records;
   merchantKeyText(keys);
   const secret = request.parts.world.randomBytes(32);
   await database.write((tx) => {

@@ -74,7 +74,7 @@ export const isSecondStep = (request: PageRequest, action: string): boolean =>
 /** The possible wallets of the pasted key. @throws PaygateError invalid */
 export const sentWallets = (request: PageRequest): readonly WalletKey[] =>
   possibleWallets(field(request, 'key'), {
-    network: request.parts.store.network,
+    network: request.parts.records.network,
     allowDepth: isOn(request, 'allow-depth'),
   });
 
@@ -236,11 +236,11 @@ export const indexQuery = ({ index }: ChosenWallet): string =>
   index === 0 ? '' : `&index=${index}`;
 
 const storesWithKey = (
-  { parts: { store } }: PageRequest,
+  { parts: { records } }: PageRequest,
   { descriptor }: WalletKey,
 ): readonly StoreRow[] => {
-  const wallet = store.catalog.wallets().find((each) => each.descriptor === descriptor);
-  return store.catalog.stores().filter(({ walletId }) => walletId === wallet?.id);
+  const wallet = records.catalog.wallets().find((each) => each.descriptor === descriptor);
+  return records.catalog.stores().filter(({ walletId }) => walletId === wallet?.id);
 };
 
 /** The other running stores that use a wallet. */
@@ -249,7 +249,9 @@ export const otherStoresOf = (
   wallet: number,
   storeId: number,
 ): readonly StoreRow[] =>
-  parts.store.catalog.stores().filter(({ id, walletId }) => walletId === wallet && id !== storeId);
+  parts.records.catalog
+    .stores()
+    .filter(({ id, walletId }) => walletId === wallet && id !== storeId);
 
 /** Says that stores with one wallet have one counter. */
 export const SharedWallet = ({ stores }: { readonly stores: readonly StoreRow[] }) =>

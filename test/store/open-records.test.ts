@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkFile } from '../../src/store/backup/integrity-check.ts';
 import { applicationId, lockForServer } from '../../src/store/file/file-guards.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openRecords } from '../../src/store/open-records.ts';
 import { migrations } from '../../src/store/schema/migrations.ts';
 import { bundleEnv, bundleOf } from '../support/bundle.ts';
 import { type Child, startChild, startChildIn } from '../support/child.ts';
@@ -49,7 +49,7 @@ it('the instance id of a file is created once', async () => {
   const path = freshPath();
   const names = ['first', 'second', 'third'];
   const open = () =>
-    openStore({ path, create: true, network: undefined, newInstance: () => names.shift() ?? '' });
+    openRecords({ path, create: true, network: undefined, newInstance: () => names.shift() ?? '' });
   for (let times = 0; times < 3; times += 1) {
     const { instance, database } = await open();
     expect(instance).toBe('first');

@@ -41,7 +41,7 @@ import { type AddressView, createAddressView } from './wallets/address-view.ts';
 import { type Addresses, createAddresses } from './wallets/addresses.ts';
 import { Catalog, networkOf } from './wallets/catalog.ts';
 
-export interface Store {
+export interface Records {
   readonly database: Database;
   readonly network: NetworkName;
   /** A random name given to the database when it was made; a copy keeps it. */
@@ -92,7 +92,7 @@ export interface OpenOptions extends DatabaseOptions {
 }
 
 /** @throws PaygateError when the file is not ours, damaged, or of another network */
-export async function openStore(asked: OpenOptions): Promise<Store> {
+export async function openRecords(asked: OpenOptions): Promise<Records> {
   const options = { ...asked, path: truePath(asked.path) };
   const database = openDatabase(options);
   try {
