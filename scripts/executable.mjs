@@ -15,8 +15,10 @@ const { values } = parseArgs({
 const { arch, out: outfile } = values;
 if (arch !== 'x64' && arch !== 'arm64') throw new Error(`--arch: x64 or arm64, not ${arch}`);
 
-const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
+const { stripped, compiled } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
 console.log(`${outfile}: ${Math.round(statSync(outfile).size / 1e6)} MB`);
 if (!stripped) {
   console.log('binutils are not installed (strip): it works, but it is larger than it need be');
 }
+if (!compiled)
+  console.log(`qemu for ${arch} is not installed: it works, but it starts more slowly`);

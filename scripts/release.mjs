@@ -31,8 +31,8 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 async function release(arch, parts) {
   const name = `paygate-${version}-linux-${arch}`;
   const outfile = join(parts, name);
-  const { stripped } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
-  if (!stripped) throw new Error(`binutils for ${arch} are not installed`);
+  const { stripped, compiled } = await makeExecutable({ arch, node: await nodeFor(arch), outfile });
+  if (!stripped || !compiled) throw new Error(`binutils or qemu for ${arch} are not installed`);
   for (const emulator of emulatorsFor(arch)) await prove(name, [...emulator, outfile]);
   await makeArchive(outfile, folder, name);
   return outfile;

@@ -1,4 +1,4 @@
-// The bill of materials (CycloneDX) of the executables: npm's own, of the lock file, cut down to what is inside them.
+// The bill of materials (CycloneDX) of the executables: npm's own, cut down to what is inside them.
 // https://cyclonedx.org/docs/1.5/json/
 
 import { execFile } from 'node:child_process';
@@ -10,8 +10,8 @@ const run = promisify(execFile);
 const nodes = /^node-linux-/;
 
 /**
- * Every component has its hash, since every entry of the lock file has one. The text is the same on every machine and at
- * any time: npm's serial number, time and folder are left out.
+ * Every component has its hash, as every entry of the lock file. The text is the same on every machine and
+ * at any time: npm's serial number, time and folder are left out.
  * @param {readonly { name: string, version: string }[]} inside what `paygate licenses --json` lists
  * @returns {Promise<string>} JSON
  */

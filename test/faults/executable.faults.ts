@@ -85,6 +85,24 @@ it('is built to the same bytes in another environment', () => {
   expect(hashOf(again)).toBe(hashOf(program));
 });
 
+it('starts also when its code cache is of another V8', () => {
+  // The magic number and the version of V8 begin each cache.
+  const [part, foreign] = [join(folder, 'part.cjs'), join(folder, 'foreign')];
+  writeFileSync(part, '(function () {})');
+  execFileSync(process.execPath, ['scripts/executable/code-cache.cjs', folder, 'part.cjs']);
+  const head = readFileSync(`${part}.cache`).subarray(0, 8);
+  const bytes = readFileSync(program);
+  let found = 0;
+  for (let at = bytes.indexOf(head); at >= 0; at = bytes.indexOf(head, at + 1)) {
+    bytes.writeUInt32LE(0, at + 4);
+    found += 1;
+  }
+  expect(found).toBeGreaterThan(30);
+  writeFileSync(foreign, bytes, { mode: 0o755 });
+  const run = spawnSync(foreign, ['store', 'list', '--help'], { encoding: 'utf8' });
+  expect(run).toMatchObject({ status: 0, stderr: '' });
+});
+
 it('S-129 ignores NODE_OPTIONS and --inspect, but writes where NODE_COMPILE_CACHE points', () => {
   const [preload, cache] = [join(folder, 'preload.cjs'), join(folder, 'cache')];
   writeFileSync(preload, "require('node:fs').writeFileSync(__filename + '.loaded', '')");
