@@ -1,18 +1,17 @@
 #!/usr/bin/env node
 // `npm run bench`: how fast paygate is. Each row has a figure, a floor and, where one exists, a peer
-// that is measured in turns in the same run. Progress goes to standard error, the table or the JSON
-// to standard output. The exit code is 1 when a row failed or does not hold its floor, 2 for a wrong
+// that is measured in turns in the same run. Progress goes to standard error, the table to standard
+// output. The exit code is 1 when a row failed or does not hold its floor, 2 for a wrong
 // argument. See docs/benchmarks.md.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
-import { asJson, asLine, asText, type Bench, type Row } from './bench/row.ts';
+import { asLine, asText, type Bench, type Row } from './bench/row.ts';
 
-const usage = `usage: npm run bench -- [--small] [--list] [--only ROW]… [--json]
+const usage = `usage: npm run bench -- [--small] [--list] [--only ROW]…
   --small      on a small machine: a quarter of a core, 256 MiB, a slow card
   --list       print the names of the rows
   --only ROW   measure this row
-  --json       print JSON instead of a table
 `;
 
 /** A module is loaded when its row is measured. */
@@ -49,7 +48,6 @@ function readArguments() {
       help: { type: 'boolean', short: 'h', default: false },
       list: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true, default: [] },
-      json: { type: 'boolean', default: false },
       small: { type: 'boolean', default: false },
     },
   });
@@ -85,14 +83,13 @@ async function runAll(from: Benches, names: readonly string[]): Promise<Row[]> {
 }
 
 async function main() {
-  const { help, list, json, small, from, names } = readArguments();
+  const { help, list, small, from, names } = readArguments();
   if (help || list) {
     process.stdout.write(help ? usage : `${names.join('\n')}\n`);
     return;
   }
   if (small) (await import('./bench/small/group.ts')).requireGroup();
-  const rows = await runAll(from, names);
-  process.stdout.write(json ? asJson(rows) : asText(rows));
+  process.stdout.write(asText(await runAll(from, names)));
 }
 
 main().catch((error: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // `npm run e2e`: the end-to-end test on a real node and two real Electrum servers, ElectrumX and electrs.
-// While electrs is not built (or with PAYGATE_E2E_SECOND=electrumx), the second one is another ElectrumX.
+// While electrs is not built, the second one is another ElectrumX.
 // Builds paygate, starts a regtest network of its own (PAYGATE_E2E_NETWORK names it), runs test/e2e with
 // vitest (arguments go to it: `npm run e2e -- storm`), and takes the network down again, whatever happens.
 // PAYGATE_E2E_PROGRAM is another paygate than the built one, such as a copy of dist/paygate. PAYGATE_E2E_ARCH (arm64)
@@ -18,8 +18,6 @@ import { down, names, runDir, up } from './regtest/network.ts';
 
 const network = process.env.PAYGATE_E2E_NETWORK || `e2e-${process.pid}`;
 const arch = process.env.PAYGATE_E2E_ARCH;
-/** An emulated paygate takes this many times as long to start; the tests wait as much longer. */
-const emulatedSlowness = 6;
 type Variables = Readonly<Record<string, string>>;
 const howToBuild = 'node scripts/regtest.mjs install-electrs';
 
@@ -70,18 +68,6 @@ async function removeAbandoned() {
   }
 }
 
-/** Reports which it is: a run on two servers of one kind shows less. */
-function chooseSecond(): 'electrs' | 'electrumx' {
-  const asked = process.env.PAYGATE_E2E_SECOND || (hasElectrs() ? 'electrs' : 'electrumx');
-  if (asked !== 'electrs' && asked !== 'electrumx') {
-    throw new Error(`PAYGATE_E2E_SECOND is electrs or electrumx, not "${asked}"`);
-  }
-  if (asked === 'electrs' && !hasElectrs()) throw new Error(`electrs is not built: ${howToBuild}`);
-  if (!hasElectrs()) progress(`ELECTRS IS NOT BUILT: ${howToBuild}`);
-  progress(`the Electrum servers are ElectrumX and ${asked === 'electrs' ? 'electrs' : 'another'}`);
-  return asked;
-}
-
 /**
  * What is tested: the built paygate, or the executable for PAYGATE_E2E_ARCH, emulated if need be.
  * @returns none if it cannot be made
@@ -98,7 +84,8 @@ async function makePrograms(logs: string): Promise<{ name: string; variables: Va
       const command = [...emulator, executable].join(' ');
       const script = join(logs, `paygate-${index}`);
       await writeFile(script, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
-      const slowness = emulator.length > 0 ? emulatedSlowness : 1;
+      // An emulated paygate takes six times as long to start; the tests wait as much longer.
+      const slowness = emulator.length > 0 ? 6 : 1;
       const variables = { PAYGATE_E2E_PROGRAM: script, PAYGATE_E2E_SLOWNESS: `${slowness}` };
       return { name: command, variables };
     }),
@@ -111,7 +98,9 @@ async function test(logs: string): Promise<boolean> {
   if (!(await run(['build.mjs']))) return false;
   const programs = await makePrograms(logs);
   await removeAbandoned();
-  const kind = chooseSecond();
+  const kind = hasElectrs() ? 'electrs' : 'electrumx';
+  if (kind === 'electrumx')
+    progress(`ELECTRS IS NOT BUILT, BOTH SERVERS ARE ELECTRUMX: ${howToBuild}`);
   progress(`starting the regtest network "${network}"…`);
   await down(network);
   const { addElectrum } = await up(network);

@@ -1,6 +1,6 @@
 // `node scripts/gallery.ts`: makes the pictures of the app stores from docs/img, in Chromium.
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { chromiumPath } from '../test/support/chromium.ts';
 
@@ -12,7 +12,6 @@ const browser = await chromium.launch({ executablePath: chromiumPath });
 try {
   // The size of Umbrel's gallery.
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  mkdirSync(`${umbrel}/gallery`, { recursive: true });
   for (const [at, name] of pictures.entries()) {
     const picture = readFileSync(`docs/img/${name}.png`, 'base64');
     await page.setContent(

@@ -4,7 +4,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { chromiumPath } from '../test/support/chromium.ts';
 
@@ -16,10 +16,7 @@ const phone = { width: 390, height: 640 };
 type Links = Awaited<ReturnType<typeof readLinks>>;
 type Created = Readonly<Record<'id' | 'page_url' | 'url', string>>;
 
-if (chromiumPath === undefined) {
-  console.error('screenshots need a Chromium: name one with PAYGATE_CHROMIUM');
-  process.exit(1);
-}
+if (chromiumPath === undefined) throw new Error('name a Chromium with PAYGATE_CHROMIUM');
 
 const sandbox = spawn('./paygate', ['sandbox'], { stdio: ['ignore', 'pipe', 'inherit'] });
 const over = once(sandbox, 'close');
@@ -99,7 +96,6 @@ async function save(page: Page, name: string, url: string) {
   await page.goto(url);
   const fullPage = page.viewportSize()?.width === phone.width;
   const path = `${folder}/${name}.png`;
-  mkdirSync(folder, { recursive: true });
   await page.screenshot({ path, animations: 'disabled', fullPage });
   const { size } = statSync(path);
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes, more than ${mostBytes}`);

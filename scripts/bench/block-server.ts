@@ -135,8 +135,7 @@ function answerTo(socket: Socket, method: string, first: string, second: number)
 const server = createServer((socket) => {
   sockets.set(socket, new Set());
   socket.setNoDelay(true);
-  socket.on('close', () => sockets.delete(socket));
-  socket.on('error', () => {});
+  socket.on('close', () => sockets.delete(socket)).on('error', () => {});
   const lines = createInterface(socket);
   lines.on('error', () => {});
   lines.on('line', (line) => {

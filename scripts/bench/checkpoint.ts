@@ -11,7 +11,6 @@ import { NO_ELECTRUM, serve } from './server.ts';
 const PAYMENTS = 1_000_000;
 const CHECKPOINTS = 2;
 const POLL_MS = 10;
-const TIMEOUT_MS = 120_000;
 const MAX_WAIT_MS = 1_000;
 
 export async function benchCheckpoint(): Promise<Row> {
@@ -37,7 +36,6 @@ export async function benchCheckpoint(): Promise<Row> {
 /** Only a checkpoint writes to the main file, so its modification time counts them. */
 async function untilCheckpoints(path: string) {
   const modified = () => statSync(path).mtimeMs;
-  const deadline = performance.now() + TIMEOUT_MS;
   for (let seen = 0, last = modified(), quietAt = 0; seen < CHECKPOINTS; ) {
     await sleep(POLL_MS);
     const now = modified();
@@ -45,6 +43,5 @@ async function untilCheckpoints(path: string) {
     if (now !== last && performance.now() > quietAt) seen += 1;
     if (now !== last) quietAt = performance.now() + 1_000;
     last = now;
-    if (performance.now() > deadline) throw new Error(`${seen} checkpoints in two minutes`);
   }
 }

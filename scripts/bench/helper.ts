@@ -18,20 +18,14 @@ export function startHelper(name: string, args: readonly (string | number)[], en
   const child = fork(program, args.map(String), { env: { ...process.env, ...env } });
   const end = () => void child.kill('SIGKILL');
   atEnd(end);
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${name} ended`);
+  });
+  ended.catch(() => {});
   /** Its next message. Only the row knows its type. */
   async function next<Message>(): Promise<Message> {
-    const stop = new AbortController();
-    const { signal } = stop;
-    const ended = once(child, 'exit', { signal }).then(() => {
-      throw new Error(`${name} ended`);
-    });
-    try {
-      const [message] = await Promise.race([once(child, 'message', { signal }), ended]);
-      return message as Message;
-    } finally {
-      stop.abort();
-      ended.catch(() => {});
-    }
+    const [message] = await Promise.race([once(child, 'message'), ended]);
+    return message as Message;
   }
   return {
     pid: child.pid ?? 0,

@@ -20,16 +20,10 @@ export interface Target {
   readonly leadIn?: number;
 }
 
-export interface Load {
-  /** Answers a second. */
-  readonly rate: number;
-  readonly latenciesMs: readonly number[];
-  /** Their bodies. */
-  readonly answers: readonly string[];
-}
+export type Load = Awaited<ReturnType<typeof load>>;
 
-/** @param goesOn is called before each request */
-async function load(target: Target, goesOn: () => boolean): Promise<Load> {
+/** @param goesOn is called before each request @returns the rate is answers a second */
+async function load(target: Target, goesOn: () => boolean) {
   const { connections: count = 1, pauseMs = 0, leadIn = 0 } = target;
   const latenciesMs: number[] = [];
   const answers: string[] = [];

@@ -24,20 +24,11 @@ export interface Row {
 
 export type Bench = () => Promise<Row>;
 
-const machine = () => ({
-  cores: availableParallelism(),
-  cpu: cpus()[0]?.model.trim(),
-  node: process.version,
-  fileSystem: execFileSync('stat', ['-f', '-c', '%T', folder], { encoding: 'utf8' }).trim(),
-});
-
-export const asJson = (rows: readonly Row[]) =>
-  `${JSON.stringify({ machine: machine(), rows }, null, 2)}\n`;
-
 export function asText(rows: readonly Row[]): string {
-  const { cores, cpu, node, fileSystem } = machine();
   const details = rows.flatMap(({ name, details }) => details.map((each) => `${name}: ${each}`));
-  const head = `${cores} cores (${cpu}), Node ${node}, databases on ${fileSystem}`;
+  const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim()})`;
+  const disk = execFileSync('stat', ['-f', '-c', '%T', folder], { encoding: 'utf8' }).trim();
+  const head = `${cores}, Node ${process.version}, databases on ${disk}`;
   return `${[head, '', ...rows.map(asLine), '', ...details].join('\n')}\n`;
 }
 

@@ -6,15 +6,11 @@ import { dirname, join, resolve } from 'node:path';
 
 export const checkout = resolve(import.meta.dirname, '../..');
 
-/** Its databases are on a real disk, because a commit to memory costs nothing. */
-export const folder = mkdtempSync(join(realDisk(), 'paygate-bench-'));
+const beside = dirname(checkout);
+const isOnDisk = statSync(tmpdir()).dev === statSync(beside).dev;
+/** On a real disk, because a commit to memory costs nothing. The temporary folder may be memory. */
+export const folder = mkdtempSync(join(isOnDisk ? tmpdir() : beside, 'paygate-bench-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-/** The system's temporary folder, unless that is on another file system, which may be memory. */
-function realDisk() {
-  const beside = dirname(checkout);
-  return statSync(tmpdir()).dev === statSync(beside).dev ? tmpdir() : beside;
-}
 
 export const progress = (message: string) => process.stderr.write(`bench: ${message}\n`);
 

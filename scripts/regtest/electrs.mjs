@@ -31,20 +31,15 @@ export async function installElectrs() {
     await requireTools({ 'g++': () => run('g++', ['--version']) });
     const scratch = join(dir, 'scratch');
     const env = { CARGO_TARGET_DIR: join(scratch, 'target'), ...(await libclang(scratch)) };
-    await cargoInstall(dir, env);
+    const args = ['install', '--locked', '--root', dir, '--version', VERSION, 'electrs'];
+    const build = spawn('cargo', args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 2, 2],
+    });
+    const [code] = await once(build, 'close');
+    if (code !== 0) throw new Error(`cargo could not build electrs (exit code ${code})`);
     await removeTree(scratch);
   });
-}
-
-/**
- * @param {string} dir
- * @param {Record<string, string>} env
- */
-async function cargoInstall(dir, env) {
-  const args = ['install', '--locked', '--root', dir, '--version', VERSION, 'electrs'];
-  const options = { env: { ...process.env, ...env }, stdio: /** @type {any} */ (['ignore', 2, 2]) };
-  const [code] = await once(spawn('cargo', args, options), 'close');
-  if (code !== 0) throw new Error(`cargo could not build electrs (exit code ${code})`);
 }
 
 /**

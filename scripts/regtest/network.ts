@@ -76,7 +76,7 @@ export async function down(name: string): Promise<void> {
   await rm(runDir(name), { recursive: true, force: true });
 }
 
-/** The handles of a network that another process started. */
+/** A network that another process started. */
 export function attach(name: string): Regtest {
   const state = readState(name);
   if (!state) throw new Error(`"${name}" is not up`);

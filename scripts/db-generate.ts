@@ -52,27 +52,19 @@ function rewriteInitial() {
   replaceIn('meta/_journal.json', /"when": \d+/, '"when": 0');
 }
 
-/** @param {string[]} options */
-function generate(options) {
+function generate(options: readonly string[]) {
   execFileSync('drizzle-kit', ['generate', ...options], { stdio: 'inherit' });
 }
 
-/**
- * @param {string} name
- * @param {RegExp} pattern
- * @param {string} text
- */
-function replaceIn(name, pattern, text) {
+function replaceIn(name: string, pattern: RegExp, text: string) {
   const path = new URL(name, folder);
   writeFileSync(path, readFileSync(path, 'utf8').replace(pattern, text));
 }
 
-/** @param {string} sql */
-function strict(sql) {
+function strict(sql: string) {
   return sql.replace(/^(CREATE TABLE [^;]*?\n\));/gm, '$1 STRICT;');
 }
 
-/** @param {string} sql */
-function quoted(sql) {
+function quoted(sql: string) {
   return `\`${sql.replace(/[\\`$]/g, '\\$&')}\``;
 }
