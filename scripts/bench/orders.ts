@@ -96,17 +96,20 @@ async function prepareRush(
 
 /** @returns one rush */
 async function prepareConstant(): Promise<() => Promise<Load>> {
-  const replacement = { path: join(import.meta.dirname, 'constant-order.ts') };
+  const path = join(import.meta.dirname, 'constant-order.ts');
   const program = await bundle('src/main.ts', 'bench-constant.cjs', [
     {
       name: 'constant answer',
-      setup: ({ onResolve }) => onResolve({ filter: /\/order-operations\.ts$/ }, () => replacement),
+      setup: ({ onResolve }) =>
+        onResolve({ filter: /\/order-operations\.ts$/ }, ({ importer }) =>
+          importer.endsWith('/api/api.ts') ? { path } : null,
+        ),
     },
   ]);
-  const { path, apiKey } = await addStore('constant');
-  const args = serveArguments(path, NO_ELECTRUM);
+  const shop = await addStore('constant');
+  const args = serveArguments(shop.path, NO_ELECTRUM);
   const { origin } = await startServer(process.execPath, (port) => [program, ...args(port)]);
-  const target = { ...ORDER, ...CONNECTIONS, origin, apiKey };
+  const target = { ...ORDER, ...CONNECTIONS, origin, apiKey: shop.apiKey };
   const { answers } = await burst(target, 2 * LOOK_AHEAD + RUSH);
   if (new Set(answers).size > 1) throw new Error('the peer issues addresses');
   return () => burst(target, RUSH);
