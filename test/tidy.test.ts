@@ -200,6 +200,16 @@ test('limits are named max and min', () => {
   expect(found).toEqual([]);
 });
 
+test('identifiers have the words of the prose', () => {
+  const unclear =
+    /(?:\b|_)(?:told|kept|amiss|unreceived|spoken)(?![a-z])|(?:Told|Kept|Amiss|Unreceived|Spoken)(?![a-z])/;
+  const found = files.flatMap(({ path, text }) => {
+    const code = withoutComments(text).replaceAll(/'[^'\n]*'|`[^`]*`|>[^<>{}]*</g, '');
+    return unclear.exec(code)?.map((word) => `${path}: ${word}`) ?? [];
+  });
+  expect(found).toEqual([]);
+});
+
 test('every file begins with a comment', () => {
   const silent = files.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text));
   expect(silent.map(({ path }) => path)).toEqual([]);

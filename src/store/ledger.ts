@@ -354,11 +354,11 @@ const effectOf = (txid: Txid, { next }: PaymentDecision, row: PaymentRow | undef
 function noteForeignUse(
   statements: Statements,
   address: AddressPlace,
-  { statusHash: told, isUnproven }: Observation,
+  { statusHash: reported, isUnproven }: Observation,
 ): Applied {
   const nothing = { callbacks: 0, reversed: [] };
   const { id, walletId, derivationIndex } = address;
-  const statusHash = told === undefined && isUnproven ? incompleteStatus : told;
+  const statusHash = reported === undefined && isUnproven ? incompleteStatus : reported;
   if (statusHash === undefined) return nothing;
   const isNew = address.origin === 'ahead' && statusHash !== null;
   if (!isNew || isUnproven) {

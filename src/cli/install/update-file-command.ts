@@ -11,7 +11,7 @@ import { refuseForeign } from '../../store/backup/integrity-check.ts';
 import { restoreFile } from '../../store/backup/restore.ts';
 import { refuseTwoNames, truePath } from '../../store/db/file-path.ts';
 import { migrationsIn } from '../../store/db/migrate.ts';
-import { backupAsItIs, keptBeforeUpdate, makeBackupFolder } from '../../store/file/backup.ts';
+import { backupAsItIs, copyBeforeUpdate, makeBackupFolder } from '../../store/file/backup.ts';
 import { refuseLostLog } from '../../store/file/file-guards.ts';
 import { databasePath, type FileOptions, fileCommand, print, world } from '../command.ts';
 import { becomeOwner } from '../database/file-owner.ts';
@@ -68,7 +68,7 @@ function restoreSnapshot(snapshot: string, db: string): Rollback {
   try {
     const count = migrationsIn(snapshot);
     if (migrationsIn(db) <= count) return {};
-    copy = newest(snapshot, keptBeforeUpdate(db, count));
+    copy = newest(snapshot, copyBeforeUpdate(db, count));
     const { previous } = restoreFile(copy, db, `before-restore-${timeName(world.now())}`);
     return { copy, previous };
   } catch (error) {

@@ -198,8 +198,9 @@ function changedServer(
   const user = given.user === undefined ? (before?.user ?? null) : given.user || null;
   // The stored password goes to no other server than the one that it was given for.
   const isSame = before?.host === host && before.user === user;
-  const kept = isSame ? before.password : null;
-  const password = given.passwordFile === undefined ? kept : readPassword(given.passwordFile);
+  const storedPassword = isSame ? before.password : null;
+  const password =
+    given.passwordFile === undefined ? storedPassword : readPassword(given.passwordFile);
   const isSameSecurity = before?.security === security;
   const port = given.port ?? (isSameSecurity ? before.port : mailPorts[security]);
   const trusted = ca === undefined && before?.host === host ? before.ca : (ca ?? null);

@@ -34,7 +34,7 @@ export interface SnapshotOptions extends DailyCheckOptions {
 
 /** One of a gigabyte takes a minute or so. */
 const endlessMs = 3_600_000;
-const daysKept = 7;
+const dailyCopies = 7;
 const dayFile = /^\d{4}-\d\d-\d\d\.db$/;
 const unfinished = /^\.+latest(-damaged)?\.db-/;
 
@@ -143,8 +143,8 @@ function keepDay(folder: string, now: number, clock: AgeJudge): void {
  */
 function superseded(days: readonly string[], today: string): string[] {
   const past = days.filter((name) => name <= today).sort();
-  const ahead = past.length < daysKept ? [] : days.filter((name) => name > today);
-  return [...past.slice(0, -daysKept), ...ahead];
+  const ahead = past.length < dailyCopies ? [] : days.filter((name) => name > today);
+  return [...past.slice(0, -dailyCopies), ...ahead];
 }
 
 /**

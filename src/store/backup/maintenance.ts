@@ -52,7 +52,7 @@ export function startMaintenance({
 }: MaintenanceParts): Maintenance {
   const isDisplaced = () => guard.displaced() !== undefined;
   const isOverwritten = () => guard.overwritten() !== undefined;
-  let told = false;
+  let isReported = false;
   function lookAround(): void {
     if (database.changedElsewhere()) {
       for (const name of changedByCommands) events.emit(name);
@@ -61,12 +61,12 @@ export function startMaintenance({
     }
     void database.probe();
     database.checkpointIfQuiet();
-    const isAmiss = isDisplaced() || isOverwritten();
-    if (isAmiss && !told) {
+    const isWrong = isDisplaced() || isOverwritten();
+    if (isWrong && !isReported) {
       for (const warning of guard.warnings()) world.log.error(warning);
       if (isDisplaced()) takeSnapshot();
     }
-    told = isAmiss;
+    isReported = isWrong;
   }
   function takeSnapshot(): void {
     // It would replace the snapshot that repairs this.

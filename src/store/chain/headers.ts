@@ -190,8 +190,8 @@ export function followedNetwork(file: ChainFile, given: Checkpoint | undefined):
   const network = networks[file.network];
   if (file.headers.tip() === undefined) return beginAt(network, given);
   if (given !== undefined) compareWithStored(file.headers, given);
-  const kept = file.catalog.setting('checkpoint');
-  return kept === undefined ? network : { ...network, checkpoint: parseCheckpoint(kept) };
+  const stored = file.catalog.setting('checkpoint');
+  return stored === undefined ? network : { ...network, checkpoint: parseCheckpoint(stored) };
 }
 
 /**

@@ -172,7 +172,7 @@ export function refuseExisting(target: string): void {
 }
 
 /** Path of the copy from before an update: of a file with `count` migrations. */
-export const keptBeforeUpdate = (path: string, count: number): string =>
+export const copyBeforeUpdate = (path: string, count: number): string =>
   join(backupFolder(path), `before-update-${count}.db`);
 
 /**
@@ -183,7 +183,7 @@ export const keptBeforeUpdate = (path: string, count: number): string =>
 export function keepBeforeUpdate(sqlite: Sqlite, path: string): void {
   const before = userVersion(sqlite);
   makeBackupFolder(path);
-  const target = keptBeforeUpdate(path, before);
+  const target = copyBeforeUpdate(path, before);
   const fresh = join(dirname(target), `.${basename(target)}-${randomUUID()}`);
   try {
     closeSync(openSync(fresh, 'wx', 0o600));

@@ -407,7 +407,7 @@ function insertable(order: NewOrder, quote: Quote | undefined, now: number) {
 }
 
 /** The Magento plugin asks for each old invoice, and stops at one that lacks these. */
-const isKept = sql`key in ('orderId', 'magentoOrderId', 'magentoStoreId')`;
+const isAskedLater = sql`key in ('orderId', 'magentoOrderId', 'magentoStoreId')`;
 
 /** As the index has it. */
 const isOpen = sql`${orders.status} = 'open'`;
@@ -429,7 +429,7 @@ const prepare = (orm: Orm) => ({
         returnUrl: null,
         invoice: sql`json_remove(${orders.invoice}, '$.redirectURL')`,
         invoiceMetadata: sql`(select json_group_object(key, json(${orders.invoiceMetadata} -> key))
-          from json_each(${orders.invoiceMetadata}) where ${isKept})`,
+          from json_each(${orders.invoiceMetadata}) where ${isAskedLater})`,
       })
       .where(
         sql`${orders.id} > ${placeholder('after')} and ${orders.id} <= ${placeholder('to')}
@@ -439,7 +439,7 @@ const prepare = (orm: Orm) => ({
           or ${orders.description} is not null
           or ${orders.returnUrl} is not null or ${orders.metadata} <> '{}'
           or json_extract(${orders.invoice}, '$.redirectURL') is not null
-          or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isKept}))`,
+          or exists (select 1 from json_each(${orders.invoiceMetadata}) where not ${isAskedLater}))`,
       ),
   ),
   raiseVersions: prepared(() => orm.update(orders).set({ version: placeholder('version') })),

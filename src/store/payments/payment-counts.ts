@@ -55,8 +55,8 @@ function cached(count: (since: number) => Counted) {
   let known: { readonly since: number; readonly found: Counted } | undefined;
   return {
     find(since: number): Counted {
-      const isKept = known !== undefined && since >= known.since && since < known.since + cacheMs;
-      if (known === undefined || !isKept) known = { since, found: count(since) };
+      const isFresh = known !== undefined && since >= known.since && since < known.since + cacheMs;
+      if (known === undefined || !isFresh) known = { since, found: count(since) };
       return known.found;
     },
     forget(): void {

@@ -272,7 +272,7 @@ export const payments = sqliteTable(
   ],
 );
 
-/** Taken back after a time, and after the shop received 1 or 2 (`wasToldInBlock`). */
+/** Taken back after a time, and after the shop received 1 or 2 (`wasReportedInBlock`). */
 export const isReversedSince = (since: number | SQL): SQL =>
   sql`${payments.state} = 'dropped' and ${payments.changedAt} > ${since}
     and (${payments.status} <> 0 or ${payments.cycle} > 0)`;

@@ -44,7 +44,7 @@ interface State {
   readonly until: number;
   readonly count: number;
   /** No left-out index below this one is issued. */
-  readonly keptBelow?: number;
+  readonly withheldBelow?: number;
 }
 
 /** So many pending indexes do not hide the ones behind them. */
@@ -78,10 +78,10 @@ export function createReturnedIndexes(
   const put = (tx: Tx, walletId: number, change: Partial<State>): void =>
     catalog.putSetting(tx, nameOf(walletId), JSON.stringify({ ...stateOf(walletId), ...change }));
 
-  const keptBelow = (walletId: number): number => stateOf(walletId).keptBelow ?? 0;
+  const withheldBelow = (walletId: number): number => stateOf(walletId).withheldBelow ?? 0;
 
   const withholdBelow: ReturnedIndexes['withholdBelow'] = (tx, walletId, index) =>
-    put(tx, walletId, { until: 0, keptBelow: index });
+    put(tx, walletId, { until: 0, withheldBelow: index });
 
   return {
     takeBack(tx, wallet, max, isPending = () => false) {
@@ -89,7 +89,12 @@ export function createReturnedIndexes(
       const { until, count } = stateOf(walletId);
       if (until === 0) return [];
       const limit = max + maxPending;
-      const near = statements.leftOut.all({ walletId, from: keptBelow(walletId), until, limit });
+      const near = statements.leftOut.all({
+        walletId,
+        from: withheldBelow(walletId),
+        until,
+        limit,
+      });
       const back = near.filter(({ scripthash }) => !isPending(scripthash)).slice(0, max);
       if (back.length === 0) return [];
       raise(tx, wallet, count, count + back.length);
@@ -103,7 +108,7 @@ export function createReturnedIndexes(
     },
     withholdBelow,
     foreignFrom: (walletId, index, limit) =>
-      statements.foreign.all({ walletId, from: Math.max(index, keptBelow(walletId)), limit }),
+      statements.foreign.all({ walletId, from: Math.max(index, withheldBelow(walletId)), limit }),
     unmark(_tx, unused) {
       for (const each of unused) statements.unmark.run({ ...each });
     },

@@ -186,9 +186,9 @@ function mailServerIn(request: PageRequest, before: MailServer | undefined): Mai
   }));
   // The stored password goes to no other server than the one that it was typed for.
   const isSame = before?.host === typed.host && before.user === typed.user;
-  const kept = isSame && typed.user !== null ? before.password : null;
+  const storedPassword = isSame && typed.user !== null ? before.password : null;
   const ca = before?.host === typed.host ? before.ca : null;
-  const server = { ...typed, password: typed.password ?? kept, ca };
+  const server = { ...typed, password: typed.password ?? storedPassword, ca };
   const fault = mailServerFault(server);
   if (fault === undefined) return server;
   const [name, label] = fields[fault.field];
