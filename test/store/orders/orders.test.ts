@@ -458,7 +458,10 @@ test('forgetting the texts of orders walks none of them twice', async () => {
   const statements = await statementsOf(() => new Orders(parts));
   const forget = statements.filter((text) => /set "reference" = /.test(text));
   expect(forget).toHaveLength(1);
-  expect(plansOf(shop.path, forget)).toEqual([
+  const ofOrders = plansOf(shop.path, forget).map((plan) =>
+    plan.filter((row) => /\borders\b/.test(row)),
+  );
+  expect(ofOrders).toEqual([
     [expect.stringMatching(/^SEARCH orders USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)$/)],
   ]);
 });
