@@ -3,6 +3,7 @@
 
 import { queryFacts } from '../domain/delivery/callback.ts';
 import { emptyDoubt } from '../domain/delivery/callback-answer.ts';
+import { invoiceDeliveryBody } from '../domain/order/invoice-event.ts';
 import type { ClaimedDelivery, Claims } from '../store/delivery/delivery-claims.ts';
 import type { DeliveryCounts } from '../store/delivery/delivery-counts.ts';
 import type { DeliveryRecords } from '../store/delivery/delivery-records.ts';
@@ -62,10 +63,15 @@ export const webhookChannel = (
 ): DeliveryChannel => ({
   noun: 'webhook',
   queue: webhooks,
-  send({ url, callbackCa, content, ...event }, signal) {
-    const ca = callbackCa ?? undefined;
-    const webhookSecrets = signingSecrets(event, world.now());
-    return sender.post({ ...event, body: content, webhookUrl: url, ca, webhookSecrets }, signal);
+  send({ url, callbackCa, content, webhook, invoice, ...event }, signal) {
+    const common = { ...event, webhookUrl: url, ca: callbackCa ?? undefined };
+    const { publicId: webhookId = '', format = 'standard', secret = null } = webhook ?? {};
+    const body =
+      format === 'standard' || invoice === null
+        ? content
+        : invoiceDeliveryBody({ ...event, webhookId, content, invoice });
+    const webhookSecrets = secret === null ? signingSecrets(event, world.now()) : [secret];
+    return sender.post({ ...common, format, body, webhookSecrets }, signal);
   },
   idsOf: ({ storeId, eventId, type }) => ({ storeId, eventId, type }),
 });

@@ -18,11 +18,11 @@
 // Invariants.
 // 1. At least once: an attempt that was not recorded (crash, stop, full disk) leaves a row with a
 //    lease. When the lease ends, the same event id is sent again.
-// 2. At most one request an address: the queue claims none while a lease lasts. A lease is longer
-//    than an attempt can take. `#inFlight` enforces this limit, and the limit of a store, even when
-//    the wall clock jumps over a lease.
-// 3. Bounded: `maxInFlight` requests in all, and `maxPerStore` of one store. After a failure, a
-//    store has one request at a time (circuit-breaker.ts), so a shop that hangs delays only itself.
+// 2. At most one request of an address to a receiver, which is a store or a webhook. The queue
+//    claims none while a lease lasts. A lease is longer than an attempt can take. `#inFlight`
+//    enforces this limit, and that of a receiver, even when the wall clock jumps over a lease.
+// 3. Bounded: `maxInFlight` requests in all, and `maxPerReceiver` to one. After a failure, it has
+//    one request at a time (circuit-breaker.ts), so a shop that hangs delays only itself.
 // 4. A host that cannot be reached costs its waiting rows no attempt (circuit-breaker.ts).
 //    They stay due. One a minute goes out as a probe, or at once when a person asks for it.
 // 5. A failed attempt never ends the pump.
@@ -58,8 +58,8 @@ export interface DownHost {
 export interface DeliveryLimits {
   /** Requests in flight, of all stores. */
   readonly maxInFlight: number;
-  /** Requests in flight, of one store. */
-  readonly maxPerStore: number;
+  /** Requests in flight, to one receiver. */
+  readonly maxPerReceiver: number;
   /** Longer than the sender's deadline. */
   readonly leaseMs: number;
   /** `stop` waits this long for requests in flight, then aborts them. */
@@ -68,7 +68,7 @@ export interface DeliveryLimits {
 
 export const deliveryLimits: DeliveryLimits = {
   maxInFlight: 128,
-  maxPerStore: 2,
+  maxPerReceiver: 2,
   leaseMs: 30 * secondMs,
   drainMs: 5 * secondMs,
 };
@@ -87,6 +87,9 @@ export type DispatcherStatus = Pick<
   'isDown' | 'downHosts' | 'inFlight' | 'stallReason'
 >;
 
+/** The delivery's receiver and address, between which at most one request is in flight. */
+const laneOf = ({ receiverId, addressId }: ClaimedDelivery): string => `${receiverId} ${addressId}`;
+
 /** In one turn of the event loop. A request takes 0.15 ms of it. */
 const maxLaunchesPerTurn = 16;
 const everySecond = '* * * * * *';
@@ -100,8 +103,8 @@ export class DeliveryDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DeliveryLimits;
   readonly #clock: AgeJudge;
-  /** Address ids with a request in flight, and their store ids. */
-  readonly #inFlight = new Map<number, number>();
+  /** Receivers and addresses with a request in flight. */
+  readonly #inFlight = new Map<string, readonly [receiverId: number, addressId: number]>();
   /** Deliveries whose record is not yet written. Housekeeping tasks as well. */
   readonly #running = new Set<Promise<void>>();
   readonly #idleWaiters: (() => void)[] = [];
@@ -112,7 +115,7 @@ export class DeliveryDispatcher {
   #claimAgain = false;
   #started = false;
   #stopping = false;
-  #lastStoreId = 0;
+  #lastReceiverId = 0;
   /** Since when each step of the queue fails, monotonic. */
   readonly #failingSince = new Map<'claim' | 'record', number>();
 
@@ -229,17 +232,17 @@ export class DeliveryDispatcher {
     if (this.#freeSlots() <= 0) return;
     try {
       const monotonic = world.monotonic();
-      const afterStoreId = this.#lastStoreId;
-      const onWire = (storeId: number) => this.#addressesInFlight(storeId);
-      const { maxPerStore: perStore, leaseMs } = this.#limits;
-      const limits = { perStore, leaseMs, afterStoreId, onWire };
+      const afterReceiverId = this.#lastReceiverId;
+      const onWire = (receiverId: number) => this.#addressesInFlight(receiverId);
+      const { maxPerReceiver: perReceiver, leaseMs } = this.#limits;
+      const limits = { perReceiver, leaseMs, afterReceiverId, onWire };
       const claim = (tx: Tx) => {
         const { allow, commit } = this.#breaker.quotaAt(monotonic);
         tx.afterCommit(commit);
         return channel.queue.claim(tx, world.now(), { ...limits, allow, limit: this.#freeSlots() });
       };
       const claimed = await database.write(claim);
-      this.#lastStoreId = claimed.at(-1)?.storeId ?? this.#lastStoreId;
+      this.#lastReceiverId = claimed.at(-1)?.receiverId ?? this.#lastReceiverId;
       for (const [index, delivery] of claimed.entries()) {
         if (index > 0 && index % maxLaunchesPerTurn === 0) await nextTurn();
         this.#launch(delivery);
@@ -255,13 +258,15 @@ export class DeliveryDispatcher {
     return this.#limits.maxInFlight - this.#inFlight.size;
   }
 
-  #addressesInFlight(storeId: number): number[] {
-    return [...this.#inFlight].flatMap(([address, store]) => (store === storeId ? [address] : []));
+  #addressesInFlight(receiverId: number): number[] {
+    const all = [...this.#inFlight.values()];
+    return all.flatMap(([receiver, address]) => (receiver === receiverId ? [address] : []));
   }
 
   #launch(delivery: ClaimedDelivery): void {
-    if (this.#stopping || this.#inFlight.has(delivery.addressId)) return;
-    this.#inFlight.set(delivery.addressId, delivery.storeId);
+    const { receiverId, addressId } = delivery;
+    if (this.#stopping || this.#inFlight.has(laneOf(delivery))) return;
+    this.#inFlight.set(laneOf(delivery), [receiverId, addressId]);
     this.#track(this.#deliver(delivery));
   }
 
@@ -276,7 +281,7 @@ export class DeliveryDispatcher {
 
   async #deliver(delivery: ClaimedDelivery): Promise<void> {
     const attempt = await makeAttempt(this.#parts, delivery, this.#abortAll.signal);
-    this.#inFlight.delete(delivery.addressId);
+    this.#inFlight.delete(laneOf(delivery));
     if (attempt === undefined) return;
     const next = this.#nextOf(delivery, attempt);
     const recorded = recordAttempt(this.#parts, delivery, attempt, next);
@@ -354,7 +359,7 @@ export class DeliveryDispatcher {
     const { world, channel } = this.#parts;
     const [now, monotonic] = [world.now(), world.monotonic()];
     const isBlocked = (url: string) => this.#breaker.isBlocked(url, monotonic);
-    const dueAt = channel.queue.nextDueAt(now, isBlocked, [...this.#inFlight.keys()]);
+    const dueAt = channel.queue.nextDueAt(now, isBlocked, [...this.#inFlight.values()]);
     return dueAt !== undefined && dueAt <= now;
   }
 

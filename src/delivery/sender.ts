@@ -20,6 +20,7 @@ import {
 import { PaygateError } from '../lib/errors.ts';
 import { lazy } from '../lib/lazy.ts';
 import type { AttemptRecord } from '../store/delivery/attempts.ts';
+import type { WebhookFormat } from '../store/schema/schema.ts';
 import type { World } from '../world/world.ts';
 import {
   type AttemptProgress,
@@ -31,6 +32,8 @@ import {
 import { createCallbackConnections } from './connection-reuse.ts';
 import { excerpt, reasonFor, secretsOf } from './failure-reason.ts';
 import {
+  btcpayHeader,
+  btcpayHeaders,
   createKeyCache,
   type SecretKeyOf,
   type SignedContent,
@@ -51,8 +54,10 @@ export interface OutgoingEvent extends TargetPolicy {
   /** JSON, sent and signed as it is. */
   readonly body: string;
   readonly eventId: string;
-  /** The store's signing secrets, the current one first. */
+  /** The secrets that sign, the current one first. */
   readonly webhookSecrets: readonly string[];
+  /** How it is signed; Standard Webhooks by default. */
+  readonly format?: WebhookFormat;
 }
 
 export interface Attempt extends AttemptRecord {
@@ -142,7 +147,7 @@ interface Exchange {
   readonly url: string;
   /** @throws PaygateError invalid for a malformed URL */
   readonly target: () => Pick<CallbackTarget, 'origin' | 'path'> & Pick<SignedContent, 'payload'>;
-  readonly signed: Pick<OutgoingCallback, 'eventId' | 'webhookSecrets'>;
+  readonly signed: Pick<OutgoingEvent, 'eventId' | 'webhookSecrets' | 'format'>;
   /** An event is posted; a callback has no body. */
   readonly body?: string;
   readonly isReceived: IsReceived;
@@ -230,7 +235,7 @@ async function attempt(
 
 function requestHeaders(
   { world, options, secretKey }: SenderParts,
-  { signed: { eventId, webhookSecrets }, body }: Exchange,
+  { signed: { eventId, webhookSecrets, format }, body }: Exchange,
   payload: string,
 ): Record<string, string> {
   const { version, isClockWrong, signingTime } = options;
@@ -240,9 +245,11 @@ function requestHeaders(
     'user-agent': `paygate/${version}`,
     accept: '*/*',
     ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(isClockWrong?.()
-      ? { 'webhook-id': eventId }
-      : signatureHeaders(content, webhookSecrets, secretKey)),
+    ...(format === 'btcpay'
+      ? btcpayHeaders(payload, webhookSecrets[0] ?? '')
+      : isClockWrong?.()
+        ? { 'webhook-id': eventId }
+        : signatureHeaders(content, webhookSecrets, secretKey)),
   };
 }
 
@@ -256,7 +263,8 @@ function resultOf(
   const { status, address, phases, phase } = progress;
   const outcome = outcomeOf(progress, isReceived);
   const received = Buffer.concat(progress.body);
-  const signatures = headers['webhook-signature']?.split(' ') ?? [];
+  const signature = headers['webhook-signature'] ?? headers[btcpayHeader];
+  const signatures = signature?.split(' ') ?? [];
   const secrets = lazy(() => [...secretsOf(url), ...signatures]);
   const answer = outcome === 'delivered' ? judge?.(received, secrets) : undefined;
   return {

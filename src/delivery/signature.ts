@@ -62,6 +62,13 @@ export function signatureHeaders(
   };
 }
 
+export const btcpayHeader = 'BTCPay-Sig';
+
+/** The one header of BTCPay Server: HMAC-SHA256 over the body, by the text of the secret. */
+export const btcpayHeaders = (body: string, secret: string): Record<string, string> => ({
+  [btcpayHeader]: `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+});
+
 export interface SigningSecrets {
   readonly webhookSecret: string;
   readonly previousWebhookSecret: string | null;

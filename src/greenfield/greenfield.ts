@@ -9,12 +9,17 @@ import { greenfieldForm, greenfieldNotes } from './greenfield-document.tsx';
 import { createRoutes } from './greenfield-routes.ts';
 import { invoiceOperations } from './invoice-operations.ts';
 import { serverOperations } from './server-operations.ts';
+import { webhookOperations } from './webhook-operations.ts';
 
 export const createGreenfield =
   (given: ApiOptions): GreenfieldRoutes =>
   ({ limitVisit, ...shared }) => {
     const options = { ...given, ...shared, keys: given.records.keys };
-    const all = [...serverOperations(options), ...invoiceOperations(options)];
+    const all = [
+      ...serverOperations(options),
+      ...invoiceOperations(options),
+      ...webhookOperations(options),
+    ];
     const operations = all.map(({ operation }) => operation);
     const description = lazy(() => openapiOf(operations, options.rates, greenfieldForm));
     const app = new Hono().get('/api/v1/openapi.json', (context) => {

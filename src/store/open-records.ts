@@ -16,6 +16,7 @@ import { createEventView, type EventView } from './delivery/event-view.ts';
 import { createNotifications, type Notifications } from './delivery/notification-queue.ts';
 import { createOutbox, type Outbox } from './delivery/outbox.ts';
 import { createWebhookQueue, type WebhookQueue } from './delivery/webhook-queue.ts';
+import { createWebhookRecords, type WebhookRecords } from './delivery/webhook-records.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './file/database.ts';
 import { refuseOtherNetwork } from './file/file-guards.ts';
 import { Ledger } from './ledger.ts';
@@ -66,6 +67,7 @@ export interface Records {
   readonly addressView: AddressView;
   readonly outbox: Outbox;
   readonly webhooks: WebhookQueue;
+  readonly webhookRecords: WebhookRecords;
   readonly notifications: Notifications;
   readonly orders: Orders;
   readonly orderView: OrderView;
@@ -143,6 +145,7 @@ export async function openRecords(asked: OpenOptions): Promise<Records> {
       addressView: createAddressView(database.orm),
       outbox,
       webhooks: createWebhookQueue(database.orm),
+      webhookRecords: createWebhookRecords(database.orm),
       notifications,
       orders,
       orderView,

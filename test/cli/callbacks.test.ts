@@ -68,7 +68,7 @@ const attempt = (
     const reason = outcome === 'delivered' ? null : made.reason;
     const { storeId, step, nextAttemptAt, confirmAt } = owed.outbox.callback(id);
     const dueAt = confirmAt ?? nextAttemptAt;
-    const claimed = { id, storeId, step, dueAt };
+    const claimed = { id, storeId, receiverId: storeId, step, dueAt };
     owed.outbox.record(tx, now, claimed, { ...made, ...seen, reason, doubt }, { step: 1, at });
   });
 

@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks';
 import { afterEach, expect, it } from 'vitest';
-import { stores } from '../../src/store/schema/schema.ts';
+import { webhooks } from '../../src/store/schema/schema.ts';
 import { addEvent, openWebhook } from '../delivery/events.ts';
 import { runCli } from '../support/cli.ts';
 import { cleanUp } from '../support/files.ts';
@@ -87,6 +87,6 @@ it('sends a test event that the published library verifies', async () => {
     1,
     expect.stringContaining('answered 500; only 2xx counts as received'),
   ]);
-  shop.database.orm.update(stores).set({ webhookUrl: null }).run();
+  shop.database.orm.update(webhooks).set({ url: null }).run();
   expect((await run(shop, 'events test --store 1')).stderr).toContain('has no webhook URL');
 });

@@ -43,7 +43,7 @@ export function addEvent({ database }: Shop, event: NewEventRow = {}): number {
   const row = orm
     .insert(deliveries)
     .values({
-      ...{ channel: 'webhook', id: nextId('webhook'), storeId: 1, addressId },
+      ...{ channel: 'webhook', id: nextId('webhook'), storeId: 1, webhookId: 1, addressId },
       ...{ type, state: 'owed', createdAt: now, nextAttemptAt: now },
       content: JSON.stringify({ type, timestamp: '2025-11-20T14:53:32Z', data: { addressId } }),
       ...event,

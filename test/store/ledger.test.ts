@@ -355,7 +355,7 @@ describe('a store', () => {
     await shop.observe(issued);
     expect(shop.told()).toEqual([0, 2]);
     const claimed = await shop.write((tx) =>
-      shop.outbox.claim(tx, now, { limit: 9, perStore: 9, leaseMs: 1000, afterStoreId: 0 }),
+      shop.outbox.claim(tx, now, { limit: 9, perReceiver: 9, leaseMs: 1000, afterReceiverId: 0 }),
     );
     expect(claimed).toHaveLength(1);
   });
@@ -366,7 +366,7 @@ describe('a store', () => {
     await shop.observe(issued);
     expect(shop.payment(issued)).toMatchObject({ state: 'unconfirmed' });
     const claimed = await shop.write((tx) =>
-      shop.outbox.claim(tx, now, { limit: 9, perStore: 9, leaseMs: 1000, afterStoreId: 0 }),
+      shop.outbox.claim(tx, now, { limit: 9, perReceiver: 9, leaseMs: 1000, afterReceiverId: 0 }),
     );
     expect(claimed).toEqual([]);
   });

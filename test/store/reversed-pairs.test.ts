@@ -38,7 +38,7 @@ const later = now + 400 * hourMs;
 /** The shop receives what is due. @returns the bodies, in order */
 async function send(scene: OrderScene, outcome: 'delivered' | 'timeout' = 'delivered') {
   const { webhooks, write } = scene.shop;
-  const limits = { limit: 9, perStore: 9, leaseMs: 30_000, afterStoreId: 0 };
+  const limits = { limit: 9, perReceiver: 9, leaseMs: 30_000, afterReceiverId: 0 };
   const bodies: string[] = [];
   for (;;) {
     const [claimed] = await write((tx) => webhooks.claim(tx, later, { ...limits, limit: 1 }));
@@ -154,7 +154,12 @@ describe('order.reversed is sent', () => {
     const { webhooks, write } = scene.shop;
     await scene.pay(25_000);
     await write((tx) =>
-      webhooks.claim(tx, later - hourMs, { limit: 1, perStore: 1, leaseMs: 1, afterStoreId: 0 }),
+      webhooks.claim(tx, later - hourMs, {
+        limit: 1,
+        perReceiver: 1,
+        leaseMs: 1,
+        afterReceiverId: 0,
+      }),
     );
     await write((tx) => webhooks.releaseLeases(tx));
     await scene.mine(2);
@@ -168,7 +173,7 @@ describe('order.reversed is sent', () => {
     await scene.pay(25_000);
     const at = now + minuteMs;
     await write((tx) =>
-      webhooks.claim(tx, at, { limit: 1, perStore: 1, leaseMs: 1, afterStoreId: 0 }),
+      webhooks.claim(tx, at, { limit: 1, perReceiver: 1, leaseMs: 1, afterReceiverId: 0 }),
     );
     await scene.mine(2);
     await scene.reorganise(2, 'drop');

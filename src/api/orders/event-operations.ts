@@ -54,7 +54,8 @@ const shown = ({ publicId, body }: EventRow): EventAnswer => ({
 
 function eventOf({ records }: EventOptions, key: Key, publicId: string): EventRow | undefined {
   const row = isId('evt', publicId) ? records.eventView.byPublicId(publicId) : undefined;
-  return row && (key.storeId === null || key.storeId === row.storeId) ? row : undefined;
+  if (row === undefined || row.type.startsWith('Invoice')) return undefined;
+  return key.storeId === null || key.storeId === row.storeId ? row : undefined;
 }
 
 /** @throws PaygateError gone if the event is unknown, or too old */

@@ -1,14 +1,17 @@
-// A streak of a shop's answers: a column of its store, from the first of them to the answer that
-// ends it. Written in the commit that records the attempt, because no index leads from a store to
-// its last good answer.
+// A streak of a shop's answers: a column of its store or webhook, from the first of them to the
+// answer that ends it. Written in the commit that records the attempt, because no index leads from
+// there to its last good answer.
 
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
-import { stores } from '../schema/schema.ts';
+import type { stores, webhooks } from '../schema/schema.ts';
 
-export type StreakColumn = 'failingCallbacks' | 'failingEvents' | 'doubtfulAnswers';
+export type StreakColumn =
+  | readonly [typeof stores, 'failingCallbacks' | 'doubtfulAnswers']
+  | readonly [typeof webhooks, 'failingEvents'];
 
 /** The value of the column, as JSON. */
 export interface Streak {
@@ -19,26 +22,28 @@ export interface Streak {
   readonly text: string;
 }
 
-/** `extend` begins a streak where there is none. Both take `storeId`; `extend` also `since`, `text`. */
-export function prepareStreak(orm: Orm, name: StreakColumn) {
-  const column = stores[name];
-  const isStore = eq(stores.id, placeholder('storeId'));
+/**
+ * `extend` begins a streak where there is none. Both take the `id` of a row; `extend` also `since`
+ * and `text`.
+ */
+export function prepareStreak(orm: Orm, [table, name]: StreakColumn) {
+  const column = table[name as keyof typeof table] as SQLiteColumn;
+  const isRow = eq(table.id, placeholder('id'));
   const begun = sql`coalesce(${column}, json_object('since', ${placeholder('since')}, 'answers', 0))`;
+  const extended = sql`json_set(${begun}, '$.answers', coalesce(${column} ->> 'answers', 0) + 1,
+    '$.text', ${placeholder('text')})`;
   return {
     extend: prepared(() =>
       orm
-        .update(stores)
-        .set({
-          [name]: sql`json_set(${begun}, '$.answers', coalesce(${column} ->> 'answers', 0) + 1,
-          '$.text', ${placeholder('text')})`,
-        })
-        .where(isStore),
+        .update(table)
+        .set({ [name]: extended })
+        .where(isRow),
     ),
     end: prepared(() =>
       orm
-        .update(stores)
+        .update(table)
         .set({ [name]: null })
-        .where(and(isStore, isNotNull(column))),
+        .where(and(isRow, isNotNull(column))),
     ),
   };
 }

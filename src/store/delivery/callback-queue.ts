@@ -1,6 +1,6 @@
 // The queue of callbacks, as claims, counts and lists see it.
 
-import { and, desc, eq, sql } from 'drizzle-orm';
+import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
@@ -50,7 +50,9 @@ export const prepareNewest = (orm: Orm) =>
 
 export const callbackQueue: ChannelTerms = {
   channel: 'callback',
-  url: sql<string>`${stores.callbackUrl}`,
+  receivers: sql`${stores}`,
+  receiverId: sql.raw('stores.id') as SQL<number>,
+  url: sql.raw('stores.callback_url') as SQL<string>,
   isReceiving: isCalled,
   stands,
   isReplaced: sql`exists (select 1 from deliveries n where n.payment_id = deliveries.payment_id

@@ -1,21 +1,25 @@
 // Claims: which deliveries of a channel are sent now. A claim is a lease, and an address has at
 // most one in each channel. The cost of a claim does not depend on how many were delivered.
 
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { MaxWaits } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { type Channel, deliveries, isOf } from '../schema/delivery-schema.ts';
-import { stores } from '../schema/schema.ts';
+import { orders } from '../schema/order-schema.ts';
+import { stores, webhooks } from '../schema/schema.ts';
 
 /** What is particular to a channel, as SQL. */
 export interface ChannelTerms {
   readonly channel: Channel;
-  /** The URL of a store that receives them. */
+  /** The tables of its receivers, one row for each: stores, or their webhooks. */
+  readonly receivers: SQL;
+  /** The number of a receiver, as `deliveries.receiver_id` has it. */
+  readonly receiverId: SQL<number>;
   readonly url: SQL<string>;
-  /** Whether a store receives them. */
+  /** Whether a receiver gets them. */
   readonly isReceiving: SQL;
   /** Whether a delivery may be sent now, although it is due. */
   readonly stands: (alias: 'deliveries' | 'c' | 'd') => SQL;
@@ -31,14 +35,14 @@ export interface ChannelTerms {
 export interface ClaimLimits {
   /** How many deliveries at most. */
   readonly limit: number;
-  /** How many of one store may be under way. */
-  readonly perStore: number;
+  /** How many of one receiver may be under way. */
+  readonly perReceiver: number;
   readonly leaseMs: number;
-  /** The store that was served last: the turn goes on behind it. */
-  readonly afterStoreId: number;
-  /** Addresses of a store whose request is on the wire, where a lease may have ended before it. */
-  readonly onWire?: (storeId: number) => readonly number[];
-  /** How many of those wanted may go to a URL, where so many of the store are under way. */
+  /** The receiver that was served last: the turn goes on behind it. */
+  readonly afterReceiverId: number;
+  /** Addresses whose request to a receiver is on the wire, although their lease may have ended. */
+  readonly onWire?: (receiverId: number) => readonly number[];
+  /** How many of those wanted may go to a URL, where so many of the receiver are under way. */
   readonly allow?: (url: string, wanted: number, underWay: number) => number;
 }
 
@@ -46,6 +50,7 @@ export interface ClaimLimits {
 export interface ClaimedRow {
   readonly id: number;
   readonly storeId: number;
+  readonly receiverId: number;
   /** How many attempts were charged to the schedule. */
   readonly step: number;
   /** Since when it waits. */
@@ -62,6 +67,7 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
       .select({
         id: deliveries.id,
         storeId: deliveries.storeId,
+        receiverId: sql<number>`${deliveries.receiverId}`,
         addressId: deliveries.addressId,
         eventId: deliveries.eventId,
         content: deliveries.content,
@@ -74,6 +80,12 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
         dueAt: sql<number>`${deliveries.dueAt}`,
         createdAt: deliveries.createdAt,
         url,
+        webhook: { publicId: webhooks.publicId, format: webhooks.format, secret: webhooks.secret },
+        invoice: {
+          invoiceMetadata: orders.invoiceMetadata,
+          metadata: sql<string>`coalesce(${orders.metadata}, '{}')`,
+          reference: orders.reference,
+        },
         callbackCa: stores.callbackCa,
         webhookSecret: stores.webhookSecret,
         previousWebhookSecret: stores.previousWebhookSecret,
@@ -83,11 +95,13 @@ const prepareRow = (orm: Orm, { channel, url }: ChannelTerms, id: SQL) =>
       })
       .from(deliveries)
       .innerJoin(stores, eq(stores.id, deliveries.storeId))
+      .leftJoin(webhooks, eq(webhooks.id, deliveries.webhookId))
+      .leftJoin(orders, eq(orders.id, deliveries.orderId))
       .where(sql`${isOf(channel)} and ${deliveries.id} = ${id}`),
   );
 
 export interface Claims {
-  /** Leases what is due, fair between stores, in the order in which it should be served. */
+  /** Leases what is due, fair between receivers, in the order in which it should be served. */
   claim(tx: Tx, now: number, limits: ClaimLimits): ClaimedDelivery[];
   /**
    * When something is due that neither a lease nor `isHeld` (by URL) holds back, which may have
@@ -96,7 +110,7 @@ export interface Claims {
   nextDueAt(
     now: number,
     isHeld?: (url: string) => boolean,
-    onWire?: readonly number[],
+    onWire?: readonly (readonly [receiverId: number, addressId: number])[],
   ): number | undefined;
   /** At a start: the leases of the process before mean nothing any more. */
   releaseLeases(tx: Tx): void;
@@ -110,17 +124,17 @@ export interface Claims {
 export function createClaims(orm: Orm, terms: ChannelTerms): Claims {
   const statements = prepare(orm, terms);
   return {
-    claim(_tx, now, { limit, perStore, leaseMs, afterStoreId, onWire, allow }) {
+    claim(_tx, now, { limit, perReceiver, leaseMs, afterReceiverId, onWire, allow }) {
       const claimed: ClaimedDelivery[] = [];
-      for (const store of statements.storesDue.all({ now, afterStoreId })) {
-        const { storeId, url } = store;
-        const flying = onWire?.(storeId) ?? [];
-        const underWay = Math.max(store.underWay, flying.length);
-        const wanted = Math.min(perStore - underWay, limit - claimed.length);
+      for (const receiver of statements.receiversDue.all({ now, afterReceiverId })) {
+        const { receiverId, url } = receiver;
+        const flying = onWire?.(receiverId) ?? [];
+        const underWay = Math.max(receiver.underWay, flying.length);
+        const wanted = Math.min(perReceiver - underWay, limit - claimed.length);
         const room = wanted > 0 ? (allow?.(url, wanted, underWay) ?? wanted) : 0;
-        const values = { now, storeId, onWire: JSON.stringify(flying) };
+        const values = { now, receiverId, onWire: JSON.stringify(flying) };
         for (let taken = 0; taken < room; taken += 1) {
-          const delivery = statements.dueOfStore.get(values);
+          const delivery = statements.dueOfReceiver.get(values);
           if (delivery === undefined) break;
           statements.lease.run({ id: delivery.id, leasedUntil: now + leaseMs });
           claimed.push(delivery);
@@ -208,62 +222,62 @@ function prepareLeases(orm: Orm, { channel, isReplaced, lostAttempts }: ChannelT
 }
 
 function prepareDue(orm: Orm, terms: ChannelTerms) {
-  const { channel, url, isReceiving, stands } = terms;
+  const { channel, receivers, receiverId, url, isReceiving, stands } = terms;
   const of = (alias: string) => isOf(channel, alias);
-  /**
-   * No request of the address is under way. The list is made once a statement.
-   * @param ofStore the store whose addresses are asked for; of all without it
-   */
-  const isFree = (addressId: SQL, ofStore: SQL = sql``): SQL =>
-    sql`${addressId} not in (select f.address_id from deliveries f
-      where ${of('f')} and f.leased_until > ${placeholder('now')}${ofStore}
-      union all select value from json_each(${placeholder('onWire')}))`;
+  const asked = placeholder('receiverId');
+  const leased = sql`${of('f')} and f.leased_until > ${placeholder('now')}`;
+  const onWire = sql`json_each(${placeholder('onWire')})`;
   return {
-    /** Stores with something due, in turn, and how many requests each has under way. */
-    storesDue: prepared(() =>
+    /** Receivers with something due, in turn, and how many requests each has under way. */
+    receiversDue: prepared(() =>
       orm
         .select({
-          storeId: stores.id,
+          receiverId,
           url,
           underWay: sql<number>`(select count(*) from deliveries b
-          where ${of('b')} and b.store_id = stores.id and b.leased_until > ${placeholder('now')})`,
+          where ${of('b')} and b.receiver_id = ${receiverId} and b.leased_until > ${placeholder('now')})`,
         })
-        .from(stores)
+        .from(receivers)
         .where(
-          sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
+          sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.receiver_id = ${receiverId}
           and d.due_at <= ${placeholder('now')} and ${stands('d')})`,
         )
-        .orderBy(sql`stores.id <= ${placeholder('afterStoreId')}`, asc(stores.id)),
+        .orderBy(sql`${receiverId} <= ${placeholder('afterReceiverId')}`, receiverId),
     ),
     /**
-     * The next one of a store: of the address that waits longest the event that came first. One
+     * The next one of a receiver: of the address that waits longest the event that came first. One
      * that was never sent precedes a newer one, although a clock that was ahead gave it a later
-     * time. The plus keeps SQLite from the index of the store, by which it would walk all that is
-     * due.
+     * time. The plus keeps SQLite from the index of the receiver, by which it would walk all that
+     * is due. No request of the address to the receiver is under way: that list is made once.
      */
-    dueOfStore: prepareRow(
+    dueOfReceiver: prepareRow(
       orm,
       terms,
       sql`(select c.id from deliveries c where ${of('c')} and c.address_id =
-            (select d.address_id from deliveries d where ${of('d')} and d.store_id = ${placeholder('storeId')}
+            (select d.address_id from deliveries d where ${of('d')} and d.receiver_id = ${asked}
               and d.due_at <= ${placeholder('now')} and ${stands('d')}
-              and ${isFree(sql`d.address_id`, sql` and f.store_id = ${placeholder('storeId')}`)}
+              and d.address_id not in (select f.address_id from deliveries f
+                where ${leased} and f.receiver_id = ${asked}
+                union all select value from ${onWire})
               order by d.due_at limit 1)
           and c.due_at is not null and (c.due_at <= ${placeholder('now')} or c.step = 0)
-          and +c.store_id = ${placeholder('storeId')} and ${stands('c')}
+          and +c.receiver_id = ${asked} and ${stands('c')}
           order by c.id limit 1)`,
     ),
-    /** For each store the first one that no lease blocks. */
+    /** For each receiver the first one that no lease blocks. */
     nextDue: prepared(() =>
       orm
         .select({
           url,
           at: sql<number | null>`(select d.due_at from deliveries d
-          where ${of('d')} and d.store_id = stores.id and d.due_at is not null and ${isFree(sql`d.address_id`)}
+          where ${of('d')} and d.receiver_id = ${receiverId} and d.due_at is not null
+            and (d.receiver_id, d.address_id) not in (
+              select f.receiver_id, f.address_id from deliveries f where ${leased}
+              union all select value ->> 0, value ->> 1 from ${onWire})
             and ${stands('d')}
           order by d.due_at limit 1)`,
         })
-        .from(stores)
+        .from(receivers)
         .where(isReceiving),
     ),
   };

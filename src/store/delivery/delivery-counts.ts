@@ -1,18 +1,17 @@
 // How many deliveries of a queue wait or failed for good: reads alone, each bounded.
 
-import { asc, type SQL, sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import { isOf } from '../schema/delivery-schema.ts';
-import { stores } from '../schema/schema.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
 
 /** Counting more would block the event loop. */
 export const maxCounted = 10_000;
 
 export interface DeliveryCounts {
-  /** Pending and exhausted deliveries of stores that receive any; each at most `maxCounted`. */
+  /** Pending and exhausted deliveries to receivers that get any; each at most `maxCounted`. */
   counts(): { readonly owed: number; readonly exhausted: number };
   /** The same, counted up to a bound at most; all others are done. */
   depths(max: number): {
@@ -20,11 +19,11 @@ export interface DeliveryCounts {
     readonly exhausted: number;
     readonly done: number;
   };
-  /** The URL of each store with pending deliveries. */
+  /** The URL of each receiver with pending deliveries. */
   owing(): string[];
   /** When the oldest exhausted delivery ended, epoch milliseconds. */
   exhaustedSince(): number | undefined;
-  /** How many wait for each store that receives any, at most `maxCounted`. */
+  /** How many wait for each receiver, at most `maxCounted`. */
   owedByStore(): { readonly url: string; readonly owed: number }[];
 }
 
@@ -45,32 +44,33 @@ export function createDeliveryCounts(orm: Orm, terms: ChannelTerms): DeliveryCou
   };
 }
 
-function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
+function prepare(orm: Orm, { channel, receivers, receiverId, url, isReceiving }: ChannelTerms) {
   const of = (alias: string) => isOf(channel, alias);
-  /** The store receives them. NOT IN, because SQLite would use a larger index for IN. */
-  const isOfReceiving = sql`q.store_id not in (select id from stores where not (${isReceiving}))`;
+  /** The receiver gets them. NOT IN, because SQLite would use a larger index for IN. */
+  const isOfReceiving = sql`q.receiver_id not in
+    (select ${receiverId} from ${receivers} where not (${isReceiving}))`;
+  /** The pending ones of a receiver, by the index of what is due. */
+  const isPending = sql`${of('d')} and d.receiver_id = ${receiverId} and d.due_at is not null
+    and d.state = 'owed'`;
   const counted = (state: SQL) => sql<number>`(select count(*) from (select 1 from deliveries q
     where ${of('q')} and ${state} and ${isOfReceiving} limit ${placeholder('max')}))`;
   return {
     owing: prepared(() =>
       orm
         .select({ url })
-        .from(stores)
-        .where(
-          sql`${isReceiving} and exists (select 1 from deliveries d where ${of('d')} and d.store_id = stores.id
-          and d.state = 'owed')`,
-        ),
+        .from(receivers)
+        .where(sql`${isReceiving} and exists (select 1 from deliveries d where ${isPending})`),
     ),
     owedByStore: prepared(() =>
       orm
         .select({
           url,
           owed: sql<number>`(select count(*) from (select 1 from deliveries d
-          where ${of('d')} and d.store_id = stores.id and d.state = 'owed' limit ${placeholder('max')}))`,
+          where ${isPending} limit ${placeholder('max')}))`,
         })
-        .from(stores)
+        .from(receivers)
         .where(isReceiving)
-        .orderBy(asc(stores.id)),
+        .orderBy(receiverId),
     ),
     depths: prepared(() =>
       orm

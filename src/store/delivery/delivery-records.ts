@@ -50,7 +50,7 @@ export function createDeliveryRecords(orm: Orm, terms: ChannelTerms): DeliveryRe
   return {
     record(_tx, now, claimed, attempt, next) {
       const { id } = claimed;
-      shops.note(claimed.storeId, attempt);
+      shops.note(claimed.receiverId, attempt);
       made.add(id, attempt);
       // Mostly it is delivered without a doubt, and then nothing is read.
       const course = () => statements.courseOf.get({ id });
@@ -168,7 +168,8 @@ export const prepareResend = (orm: Orm, { channel }: Pick<ChannelTerms, 'channel
  */
 export function createResendFailed(orm: Orm, terms: ChannelTerms) {
   const ofStore = sql`${deliveries.storeId} = ${placeholder('storeId')}
-    and ${deliveries.createdAt} >= ${placeholder('since')}`;
+    and ${deliveries.createdAt} >= ${placeholder('since')} and ${deliveries.receiverId} in
+    (select ${terms.receiverId} from ${terms.receivers} where ${terms.isReceiving})`;
   const statements = [
     sql`${deliveries.state} = 'exhausted' and ${ofStore} and not ${terms.isReplaced}`,
     sql`${deliveries.state} = 'owed' and ${deliveries.step} > 0 and ${ofStore}`,

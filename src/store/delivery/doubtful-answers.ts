@@ -35,8 +35,8 @@ export function createDoubtfulAnswers(orm: Orm) {
     /** In the transaction that records it. */
     note(storeId: number, { startedAt, outcome, doubt, verdict }: AttemptAnswer): void {
       if (outcome !== 'delivered') return;
-      if (doubt !== null) streak.extend.run({ storeId, since: startedAt, text: doubt });
-      else streak.end.run({ storeId });
+      if (doubt !== null) streak.extend.run({ id: storeId, since: startedAt, text: doubt });
+      else streak.end.run({ id: storeId });
       if (verdict === 'accepted') accepted.run({ storeId });
     },
     hasAccepted: (storeId: number): boolean => hasAccepted.get({ storeId })?.hasAccepted ?? false,
@@ -52,7 +52,7 @@ export function createDoubtfulAnswers(orm: Orm) {
 function prepare(orm: Orm) {
   const isStore = eq(stores.id, placeholder('storeId'));
   return {
-    streak: prepareStreak(orm, 'doubtfulAnswers'),
+    streak: prepareStreak(orm, [stores, 'doubtfulAnswers']),
     accepted: prepared(() =>
       orm
         .update(stores)

@@ -10,6 +10,9 @@
 import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { eventBody, isSubscribed } from '../../domain/delivery/event-body.ts';
+import { type InvoiceEvent, isAskedFor } from '../../domain/order/invoice-event.ts';
+import { eventIdFor } from '../../domain/order/order-id.ts';
+import type { WebhookEvents } from '../../domain/store/store-settings.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
@@ -23,7 +26,7 @@ import {
   nextId,
 } from '../schema/delivery-schema.ts';
 import { orders } from '../schema/order-schema.ts';
-import { stores } from '../schema/schema.ts';
+import { isReceiving, stores, webhooks } from '../schema/schema.ts';
 
 export interface NewEvent {
   readonly storeId: number;
@@ -37,19 +40,37 @@ export interface NewEvent {
   readonly publicId: string;
 }
 
+/** The same change as webhooks of BTCPay Server receive it. */
+export interface NewInvoiceEvents {
+  readonly order: Pick<typeof orders.$inferSelect, 'id' | 'publicId' | 'storeId' | 'addressId'>;
+  /** The event of the order, `evt_…`. */
+  readonly cause: string;
+  readonly events: readonly InvoiceEvent[];
+}
+
 export interface EventRecords {
   append(tx: Tx, now: number, event: NewEvent): void;
+  /** Appends events of an invoice for each webhook that asks for them. */
+  appendInvoice(tx: Tx, now: number, changed: NewInvoiceEvents): void;
   /** Whether the store's webhook subscribes to events of payments. */
   hasPaymentEvents(storeId: number): boolean;
 }
 
 export const isEvent = isOf('webhook');
 
-/** Whether a newer `order.*` event takes the place of an event of the order. */
-export const isTakenBack = sql`exists (select 1 from deliveries n
+/**
+ * Whether a newer event takes the place of an event of the order. In the format of BTCPay Server, a
+ * reversal takes back what was settled, because shops ship at that. Nothing else is left out.
+ */
+export const isTakenBack = sql`(exists (select 1 from deliveries n
   where n.channel = deliveries.channel and n.order_id = deliveries.order_id and n.id > deliveries.id
     and n.type like 'order.%' and (deliveries.type in ('order.processing', 'order.updated')
-      or (deliveries.type = 'order.paid' and n.type = 'order.reversed')))`;
+      or (deliveries.type = 'order.paid' and n.type = 'order.reversed')))
+  or exists (select 1 from deliveries n
+    where n.channel = deliveries.channel and n.order_id = deliveries.order_id and n.id > deliveries.id
+      and n.receiver_id = deliveries.receiver_id
+      and deliveries.type in ('InvoicePaymentSettled', 'InvoiceSettled')
+      and n.type in ('InvoiceProcessing', 'InvoiceInvalid')))`;
 
 /**
  * Whether a time is after the last time at which the file was found to be a copy
@@ -87,11 +108,39 @@ export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecor
       const body = eventBody(type, now, data);
       const kind = type.startsWith('order.') ? 'order' : 'payment';
       if (kind === 'order') statements.supersede.run({ orderId, now });
-      const isOwed = isReceived(storeId, kind);
+      const webhook = statements.terms.get({ storeId });
+      const isOwed = webhook !== undefined && isSubscribed(webhook, kind);
       const isMoot = type === 'order.reversed' && takesBackUnsent(orderId, now, orderState);
       const state: EventState = isMoot ? 'superseded' : isOwed ? 'owed' : 'unsent';
-      statements.insert.run({ ...place, type, body, orderState, state, publicId, now });
+      const webhookId = webhook?.webhookId ?? null;
+      statements.insert.run({ ...place, webhookId, type, body, orderState, state, publicId, now });
       if (state === 'owed') tx.afterCommit(() => listeners.emit('webhooksDue'));
+    },
+    appendInvoice(tx, now, { order, cause, events }) {
+      if (events.length === 0) return;
+      const { id: orderId, publicId, storeId, addressId } = order;
+      for (const { webhookId, ...webhook } of statements.invoiceWebhooks.all({ storeId })) {
+        const place = { storeId, webhookId, orderId, addressId };
+        for (const { type, fields, txid } of events) {
+          if (!isAskedFor(webhook.names, type)) continue;
+          const facts = txid === undefined ? [cause, type] : [publicId, type, txid];
+          const eventId = eventIdFor([webhook.publicId, ...facts]);
+          // One that a reversal took back was not sent, and is made again.
+          statements.unsettle.run({ eventId });
+          if (statements.made.get({ eventId }) !== undefined) continue;
+          const common = {
+            type,
+            timestamp: Math.floor(now / 1000),
+            storeId: webhook.storePublicId,
+          };
+          const body = JSON.stringify({ ...common, invoiceId: publicId, ...fields });
+          const state: EventState = 'owed';
+          const row = { ...place, type, body, orderState: null, state, publicId: eventId, now };
+          statements.insert.run(row);
+        }
+      }
+      statements.takeBackSettled.run({ orderId, now });
+      tx.afterCommit(() => listeners.emit('webhooksDue'));
     },
     hasPaymentEvents: (storeId) => isReceived(storeId, 'payment'),
   };
@@ -112,6 +161,7 @@ const prepare = (orm: Orm) => {
     );
   return {
     ...prepareFacts(orm),
+    ...prepareInvoice(orm, sql`${isEvent} and ${ofOrder} and ${isOwed} and ${isNotInFlight}`),
     supersede: prepared(() =>
       orm
         .update(deliveries)
@@ -152,6 +202,7 @@ const prepare = (orm: Orm) => {
         id: nextId('webhook'),
         eventId: placeholder('publicId'),
         storeId: placeholder('storeId'),
+        webhookId: placeholder('webhookId'),
         orderId: placeholder('orderId'),
         addressId: placeholder('addressId'),
         type: placeholder('type'),
@@ -169,12 +220,16 @@ const prepareFacts = (orm: Orm) => ({
   terms: prepared(() =>
     orm
       .select({
-        webhookUrl: stores.webhookUrl,
-        webhookEvents: stores.webhookEvents,
+        webhookId: webhooks.id,
+        webhookUrl: webhooks.url,
+        webhookEvents: sql<WebhookEvents>`${webhooks.events}`,
         callbacksStopped: stores.callbacksStopped,
       })
-      .from(stores)
-      .where(eq(stores.id, placeholder('storeId'))),
+      .from(webhooks)
+      .innerJoin(stores, eq(stores.id, webhooks.storeId))
+      .where(
+        sql`${webhooks.storeId} = ${placeholder('storeId')} and ${webhooks.format} = 'standard'`,
+      ),
   ),
   madeSinceCopy: prepared(() =>
     orm
@@ -183,3 +238,40 @@ const prepareFacts = (orm: Orm) => ({
       .where(and(eq(orders.id, placeholder('orderId')), isSinceCopy(orders.createdAt))),
   ),
 });
+
+/** @param isWaiting an event of an order that is due and not in flight */
+function prepareInvoice(orm: Orm, isWaiting: SQL) {
+  const isNamed = sql`${isEvent} and ${deliveries.type} is not null
+    and ${deliveries.eventId} = ${placeholder('eventId')}`;
+  return {
+    takeBackSettled: prepared(() =>
+      orm
+        .update(deliveries)
+        .set({ state: 'superseded', settledAt: placeholder('now') })
+        .where(sql`${isWaiting}
+          and ${deliveries.type} in ('InvoicePaymentSettled', 'InvoiceSettled') and ${isTakenBack}`),
+    ),
+    unsettle: prepared(() =>
+      orm.delete(deliveries).where(
+        sql`${isEvent} and ${deliveries.type} is not null and ${deliveries.state} = 'superseded'
+          and ${deliveries.eventId} = ${placeholder('eventId')}`,
+      ),
+    ),
+    made: prepared(() => orm.select({ id: deliveries.id }).from(deliveries).where(isNamed)),
+    invoiceWebhooks: prepared(() =>
+      orm
+        .select({
+          webhookId: webhooks.id,
+          publicId: webhooks.publicId,
+          names: webhooks.events,
+          storePublicId: stores.publicId,
+        })
+        .from(webhooks)
+        .innerJoin(stores, eq(stores.id, webhooks.storeId))
+        .where(
+          sql`${webhooks.storeId} = ${placeholder('storeId')} and ${webhooks.format} = 'btcpay'
+        and ${isReceiving}`,
+        ),
+    ),
+  };
+}

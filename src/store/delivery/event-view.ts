@@ -108,6 +108,9 @@ const prepareEntry = (orm: Orm) =>
       .where(and(isEvent, eq(deliveries.id, placeholder('id')))),
   );
 
+/** What paygate's own API lists, without the same change in the format of BTCPay Server. */
+const isOwnFormat = sql`${deliveries.type} not like 'Invoice%'`;
+
 /** Reads each store by an index of its own. */
 function createEventsAfter(orm: Orm): EventView['after'] {
   const after = (...conditions: SQL[]) =>
@@ -118,6 +121,7 @@ function createEventsAfter(orm: Orm): EventView['after'] {
         .where(
           and(
             isEvent,
+            isOwnFormat,
             eq(deliveries.storeId, placeholder('storeId')),
             ...conditions,
             gt(deliveries.id, placeholder('afterId')),

@@ -1,12 +1,12 @@
 // Since when a shop has received nothing of a channel: a streak from the first failed attempt to
 // the next delivery.
 
-import { and, isNotNull, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import type { AttemptOutcome } from '../../domain/delivery/retry.ts';
 import type { Orm } from '../db/orm.ts';
 import { prepared } from '../db/prepared.ts';
 import { isOf } from '../schema/delivery-schema.ts';
-import { stores } from '../schema/schema.ts';
+import { stores, webhooks } from '../schema/schema.ts';
 import { prepareStreak, type Streak } from './answer-streak.ts';
 import type { ChannelTerms } from './delivery-claims.ts';
 
@@ -33,14 +33,14 @@ export function createFailingShops(orm: Orm, terms: ChannelTerms) {
   const { streak, waiting } = prepare(orm, terms);
   return {
     /** In the transaction that records it. */
-    note(storeId: number, tried: AttemptResult): void {
-      if (tried.outcome === 'delivered') streak.end.run({ storeId });
-      else streak.extend.run({ storeId, since: tried.startedAt, text: descriptionOf(tried) });
+    note(id: number, tried: AttemptResult): void {
+      if (tried.outcome === 'delivered') streak.end.run({ id });
+      else streak.extend.run({ id, since: tried.startedAt, text: descriptionOf(tried) });
     },
-    /** Stores that receive deliveries, have pending ones, and have received nothing since. */
+    /** Receivers of a channel that have pending deliveries, and have received nothing since. */
     list: (): FailingShop[] =>
       waiting.all().map(({ streak, ...store }) => {
-        const { since, answers, text } = JSON.parse(streak ?? '') as Streak;
+        const { since, answers, text } = JSON.parse(streak) as Streak;
         return { ...store, since, attempts: answers, reason: text };
       }),
   };
@@ -51,25 +51,33 @@ const descriptionOf = ({ outcome, httpStatus, reason }: AttemptResult): string =
     ? `answered ${httpStatus}`
     : (reason ?? outcome);
 
-const columns = { callback: 'failingCallbacks', webhook: 'failingEvents' } as const;
+const columns = {
+  callback: [stores, 'failingCallbacks'],
+  webhook: [webhooks, 'failingEvents'],
+} as const;
 
-function prepare(orm: Orm, { channel, url, isReceiving }: ChannelTerms) {
-  const column = stores[columns[channel]];
+function prepare(orm: Orm, { channel, url, isReceiving, receivers, receiverId }: ChannelTerms) {
+  const column = channel === 'callback' ? 'stores.failing_callbacks' : 'webhooks.failing_events';
   return {
     streak: prepareStreak(orm, columns[channel]),
     waiting: prepared(() =>
       orm
-        .select({ storeId: stores.id, name: stores.name, url, streak: column })
-        .from(stores)
+        .select({
+          storeId: sql<number>`stores.id`,
+          name: sql<string>`stores.name`,
+          url,
+          streak: sql<string>`${sql.raw(column)}`,
+        })
+        .from(receivers)
         .where(
           and(
-            isNotNull(column),
+            sql`${sql.raw(column)} is not null`,
             isReceiving,
-            sql`exists (select 1 from deliveries d
-            where ${isOf(channel, 'd')} and d.store_id = stores.id and d.state = 'owed')`,
+            sql`exists (select 1 from deliveries d where ${isOf(channel, 'd')}
+            and d.receiver_id = ${receiverId} and d.due_at is not null and d.state = 'owed')`,
           ),
         )
-        .orderBy(stores.id),
+        .orderBy(receiverId),
     ),
   };
 }

@@ -28,7 +28,7 @@ import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import type { Database } from '../file/database.ts';
 import { type CallbackState, deliveries, nextId } from '../schema/delivery-schema.ts';
-import { callbackQueue, isCallback, prepareNewest } from './callback-queue.ts';
+import { callbackQueue, prepareNewest } from './callback-queue.ts';
 import { createResends, type Resends } from './callback-resends.ts';
 import { type CallbackView, createCallbackView } from './callback-view.ts';
 import { type Claims, createClaims } from './delivery-claims.ts';
@@ -92,7 +92,7 @@ export function createOutbox({ orm }: Pick<Database, 'orm'>): Outbox {
 }
 
 function prepare(orm: Orm) {
-  const ofPayment = sql`${isCallback} and ${deliveries.paymentId} = ${placeholder('paymentId')}`;
+  const ofPayment = sql`${deliveries.paymentId} = ${placeholder('paymentId')}`;
   return {
     newestOfPayment: prepareNewest(orm),
     insert: prepared(() =>

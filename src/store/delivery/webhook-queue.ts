@@ -6,7 +6,7 @@
 // back, or `order.reversed` supersedes it. An `order.updated` waits as well, because it may hold
 // the status `paid`, at which shops ship.
 
-import { eq, sql } from 'drizzle-orm';
+import { eq, type SQL, sql } from 'drizzle-orm';
 import { PaygateError } from '../../lib/errors.ts';
 import { lastOldRow } from '../db/first-rows.ts';
 import type { Orm } from '../db/orm.ts';
@@ -14,7 +14,7 @@ import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
 import { deliveries } from '../schema/delivery-schema.ts';
-import { stores } from '../schema/schema.ts';
+import { isReceiving, stores, webhooks } from '../schema/schema.ts';
 import { type ChannelTerms, type Claims, createClaims } from './delivery-claims.ts';
 import { createDeliveryCounts, type DeliveryCounts } from './delivery-counts.ts';
 import {
@@ -41,19 +41,28 @@ export interface WebhookQueue extends Claims, DeliveryCounts, DeliveryRecords, E
   resendFailed(tx: Tx, now: number, storeId: number): number;
 }
 
-const isReceiving = sql`${stores.webhookUrl} is not null and ${stores.callbacksStopped} = 0`;
+const receivers = sql`${webhooks} join ${stores} on ${stores.id} = ${webhooks.storeId}`;
 
-/** Whether no block of the address's payments is off our best chain, if the event needs that. */
+/**
+ * Whether no block of the address's payments is off our best chain, if the event needs that. The
+ * events of an invoice wait for each other.
+ */
 const stands: ChannelTerms['stands'] = (alias) => {
   const of = sql.raw(alias);
-  return sql`(${of}.type not in ('order.paid', 'order.updated') or not exists (select 1 from payments p
+  return sql`(${of}.type not in ('order.paid', 'order.updated', 'InvoicePaymentSettled', 'InvoiceSettled')
+    or not exists (select 1 from payments p
     left join headers h on h.hash = p.block_hash where p.address_id = ${of}.address_id
-      and p.block_hash is not null and p.state <> 'dropped' and h.on_best is not 1))`;
+      and p.block_hash is not null and p.state <> 'dropped' and h.on_best is not 1))
+    and (${of}.type not like 'Invoice%' or not exists (select 1 from deliveries e
+      where e.channel = ${of}.channel and e.address_id = ${of}.address_id and e.id < ${of}.id
+        and e.receiver_id = ${of}.receiver_id and e.due_at is not null and e.state = 'owed'))`;
 };
 
 const eventQueue: ChannelTerms = {
   channel: 'webhook',
-  url: sql<string>`${stores.webhookUrl}`,
+  receivers,
+  receiverId: sql.raw('webhooks.id') as SQL<number>,
+  url: sql.raw('webhooks.url') as SQL<string>,
   isReceiving,
   stands,
   isReplaced: isTakenBack,
@@ -88,8 +97,8 @@ export function createWebhookQueue(orm: Orm): WebhookQueue {
 }
 
 /** @throws PaygateError conflict for an event that another one replaces, or without a webhook */
-function checkResend(statements: Statements, { id, storeId, publicId }: EventRow): void {
-  checkWebhook(statements, storeId);
+function checkResend(statements: Statements, { id, storeId, publicId, webhookId }: EventRow): void {
+  checkWebhook(statements, storeId, webhookId);
   if (statements.replaced.get({ id }) === undefined) return;
   throw new PaygateError(
     'conflict',
@@ -97,11 +106,16 @@ function checkResend(statements: Statements, { id, storeId, publicId }: EventRow
   );
 }
 
-/** @throws PaygateError not_found, or conflict for a store whose webhook receives nothing */
-function checkWebhook(statements: Statements, storeId: number): void {
-  const store = statements.webhookOf.get({ storeId });
-  if (store === undefined) throw new PaygateError('not_found', `there is no store ${storeId}`);
-  if (store.isReceiving) return;
+/**
+ * @param webhookId one of them; without it, any of the store
+ * @throws PaygateError not_found, or conflict if it receives nothing
+ */
+function checkWebhook(statements: Statements, storeId: number, webhookId?: number | null): void {
+  const webhookIds = statements.receiving.all({ storeId }).map(({ id }) => id);
+  if (webhookId == null ? webhookIds.length > 0 : webhookIds.includes(webhookId)) return;
+  if (statements.store.get({ storeId }) === undefined) {
+    throw new PaygateError('not_found', `there is no store ${storeId}`);
+  }
   throw new PaygateError('conflict', `store ${storeId} has no webhook URL, or was stopped`);
 }
 
@@ -111,9 +125,15 @@ type EventRow = ReturnType<EventView['event']>;
 function prepare(orm: Orm) {
   const byId = eq(deliveries.id, placeholder('id'));
   return {
-    webhookOf: prepared(() =>
+    receiving: prepared(() =>
       orm
-        .select({ isReceiving: sql<number>`(${isReceiving})` })
+        .select({ id: eventQueue.receiverId })
+        .from(receivers)
+        .where(sql`${stores.id} = ${placeholder('storeId')} and ${isReceiving}`),
+    ),
+    store: prepared(() =>
+      orm
+        .select({ id: stores.id })
         .from(stores)
         .where(eq(stores.id, placeholder('storeId'))),
     ),
@@ -129,7 +149,8 @@ function prepare(orm: Orm) {
       orm.delete(deliveries).where(
         sql`${isEvent} and ${deliveries.id} <= ${lastOldRow('deliveries', 'created_at', "channel = 'webhook'")}
           and ${deliveries.type} is not null
-          and (${deliveries.state} <> 'owed' or ${deliveries.storeId} not in (select id from stores where ${isReceiving}))`,
+          and (${deliveries.state} <> 'owed' or ${deliveries.receiverId} not in
+            (select ${webhooks.id} from ${receivers} where ${isReceiving}))`,
       ),
     ),
   };

@@ -3,6 +3,7 @@
 // commit together.
 
 import { and, asc, desc, eq, lte, sql } from 'drizzle-orm';
+import { invoiceEventsOf } from '../../domain/order/invoice-event.ts';
 import type { LinkCounts } from '../../domain/order/link-json.ts';
 import {
   accept,
@@ -67,6 +68,7 @@ export interface NewOrder {
 
 /** JSON texts of an invoice (order-schema.ts). */
 export type InvoiceTexts = Pick<OrderRow, 'invoice' | 'invoiceMetadata'>;
+export type InvoiceChange = Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>;
 
 /** A payment that changed, by its txid. */
 export interface ChangedPayment {
@@ -113,11 +115,13 @@ export class Orders {
   }
 
   /** Records an order on an address that was issued in the same transaction. */
-  create(_tx: Tx, now: number, order: NewOrder): OrderRow {
+  create(tx: Tx, now: number, order: NewOrder): OrderRow {
     const quote = firstQuote(order, now);
     const row = this.#statements.insert.get(insertable(order, quote, now));
     if (quote !== undefined) this.#addQuote(row.id, quote);
     this.#count(row, { orders: 1, paid: 0 });
+    const events = [{ type: 'InvoiceCreated', fields: {} }] as const;
+    this.#parts.events.appendInvoice(tx, now, { order: row, cause: row.publicId, events });
     this.#statements.mark.run({ addressId: order.addressId, orderId: row.id });
     return row;
   }
@@ -136,11 +140,7 @@ export class Orders {
   }
 
   /** Replaces what only `/api/v1` shows, and where the customer goes afterwards. */
-  changeInvoice(
-    _tx: Tx,
-    orderId: number,
-    change: Partial<InvoiceTexts & Pick<OrderRow, 'returnUrl'>>,
-  ): void {
+  changeInvoice(_tx: Tx, orderId: number, change: InvoiceChange): void {
     this.#change(orderId, change);
   }
 
@@ -314,7 +314,10 @@ export class Orders {
     const type = decide(row, after);
     const facts = type && changedFacts(type, details, after);
     tx.afterCommit(() => listeners.emit('orderChanged', orderId, facts));
-    if (type === undefined) return;
+    if (type === undefined) {
+      this.#appendInvoice(tx, now, record, after, '');
+      return;
+    }
     const version = row.version + 1;
     const paidAt = after.status === 'paid' ? (row.paidAt ?? now) : null;
     const { status, fingerprint } = after;
@@ -333,7 +336,21 @@ export class Orders {
       publicId,
       orderState: orderStateOf(record.facts, after),
     });
+    this.#appendInvoice(tx, now, record, after, publicId);
     notifications.orderChanged(tx, now, { type, was: row.status, order }, publicId);
+  }
+
+  /** @param cause the event of the change; empty if only the worth of a payment is known now */
+  #appendInvoice(
+    tx: Tx,
+    now: number,
+    { row, details, facts: { minimumSat } }: OrderRecord,
+    standing: Standing<ShownPayment>,
+    cause: string,
+  ): void {
+    const order = { ...row, ...details };
+    const events = invoiceEventsOf({ was: row.status, order, standing, minimumSat });
+    this.#parts.events.appendInvoice(tx, now, { order, cause, events });
   }
 }
 

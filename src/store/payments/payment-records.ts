@@ -7,8 +7,16 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
-import { addresses, headers, payments, stores, transactions } from '../schema/schema.ts';
+import {
+  addresses,
+  headers,
+  ownWebhook,
+  payments,
+  stores,
+  transactions,
+} from '../schema/schema.ts';
 import { addressPlace } from '../wallets/address-row.ts';
+import type { StoreRow } from '../wallets/catalog.ts';
 
 /** What of a recorded payment the decisions on it ask for. */
 const paymentFacts = {
@@ -34,13 +42,12 @@ export const storeTerms = {
   omitRbf: stores.omitRbf,
   minimumSat: stores.minimumSat,
   currency: stores.currency,
-  webhookUrl: stores.webhookUrl,
-  webhookEvents: stores.webhookEvents,
+  ...ownWebhook,
   callbacksStopped: stores.callbacksStopped,
   callbackUrl: stores.callbackUrl,
 };
 
-export type StoreTerms = Pick<typeof stores.$inferSelect, keyof typeof storeTerms>;
+export type StoreTerms = Pick<StoreRow, keyof typeof storeTerms>;
 
 /** Whether a change of a payment can concern an order or an event. */
 export const isFollowed = (

@@ -11,17 +11,18 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
+import type { InvoiceEventType } from '../../domain/order/invoice-event.ts';
 import type { OrderEventType } from '../../domain/order/order.ts';
 import type { DeliveryState } from '../../domain/order/state-words.ts';
 import type { CallbackStatus } from '../../domain/payment/payment.ts';
 import type { PaymentEventType } from '../../domain/payment/payment-event.ts';
 import { orders } from './order-schema.ts';
-import { addresses, payments, stores } from './schema.ts';
+import { addresses, payments, stores, webhooks } from './schema.ts';
 
 /** How a shop receives deliveries: GET requests of its Callback URL, or events at its webhook. */
 export type Channel = 'callback' | 'webhook';
 
-export type EventType = OrderEventType | PaymentEventType;
+export type EventType = OrderEventType | PaymentEventType | InvoiceEventType;
 
 /**
  * `held`: the payment is dropped; the callback is `owed` again if the payment returns with the same
@@ -45,7 +46,13 @@ export const deliveries = sqliteTable(
     storeId: integer('store_id')
       .notNull()
       .references(() => stores.id),
-    /** Deliveries of one address never overlap on their way. */
+    /** Null for a callback. */
+    webhookId: integer('webhook_id').references(() => webhooks.id),
+    /** The number of its store for a callback, that of its webhook for an event. */
+    receiverId: integer('receiver_id').generatedAlwaysAs(sql`coalesce(webhook_id, store_id)`, {
+      mode: 'virtual',
+    }),
+    /** Deliveries of one address to one receiver never overlap on their way. */
     addressId: integer('address_id')
       .notNull()
       .references(() => addresses.id),
@@ -105,7 +112,7 @@ export const deliveries = sqliteTable(
     index('deliveries_age').on(table.channel, table.createdAt).where(sql`type is not null`),
     index('deliveries_owed').on(table.channel, table.storeId, table.id).where(sql`state = 'owed'`),
     index('deliveries_sendable')
-      .on(table.channel, table.storeId, table.dueAt, table.addressId)
+      .on(table.channel, table.receiverId, table.dueAt, table.addressId)
       .where(sql`due_at is not null`),
     index('deliveries_of_address')
       .on(table.channel, table.addressId, table.id)
@@ -115,7 +122,7 @@ export const deliveries = sqliteTable(
       .where(sql`state = 'exhausted'`),
     index('deliveries_given_up').on(table.channel, table.settledAt).where(sql`state = 'exhausted'`),
     index('deliveries_leased')
-      .on(table.channel, table.storeId)
+      .on(table.channel, table.receiverId)
       .where(sql`leased_until is not null`),
   ],
 );
@@ -161,6 +168,7 @@ export const eventColumns = {
   publicId: deliveries.eventId,
   body: deliveries.content,
   type: always<EventType>(deliveries.type),
+  webhookId: deliveries.webhookId,
   orderId: deliveries.orderId,
   orderState: deliveries.orderState,
   state: always<EventState>(deliveries.state),

@@ -146,8 +146,6 @@ CREATE TABLE \`stores\` (
 	\`created_at\` integer NOT NULL,
 	\`archived_at\` integer,
 	\`callbacks_stopped\` integer DEFAULT false NOT NULL,
-	\`webhook_url\` text,
-	\`webhook_events\` text DEFAULT 'order' NOT NULL,
 	\`late_policy\` text DEFAULT 'worth' NOT NULL,
 	\`order_seconds\` integer DEFAULT 3600 NOT NULL,
 	\`quote_seconds\` integer DEFAULT 900 NOT NULL,
@@ -156,7 +154,6 @@ CREATE TABLE \`stores\` (
 	\`language\` text,
 	\`embed_origins\` text DEFAULT '' NOT NULL,
 	\`failing_callbacks\` text,
-	\`failing_events\` text,
 	\`doubtful_answers\` text,
 	\`has_accepted\` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (\`wallet_id\`) REFERENCES \`wallets\`(\`id\`) ON UPDATE no action ON DELETE no action
@@ -182,6 +179,23 @@ CREATE TABLE \`wallets\` (
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX \`wallets_descriptor_unique\` ON \`wallets\` (\`descriptor\`);--> statement-breakpoint
+CREATE TABLE \`webhooks\` (
+	\`id\` integer PRIMARY KEY NOT NULL,
+	\`public_id\` text DEFAULT (lower(hex(randomblob(12)))) NOT NULL,
+	\`store_id\` integer NOT NULL,
+	\`format\` text NOT NULL,
+	\`url\` text,
+	\`events\` text NOT NULL,
+	\`secret\` text,
+	\`is_enabled\` integer DEFAULT true NOT NULL,
+	\`failing_events\` text,
+	\`removed_at\` integer,
+	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX \`webhooks_public_id_unique\` ON \`webhooks\` (\`public_id\`);--> statement-breakpoint
+CREATE INDEX \`webhooks_store\` ON \`webhooks\` (\`store_id\`);--> statement-breakpoint
+CREATE UNIQUE INDEX \`webhooks_standard\` ON \`webhooks\` (\`store_id\`) WHERE format = 'standard';--> statement-breakpoint
 CREATE TABLE \`admin\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`password_hash\` text NOT NULL,
@@ -346,6 +360,8 @@ CREATE TABLE \`deliveries\` (
 	\`channel\` text NOT NULL,
 	\`id\` integer NOT NULL,
 	\`store_id\` integer NOT NULL,
+	\`webhook_id\` integer,
+	\`receiver_id\` integer GENERATED ALWAYS AS (coalesce(webhook_id, store_id)) VIRTUAL,
 	\`address_id\` integer NOT NULL,
 	\`event_id\` text NOT NULL,
 	\`content\` text NOT NULL,
@@ -366,6 +382,7 @@ CREATE TABLE \`deliveries\` (
 	\`settled_at\` integer,
 	PRIMARY KEY(\`channel\`, \`id\`),
 	FOREIGN KEY (\`store_id\`) REFERENCES \`stores\`(\`id\`) ON UPDATE no action ON DELETE no action,
+	FOREIGN KEY (\`webhook_id\`) REFERENCES \`webhooks\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`address_id\`) REFERENCES \`addresses\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`payment_id\`) REFERENCES \`payments\`(\`id\`) ON UPDATE no action ON DELETE no action,
 	FOREIGN KEY (\`order_id\`) REFERENCES \`orders\`(\`id\`) ON UPDATE no action ON DELETE no action
@@ -379,11 +396,11 @@ CREATE INDEX \`deliveries_type\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`t
 CREATE INDEX \`deliveries_order\` ON \`deliveries\` (\`order_id\`,\`channel\`,\`id\`) WHERE order_id is not null;--> statement-breakpoint
 CREATE INDEX \`deliveries_age\` ON \`deliveries\` (\`channel\`,\`created_at\`) WHERE type is not null;--> statement-breakpoint
 CREATE INDEX \`deliveries_owed\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`id\`) WHERE state = 'owed';--> statement-breakpoint
-CREATE INDEX \`deliveries_sendable\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_sendable\` ON \`deliveries\` (\`channel\`,\`receiver_id\`,\`due_at\`,\`address_id\`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX \`deliveries_of_address\` ON \`deliveries\` (\`channel\`,\`address_id\`,\`id\`) WHERE due_at is not null;--> statement-breakpoint
 CREATE INDEX \`deliveries_exhausted\` ON \`deliveries\` (\`channel\`,\`store_id\`,\`id\`) WHERE state = 'exhausted';--> statement-breakpoint
 CREATE INDEX \`deliveries_given_up\` ON \`deliveries\` (\`channel\`,\`settled_at\`) WHERE state = 'exhausted';--> statement-breakpoint
-CREATE INDEX \`deliveries_leased\` ON \`deliveries\` (\`channel\`,\`store_id\`) WHERE leased_until is not null;--> statement-breakpoint
+CREATE INDEX \`deliveries_leased\` ON \`deliveries\` (\`channel\`,\`receiver_id\`) WHERE leased_until is not null;--> statement-breakpoint
 CREATE TABLE \`notifications\` (
 	\`id\` integer PRIMARY KEY NOT NULL,
 	\`public_id\` text NOT NULL,

@@ -73,9 +73,6 @@ export const stores = sqliteTable('stores', {
   /** Set by `store remove`: no more addresses, but what was issued stays watched. */
   archivedAt: integer('archived_at'),
   callbacksStopped: flag('callbacks_stopped'),
-  /** Receives events as JSON; null for none. */
-  webhookUrl: text('webhook_url'),
-  webhookEvents: text('webhook_events').$type<WebhookEvents>().notNull().default('order'),
   /** What late money counts for an order. */
   latePolicy: text('late_policy').$type<LatePolicy>().notNull().default('worth'),
   /** Defaults of new orders: seconds, 0 for an order that never expires. */
@@ -89,11 +86,57 @@ export const stores = sqliteTable('stores', {
   embedOrigins: text('embed_origins').notNull().default(''),
   /** JSON: a streak of answers (answer-streak.ts); null while there is none. */
   failingCallbacks: text('failing_callbacks'),
-  failingEvents: text('failing_events'),
   doubtfulAnswers: text('doubtful_answers'),
   /** Whether the receiver at this Callback URL ever accepted a callback explicitly. */
   hasAccepted: flag('has_accepted'),
 });
+
+/**
+ * What receives the events of a store. Each store has one `standard` webhook, which is among its
+ * settings. Plugins add `btcpay` ones (docs/decisions/060-webhooks-of-two-formats.md).
+ */
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    id: id(),
+    /** How plugins know it. */
+    publicId: text('public_id').notNull().unique().default(sql`(lower(hex(randomblob(12))))`),
+    storeId: integer('store_id')
+      .notNull()
+      .references(() => stores.id),
+    format: text('format').$type<WebhookFormat>().notNull(),
+    /** Exactly as it was given; null for a webhook that receives nothing. */
+    url: text('url'),
+    /** Names with commas between them: `order,payment`, or types of BTCPay (empty for all). */
+    events: text('events').notNull(),
+    /** The text that signs; null for the secrets of the store. */
+    secret: text('secret'),
+    isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull().default(true),
+    /** JSON: a streak of failures (answer-streak.ts); null while there is none. */
+    failingEvents: text('failing_events'),
+    /** Its deliveries stay. */
+    removedAt: integer('removed_at'),
+  },
+  (table) => [
+    index('webhooks_store').on(table.storeId),
+    uniqueIndex('webhooks_standard').on(table.storeId).where(sql`format = 'standard'`),
+  ],
+);
+
+/** Whether a webhook, joined with its store, receives events. */
+export const isReceiving = sql`${webhooks.url} is not null and ${webhooks.isEnabled} = 1
+  and ${webhooks.removedAt} is null and ${stores.callbacksStopped} = 0`;
+
+/** The `standard` webhook of a store, beside its columns. */
+export const ownWebhook = {
+  webhookUrl: sql<string | null>`(select w.url from webhooks w
+    where w.store_id = stores.id and w.format = 'standard')`,
+  webhookEvents: sql<WebhookEvents>`coalesce((select w.events from webhooks w
+    where w.store_id = stores.id and w.format = 'standard'), 'order')`,
+};
+
+/** Signed as Standard Webhooks, or as BTCPay Server signs. */
+export type WebhookFormat = 'standard' | 'btcpay';
 
 export const apiKeys = sqliteTable('api_keys', {
   id: id(),

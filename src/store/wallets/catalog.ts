@@ -1,7 +1,7 @@
 // What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's
 // counter and a store's addresses outlive both.
 
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
 import { type NetworkName, parseNetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
@@ -10,10 +10,10 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
-import { settings, stores, wallets } from '../schema/schema.ts';
+import { ownWebhook, settings, stores, wallets, webhooks } from '../schema/schema.ts';
 
 export type WalletRow = typeof wallets.$inferSelect;
-export type StoreRow = typeof stores.$inferSelect;
+export type StoreRow = NonNullable<ReturnType<Statements['storeById']['get']>>;
 
 export type StoreChoice = Pick<StoreRow, keyof typeof choice>;
 
@@ -83,16 +83,22 @@ export class Catalog {
     );
   }
 
-  addStore(_tx: Tx, now: number, fields: NewStore): StoreRow {
-    return this.#orm
+  addStore(_tx: Tx, now: number, { webhookUrl, webhookEvents, ...fields }: NewStore): StoreRow {
+    const { id } = this.#orm
       .insert(stores)
       .values({ ...fields, createdAt: now })
       .returning()
       .get();
+    const events = webhookEvents ?? 'order';
+    this.#orm
+      .insert(webhooks)
+      .values({ storeId: id, format: 'standard', url: webhookUrl ?? null, events })
+      .run();
+    return this.store(id);
   }
 
   stores({ archived = false } = {}): StoreRow[] {
-    return archived ? this.#orm.select().from(stores).all() : this.#statements.activeStores.all();
+    return this.#statements[archived ? 'allStores' : 'activeStores'].all();
   }
 
   /** The other active stores with the same wallet as a store. */
@@ -124,30 +130,30 @@ export class Catalog {
     const answers = isElsewhere(before.callbackUrl, change.callbackUrl)
       ? { hasAccepted: false }
       : {};
-    const fields = { ...change, ...answers };
-    return this.#orm.update(stores).set(fields).where(eq(stores.id, id)).returning().get();
+    const { webhookUrl: url, webhookEvents: events, ...fields } = { ...change, ...answers };
+    const isOwn = and(eq(webhooks.storeId, id), eq(webhooks.format, 'standard'));
+    if (url !== undefined) this.#orm.update(webhooks).set({ url }).where(isOwn).run();
+    if (events !== undefined) this.#orm.update(webhooks).set({ events }).where(isOwn).run();
+    return this.#update(id, fields);
+  }
+
+  #update(id: number, values: Partial<typeof stores.$inferSelect>): StoreRow {
+    const isStore = eq(stores.id, id);
+    if (Object.keys(values).length > 0) this.#orm.update(stores).set(values).where(isStore).run();
+    return this.store(id);
   }
 
   /** Ends the store's own keys as well. */
   archiveStore(tx: Tx, now: number, id: number, stopCallbacks: boolean): StoreRow {
     const before = this.store(id);
     endKeysOf(this.#orm, tx, now, id);
-    return this.#orm
-      .update(stores)
-      .set({ archivedAt: before.archivedAt ?? now, callbacksStopped: stopCallbacks })
-      .where(eq(stores.id, id))
-      .returning()
-      .get();
+    const archivedAt = before.archivedAt ?? now;
+    return this.#update(id, { archivedAt, callbacksStopped: stopCallbacks });
   }
 
   /** Uses an archived store again; its own keys stay ended. */
   unarchiveStore(_tx: Tx, id: number): StoreRow {
-    return this.#orm
-      .update(stores)
-      .set({ archivedAt: null, callbacksStopped: false })
-      .where(eq(stores.id, id))
-      .returning()
-      .get();
+    return this.#update(id, { archivedAt: null, callbacksStopped: false });
   }
 }
 
@@ -162,6 +168,8 @@ const choice = {
   callbackUrl: stores.callbackUrl,
 };
 
+const storeColumns = { ...getTableColumns(stores), ...ownWebhook };
+
 const isActive = isNull(stores.archivedAt);
 
 function prepare(orm: Orm) {
@@ -174,11 +182,12 @@ function prepare(orm: Orm) {
     ),
     storeById: prepared(() =>
       orm
-        .select()
+        .select(storeColumns)
         .from(stores)
         .where(eq(stores.id, placeholder('id'))),
     ),
-    activeStores: prepared(() => orm.select().from(stores).where(isActive)),
+    activeStores: prepared(() => orm.select(storeColumns).from(stores).where(isActive)),
+    allStores: prepared(() => orm.select(storeColumns).from(stores)),
     choices: prepared(() => orm.select(choice).from(stores).where(isActive)),
     choicesCalled: prepared(() =>
       orm

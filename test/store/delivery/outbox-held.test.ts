@@ -10,7 +10,7 @@ import { type Owed, openOwed, withStatus } from '../../delivery/owed.ts';
 
 const now = 1_763_650_000_000;
 const leaseMs = 30_000;
-const everything = { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 };
+const everything = { limit: 64, perReceiver: 64, leaseMs, afterReceiverId: 0 };
 
 /** Mostly of one, so that much happens to it. */
 const payment = fc.constantFrom<number[]>(0, 0, 0, 1, 2);

@@ -30,15 +30,15 @@ const attemptOf = (outcome: AttemptOutcome): AttemptRecord => ({
   ...{ address: '127.0.0.1', phases: { connect: 1.5 }, doubt: null },
 });
 
-const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterStoreId = 0) =>
-  database.write((tx) => outbox.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId }));
+const claim = ({ database, outbox }: Owed, at = now, limit = 64, afterReceiverId = 0) =>
+  database.write((tx) => outbox.claim(tx, at, { limit, perReceiver: 2, leaseMs, afterReceiverId }));
 
-const nobody: ClaimedRow = { id: 0, storeId: 0, step: 0, dueAt: 0 };
+const nobody: ClaimedRow = { id: 0, storeId: 0, receiverId: 0, step: 0, dueAt: 0 };
 
 /** As if it had been claimed just now. */
 function rowOf({ outbox }: Owed, id: number): ClaimedRow {
   const { storeId, step, nextAttemptAt: dueAt } = outbox.callback(id);
-  return { id, storeId, step, dueAt };
+  return { id, storeId, receiverId: storeId, step, dueAt };
 }
 
 const record = (
@@ -76,6 +76,9 @@ describe('claiming', () => {
         id: 1,
         addressId: 1,
         storeId,
+        receiverId: storeId,
+        webhook: null,
+        invoice: null,
         eventId: eventId(callback),
         state: 'owed',
         type: null,
@@ -169,7 +172,7 @@ describe('claiming', () => {
       owed.outbox.recall(tx, now, { retryMs: [least, most], confirmMs: most }, leaseMs),
     );
     const claimed = await owed.database.write((tx) =>
-      owed.outbox.claim(tx, now, { limit: 64, perStore: 64, leaseMs, afterStoreId: 0 }),
+      owed.outbox.claim(tx, now, { limit: 64, perReceiver: 64, leaseMs, afterReceiverId: 0 }),
     );
     const due = claimed.map(({ id }) => id).sort();
     expect(due).toEqual(cases.flatMap(({ isDue }, at) => (isDue ? [at + 1] : [])));
@@ -269,10 +272,10 @@ describe('the callbacks of one address', () => {
     const [first] = await claim(owed);
     const later = now + leaseMs;
     const onWire = [first?.addressId ?? 0];
-    const limits = { limit: 64, perStore: 2, leaseMs, afterStoreId: 0, onWire: () => onWire };
+    const limits = { limit: 64, perReceiver: 2, leaseMs, afterReceiverId: 0, onWire: () => onWire };
     const claimed = await owed.database.write((tx) => owed.outbox.claim(tx, later, limits));
     expect(ids(claimed)).toEqual([4]);
-    expect(owed.outbox.nextDueAt(later, undefined, onWire)).toBeUndefined();
+    expect(owed.outbox.nextDueAt(later, undefined, [[1, onWire[0] ?? 0]])).toBeUndefined();
     expect(owed.outbox.nextDueAt(later)).toBe(now);
   });
 
@@ -521,7 +524,7 @@ it('claims nothing of a store whose Callback URL was removed, and counts nothing
   const storeId = owed.addStore();
   await owed.enqueue(now, owed.addPayment(storeId));
   const urlTo = (callbackUrl: string) =>
-    owed.database.orm.update(stores).set({ callbackUrl, webhookUrl: 'https://a.example/' }).run();
+    owed.database.orm.update(stores).set({ callbackUrl }).run();
   urlTo('');
   expect(await claim(owed)).toEqual([]);
   expect([owed.outbox.nextDueAt(now), owed.outbox.counts().owed]).toEqual([undefined, 0]);

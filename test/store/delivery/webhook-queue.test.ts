@@ -8,7 +8,7 @@ import { createEventRecords } from '../../../src/store/delivery/event-records.ts
 import { createWebhookQueue } from '../../../src/store/delivery/webhook-queue.ts';
 import { attempts, deliveries, isOf } from '../../../src/store/schema/delivery-schema.ts';
 import { orders } from '../../../src/store/schema/order-schema.ts';
-import { stores } from '../../../src/store/schema/schema.ts';
+import { webhooks } from '../../../src/store/schema/schema.ts';
 import { addEvent, openWebhook } from '../../delivery/events.ts';
 import { cleanUp } from '../../support/files.ts';
 import type { Shop } from '../../support/ledger.ts';
@@ -20,7 +20,9 @@ afterEach(cleanUp);
 const leaseMs = 30_000;
 
 const claim = (shop: Shop, at = now, limit = 64) =>
-  shop.write((tx) => shop.webhooks.claim(tx, at, { limit, perStore: 2, leaseMs, afterStoreId: 0 }));
+  shop.write((tx) =>
+    shop.webhooks.claim(tx, at, { limit, perReceiver: 2, leaseMs, afterReceiverId: 0 }),
+  );
 
 const idsOf = async (claimed: ReturnType<typeof claim>) => (await claimed).map(({ id }) => id);
 
@@ -103,12 +105,13 @@ describe('a claim', () => {
     expect(await claim(shop, now + leaseMs)).toMatchObject([{ eventId: first?.eventId }]);
   });
 
-  it.each([{ webhookUrl: null }, { callbacksStopped: true }])(
-    'takes nothing of a store with %j',
+  it.each(['url = null', 'is_enabled = 0', 'removed_at = 1', 'callbacks_stopped = 1'])(
+    'takes nothing of a store with %s',
     async (change) => {
       const shop = await openWebhook();
       addEvent(shop);
-      shop.database.orm.update(stores).set(change).run();
+      const table = change.startsWith('callbacks') ? 'stores' : 'webhooks';
+      shop.database.orm.$client.exec(`update ${table} set ${change}`);
       expect(await claim(shop)).toEqual([]);
       expect(shop.webhooks.nextDueAt(now)).toBeUndefined();
       expect(shop.webhooks.counts()).toEqual({ owed: 0, exhausted: 0 });
@@ -293,7 +296,7 @@ describe('a resend', () => {
     await expect(resend(1)).rejects.toThrow('is superseded');
     await resend(2);
     await expect(resend(9)).rejects.toThrow('there is no event 9');
-    shop.database.orm.update(stores).set({ webhookUrl: null }).run();
+    shop.database.orm.update(webhooks).set({ url: null }).run();
     await expect(resend(2)).rejects.toThrow('store 1 has no webhook URL');
   });
 
@@ -384,7 +387,7 @@ describe('old rows', () => {
     expect(shop.webhooks.list({ limit: 9 }).map(({ id }) => id)).toEqual([4, 2]);
     expect(orm.select().from(attempts).all()).toMatchObject([{ deliveryId: 4 }]);
     expect(shop.webhooks.depths(9)).toEqual({ owed: 1, exhausted: 0, done: 2 });
-    orm.update(stores).set({ webhookUrl: null }).run();
+    orm.update(webhooks).set({ url: null }).run();
     await fold();
     expect(
       orm
