@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     await page.context().addCookies([await cookieOf(till.app, proxy)]);
     await page.addInitScript(before);
     await page.clock.install({ time: startTime });
-    const underWay = requestsUnderWay(page);
+    const underWay = requestsUnderWay(page, proxy);
     // A page whose script hangs never counts as loaded.
     const waitUntil = behaviour.script === 'hang' ? 'commit' : 'load';
     await page.goto(proxy.origin + kind.path(till), { waitUntil });
@@ -79,6 +79,8 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       await page.clock.runFor(1000);
       await page.evaluate('0');
       await till.app.world.until(() => underWay.size === 0, 'the answers');
+      // The script has read them.
+      await page.evaluate('0');
     }
     const followed: Followed = {
       ...{ till, proxy, page },
@@ -96,11 +98,18 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     return followed;
   }
 
-  /** Requests for the parts of the page that have no answer yet. */
-  function requestsUnderWay(page: Page): ReadonlySet<Request> {
+  /** Requests for the parts of the page, and for streams, that are to be answered and are not yet. */
+  function requestsUnderWay(page: Page, { behaviour }: FlakyProxy): ReadonlySet<Request> {
     const underWay = new Set<Request>();
+    const isStream = (request: Request) => request.headers().accept === 'text/event-stream';
     page.on('request', (request) => {
-      if (request.headers()['x-paygate-live'] !== undefined) underWay.add(request);
+      const isPart = request.headers()['x-paygate-live'] !== undefined;
+      const isAnswered = behaviour.stream !== 'hang' && behaviour.stream !== 'buffer';
+      if (isPart || (isStream(request) && isAnswered)) underWay.add(request);
+    });
+    // A stream that is open has its answer.
+    page.on('response', (response) => {
+      if (isStream(response.request())) underWay.delete(response.request());
     });
     page.on('requestfinished', (request) => underWay.delete(request));
     page.on('requestfailed', (request) => underWay.delete(request));

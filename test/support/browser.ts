@@ -43,6 +43,8 @@ export async function openPage(
 ): Promise<Watched> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
+  // A busy machine may take longer than Playwright's 30 s. The limit of the test ends what hangs.
+  page.setDefaultTimeout(110_000);
   await page.addInitScript(watchShifts);
   const origins = new Set<string>();
   const faults: string[] = [];
