@@ -24,11 +24,11 @@ let became: Owner | undefined;
  * Owner of the folder of a file, or of a link to it; undefined unless we are root and it is not.
  */
 export function ownerOf(path: string): Owner | undefined {
+  // It throws if the working folder was removed, for every user.
+  const folder = dirname(resolve(path));
   if (process.geteuid?.() !== 0) return undefined;
   // A folder may be a link: its owner decides where the link leads.
-  const stats = [lstatSync, statSync].map((stat) =>
-    stat(dirname(resolve(path)), { throwIfNoEntry: false }),
-  );
+  const stats = [lstatSync, statSync].map((stat) => stat(folder, { throwIfNoEntry: false }));
   const found = stats.find((each) => each !== undefined && each.uid !== 0);
   if (found !== undefined) return { uid: found.uid, gid: found.gid || noGroup };
   if (truePath(path) === path) return undefined;
