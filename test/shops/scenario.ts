@@ -46,7 +46,7 @@ const prepareStores = (
   app.withStore(({ catalog, keys, database }) =>
     database.write((tx) => {
       const now = app.world.now();
-      const { id: _id, createdAt: _createdAt, ...settings } = catalog.store(1);
+      const { id: _, publicId: _id, createdAt: _at, ...settings } = catalog.store(1);
       return stores.map((fields, at) => {
         if (at === 0) catalog.changeStore(tx, 1, fields);
         else catalog.addStore(tx, now, { ...settings, ...fields });
