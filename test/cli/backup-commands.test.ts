@@ -108,7 +108,7 @@ it('a backup to an inaccessible folder fails with a clear sentence', async () =>
     code: 1,
     stderr: `paygate: ${long}: cannot be read (ENAMETOOLONG); name another one\n`,
   });
-  chmodSync(folder, 0o700);
+  chmodSync(folder, 0o000);
   const shut = join(folder, 'copy.db');
   expect(() => asOrdinaryUser(() => refuseExisting(shut))).toThrow(
     `${shut}: is in a folder that this user may not read (EACCES)`,

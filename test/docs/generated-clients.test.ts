@@ -2,7 +2,7 @@
 // operation, and models that accept fields of later versions. Generated clients make and read an
 // order.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -143,7 +143,10 @@ function pathOf(program: string): string | undefined {
   const paths = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program));
   return paths.find((path) => {
     try {
-      return readFileSync(path, 'utf8').startsWith('#!');
+      // Its interpreter may be where only another user may read.
+      return (
+        readFileSync(path, 'utf8').startsWith('#!') && spawnSync(path, ['--version']).status === 0
+      );
     } catch {
       return false;
     }
