@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { systemdUnit } from '../src/cli/install/systemd-unit.ts';
+import { systemdUnit } from '../src/cli/install/install-command.ts';
 import { readConfig } from '../src/config.ts';
 import { isGuessable } from '../src/dashboard/guard/password-strength.ts';
 import { isProxy } from '../src/domain/access/client-address.ts';

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemdUnit } from '../src/cli/install/systemd-unit.ts';
+import { systemdUnit } from '../src/cli/install/install-command.ts';
 import { readConfig } from '../src/config.ts';
 import { publicEndpointOf } from '../src/domain/delivery/public-endpoint.ts';
 import {

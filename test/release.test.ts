@@ -11,8 +11,7 @@ import { makeArchive } from '../scripts/release/archive.mjs';
 import { releaseNotes } from '../scripts/release/notes.mjs';
 import { sign } from '../scripts/release/sign.mjs';
 import { unpackExecutable } from '../src/cli/install/release-archive.ts';
-import { releaseKey } from '../src/cli/install/release-key.ts';
-import { signedVersion } from '../src/cli/install/release-signature.ts';
+import { releaseKey, signedVersion } from '../src/cli/install/release-signature.ts';
 import { version } from '../src/lib/version.ts';
 import { cleanUp, noise, tempFolder } from './support/files.ts';
 import { noMinisign } from './support/minisign.ts';
@@ -177,7 +176,9 @@ describe.skipIf(noMinisign(3))('the signature', () => {
 
   it('by another key is not left behind', () => {
     const { key, release, signature } = keyAndSums();
-    expect(() => sign(release, '0.2.0', key)).toThrow(/not the private half of RW.*release-key.ts/);
+    expect(() => sign(release, '0.2.0', key)).toThrow(
+      /not the private half of RW.*release-signature.ts/,
+    );
     expect(existsSync(signature)).toBe(false);
   });
 });

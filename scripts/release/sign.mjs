@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const notSigned = 'NOT-SIGNED.txt';
-const keyFile = 'src/cli/install/release-key.ts';
+const keyFile = 'src/cli/install/release-signature.ts';
 
 /** As text, because an older Node imports no TypeScript. @returns {string} */
 function releaseKey() {

@@ -26,7 +26,7 @@ export const commands: Commands = {
   restore: async () => (await import('./database/restore-command.ts')).restoreCommand(),
   install: async () => (await import('./install/install-command.ts')).installCommand(),
   update: async () => (await import('./install/update-command.ts')).updateCommand(),
-  'update-file': async () => (await import('./install/update-file-command.ts')).updateFileCommand(),
+  'update-file': async () => (await import('./install/update-command.ts')).updateFileCommand(),
   licenses: async () => (await import('./licenses-command.ts')).licensesCommand(),
   completion: async () => (await import('./completion-command.ts')).completionCommand(),
 };

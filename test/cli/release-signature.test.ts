@@ -4,8 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { releaseKey } from '../../src/cli/install/release-key.ts';
-import { signedVersion } from '../../src/cli/install/release-signature.ts';
+import { releaseKey, signedVersion } from '../../src/cli/install/release-signature.ts';
 import { cleanUp, tempFolder } from '../support/files.ts';
 import { makeSigningKey, noMinisign } from '../support/minisign.ts';
 

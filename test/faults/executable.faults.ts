@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { billOfMaterials } from '../../scripts/executable/bill.mjs';
 import { makeArchive } from '../../scripts/release/archive.mjs';
-import { releaseKey } from '../../src/cli/install/release-key.ts';
+import { releaseKey } from '../../src/cli/install/release-signature.ts';
 import { version } from '../../src/lib/version.ts';
 import { makeSigningKey, noMinisign } from '../support/minisign.ts';
 import { buy, visit } from '../support/sandbox.ts';

@@ -1,10 +1,10 @@
-// The executable as a service with a memory limit (systemd-unit.ts), and the memory that it
+// The executable as a service with a memory limit (install-command.ts), and the memory that it
 // uses.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemdUnit } from '../../src/cli/install/systemd-unit.ts';
+import { systemdUnit } from '../../src/cli/install/install-command.ts';
 import { lazy } from '../../src/lib/lazy.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { whenOver } from '../support/files.ts';

@@ -1,4 +1,4 @@
-// The memory limit of the service (systemd-unit.ts). The executable serves 50,000 addresses
+// The memory limit of the service (install-command.ts). The executable serves 50,000 addresses
 // with 1,000,000 attempts: it compares the hot addresses, delivers, and takes a snapshot. Without
 // `--all` it serves a tenth of that, and compares hot addresses only at the start. A second test
 // uses the same limit: clients take all HTTPS connections, read nothing, send wrong passwords.

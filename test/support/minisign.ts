@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { releaseKey } from '../../src/cli/install/release-key.ts';
+import { releaseKey } from '../../src/cli/install/release-signature.ts';
 import { bundleOf } from './bundle.ts';
 
 export interface SigningKey {

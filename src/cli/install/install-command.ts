@@ -20,14 +20,16 @@ import { quoteForShell } from '../../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { replaceFile } from '../../world/disk.ts';
 import { flagValues } from '../service/serve-options.ts';
-import {
-  deleteDataCommand,
-  type InstallPlan,
-  installPlan,
-  type PlannedFile,
-  paths,
-  uninstallCommands,
-} from './install-plan.ts';
+import { serviceName } from './systemd-service.ts';
+
+interface PlannedFile {
+  /** The absolute path on the machine; with `--root`, below that folder. */
+  readonly path: string;
+  readonly mode: number;
+  readonly content: string | { readonly copyOf: string };
+  /** The operator edits it, so it is never overwritten, not even with `--force`. */
+  readonly isOwnedByOperator?: true;
+}
 
 interface InstallFlags {
   readonly root: string;
@@ -38,6 +40,21 @@ interface InstallFlags {
   readonly dryRun?: boolean;
   readonly force?: boolean;
 }
+
+export const paths = {
+  binary: '/usr/local/bin/paygate',
+  unit: `/etc/systemd/system/${serviceName}`,
+  user: '/etc/sysusers.d/paygate.conf',
+  settings: '/etc/paygate.env',
+  data: '/var/lib/paygate',
+} as const;
+
+/** Commands that root runs after the files are there, in this order. */
+const commands: readonly (readonly string[])[] = [
+  ['systemd-sysusers', paths.user],
+  ['install', '-d', '-m', '0700', '-o', 'paygate', '-g', 'paygate', paths.data],
+  ['systemctl', 'daemon-reload'],
+];
 
 export function installCommand(): Command {
   return new Command('install')
@@ -53,36 +70,36 @@ export function installCommand(): Command {
 }
 
 function install(given: InstallFlags): void {
-  const plan = planOf(given);
+  const { root, force } = given;
+  const files = filesFor(given);
   if (given.dryRun) {
-    process.stdout.write(describe(plan));
+    process.stdout.write(describe(files));
     return;
   }
-  const isHere = given.root === '/';
+  const isHere = root === '/';
   if (isHere && process.geteuid?.() !== 0) {
     throw new PaygateError(
       'forbidden',
       'only root can install; use sudo, or --dry-run to see what it does',
     );
   }
-  const states = plan.files.map((file) => ({ file, state: stateOf(file, given.root) }));
-  const conflicts = states.filter(
-    ({ file, state }) => state === 'differs' && !file.isOwnedByOperator,
-  );
-  if (conflicts.length > 0 && !given.force) {
-    const names = conflicts.map(({ file }) => file.path).join(', ');
+  const states = files.map((file) => ({ file, state: stateOf(file, root) }));
+  const conflicts = states
+    .filter(({ file, state }) => state === 'differs' && !file.isOwnedByOperator)
+    .map(({ file }) => file.path);
+  if (conflicts.length > 0 && !force) {
     throw new PaygateError(
       'conflict',
-      `these files exist and differ: ${names}; overwrite them with --force`,
+      `these files exist and differ: ${conflicts.join(', ')}; overwrite them with --force`,
     );
   }
   for (const { file, state } of states) {
     const isDone = state === 'same' || (state === 'differs' && file.isOwnedByOperator);
-    if (!isDone) putFile(file, given.root);
-    const missing = isDone ? missingSettings(file, given.root) : '';
+    if (!isDone) putFile(file, root);
+    const missing = isDone ? missingSettings(file, root) : '';
     process.stdout.write(`${isDone ? 'kept   ' : 'written'} ${file.path}${missing}\n`);
   }
-  for (const command of plan.commands) {
+  for (const command of commands) {
     if (isHere) run(command);
     else process.stdout.write(`to run  ${command.join(' ')}\n`);
   }
@@ -90,18 +107,38 @@ function install(given: InstallFlags): void {
   process.stdout.write(conflicts.length > 0 ? `${restartStep}${nextSteps}` : nextSteps);
 }
 
-/** @throws PaygateError invalid, before any file is changed */
-function planOf(given: InstallFlags): InstallPlan {
+/**
+ * The options are parsed as `serve` parses them: an invalid value is never written to the settings.
+ * @throws PaygateError invalid, before any file is changed
+ */
+function filesFor({ root, domain, acmeEmail, network, ...given }: InstallFlags): PlannedFile[] {
   const binary = given.binary ?? (isSea() ? process.execPath : undefined);
-  if (binary === undefined) {
-    throw new PaygateError('invalid', notExecutableText());
+  if (binary === undefined) throw new PaygateError('invalid', notExecutableText());
+  const stat = statSync(binary, { throwIfNoEntry: false });
+  if (!stat?.isFile()) {
+    const fault = stat === undefined ? 'does not exist' : 'is not a file';
+    throw new PaygateError('invalid', `--binary: ${binary} ${fault}`);
   }
-  if (!existsSync(binary)) throw new PaygateError('invalid', `--binary: ${binary} does not exist`);
-  if (!statSync(binary).isFile()) {
-    throw new PaygateError('invalid', `--binary: ${binary} is not a file`);
-  }
-  const { domain, acmeEmail, network } = settingsIn(given);
-  return installPlan({ binary, domain, acmeEmail, network });
+  const config = readConfig(flagValues({ domain, acmeEmail, network }), {});
+  publicEndpointOf({ ...config, domain: config.domain ?? installedDomain(root) });
+  return [
+    { path: paths.binary, mode: 0o755, content: { copyOf: binary } },
+    { path: paths.user, mode: 0o644, content: `u paygate - "paygate" ${paths.data}\n` },
+    { path: paths.settings, mode: 0o600, content: settingsOf(config), isOwnedByOperator: true },
+    { path: paths.unit, mode: 0o644, content: systemdUnit },
+  ];
+}
+
+function settingsOf({ domain, acmeEmail, network }: Config): string {
+  const given = [
+    ['PAYGATE_DB', `${paths.data}/paygate.db`],
+    ['PAYGATE_DOMAIN', domain],
+    ['PAYGATE_ACME_EMAIL', acmeEmail],
+    ['PAYGATE_NETWORK', network],
+  ].filter(([, value]) => value !== undefined);
+  return `# Settings of the service paygate: \`paygate serve --help\` lists all of them.
+# After a change: systemctl restart paygate
+${given.map(([name, value]) => `${name}=${value}\n`).join('')}`;
 }
 
 /** The build of the sources writes the executable beside the bundle that runs now. */
@@ -109,13 +146,6 @@ function notExecutableText(): string {
   const built = join(dirname(process.argv[1] ?? ''), 'paygate');
   const make = existsSync(built) ? '' : 'make it with `npm run build`, then ';
   return `this is not the single executable; ${make}name it with --binary ${quoteForShell(built)}`;
-}
-
-/** Parsed as `serve` will parse them: an invalid value is never written to the settings. */
-function settingsIn({ root, domain, acmeEmail, network }: InstallFlags): Config {
-  const config = readConfig(flagValues({ domain, acmeEmail, network }), {});
-  publicEndpointOf({ ...config, domain: config.domain ?? installedDomain(root) });
-  return config;
 }
 
 /** The domain in settings that exist already and stay as they are. */
@@ -192,17 +222,15 @@ function run([command = '', ...args]: readonly string[]): void {
   throw new PaygateError('unavailable', `${[command, ...args].join(' ')}: ${why}`);
 }
 
-const describe = ({ files, commands }: InstallPlan): string =>
-  [
-    ...files.map((file) => {
-      const { path, mode, content } = file;
-      const head = `# ${path} (${mode.toString(8).padStart(4, '0')})`;
-      return typeof content === 'string' ? `${head}\n${content}` : `${head}: ${content.copyOf}\n`;
-    }),
-    '# then',
-    ...commands.map((command) => command.join(' ')),
-    nextSteps,
-  ].join('\n');
+function describe(files: readonly PlannedFile[]): string {
+  const shown = files.map(({ path, mode, content }) => {
+    const head = `# ${path} (${mode.toString(8).padStart(4, '0')})`;
+    return typeof content === 'string' ? `${head}\n${content}` : `${head}: ${content.copyOf}\n`;
+  });
+  return [...shown, '# then', ...commands.map((command) => command.join(' ')), nextSteps].join(
+    '\n',
+  );
+}
 
 const restartStep = `
 A service that runs already needs: systemctl restart paygate
@@ -219,7 +247,75 @@ Its log shows the link that opens the dashboard. Run commands as its user:
 
 To uninstall it, but keep the data:
 
-${uninstallCommands.replaceAll(/^/gm, '  ')}
+  systemctl disable --now paygate
+  rm -f ${paths.unit} ${paths.user} ${paths.binary} ${paths.binary}.previous
+  systemctl daemon-reload
 
-To delete the data too, once no customer can pay any more: ${deleteDataCommand}
+To delete the data too, once no customer can pay any more: rm -r ${paths.data} ${paths.settings} && userdel paygate
+`;
+
+/**
+ * The unit: it may write its own folder and use the network, nothing else. A test checks its score
+ * (`systemd-analyze security`).
+ * https://www.freedesktop.org/software/systemd/man/systemd.exec.html
+ */
+export const systemdUnit = `[Unit]
+Description=paygate, a Bitcoin payment gateway
+Wants=network-online.target
+After=network-online.target
+# Restart without limit: a disk or a port may be free only an hour later.
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart=/usr/local/bin/paygate serve
+EnvironmentFile=/etc/paygate.env
+User=paygate
+Group=paygate
+Restart=always
+RestartSec=2
+# 2: invalid usage. A restart cannot correct a setting.
+RestartPreventExitStatus=2
+TimeoutStopSec=15
+StateDirectory=paygate
+StateDirectoryMode=0700
+WorkingDirectory=/var/lib/paygate
+UMask=0077
+# A leak ends with a restart, not with the machine.
+MemoryMax=512M
+# A core would hold every key.
+LimitCORE=0
+TasksMax=64
+LimitNOFILE=4096
+# Ports 80 and 443.
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+# Not MemoryDenyWriteExecute: JavaScript is compiled to machine code while it runs.
+LockPersonality=yes
+NoNewPrivileges=yes
+PrivateDevices=yes
+PrivateMounts=yes
+PrivateTmp=yes
+ProcSubset=pid
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHome=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+ProtectSystem=strict
+RemoveIPC=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged @resources
+
+[Install]
+WantedBy=multi-user.target
 `;

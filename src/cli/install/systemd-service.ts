@@ -1,69 +1,45 @@
-// The systemd service of paygate: whether it exists, its configuration, its restart, and whether it
-// then answers with the expected version.
+// The systemd service of paygate, and its environment for commands that must find the server.
 
-import { type Config, readConfig } from '../../config.ts';
-import type { ListenAddress } from '../../domain/delivery/public-endpoint.ts';
-import type { World } from '../../world/world.ts';
-import { fetchHealth } from '../service/local-health.ts';
-import { serviceEnvironment, systemctl } from './service-environment.ts';
+import { existsSync, readFileSync } from 'node:fs';
 
-const pollMs = 1_000;
-/** One answer may be the last before a crash. */
-const minAnswers = 3;
+export const serviceName = 'paygate.service';
 
-/** Whether systemd runs here and knows the unit. */
-export async function hasUnit(unit: string): Promise<boolean> {
+/** A restart takes up to 10 seconds of a stop; a start may migrate a large database. */
+const systemctlTimeoutMs = 300_000;
+
+/** @returns what it prints */
+export async function systemctl(...args: readonly string[]): Promise<string> {
+  const { execFile } = await import('node:child_process');
+  return new Promise((resolve, reject) => {
+    execFile('systemctl', [...args], { timeout: systemctlTimeoutMs }, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(error);
+    });
+  });
+}
+
+/**
+ * The PAYGATE variables of the process that the unit runs. Our own environment wins. The files of
+ * the unit are not read, because systemd reads them by rules of its own.
+ * @param fallback if that process sets none, does not run, or may not be read
+ */
+export async function environmentOf(
+  unit: string,
+  fallback: NodeJS.ProcessEnv = process.env,
+): Promise<NodeJS.ProcessEnv> {
   try {
-    await systemctl('cat', unit);
-    return true;
+    const pid = Number(await systemctl('show', '--property', 'MainPID', '--value', unit));
+    const lines = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    const set = lines.flatMap((line) => {
+      const [, name, value] = /^(PAYGATE_\w+)=(.*)$/s.exec(line) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    });
+    return set.length === 0 ? fallback : { ...Object.fromEntries(set), ...process.env };
   } catch {
-    return false;
+    return fallback;
   }
 }
 
-export const restart = (unit: string): Promise<unknown> => systemctl('restart', unit);
-export const stop = (unit: string): Promise<unknown> => systemctl('stop', unit);
-
-/**
- * The configuration of our environment, completed from the installed service.
- * @param listen replaces the address of both
- */
-export async function configOfService(listen: string | undefined): Promise<Config> {
-  return readConfig(listen ? { listen: [listen] } : {}, await serviceEnvironment());
-}
-
-export interface ExpectedServer {
-  /** Read before each request: only a running process has an environment. */
-  readonly addresses: () => Promise<readonly ListenAddress[]>;
-  readonly version: string;
-}
-
-/**
- * Waits until the service has answered several times with that version.
- * @returns why it did not, undefined if it did
- */
-export async function startFault(
-  world: World,
-  expected: ExpectedServer,
-  withinMs: number,
-): Promise<string | undefined> {
-  const until = world.monotonic() + withinMs;
-  let fault: string | undefined = 'no request was made';
-  let answers = 0;
-  while (world.monotonic() < until) {
-    fault = await currentFault(expected);
-    answers = fault === undefined ? answers + 1 : 0;
-    if (answers === minAnswers) return undefined;
-    await new Promise<void>((resolve) => void world.after(pollMs, resolve));
-  }
-  return fault ?? 'it stops answering';
-}
-
-async function currentFault(expected: ExpectedServer): Promise<string | undefined> {
-  const addresses = await expected.addresses();
-  const text = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
-  const report = await fetchHealth(addresses);
-  if (report === undefined) return `nothing answers at ${text}`;
-  if (report.version === expected.version) return undefined;
-  return `version ${report.version} answers at ${text}`;
-}
+/** That of the installed service; ours where systemd does not run, by the check of sd_booted(3). */
+export const serviceEnvironment = async (): Promise<NodeJS.ProcessEnv> =>
+  existsSync('/run/systemd/system') ? environmentOf(serviceName) : process.env;

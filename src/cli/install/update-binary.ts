@@ -26,8 +26,7 @@ import { PaygateError, reasonOf, throwInvalid } from '../../lib/errors.ts';
 import { replaceFile, syncPath } from '../../world/disk.ts';
 import type { Owner } from '../database/file-owner.ts';
 import { isGzip, unpackExecutable } from './release-archive.ts';
-import { releaseKey } from './release-key.ts';
-import { maxSignatureBytes, signedVersion } from './release-signature.ts';
+import { maxSignatureBytes, releaseKey, signedVersion } from './release-signature.ts';
 
 export const run = promisify(execFile);
 

@@ -2,20 +2,32 @@
 // checksum and on a snapshot of the database first. A systemd service is restarted; if it does not
 // answer with the new version, the old executable returns.
 
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isSea } from 'node:sea';
-import type { Command } from 'commander';
+import { Command } from 'commander';
 import { options, readConfig } from '../../config.ts';
-import { type ListenAddress, listenAddressesOf } from '../../domain/delivery/public-endpoint.ts';
-import { quoteForShell } from '../../domain/text/format.ts';
+import { listenAddressesOf } from '../../domain/delivery/public-endpoint.ts';
+import { quoteForShell, timeName } from '../../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../../lib/errors.ts';
-import { lockForServer } from '../../store/file/file-guards.ts';
-import { type FileOptions, fileCommand, parseDuration, print, world } from '../command.ts';
-import { ownerOf } from '../database/file-owner.ts';
-import { commandLine } from '../own-program.ts';
-import { environmentOf } from './service-environment.ts';
-import { hasUnit, restart, startFault, stop } from './systemd-service.ts';
+import { refuseForeign } from '../../store/backup/integrity-check.ts';
+import { restoreFile } from '../../store/backup/restore.ts';
+import { refuseTwoNames, truePath } from '../../store/db/file-path.ts';
+import { migrationsIn } from '../../store/db/migrate.ts';
+import { backupAsItIs, copyBeforeUpdate, makeBackupFolder } from '../../store/file/backup.ts';
+import { lockForServer, refuseLostLog } from '../../store/file/file-guards.ts';
+import {
+  databasePath,
+  type FileOptions,
+  fileCommand,
+  parseDuration,
+  print,
+  world,
+} from '../command.ts';
+import { becomeOwner, ownerOf } from '../database/file-owner.ts';
+import { commandLine, ownArguments } from '../own-program.ts';
+import { fetchHealth } from '../service/local-health.ts';
+import { environmentOf, systemctl } from './systemd-service.ts';
 import {
   assertNotOlder,
   assertReadsDatabase,
@@ -24,14 +36,18 @@ import {
   copyChecked,
   type ExpectedFile,
   expectedFile,
+  firstLine,
   previousOf,
   replaceBinary,
   restorePrevious,
+  run,
   versionOf,
 } from './update-binary.ts';
-import { rollBackDatabase, snapshotBefore } from './update-file-command.ts';
 
 const defaultWaitMs = 120_000;
+const pollMs = 1_000;
+/** One answer may be the last before a crash. */
+const minAnswers = 3;
 /** The version of an executable that does not run. */
 const unknown = 'unknown';
 
@@ -110,7 +126,11 @@ async function replace(
     throw new PaygateError(code, `${file}: ${reasonOf(error)}; nothing was changed`);
   }
   const updated = { from: before, to: after, snapshot, previous: previousOf(binary) };
-  const restarted = await hasUnit(given.unit);
+  // Whether systemd runs here and knows the unit.
+  const restarted = await systemctl('cat', given.unit).then(
+    () => true,
+    () => false,
+  );
   if (restarted) await restartOrRollBack(updated, given);
   print(given, { ...updated, restarted }, () => describe(updated, restarted, given));
 }
@@ -158,7 +178,7 @@ async function restartOrRollBack(
   const fault = await faultAfterRestart(given, to);
   if (fault === undefined) return;
   // systemd may restart it again and again.
-  await stop(given.unit).catch(() => {});
+  await systemctl('stop', given.unit).catch(() => {});
   const failed = `${to} did not come up (${fault})`;
   try {
     restorePrevious(given.binary);
@@ -181,25 +201,41 @@ async function faultAfterRestart(
   version: string,
 ): Promise<string | undefined> {
   try {
-    await restart(given.unit);
-    return await startFault(
-      world,
-      { addresses: () => listenAddressesNow(given), version },
-      given.wait ?? defaultWaitMs,
-    );
+    await systemctl('restart', given.unit);
+    return await startFault(given, version);
   } catch (error) {
     return reasonOf(error).trim();
   }
 }
 
-/** The addresses of the started process, whose settings may differ from those before. */
-async function listenAddressesNow({
-  unit,
-  listen,
-  env,
-}: ResolvedOptions): Promise<ListenAddress[]> {
+/**
+ * Waits until the service has answered several times with that version.
+ * @returns why it did not, undefined if it did
+ */
+async function startFault(given: ResolvedOptions, version: string): Promise<string | undefined> {
+  const until = world.monotonic() + (given.wait ?? defaultWaitMs);
+  let fault: string | undefined = 'no request was made';
+  let answers = 0;
+  while (world.monotonic() < until) {
+    fault = await currentFault(given, version);
+    answers = fault === undefined ? answers + 1 : 0;
+    if (answers === minAnswers) return undefined;
+    await new Promise<void>((resolve) => void world.after(pollMs, resolve));
+  }
+  return fault ?? 'it stops answering';
+}
+
+/** Asks the started process, whose settings may differ from those before. */
+async function currentFault(
+  { unit, listen, env }: ResolvedOptions,
+  version: string,
+): Promise<string | undefined> {
   const now = await environmentOf(unit, env);
-  return listenAddressesOf(readConfig(listen ? { listen: [listen] } : {}, now));
+  const addresses = listenAddressesOf(readConfig(listen ? { listen: [listen] } : {}, now));
+  const text = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const report = await fetchHealth(addresses);
+  if (report === undefined) return `nothing answers at ${text}`;
+  return report.version === version ? undefined : `version ${report.version} answers at ${text}`;
 }
 
 /** Puts the old database back if the new version migrated it: the old one cannot read that. */
@@ -235,4 +271,92 @@ systemd does not run it here: restart \`paygate serve\` yourself. If the new one
   ${moveBackCommand(previous, binary)}
 
 and, if that calls the database newer, \`${restoreCommandLine(snapshot, db)}\`.`;
+}
+
+// The database of `update`: a snapshot before it, and a rollback if the new version migrated it.
+// Both are hidden commands that only `update` runs, as processes that become the owner of the
+// files: root must not touch another user's files.
+const fileName = 'update-file';
+
+export function updateFileCommand(): Command {
+  const keep = fileCommand('keep', '')
+    .argument('<version>', 'version that is replaced')
+    .action((version: string, given: FileOptions) => takeSnapshot(version, given));
+  const back = fileCommand('back', '')
+    .argument('<snapshot>')
+    .action((snapshot: string, given: FileOptions) => {
+      const rollback = restoreSnapshot(snapshot, fileOf(given));
+      print({ json: true }, rollback, String);
+    });
+  return new Command(fileName).addCommand(keep).addCommand(back);
+}
+
+const fileOf = (given: FileOptions): string => truePath(becomeOwner(databasePath(given)));
+
+/** Copies without migrating, because the version that still runs may use the database. */
+async function takeSnapshot(version: string, given: FileOptions): Promise<void> {
+  const db = fileOf(given);
+  refuseForeign(db);
+  // Neither version would start on it.
+  refuseTwoNames(db);
+  // If the WAL file was deleted, the snapshot would lack what the server wrote there.
+  refuseLostLog(db);
+  const target = join(makeBackupFolder(db), `before-${version}-${timeName(world.now())}.db`);
+  await backupAsItIs(db, target);
+  print({ json: true }, target, String);
+}
+
+/** The database after a failed update. */
+interface Rollback {
+  /** The copy that took its place, or could not; undefined if the file was not migrated. */
+  readonly copy?: string;
+  /** The path of the newer database now. */
+  readonly previous?: string | undefined;
+  readonly fault?: string;
+}
+
+/**
+ * Restores the copy from before if the new version migrated the database, which the old one cannot
+ * read. A copy that the new version made before migrating is newer than the snapshot, and is
+ * preferred. A database that was not migrated stays: a busy file or a full disk must not lose what
+ * was written since.
+ */
+function restoreSnapshot(snapshot: string, db: string): Rollback {
+  let copy = snapshot;
+  try {
+    const count = migrationsIn(snapshot);
+    if (migrationsIn(db) <= count) return {};
+    copy = newest(snapshot, copyBeforeUpdate(db, count));
+    const { previous } = restoreFile(copy, db, `before-restore-${timeName(world.now())}`);
+    return { copy, previous };
+  } catch (error) {
+    return { copy, fault: reasonOf(error) };
+  }
+}
+
+/** The second file, unless it is missing or older. */
+const newest = (first: string, second: string): string =>
+  (statSync(second, { throwIfNoEntry: false })?.mtimeMs ?? 0) > statSync(first).mtimeMs
+    ? second
+    : first;
+
+/** @returns the path of the snapshot @throws PaygateError */
+const snapshotBefore = (version: string, db: string): Promise<string> =>
+  call<string>('keep', version, '--db', db);
+
+/** Never throws, because the old version must be started afterwards. */
+const rollBackDatabase = (snapshot: string, db: string): Promise<Rollback> =>
+  call<Rollback>('back', snapshot, '--db', db).catch((error) => ({
+    copy: snapshot,
+    fault: reasonOf(error),
+  }));
+
+/** Runs one of these commands as a process of its own. */
+async function call<T>(...words: readonly string[]): Promise<T> {
+  try {
+    const { stdout } = await run(process.execPath, [...ownArguments(), fileName, ...words]);
+    return JSON.parse(stdout) as T;
+  } catch (error) {
+    throw new PaygateError('unavailable', firstLine(error).replace(/^paygate: /, ''));
+  }
 }

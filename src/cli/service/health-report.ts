@@ -5,7 +5,7 @@ import { readListening } from '../../domain/delivery/endpoint-options.ts';
 import { listenAddressesOf } from '../../domain/delivery/public-endpoint.ts';
 import { plainText } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { serviceEnvironment } from '../install/service-environment.ts';
+import { serviceEnvironment } from '../install/systemd-service.ts';
 import { fetchHealth, noAnswerText } from './local-health.ts';
 
 export interface HealthOptions {

@@ -3,7 +3,7 @@
 // server, `follow` accepts a deep fork.
 
 import { Command } from 'commander';
-import { type Config, options } from '../../config.ts';
+import { options, readConfig } from '../../config.ts';
 import { listenAddressesOf } from '../../domain/delivery/public-endpoint.ts';
 import { clockError } from '../../domain/payment/clock-check.ts';
 import { formatTime } from '../../domain/text/format.ts';
@@ -21,7 +21,7 @@ import {
   withStore,
   world,
 } from '../command.ts';
-import { configOfService } from '../install/systemd-service.ts';
+import { serviceEnvironment } from '../install/systemd-service.ts';
 import { fetchHealth, noAnswerText } from './local-health.ts';
 
 interface ListOptions extends FileOptions {
@@ -32,7 +32,7 @@ export function serversCommand(): Command {
   const list = fileCommand('list', 'list height, latency, protocol, pin and ban of each server')
     .option(`${options.listen.flag} <host:port>`, 'address of the running paygate')
     .action(async (given: ListOptions) => {
-      const report = await healthOf(await configOfService(given.listen));
+      const report = await healthOf(given.listen);
       const servers = report?.electrum.servers ?? (await storedServers(given));
       print(given, report?.electrum ?? { servers }, () => render(servers));
     });
@@ -122,7 +122,9 @@ function refuseWrongClock(headers: Records['headers'], now: number): void {
 }
 
 /** Undefined, with a message on standard error, if no gateway answers. */
-async function healthOf(config: Config): Promise<HealthReport | undefined> {
+/** @param listen replaces the address of our environment and of the installed service */
+async function healthOf(listen: string | undefined): Promise<HealthReport | undefined> {
+  const config = readConfig(listen ? { listen: [listen] } : {}, await serviceEnvironment());
   const report = await fetchHealth(listenAddressesOf(config));
   if (report === undefined) {
     process.stderr.write(`${noAnswerText(config.listen)}. This list is from the database.\n`);
