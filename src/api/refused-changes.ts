@@ -7,7 +7,6 @@ import { redactUrl } from '../domain/delivery/callback.ts';
 import { plainText } from '../domain/text/format.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { isPluginOpen } from '../store/access/api-keys.ts';
-import { writeRefusedChange } from '../store/wallets/settings.ts';
 import { httpStatusOf } from '../web/error-body.ts';
 import { createRefusalLog } from '../web/limits/refused-requests.ts';
 import { clientAddressOf } from '../web/limits/request-origin.ts';
@@ -49,7 +48,7 @@ export function createRefusedChanges(
       if (!note({ client, path, reason, key: key.id })) return;
       try {
         const refused = { keyId: key.id, at: now(), path, reason };
-        await records.database.write((tx) => writeRefusedChange(tx, records.catalog, refused));
+        await records.database.write((tx) => records.state.refusedChange.write(tx, refused));
       } catch (fault) {
         log.warn('a refused change could not be stored', { reason: reasonOf(fault) });
       }

@@ -11,7 +11,6 @@ import type { CallbackStatus } from '../domain/payment/payment.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { Records } from '../store/open-records.ts';
 import type { StoreRow } from '../store/wallets/catalog.ts';
-import { noteTested, testedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
 import type { Attempt, OutgoingCallback, Sender } from './sender.ts';
 import { signingSecrets } from './signature.ts';
@@ -23,7 +22,7 @@ const hashBytes = 20;
 const eventBytes = 20;
 
 export interface TestParts {
-  readonly records: Pick<Records, 'catalog' | 'database' | 'network'>;
+  readonly records: Pick<Records, 'state' | 'database' | 'network'>;
   readonly sender: Pick<Sender, 'send'>;
   readonly world: Pick<World, 'now' | 'randomBytes'>;
 }
@@ -75,8 +74,8 @@ export async function sendTestCallback(
   const attempt = await sender.send(callback, new AbortController().signal);
   const result = testResult(attempt, { callbackUrl: row.callbackUrl, hasOrder });
   // The setup asks for a test until one was accepted.
-  if (result.accepts && testedAt(records.catalog) === undefined) {
-    await records.database.write((tx) => noteTested(tx, records.catalog, world.now()));
+  if (result.accepts && records.state.callbackTestedAt.read() === undefined) {
+    await records.database.write((tx) => records.state.callbackTestedAt.write(tx, world.now()));
   }
   return { row, facts, callback, attempt, result, hasOrder };
 }

@@ -7,7 +7,7 @@ import type { MailServer, NotifyTarget } from '../domain/delivery/notification-s
 import { idBytes, idOf } from '../domain/order/order-id.ts';
 import { PaygateError } from '../lib/errors.ts';
 import type { NotificationRow } from '../store/delivery/notification-queue.ts';
-import { mailServer, notifyTarget, type TargetOwner } from '../store/delivery/notify-targets.ts';
+import type { TargetOwner } from '../store/file/file-state.ts';
 import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 import { type MailFault, type MailParts, sendMail } from './mail-connection.ts';
@@ -15,7 +15,7 @@ import { mailOf, type NoticeToSend, webhookBodyOf } from './notice-text.ts';
 
 export interface NotificationSenderParts extends MailParts {
   readonly world: Pick<World, 'connect' | 'after' | 'now' | 'randomBytes'>;
-  readonly records: Pick<Records, 'catalog'>;
+  readonly records: Pick<Records, 'state'>;
   readonly sender: Pick<Sender, 'post'>;
   /** Begins links; undefined if it is unknown. */
   readonly publicUrl: string | undefined;
@@ -51,21 +51,21 @@ export interface NotificationSender {
 }
 
 export function createNotificationSender(parts: NotificationSenderParts): NotificationSender {
-  const { catalog } = parts.records;
+  const { state } = parts.records;
   return {
     async send({ channel, recipient, storeId, notice, publicId, createdAt }, signal) {
-      const target = notifyTarget(catalog, storeId);
+      const target = state.notifyTarget(storeId).read();
       const message = { notice: JSON.parse(notice) as Notice, publicId, createdAt };
       if (channel === 'webhook') {
         return target.webhookUrl === null ? dropped : toWebhook(parts, target, message, signal);
       }
-      const server = mailServer(catalog);
+      const server = state.mailServer.read();
       if (server === undefined || !target.recipients.includes(recipient)) return dropped;
       return toMail(parts, server, recipient, message, signal);
     },
     async test(owner, signal) {
-      const target = notifyTarget(catalog, owner);
-      const server = mailServer(catalog);
+      const target = state.notifyTarget(owner).read();
+      const server = state.mailServer.read();
       const { recipients, webhookUrl } = target;
       if (recipients.length > 0 && server === undefined) throw noMailServer();
       if (recipients.length === 0 && webhookUrl === null) throw nobody();

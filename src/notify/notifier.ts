@@ -43,7 +43,7 @@ export const createNotifier = (
   parts: Omit<NotificationSenderParts, 'world' | 'records'> &
     Pick<NotifierParts, 'records' | 'clock'> & {
       readonly world: World;
-      readonly records: Pick<Records, 'catalog'>;
+      readonly records: Pick<Records, 'state'>;
     },
 ): Notifier => new Notifier({ ...parts, sender: createNotificationSender(parts) });
 

@@ -4,7 +4,6 @@
 
 import { reasonOf } from '../lib/errors.ts';
 import type { Records } from '../store/open-records.ts';
-import { readAlarmTimes, writeAlarmTimes } from '../store/wallets/settings.ts';
 import type { Logger } from '../world/world.ts';
 import { FindingNotices, overAfterMs } from './finding-notices.ts';
 import type { Finding } from './findings.ts';
@@ -15,7 +14,7 @@ export interface DatedFinding extends Finding {
 }
 
 export interface FindingHistoryParts {
-  readonly records: Pick<Records, 'catalog' | 'database' | 'notifications'>;
+  readonly records: Pick<Records, 'state' | 'database' | 'notifications'>;
   readonly find: () => readonly Finding[];
   readonly log: Logger;
   /** Epoch milliseconds. */
@@ -35,7 +34,7 @@ export class FindingHistory {
   constructor(parts: FindingHistoryParts) {
     this.#parts = parts;
     this.#notices = new FindingNotices(parts);
-    const times = readAlarmTimes(parts.records.catalog);
+    const times = parts.records.state.alarmTimes.read();
     const lastAt = parts.monotonic();
     for (const [key, since] of Object.entries(times)) this.#seen.set(key, { since, lastAt });
     this.#stored = JSON.stringify(times);
@@ -61,7 +60,7 @@ export class FindingHistory {
       const text = JSON.stringify(times);
       if (text === this.#stored && changes === undefined) return;
       await records.database.write((tx) => {
-        writeAlarmTimes(tx, records.catalog, times);
+        records.state.alarmTimes.write(tx, times);
         if (changes !== undefined) this.#notices.write(tx, changes);
       });
       this.#stored = text;

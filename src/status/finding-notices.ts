@@ -6,12 +6,11 @@ import type { NoticedFinding } from '../domain/delivery/notice.ts';
 import { minuteMs } from '../lib/time-units.ts';
 import type { Tx } from '../store/db/writer.ts';
 import type { Records } from '../store/open-records.ts';
-import { readAnnounced, writeAnnounced } from '../store/wallets/settings.ts';
 import { severityOf } from './finding-severity.ts';
 import { type Finding, type FindingCode, textOf } from './findings.ts';
 
 export interface FindingNoticesParts {
-  readonly records: Pick<Records, 'catalog' | 'notifications'>;
+  readonly records: Pick<Records, 'state' | 'notifications'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** Milliseconds of a clock that never runs backwards. */
@@ -51,7 +50,7 @@ export class FindingNotices {
   constructor(parts: FindingNoticesParts) {
     this.#parts = parts;
     const now = parts.monotonic();
-    for (const [key, finding] of Object.entries(readAnnounced(parts.records.catalog))) {
+    for (const [key, finding] of Object.entries(parts.records.state.announced.read())) {
       this.#seen.set(key, { firstAt: now, lastAt: now, isAnnounced: true, finding });
     }
   }
@@ -83,7 +82,7 @@ export class FindingNotices {
       ([key, { isAnnounced }]) => (isAnnounced && !ended.includes(key)) || began.includes(key),
     );
     const findings = Object.fromEntries(announced.map(([key, { finding }]) => [key, finding]));
-    writeAnnounced(tx, records.catalog, findings);
+    records.state.announced.write(tx, findings);
     tx.afterCommit(() => this.#announced({ began, ended }));
   }
 

@@ -12,7 +12,6 @@ import { dayMs, minuteMs } from '../lib/time-units.ts';
 import type { MissingPrice } from '../price/price-watch.ts';
 import { maxCounted } from '../store/delivery/delivery-counts.ts';
 import type { Records } from '../store/open-records.ts';
-import { copyWarning, readUnmatched } from '../store/wallets/settings.ts';
 import type { Watcher, WatcherStatus } from '../watcher/watcher.ts';
 
 export type FindingCode =
@@ -87,6 +86,8 @@ export interface FindingParts {
 /** How long a reversed payment is reported. */
 export const reversedShownMs = 7 * dayMs;
 /** How long a payment that belongs to no store is reported. */
+/** How long the finding of a copy lasts, unless a person dismisses it before. */
+const copyShownMs = 30 * dayMs;
 const unclaimedShownMs = 30 * dayMs;
 
 /** A shop that fails for less time, or fewer attempts, may only be restarting. */
@@ -104,9 +105,9 @@ export const textOf = ({ fact, hint = '', advice }: Finding): string =>
 export function currentFindings(parts: FindingParts, status: WatcherStatus): Finding[] {
   const { records, hasRoom, now } = parts;
   const refused = parts.refused();
-  const copy = copyWarning(records.catalog, now());
+  const copy = records.state.copied.read();
   return [
-    ...(copy === undefined
+    ...(copy.text === '' || now() - copy.at > copyShownMs
       ? []
       : [{ code: 'restored-database' as const, since: copy.at, fact: copy.text }]),
     ...(hasRoom()
@@ -337,8 +338,8 @@ const refusalFindings = (channel: ChannelStatus, now: number): Finding[] =>
     }));
 
 /** Shops whose customers get no address, because no store has their Callback URL. */
-const unknownUrlFindings = ({ records: { catalog }, now }: FindingParts): Finding[] => {
-  const recorded = readUnmatched(catalog);
+const unknownUrlFindings = ({ records: { catalog, state }, now }: FindingParts): Finding[] => {
+  const recorded = state.unmatched.read();
   const unknown = recorded.length === 0 ? [] : stillUnknown(recorded, catalog.choices(), now());
   return unknown.map(({ wish, storeId, since, count }) => ({
     code: 'unknown-callback-url',

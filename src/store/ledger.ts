@@ -28,13 +28,13 @@ import {
 } from '../domain/payment/payment.ts';
 import { secondMs } from '../lib/time-units.ts';
 import type { Headers } from './chain/headers.ts';
-import { readHold } from './chain/hold-record.ts';
 import type { Orm } from './db/orm.ts';
 import { placeholder } from './db/placeholder.ts';
 import { prepared } from './db/prepared.ts';
 import type { ChangedPaymentFacts, PaymentMove, StoreEvents } from './db/store-events.ts';
 import type { Tx } from './db/writer.ts';
 import type { Outbox } from './delivery/outbox.ts';
+import type { FileState } from './file/file-state.ts';
 import type { ChangedPayment, Orders } from './orders/orders.ts';
 import type { ConflictingPayments, Rivals } from './payments/conflicting-payments.ts';
 import type { Applied, GonePayment, Observation, SeenPayment } from './payments/observation.ts';
@@ -48,7 +48,6 @@ import {
 } from './payments/payment-records.ts';
 import { addresses, stores } from './schema/schema.ts';
 import { type AddressPlace, addressPlace, incompleteStatus } from './wallets/address-row.ts';
-import type { Catalog } from './wallets/catalog.ts';
 
 interface Parts {
   readonly orm: Orm;
@@ -56,7 +55,7 @@ interface Parts {
   readonly outbox: Outbox;
   readonly orders: Orders;
   readonly conflicts: ConflictingPayments;
-  readonly catalog: Pick<Catalog, 'setting'>;
+  readonly state: FileState;
   readonly events: StoreEvents;
 }
 
@@ -237,7 +236,7 @@ export class Ledger {
     { address, store }: Place,
     { output: { valueSat, coinbase } }: SeenPayment,
   ): PaymentRules {
-    const { catalog } = this.#parts;
+    const { state } = this.#parts;
     return {
       requiredConfirmations:
         store === null
@@ -247,7 +246,7 @@ export class Ledger {
       sendsReversal: store?.reversalCallback ?? false,
       // A getter, because few payments of a block need it.
       get isHeld() {
-        return readHold(catalog).length > 0;
+        return state.hold.read().length > 0;
       },
     };
   }

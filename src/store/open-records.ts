@@ -1,6 +1,6 @@
 // Opens the database with all its records and views, and binds a new file to one network.
 
-import { type NetworkName, networks } from '../bitcoin/network.ts';
+import { type NetworkName, networks, parseNetworkName } from '../bitcoin/network.ts';
 import { Events } from '../lib/events.ts';
 import { type Admin, createAdmin } from './access/admin.ts';
 import { createKeys, type Keys } from './access/api-keys.ts';
@@ -19,6 +19,7 @@ import { createWebhookQueue, type WebhookQueue } from './delivery/webhook-queue.
 import { createWebhookRecords, type WebhookRecords } from './delivery/webhook-records.ts';
 import { type Database, type DatabaseOptions, openDatabase, openFailure } from './file/database.ts';
 import { refuseOtherNetwork } from './file/file-guards.ts';
+import { createFileState, type FileState } from './file/file-state.ts';
 import { Ledger } from './ledger.ts';
 import { beginMark } from './mark/high-water-mark.ts';
 import { type AccountView, createAccountView } from './orders/account-view.ts';
@@ -40,7 +41,7 @@ import { createReceipts, type Receipts } from './payments/receipts.ts';
 import { createReceivedView, type ReceivedView } from './payments/received-view.ts';
 import { type AddressView, createAddressView } from './wallets/address-view.ts';
 import { type Addresses, createAddresses } from './wallets/addresses.ts';
-import { Catalog, networkOf } from './wallets/catalog.ts';
+import { Catalog } from './wallets/catalog.ts';
 
 export interface Records {
   readonly database: Database;
@@ -48,6 +49,7 @@ export interface Records {
   /** A random name given to the database when it was made; a copy keeps it. */
   readonly instance: string;
   readonly events: StoreEvents;
+  readonly state: FileState;
   readonly catalog: Catalog;
   readonly keys: Keys;
   readonly audit: Audit;
@@ -97,73 +99,68 @@ export interface OpenOptions extends DatabaseOptions {
 export async function openRecords(asked: OpenOptions): Promise<Records> {
   const options = { ...asked, path: truePath(asked.path) };
   const database = openDatabase(options);
+  const { orm } = database;
   try {
-    const catalog = new Catalog(database.orm);
-    await claim(database, catalog, options);
+    const state = createFileState(orm);
+    const network = await claim(database, state, options);
+    const catalog = new Catalog(orm, network);
     const events: StoreEvents = new Events<StoreEventMap>();
-    const addresses = createAddresses(database.orm, catalog, options.floorOf ?? (() => 0));
-    const headers = createHeaders(database.orm, events);
+    const addresses = createAddresses(orm, catalog, state, options.floorOf ?? (() => 0));
+    const headers = createHeaders(orm, events);
     const outbox = createOutbox(database);
-    const baseUrl = await baseUrlFor(database, catalog, options);
-    const conflicts = createConflictingPayments(database.orm);
-    const paymentView = createPaymentView(database.orm);
-    const refundedSatOf = createRefundedSatOf(database.orm);
-    const orderView = createOrderView({ orm: database.orm, headers, conflicts, baseUrl });
-    const notifications = createNotifications(database.orm, catalog);
+    const baseUrl = await baseUrlFor(database, state, options);
+    const conflicts = createConflictingPayments(orm);
+    const paymentView = createPaymentView(orm);
+    const refundedSatOf = createRefundedSatOf(orm);
+    const orderView = createOrderView({ orm, headers, conflicts, baseUrl });
+    const notifications = createNotifications(orm, catalog, state);
     const orders = new Orders({
       notifications,
-      orm: database.orm,
+      orm,
       view: orderView,
       listeners: events,
       baseUrl,
-      events: createEventRecords(database.orm, events),
+      events: createEventRecords(orm, events),
     });
-    const linkView = createLinkView(database.orm, baseUrl);
-    const idempotency = createIdempotency(database.orm);
-    const linkParts = { orm: database.orm, view: linkView, catalog, addresses, orders };
-    const paymentCounts = createPaymentCounts(database.orm);
+    const linkView = createLinkView(orm, baseUrl);
+    const idempotency = createIdempotency(orm);
+    const linkParts = { orm, view: linkView, catalog, addresses, orders };
+    const paymentCounts = createPaymentCounts(orm);
     events.on('paymentChanged', (_paymentId, move) => paymentCounts.moved(move));
     return {
       database,
-      network: networkOf(catalog.setting('network')),
-      instance: catalog.setting('instance') ?? '',
+      network,
+      instance: state.instance.read(),
       events,
+      state,
       catalog,
-      keys: createKeys(database.orm),
-      audit: createAudit(database.orm),
-      admin: createAdmin(database.orm),
+      keys: createKeys(orm),
+      audit: createAudit(orm),
+      admin: createAdmin(orm),
       idempotency,
       addresses,
       headers,
-      receipts: createReceipts(database.orm),
-      receiptPrices: createReceiptPrices(database.orm, orders),
+      receipts: createReceipts(orm),
+      receiptPrices: createReceiptPrices(orm, orders),
       paymentCounts,
       conflicts,
       paymentView,
       accountView: createAccountView({ paymentView, orderView, headers, refundedSatOf }),
-      receivedView: createReceivedView(database.orm),
-      addressView: createAddressView(database.orm),
+      receivedView: createReceivedView(orm),
+      addressView: createAddressView(orm),
       outbox,
-      webhooks: createWebhookQueue(database.orm),
-      webhookRecords: createWebhookRecords(database.orm),
+      webhooks: createWebhookQueue(orm),
+      webhookRecords: createWebhookRecords(orm),
       notifications,
       orders,
       orderView,
-      orderCounts: createOrderCounts(database.orm),
-      refunds: createRefunds(database.orm),
+      orderCounts: createOrderCounts(orm),
+      refunds: createRefunds(orm),
       links: new Links({ ...linkParts, idempotency }),
       linkView,
-      eventView: createEventView(database.orm),
-      ledger: new Ledger({
-        orm: database.orm,
-        headers,
-        outbox,
-        orders,
-        conflicts,
-        catalog,
-        events,
-      }),
-      broadcasts: createBroadcasts(database.orm),
+      eventView: createEventView(orm),
+      ledger: new Ledger({ orm, headers, outbox, orders, conflicts, state, events }),
+      broadcasts: createBroadcasts(orm),
       servers: createServers(database),
     };
   } catch (error) {
@@ -173,33 +170,37 @@ export async function openRecords(asked: OpenOptions): Promise<Records> {
 }
 
 /** Binds a new file to its network and makes its mark file; another network later is an error. */
-async function claim(database: Database, catalog: Catalog, options: OpenOptions): Promise<void> {
-  if (catalog.setting('network') === undefined) {
+async function claim(
+  database: Database,
+  { network, instance }: FileState,
+  options: OpenOptions,
+): Promise<NetworkName> {
+  if (network.read() === undefined) {
     await database.write((tx) => {
       // Another process can have been first.
-      if (catalog.setting('network') !== undefined) return;
-      catalog.putSetting(tx, 'network', options.network ?? networks.mainnet.name);
-      const instance = options.newInstance();
-      catalog.putSetting(tx, 'instance', instance);
-      beginMark(options.path, instance);
+      if (network.read() !== undefined) return;
+      network.write(tx, options.network ?? networks.mainnet.name);
+      const name = options.newInstance();
+      instance.write(tx, name);
+      beginMark(options.path, name);
     });
   }
-  refuseOtherNetwork(options.path, catalog.setting('network'), options.network);
+  const own = parseNetworkName(network.read() ?? '');
+  refuseOtherNetwork(options.path, own, options.network);
+  return own;
 }
 
 /** The base URL for this process. A server stores it for commands. */
 async function baseUrlFor(
   database: Database,
-  catalog: Catalog,
+  state: FileState,
   { baseUrl, hasLock }: OpenOptions,
 ): Promise<string> {
-  const stored = catalog.setting('base_url') ?? '';
+  const stored = state.baseUrl.read();
   if (baseUrl === undefined) return stored;
   if (hasLock && baseUrl !== stored) {
     // A disk that refuses the write must not keep a server from starting.
-    await database
-      .write((tx) => catalog.putSetting(tx, 'base_url', baseUrl))
-      .catch(() => undefined);
+    await database.write((tx) => state.baseUrl.write(tx, baseUrl)).catch(() => undefined);
   }
   return baseUrl;
 }

@@ -6,8 +6,8 @@ import { parseHeader } from '../bitcoin/header.ts';
 import type { BlockHash } from '../bitcoin/ids.ts';
 import { type Doubt, formatDoubtOfServer } from '../domain/payment/server-standing.ts';
 import type { Session } from '../electrum/session.ts';
-import { type HoldReason, readHold, writeHold } from '../store/chain/hold-record.ts';
 import type { Tx } from '../store/db/writer.ts';
+import type { HoldReason } from '../store/file/file-state.ts';
 import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 
@@ -50,7 +50,7 @@ export class FinalityHold {
   constructor(parts: FinalityHoldParts) {
     this.#parts = parts;
     const now = parts.world.monotonic();
-    const stored = readHold(parts.records.catalog);
+    const stored = parts.records.state.hold.read();
     this.#stored = stored;
     for (const { kind, server, text, deepTip } of stored) {
       if (!parts.servers.includes(server)) continue;
@@ -132,7 +132,7 @@ export class FinalityHold {
     } else if (reasons.length === 0) world.log.info('payments are promoted to 2 again');
     try {
       // With a reason, nothing is promoted: the ledger reads it in the same commit.
-      return await promote({ records, world }, (tx) => writeHold(tx, records.catalog, reasons));
+      return await promote({ records, world }, (tx) => records.state.hold.write(tx, reasons));
     } catch (error) {
       // The next update writes it again: no hold outlasts its cause, and none is lost.
       this.#stored = undefined;

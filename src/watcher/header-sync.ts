@@ -10,7 +10,7 @@
 // left the best chain is not changed here, only found by `offChain`: its history decides about it.
 
 import { type Header, parseHeader, workOfBits } from '../bitcoin/header.ts';
-import type { Network } from '../bitcoin/network.ts';
+import { formatCheckpoint, type Network } from '../bitcoin/network.ts';
 import {
   type ChainHeader,
   connectHeaders,
@@ -21,8 +21,6 @@ import type { Session } from '../electrum/session.ts';
 import type { HeaderTip } from '../electrum/wire.ts';
 import { PaygateError, reasonOf } from '../lib/errors.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
-import { keepCheckpoint } from '../store/chain/headers.ts';
-import { acceptedBranch } from '../store/chain/hold-record.ts';
 import type { Records } from '../store/open-records.ts';
 import type { World } from '../world/world.ts';
 import { promote } from './finality-hold.ts';
@@ -231,7 +229,7 @@ function connect(
 
 /** Whether the operator accepted a block of this branch. */
 function isAccepted(records: Records, added: readonly ChainHeader[]): boolean {
-  const wanted = acceptedBranch(records.catalog);
+  const wanted = records.state.acceptedBranch.read();
   const height = wanted && records.headers.byHash(wanted)?.height;
   if (height === undefined) return false;
   let block = added.at(-1);
@@ -305,7 +303,7 @@ async function storeBase(
   const forkHeight = (base[0]?.height ?? 0) - 1;
   await records.database.write((tx) => {
     records.headers.setBest(tx, base, forkHeight);
-    keepCheckpoint(tx, records.catalog, checkpointOf(network));
+    records.state.checkpoint.write(tx, formatCheckpoint(checkpointOf(network)));
   });
   if (tip === undefined) throw new PaygateError('internal', 'a chain without a first header');
   return tip;

@@ -9,12 +9,11 @@ import type { BackgroundTasks } from '../lib/background-tasks.ts';
 import { minuteMs, secondMs } from '../lib/time-units.ts';
 import { Unwritten } from '../store/db/disk-refusal.ts';
 import type { Records } from '../store/open-records.ts';
-import { noteWatched, watchedAt } from '../store/wallets/settings.ts';
 import type { World } from '../world/world.ts';
 
 export interface InterruptionParts {
   readonly world: Pick<World, 'now' | 'monotonic' | 'log'>;
-  readonly records: Pick<Records, 'catalog' | 'database' | 'orders'>;
+  readonly records: Pick<Records, 'state' | 'database' | 'orders'>;
   readonly tasks: BackgroundTasks;
 }
 
@@ -55,7 +54,7 @@ export class Interruption {
 
   constructor(parts: InterruptionParts) {
     this.#parts = parts;
-    const noted = watchedAt(parts.records.catalog);
+    const noted = parts.records.state.watchedAt.read();
     // Without a note, no address was ever watched while a quote could end.
     this.#since = noted ?? 0;
     this.#hasNote = noted !== undefined;
@@ -183,7 +182,7 @@ export class Interruption {
     if (at === undefined) return;
     this.#hasNote = true;
     try {
-      await records.database.write((tx) => noteWatched(tx, records.catalog, at));
+      await records.database.write((tx) => records.state.watchedAt.write(tx, at));
     } catch (error) {
       // The next minute notes it.
       if (!(error instanceof Unwritten)) throw error;

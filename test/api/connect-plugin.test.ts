@@ -3,7 +3,6 @@
 import { HDKey } from '@scure/bip32';
 import { afterEach, expect, test } from 'vitest';
 import type { KeyScope } from '../../src/domain/access/key-scope.ts';
-import { readRefusedChange } from '../../src/store/wallets/settings.ts';
 import { closeApps, merchantKey, openReady, type TestApp } from '../support/app.ts';
 
 afterEach(closeApps);
@@ -405,7 +404,7 @@ const refusals = (app: TestApp) =>
       reason: fields.reason,
     }));
 
-const kept = (app: TestApp) => app.withStore(async ({ catalog }) => readRefusedChange(catalog));
+const kept = (app: TestApp) => app.withStore(async ({ state }) => state.refusedChange.read());
 
 test('P-06 a change that is refused while the window is open is logged and stored, with its reason', async () => {
   const app = await openReady();

@@ -7,7 +7,6 @@ import { asc } from 'drizzle-orm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../src/lib/time-units.ts';
-import { putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { backupFolder } from '../../src/store/file/backup.ts';
 import { attempts, deliveries, isOf } from '../../src/store/schema/delivery-schema.ts';
 import { notifications } from '../../src/store/schema/notification-schema.ts';
@@ -136,9 +135,9 @@ describe('P-170 a clock a year ahead of the newest block', () => {
     whenOver(() => hook.close());
     const target = { webhookUrl: hook.origin, webhookSecret: `whsec_${'A'.repeat(43)}=` };
     const rights = { allowPrivateCallback: true, allowHttpCallback: true };
-    await app.withStore(({ catalog, database }) =>
+    await app.withStore(({ state, database }) =>
       database.write((tx) =>
-        putNotifyTarget(tx, catalog, null, { ...noTarget, ...target, ...rights }),
+        state.notifyTarget(null).write(tx, { ...noTarget, ...target, ...rights }),
       ),
     );
     const rows = () =>

@@ -3,7 +3,7 @@
 import Sqlite from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { BlockHash } from '../../src/bitcoin/ids.ts';
-import { type HoldReason, readHold, writeHold } from '../../src/store/chain/hold-record.ts';
+import type { HoldReason } from '../../src/store/file/file-state.ts';
 import { FinalityHold } from '../../src/watcher/finality-hold.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore, type TestRecords } from '../support/store.ts';
@@ -25,10 +25,10 @@ const deep: HoldReason = { ...branch, deepTip: 'ab'.repeat(32) as BlockHash };
 /** After a restart in the middle of a hold, before servers that are never reached again. */
 async function restarted(reason: HoldReason, servers: readonly string[]) {
   const records = await openTestStore();
-  await records.write((tx) => writeHold(tx, records.catalog, [reason]));
+  await records.write((tx) => records.state.hold.write(tx, [reason]));
   const world = createTestWorld();
   const hold = new FinalityHold({ world, records, servers });
-  return { records, world, hold, kept: () => readHold(records.catalog) };
+  return { records, world, hold, kept: () => records.state.hold.read() };
 }
 
 test.each([branch, lie, deep])(

@@ -6,7 +6,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { parseLinkInput } from '../../src/domain/order/link-input.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
-import { putMailServer, putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { closeApps, type TestApp } from '../support/app.ts';
 import { whenOver } from '../support/files.ts';
 import { mailSettings, partsOf, startMailServer } from '../support/mail-server.ts';
@@ -172,10 +171,10 @@ test('a currency without a price is announced by mail, and its end too', async (
   const mail = await startMailServer();
   whenOver(() => mail.close());
   const app = await openPriced({ config: { publicUrl: 'https://pay.shop.example' } });
-  await app.withStore(({ catalog, database }) =>
+  await app.withStore(({ state, database }) =>
     database.write((tx) => {
-      putMailServer(tx, catalog, mailSettings(mail.port));
-      putNotifyTarget(tx, catalog, null, { ...noTarget, recipients: ['owner@shop.example'] });
+      state.mailServer.write(tx, mailSettings(mail.port));
+      state.notifyTarget(null).write(tx, { ...noTarget, recipients: ['owner@shop.example'] });
     }),
   );
   await setCurrency(app, 'EUR');

@@ -8,7 +8,6 @@ import { afterEach, expect, test } from 'vitest';
 import { freePort } from '../../scripts/ports.mjs';
 import { type NotifyTarget, noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/lib/time-units.ts';
-import { putMailServer, putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { closeApps, openApp, type TestApp, untilReady } from '../support/app.ts';
 import { makeOrder } from '../support/app-orders.ts';
@@ -49,11 +48,11 @@ interface Settings {
 
 /** Sets notifications up, as the dashboard and the command do. */
 const configure = (app: TestApp, { port, operator, store }: Settings): Promise<void> =>
-  app.withStore(({ catalog, database }) =>
+  app.withStore(({ state, database }) =>
     database.write((tx) => {
-      putMailServer(tx, catalog, mailSettings(port));
-      putNotifyTarget(tx, catalog, null, { ...noTarget, ...operator });
-      putNotifyTarget(tx, catalog, 1, { ...noTarget, ...store });
+      state.mailServer.write(tx, mailSettings(port));
+      state.notifyTarget(null).write(tx, { ...noTarget, ...operator });
+      state.notifyTarget(1).write(tx, { ...noTarget, ...store });
     }),
   );
 

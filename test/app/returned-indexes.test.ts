@@ -8,7 +8,6 @@ import { deriveAddress } from '../../src/bitcoin/keychain.ts';
 import { markName } from '../../src/domain/store/allocation.ts';
 import { openHighWaterMark } from '../../src/store/mark/high-water-mark.ts';
 import { addresses, wallets } from '../../src/store/schema/schema.ts';
-import { askForRecheck } from '../../src/store/wallets/settings.ts';
 import {
   closeApps,
   loseByRestore,
@@ -57,8 +56,8 @@ async function damaged(): Promise<TestApp> {
 }
 
 const recheck = async (app: TestApp): Promise<void> => {
-  await app.withStore(({ database, catalog }) =>
-    database.write((tx) => askForRecheck(tx, catalog, 1)),
+  await app.withStore(({ database, state }) =>
+    database.write((tx) => state.rechecks.write(tx, [...new Set([...state.rechecks.read(), 1])])),
   );
   await app.world.advance(1_000);
   await app.settle();

@@ -11,7 +11,6 @@ import { readConfig } from '../../src/config.ts';
 import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { publicEndpointOf } from '../../src/domain/delivery/public-endpoint.ts';
 import { idBytes, idOf } from '../../src/domain/order/order-id.ts';
-import { putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { bip84 } from '../bitcoin/vectors/accounts.ts';
 import { zipOf } from '../plugin/zip.ts';
 import { chainOf } from '../sandbox/support.ts';
@@ -127,7 +126,7 @@ beforeAll(async () => {
     webhookSecret: `whsec_${'A'.repeat(43)}=`,
   };
   const target = { ...noTarget, ...webhook, allowPrivateCallback: true, allowHttpCallback: true };
-  await records.write((tx) => putNotifyTarget(tx, records.catalog, null, target));
+  await records.write((tx) => records.state.notifyTarget(null).write(tx, target));
   const [event] = records.eventView.list({ limit: 1 });
   names.push([/evt_…/, event?.publicId ?? 'none'], [/bc1q…/, open.address]);
   await records.database.close();

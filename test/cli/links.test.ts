@@ -9,7 +9,7 @@ afterEach(cleanUp);
 
 async function open(): Promise<Shop> {
   const shop = await openShop();
-  await shop.write((tx) => shop.catalog.putSetting(tx, 'base_url', 'https://pay.example.com'));
+  await shop.write((tx) => shop.state.baseUrl.write(tx, 'https://pay.example.com'));
   return shop;
 }
 

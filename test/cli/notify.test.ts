@@ -3,7 +3,6 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { mailServer } from '../../src/store/delivery/notify-targets.ts';
 import { makeAuthority } from '../support/authority.ts';
 import { runCli, runProcess } from '../support/cli.ts';
 import { cleanUp, whenOver } from '../support/files.ts';
@@ -34,7 +33,7 @@ test('sets the mail server and recipients, shows no password, and sends a test',
   const server = `mail --server localhost --port ${mail.port} --security none --user shop`;
   const set = await notify(`${server} --from paygate@shop.example --password-file -`, password);
   expect([set.code, set.stderr]).toEqual([0, '']);
-  expect(mailServer(records.catalog)?.password).toBe(password);
+  expect(records.state.mailServer.read()?.password).toBe(password);
   await notify('set --to owner@shop.example,b@shop.example --kinds order.paid,findings');
   const shown = await json('show');
   expect(shown).toMatchObject({

@@ -71,7 +71,7 @@ async function pay(shop: Shop, { issued }: TestOrder, valueSat: number): Promise
 /** A shop whose server had a public URL. */
 async function open(terms: Parameters<typeof openShop>[0] = {}): Promise<Shop> {
   const shop = await openShop(terms);
-  await shop.write((tx) => shop.catalog.putSetting(tx, 'base_url', publicUrl));
+  await shop.write((tx) => shop.state.baseUrl.write(tx, publicUrl));
   return shop;
 }
 
@@ -331,10 +331,10 @@ describe('orders forget', () => {
     await shop.write((tx) => {
       shop.orders.expire(tx, now, () => false, 10);
       // The chain of the shop is years old, as it is for a clock that is years ahead.
-      shop.catalog.putSetting(tx, 'network', 'mainnet');
+      shop.state.network.write(tx, 'mainnet');
     });
     expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 0 });
-    await shop.write((tx) => shop.catalog.putSetting(tx, 'network', 'regtest'));
+    await shop.write((tx) => shop.state.network.write(tx, 'regtest'));
     expect(await ask(shop, 'orders', 'forget', '--older-than', '365d')).toEqual({ orders: 1 });
   });
 

@@ -728,17 +728,15 @@ describe('servers', () => {
   test('a deep branch is followed once the operator decides so', async () => {
     const { app, visitor } = await open();
     const [label = ''] = app.labels;
-    const { writeHold } = await import('../../src/store/chain/hold-record.ts');
     const deepTip = 'ab'.repeat(32) as never;
-    await app.withStore(({ database, catalog }) =>
+    await app.withStore(({ database, state }) =>
       database.write((tx) =>
-        writeHold(tx, catalog, [{ kind: 'branch', server: label, text: 'it forks deep', deepTip }]),
+        state.hold.write(tx, [{ kind: 'branch', server: label, text: 'it forks deep', deepTip }]),
       ),
     );
     expect((await visitor.submit(`${home}/servers`, 'follow', { server: label })).status).toBe(303);
-    await app.withStore(async ({ catalog }) => {
-      const { acceptedBranch } = await import('../../src/store/chain/hold-record.ts');
-      expect(acceptedBranch(catalog)).toBe(deepTip);
+    await app.withStore(async ({ state }) => {
+      expect(state.acceptedBranch.read()).toBe(deepTip);
     });
   });
 });

@@ -2,7 +2,6 @@
 // and secrets that no page shows.
 
 import { afterEach, expect, test } from 'vitest';
-import { mailServer, notifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { closeApps, openApp, type TestApp } from '../support/app.ts';
 import { headerOf, startMailServer, type TestMailServer } from '../support/mail-server.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -32,9 +31,9 @@ const mailFields = (port: number, changes: Record<string, string> = {}) => ({
 });
 
 const settingsOf = (app: TestApp, owner: number | null = null) =>
-  app.withStore(async ({ catalog }) => ({
-    server: mailServer(catalog),
-    target: notifyTarget(catalog, owner),
+  app.withStore(async ({ state }) => ({
+    server: state.mailServer.read(),
+    target: state.notifyTarget(owner).read(),
   }));
 
 test('a mail server and a recipient are set, and a test arrives', async () => {

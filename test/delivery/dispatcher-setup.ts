@@ -10,6 +10,7 @@ import {
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { createNotifications } from '../../src/store/delivery/notification-queue.ts';
 import type { Outbox } from '../../src/store/delivery/outbox.ts';
+import { createFileState } from '../../src/store/file/file-state.ts';
 import { Catalog } from '../../src/store/wallets/catalog.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../support/receiver.ts';
 import { createTestWorld } from '../support/world.ts';
@@ -45,7 +46,11 @@ export function setUp({ owed = openOwed(), world = createTestWorld(), limits, pa
   if (!closing.includes(owed.close)) closing.push(owed.close);
   const { database, outbox } = owed;
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
-  const notifications = createNotifications(database.orm, new Catalog(database.orm));
+  const notifications = createNotifications(
+    database.orm,
+    new Catalog(database.orm, 'regtest'),
+    createFileState(database.orm),
+  );
   const bounds = { limits: { ...deliveryLimits, ...limits } };
   const real = { world, database, outbox, sender, notifications, ...bounds };
   const used = { ...real, ...parts?.(real) };

@@ -499,7 +499,7 @@ describe('a doubtful answer', () => {
     const { owed, world, shop, dispatcher, outbox, answers, storeId } = await doubting('ok');
     answers({ status: 200, body: '' });
     await owed.database.write((tx) =>
-      new Catalog(owed.database.orm).changeStore(tx, storeId, {
+      new Catalog(owed.database.orm, 'regtest').changeStore(tx, storeId, {
         callbackUrl: `${shop.origin}${path}`,
       }),
     );

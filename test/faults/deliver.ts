@@ -10,6 +10,7 @@ import { createSender } from '../../src/delivery/sender.ts';
 import { createNotifications } from '../../src/store/delivery/notification-queue.ts';
 import { createOutbox } from '../../src/store/delivery/outbox.ts';
 import { openDatabase } from '../../src/store/file/database.ts';
+import { createFileState } from '../../src/store/file/file-state.ts';
 import { Catalog } from '../../src/store/wallets/catalog.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 
@@ -24,7 +25,11 @@ async function deliver(): Promise<void> {
   const outbox = createOutbox(database);
   const sender = createSender(world, { version: '0.1', listeners: () => [] });
   const channel = callbackChannel(outbox, { world, sender });
-  const notifications = createNotifications(database.orm, new Catalog(database.orm));
+  const notifications = createNotifications(
+    database.orm,
+    new Catalog(database.orm, 'regtest'),
+    createFileState(database.orm),
+  );
   const dispatcher = new DeliveryDispatcher({ world, database, channel, notifications });
   await dispatcher.start();
   await dispatcher.idle();

@@ -10,7 +10,6 @@ import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { nextTurn } from '../../src/lib/next-turn.ts';
 import { CounterMark } from '../../src/store/resume/counter-mark.ts';
 import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
-import { copyWarning } from '../../src/store/wallets/settings.ts';
 import { createNodeWorld } from '../../src/world/node-world.ts';
 import { chainOf } from '../sandbox/support.ts';
 import { connectionOf } from '../support/files.ts';
@@ -79,8 +78,8 @@ async function run(): Promise<void> {
   connectionOf(records.database).pragma('wal_autocheckpoint = 100');
   const shop = shopOn(records, chainOf(110));
   await mark.begin(shop, world);
-  const copied = copyWarning(shop.catalog, world.now());
-  if (copied !== undefined) throw new Error(copied.text);
+  const { text } = shop.state.copied.read();
+  if (text !== '') throw new Error(text);
   await shop.follow();
   const plain = createSender(world, { version: '0.1', listeners: () => [] });
   const sender: Sender = {

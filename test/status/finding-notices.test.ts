@@ -6,7 +6,6 @@ import { noTarget } from '../../src/domain/delivery/notification-settings.ts';
 import { minuteMs } from '../../src/lib/time-units.ts';
 import { FindingHistory } from '../../src/status/finding-history.ts';
 import type { Finding } from '../../src/status/findings.ts';
-import { putNotifyTarget } from '../../src/store/delivery/notify-targets.ts';
 import { notifications } from '../../src/store/schema/notification-schema.ts';
 import { cleanUp } from '../support/files.ts';
 import { openTestStore } from '../support/store.ts';
@@ -18,7 +17,7 @@ async function open() {
   const records = await openTestStore();
   const webhookUrl = 'https://ntfy.example/topic';
   await records.write((tx) =>
-    putNotifyTarget(tx, records.catalog, null, { ...noTarget, webhookUrl }),
+    records.state.notifyTarget(null).write(tx, { ...noTarget, webhookUrl }),
   );
   const world = createTestWorld();
   let findings: readonly Finding[] = [];

@@ -7,7 +7,6 @@ import { eventId } from '../../src/domain/delivery/callback.ts';
 import { depthOf } from '../../src/domain/payment/payment.ts';
 import type { Fate } from '../../src/sandbox/chain/reorganise.ts';
 import { SimulatedChain } from '../../src/sandbox/chain/simulated-chain.ts';
-import { writeHold } from '../../src/store/chain/hold-record.ts';
 import type { IssuedAddress } from '../../src/store/wallets/address-row.ts';
 import { chainOf, startTime } from '../sandbox/support.ts';
 import { cleanUp } from '../support/files.ts';
@@ -187,7 +186,7 @@ describe('while promotions are held', () => {
   const held = async (confirmations: number) => {
     const { shop, issued } = await confirmed(confirmations);
     const reason = { kind: 'branch', server: 'tcp://x:1', text: 'another branch' } as const;
-    await shop.write((tx) => writeHold(tx, shop.catalog, [reason]));
+    await shop.write((tx) => shop.state.hold.write(tx, [reason]));
     return { shop, issued };
   };
 

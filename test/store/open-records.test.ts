@@ -258,9 +258,9 @@ describe('the server’s lock', () => {
   it('blocks no command', async () => {
     const path = freshPath();
     const lock = lockForServer(path);
-    const { database, catalog } = await openTestStore({ path });
-    await database.write((tx) => catalog.putSetting(tx, 'a', 'b'));
-    expect(catalog.setting('a')).toBe('b');
+    const { database, state } = await openTestStore({ path });
+    await database.write((tx) => state.baseUrl.write(tx, 'b'));
+    expect(state.baseUrl.read()).toBe('b');
     lock.release();
   });
 

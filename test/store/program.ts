@@ -11,7 +11,6 @@ import { lockForServer } from '../../src/store/file/file-guards.ts';
 import { openRecords } from '../../src/store/open-records.ts';
 import { CounterMark } from '../../src/store/resume/counter-mark.ts';
 import { settings } from '../../src/store/schema/schema.ts';
-import { copyWarning } from '../../src/store/wallets/settings.ts';
 import { nobody } from '../support/files.ts';
 
 const [command = '', path = '', extra = ''] = process.argv.slice(2);
@@ -45,8 +44,8 @@ async function open(): Promise<void> {
       const records = await openRecords({ path: asked, create: true, network, newInstance });
       print(`${records.network} ${records.instance}`);
       await told();
-      const { catalog, database } = records;
-      print(`${catalog.setting('network')} ${catalog.setting('instance')}`);
+      const { state, database } = records;
+      print(`${state.network.read()} ${state.instance.read()}`);
       await database.close();
     } catch (error) {
       print(`error: ${reasonOf(error)}`);
@@ -68,7 +67,9 @@ async function visit(): Promise<void> {
       newInstance: () => '',
     });
     const name = `${process.pid} ${visits}`;
-    await records.database.write((tx) => records.catalog.putSetting(tx, name, ''));
+    await records.database.write(() =>
+      records.database.orm.insert(settings).values({ name, value: '' }).run(),
+    );
     await records.database.close();
   }
   print('done');
@@ -140,7 +141,7 @@ async function issue(): Promise<void> {
   const silent = () => {};
   const log = { debug: silent, info: silent, warn: silent, error: silent };
   await mark.begin(records, { now: () => 1, log });
-  print(copyWarning(records.catalog, 1)?.text ?? 'continue');
+  print(records.state.copied.read().text || 'continue');
   for (;;) {
     const jobs = Array.from({ length: 1 + Math.floor(random() * 6) }, () =>
       records.database

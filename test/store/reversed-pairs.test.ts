@@ -7,7 +7,6 @@ import type { OrderJson } from '../../src/domain/order/order-json.ts';
 import { hourMs, minuteMs } from '../../src/lib/time-units.ts';
 import type { AttemptRecord } from '../../src/store/delivery/attempts.ts';
 import { deliveries, eventColumns, isOf } from '../../src/store/schema/delivery-schema.ts';
-import { noteRaisedVersions } from '../../src/store/wallets/settings.ts';
 import { createRandom } from '../simulation/random.ts';
 import { cleanUp } from '../support/files.ts';
 import { type OrderScene, openOrder } from '../support/order-scene.ts';
@@ -207,7 +206,7 @@ describe('order.reversed is sent', () => {
 
 describe('in a copy, whose original may have sent more, order.reversed is sent', () => {
   const copied = (scene: OrderScene, at: number) =>
-    scene.shop.write((tx) => noteRaisedVersions(tx, scene.shop.catalog, at));
+    scene.shop.write((tx) => scene.shop.state.versionsRaisedAt.write(tx, at));
   const beforeAll = now - 1;
 
   test('although the file knows of no event', async () => {

@@ -16,7 +16,6 @@ import type { Tx } from '../../store/db/writer.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { InvoiceTexts } from '../../store/orders/orders.ts';
 import type { IssuedAddress } from '../../store/wallets/address-row.ts';
-import { copiedAt, readUnmatched, writeUnmatched } from '../../store/wallets/settings.ts';
 import type { ApiOptions } from '../api-parts.ts';
 import { type Place, placeOf } from '../chosen-store.ts';
 
@@ -203,9 +202,9 @@ function recordUnknownCallbackUrls(
         { wish: target.callback ?? '', keyId: key.id, storeId: key.storeId },
         now,
       ),
-    readUnmatched(records.catalog),
+    records.state.unmatched.read(),
   );
-  writeUnmatched(tx, records.catalog, stillUnknown(noted, records.catalog.choices(), now));
+  records.state.unmatched.write(tx, stillUnknown(noted, records.catalog.choices(), now));
 }
 
 /** Adds to an error why the scan of the wallet failed. */
@@ -313,7 +312,7 @@ function reusable(
 ): IssuedAddress | undefined {
   const { records, isCaughtUp, isPending } = options;
   if (!isCaughtUp()) return undefined;
-  const last = records.addresses.unpaidSince(walletId, storeId, copiedAt(records.catalog));
+  const last = records.addresses.unpaidSince(walletId, storeId, records.state.copied.read().at);
   return last === undefined || isPending(last.scripthash) ? undefined : last;
 }
 

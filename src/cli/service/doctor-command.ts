@@ -29,7 +29,6 @@ import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { releasedAt, version } from '../../lib/version.ts';
 import { pricesFor } from '../../price/prices.ts';
 import { fingerprintOf } from '../../status/health.ts';
-import { mailServer } from '../../store/delivery/notify-targets.ts';
 import { inspectFile, isOutdated } from '../../store/file/file-guards.ts';
 import { openRecords, type Records } from '../../store/open-records.ts';
 import { allListeners } from '../cli-sender.ts';
@@ -57,7 +56,7 @@ export function doctorCommand(): Command {
 
 async function runAllChecks(config: Config): Promise<NamedResult[]> {
   const opened = await openUnchanged(config.db);
-  const records = 'state' in opened ? undefined : opened;
+  const records = 'database' in opened ? opened : undefined;
   try {
     const { listen, walletGap } = config;
     const uid = process.getuid?.();
@@ -67,12 +66,12 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         name: 'environment',
         run: () => warn(`${name}: no option has this name; \`paygate serve --help\` lists all`),
       })),
-      ...('state' in opened
-        ? [
+      ...('database' in opened
+        ? fileChecks({ world, records: opened, walletGap, releasedAt, uid })
+        : [
             { name: 'database', run: () => opened },
             ...(opened.state === 'skip' ? [] : closedFileChecks(config.db, uid)),
-          ]
-        : fileChecks({ world, records: opened, walletGap, releasedAt, uid })),
+          ]),
       ...serverChecks({ ...config, electrum: await serversOf(config, records) }, opened),
       ...webChecks({
         world,
@@ -89,7 +88,7 @@ async function runAllChecks(config: Config): Promise<NamedResult[]> {
         https: config.domain !== undefined || config.tlsCert !== undefined,
       }),
       ...priceChecks({ prices: pricesFor(config, world), records }),
-      ...mailChecks({ world, proxy: config.proxy }, records && mailServer(records.catalog)),
+      ...mailChecks({ world, proxy: config.proxy }, records?.state.mailServer.read()),
     ]);
     return mergeOffline(checked);
   } finally {
@@ -115,14 +114,14 @@ function serverChecks(config: Config, opened: Records | CheckResult): Check[] {
     const text = 'the network of the file could not be read; name it with --network';
     return [{ name: 'electrum', run: () => skip(text) }];
   }
-  const records = 'state' in opened ? undefined : opened;
+  const records = 'database' in opened ? opened : undefined;
   const servers = electrum.length > 0 ? electrum : builtInServers(name);
   return electrumChecks({ world, network: networks[name], servers, proxy, records });
 }
 
 /** Undefined for a file whose network cannot be read. */
 function networkOf({ network }: Config, opened: Records | CheckResult): NetworkName | undefined {
-  if (!('state' in opened)) return opened.network;
+  if ('database' in opened) return opened.network;
   return network ?? (opened.state === 'skip' ? defaultNetwork : undefined);
 }
 

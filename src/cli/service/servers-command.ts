@@ -10,7 +10,6 @@ import { formatTime } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { releasedAt } from '../../lib/version.ts';
 import type { HealthReport, ServerHealth } from '../../status/health.ts';
-import { acceptBranch, readHold } from '../../store/chain/hold-record.ts';
 import type { Records } from '../../store/open-records.ts';
 import {
   type FileOptions,
@@ -93,13 +92,13 @@ export function serversCommand(): Command {
   )
     .argument('<server>', 'the server, as listed, that you know to be right')
     .action((label: string, given: FileOptions) =>
-      withStore(given, async ({ database, catalog, audit }) => {
-        const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+      withStore(given, async ({ database, state, audit }) => {
+        const { deepTip } = state.hold.read().find(({ server }) => server === label) ?? {};
         if (deepTip === undefined) {
           throw new PaygateError('not_found', `${label} has no fork deeper than 144 blocks`);
         }
         await database.write((tx) => {
-          acceptBranch(tx, catalog, deepTip);
+          state.acceptedBranch.write(tx, deepTip);
           recordChange({ audit }, tx, 'branch.follow', { server: label, block: deepTip });
         });
         print(given, { followed: deepTip }, () => {

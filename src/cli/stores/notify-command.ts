@@ -25,13 +25,7 @@ import { publicUrlOf } from '../../domain/delivery/public-endpoint.ts';
 import { trimUrl } from '../../domain/text/url-text.ts';
 import { PaygateError, reasonOf, throwInvalid } from '../../lib/errors.ts';
 import { createNotificationSender } from '../../notify/notification-sender.ts';
-import {
-  mailServer,
-  notifyTarget,
-  putMailServer,
-  putNotifyTarget,
-  type TargetOwner,
-} from '../../store/delivery/notify-targets.ts';
+import type { TargetOwner } from '../../store/file/file-state.ts';
 import type { Records } from '../../store/open-records.ts';
 import { cliSender } from '../cli-sender.ts';
 import {
@@ -83,9 +77,9 @@ function showCommand(): Command {
   );
 }
 
-function describe({ catalog, notifications }: Records, owner: TargetOwner) {
-  const server = mailServer(catalog);
-  const target = notifyTarget(catalog, owner);
+function describe({ state, notifications }: Records, owner: TargetOwner) {
+  const server = state.mailServer.read();
+  const target = state.notifyTarget(owner).read();
   const { count, reason } = notifications.waiting();
   const kinds = owner === null ? noticeKinds : storeNoticeKinds;
   return {
@@ -170,11 +164,11 @@ function mailCommand(): Command {
 
 function setMail(given: MailOptions): Promise<void> {
   return withStore(given, async (records) => {
-    const { catalog, database } = records;
+    const { state, database } = records;
     const ca = readAuthorities('--ca', given.ca);
-    const server = given.off ? undefined : changedServer(given, mailServer(catalog), ca);
+    const server = given.off ? undefined : changedServer(given, state.mailServer.read(), ca);
     await database.write((tx) => {
-      putMailServer(tx, catalog, server);
+      state.mailServer.write(tx, server);
       if (server === undefined) recordChange(records, tx, 'notify.mail-off');
       else recordChange(records, tx, 'notify.mail', mailJson(server));
     });
@@ -251,12 +245,12 @@ function setCommand(): Command {
 
 function setTarget(given: SetOptions): Promise<void> {
   return withStore(given, async (records) => {
-    const { catalog, database } = records;
+    const { state, database } = records;
     const owner = ownerOf(records, given);
-    const target = changedTarget(given, notifyTarget(catalog, owner));
+    const target = changedTarget(given, state.notifyTarget(owner).read());
     checkTarget(target, { ownAddresses: world.ownAddresses() });
     await database.write((tx) => {
-      putNotifyTarget(tx, catalog, owner, target);
+      state.notifyTarget(owner).write(tx, target);
       recordChange(records, tx, 'notify.recipients', targetForAudit(target), owner);
     });
     const answer = describe(records, owner);

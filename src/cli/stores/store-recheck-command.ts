@@ -4,7 +4,6 @@
 import type { Command } from 'commander';
 import { formatCount, verbOf } from '../../domain/text/format.ts';
 import { PaygateError } from '../../lib/errors.ts';
-import { askForRecheck } from '../../store/wallets/settings.ts';
 import {
   type FileOptions,
   fileCommand,
@@ -24,13 +23,13 @@ export function storeRecheckCommand(): Command {
     .argument('<id>', 'of the store', rowId)
     .addHelpText('after', about)
     .action((id: number, given: FileOptions) =>
-      withStore(given, async ({ catalog, database, addressView: addressDesk, audit }) => {
+      withStore(given, async ({ state, catalog, database, addressView: addressDesk, audit }) => {
         const { walletId } = catalog.store(id);
         if (walletId === null) throw new PaygateError('conflict', `store ${id} has no wallet yet`);
         const [use] = addressDesk.foreignUses().filter((each) => each.walletId === walletId);
         const marked = use?.count ?? 0;
         await database.write((tx) => {
-          askForRecheck(tx, catalog, walletId);
+          state.rechecks.write(tx, [...new Set([...state.rechecks.read(), walletId])]);
           recordChange({ audit }, tx, 'wallet.recheck-used', { wallet: walletId, marked }, id);
         });
         print(

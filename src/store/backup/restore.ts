@@ -17,11 +17,11 @@ import { type Sqlite, withSqlite } from '../db/driver.ts';
 import { besideEnds, truePath } from '../db/file-path.ts';
 import { backupFolder } from '../file/backup.ts';
 import { lockForServer, refuseOtherNetwork, refuseServed } from '../file/file-guards.ts';
+import { restoredName } from '../file/file-state.ts';
 import { type HighWaterMark, openHighWaterMark } from '../mark/high-water-mark.ts';
 import { countersOf } from '../resume/resume.ts';
 import type { Addresses } from '../wallets/addresses.ts';
 import type { Catalog } from '../wallets/catalog.ts';
-import { restoredName } from '../wallets/settings.ts';
 import {
   asideFrom,
   checkFile,
@@ -102,7 +102,7 @@ function raiseVersions(fresh: string, replaced: number): void {
     sqlite.transaction(() => {
       sqlite.prepare('UPDATE orders SET version = ?').run(Math.max(own, replaced) + 1);
       sqlite
-        .prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, '1')")
+        .prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, 'true')")
         .run(restoredName);
     })();
   });

@@ -20,8 +20,8 @@ import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
+import type { FileState } from '../file/file-state.ts';
 import { headers } from '../schema/schema.ts';
-import type { Catalog } from '../wallets/catalog.ts';
 
 type HeaderRow = typeof headers.$inferSelect;
 
@@ -169,14 +169,10 @@ function read(row: HeaderRow | undefined): ChainHeader | undefined {
   };
 }
 
-/** Keeps the checkpoint that the stored headers begin with: it belongs to them from now on. */
-export const keepCheckpoint = (tx: Tx, catalog: Catalog, checkpoint: Checkpoint): void =>
-  catalog.putSetting(tx, 'checkpoint', formatCheckpoint(checkpoint));
-
 export interface ChainFile {
   readonly network: NetworkName;
   readonly headers: Headers;
-  readonly catalog: Catalog;
+  readonly state: Pick<FileState, 'checkpoint'>;
 }
 
 /**
@@ -190,7 +186,7 @@ export function followedNetwork(file: ChainFile, given: Checkpoint | undefined):
   const network = networks[file.network];
   if (file.headers.tip() === undefined) return beginAt(network, given);
   if (given !== undefined) compareWithStored(file.headers, given);
-  const stored = file.catalog.setting('checkpoint');
+  const stored = file.state.checkpoint.read();
   return stored === undefined ? network : { ...network, checkpoint: parseCheckpoint(stored) };
 }
 

@@ -18,6 +18,7 @@ import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { StoreEvents } from '../db/store-events.ts';
 import type { Tx } from '../db/writer.ts';
+import { versionsRaisedName } from '../file/file-state.ts';
 import {
   deliveries,
   type EventState,
@@ -74,12 +75,12 @@ export const isTakenBack = sql`(exists (select 1 from deliveries n
 
 /**
  * Whether a time is after the last time at which the file was found to be a copy
- * (`noteRaisedVersions`). The original may have sent more than the file has of the time before. The
+ * (`versionsRaisedAt`). The original may have sent more than the file has of the time before. The
  * plus keeps SQLite from the index of times.
  */
 const isSinceCopy = (time: SQLiteColumn): SQL =>
   sql`+${time} > coalesce((select cast(s.value as integer) from settings s
-    where s.name = 'versions_raised_at'), 0)`;
+    where s.name = ${versionsRaisedName}), 0)`;
 
 export function createEventRecords(orm: Orm, listeners: StoreEvents): EventRecords {
   const statements = prepare(orm);

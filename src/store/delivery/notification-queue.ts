@@ -17,13 +17,13 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
+import type { FileState, TargetOwner } from '../file/file-state.ts';
 import {
   type NotificationChannel,
   type NotificationState,
   notifications,
 } from '../schema/notification-schema.ts';
 import type { Catalog } from '../wallets/catalog.ts';
-import { mailServer, notifyTarget, type TargetOwner } from './notify-targets.ts';
 
 export type NotificationRow = typeof notifications.$inferSelect;
 
@@ -86,12 +86,12 @@ const maxWaitMs = 2 * dayMs;
 const missedShownMs = 7 * dayMs;
 const retentionMs = 30 * dayMs;
 
-export function createNotifications(orm: Orm, catalog: Catalog): Notifications {
+export function createNotifications(orm: Orm, catalog: Catalog, state: FileState): Notifications {
   const statements = prepare(orm);
 
   /** Writes a row for each recipient of an owner's target. */
   function owe(now: number, owner: TargetOwner, notice: Notice, cause: string): void {
-    const { recipients, kinds, webhookUrl } = notifyTarget(catalog, owner);
+    const { recipients, kinds, webhookUrl } = state.notifyTarget(owner).read();
     if (!(kinds as readonly string[]).includes(notice.type)) return;
     const row = { storeId: owner, type: notice.type, notice: JSON.stringify(notice), now };
     const add = (channel: NotificationChannel, recipient: string): void => {
@@ -100,7 +100,7 @@ export function createNotifications(orm: Orm, catalog: Catalog): Notifications {
       statements.insert.run({ ...row, channel, recipient, publicId });
     };
     if (webhookUrl !== null) add('webhook', '');
-    if (recipients.length === 0 || mailServer(catalog) === undefined) return;
+    if (recipients.length === 0 || state.mailServer.read() === undefined) return;
     for (const recipient of recipients) add('mail', recipient);
   }
 

@@ -17,7 +17,6 @@ import type { World } from '../../world/world.ts';
 import type { Tx } from '../db/writer.ts';
 import type { HighWaterMark } from '../mark/high-water-mark.ts';
 import type { Records } from '../open-records.ts';
-import { isRestored, noteCopied, noteRaisedVersions } from '../wallets/settings.ts';
 import { issuingRate, lastIssue } from './issuing-rate.ts';
 import { highestVersion, newestEvent } from './order-progress.ts';
 
@@ -105,10 +104,10 @@ async function noteCopy(
   copy: Extract<Resumption, { kind: 'copy' }>,
   now: number,
 ): Promise<void> {
-  const { database, catalog } = records;
+  const { database, state } = records;
   // With a clock that is behind, earlier addresses would count as issued after the copy.
   const at = Math.max(now, lastIssue(records));
-  await database.write((tx) => noteCopied(tx, catalog, at, warningOf(copy)));
+  await database.write((tx) => state.copied.write(tx, { at, text: warningOf(copy) }));
 }
 
 /**
@@ -116,17 +115,18 @@ async function noteCopy(
  * may be that of the file that it replaces.
  */
 const lacksEvents = (records: Records, { reading }: HighWaterMark): boolean =>
-  isRestored(records.catalog) || (newestEvent(records)?.id ?? 0) < (reading?.lastEvent ?? 0);
+  records.state.restored.read() || (newestEvent(records)?.id ?? 0) < (reading?.lastEvent ?? 0);
 
 /** @returns the version of all orders */
 async function raiseVersions(records: Records, mark: HighWaterMark, now: number): Promise<number> {
-  const { database, catalog, orders } = records;
+  const { database, state, orders } = records;
   const known = { highest: highestVersion(records), marked: mark.reading?.versions ?? 0 };
   const version = raisedVersion(known, now);
   // With a clock that is behind, events of the original would count as sent by the copy.
   const until = Math.max(now, lastIssue(records), newestEvent(records)?.createdAt ?? 0);
   await database.write((tx) => {
-    noteRaisedVersions(tx, catalog, until);
+    state.versionsRaisedAt.write(tx, until);
+    state.restored.write(tx, false);
     orders.raiseVersions(tx, version);
   });
   return version;

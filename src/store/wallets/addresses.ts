@@ -10,6 +10,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
+import type { FileState } from '../file/file-state.ts';
 import { type AddressOrigin, addresses, isGivenOut, wallets } from '../schema/schema.ts';
 import {
   type AddressPlace,
@@ -23,7 +24,6 @@ import {
 import { type Catalog, onlyStoreOf, type WalletRow } from './catalog.ts';
 import { raisesTo } from './counter-raise.ts';
 import { createReturnedIndexes, type ReturnedIndexes } from './returned-indexes.ts';
-import { copiedAt } from './settings.ts';
 import { createUnpaidAddresses, type UnpaidAddresses } from './unpaid-addresses.ts';
 import { createWatchedPages, type WatchedPages } from './watched-addresses.ts';
 
@@ -107,11 +107,12 @@ const maxClaimed = 5;
 export function createAddresses(
   orm: Orm,
   catalog: Catalog,
+  state: FileState,
   floorOf: (wallet: string) => number,
 ): Addresses {
   const statements = prepare(orm);
   const { floor, raise, raiseGivenBack, isSetBack } = raisesTo(floorOf);
-  const { takeBack, ...givenBack } = createReturnedIndexes(orm, catalog, raiseGivenBack);
+  const { takeBack, ...givenBack } = createReturnedIndexes(orm, catalog, state, raiseGivenBack);
 
   const isUsed = (walletId: number): boolean =>
     statements.firstUsed.get({ walletId }) !== undefined;
@@ -126,7 +127,7 @@ export function createAddresses(
 
   function skip(tx: Tx, now: number, walletId: number, to: number): Scripthash[] {
     const wallet = catalog.wallet(walletId);
-    const storeId = onlyStoreOf(orm, walletId, copiedAt(catalog));
+    const storeId = onlyStoreOf(orm, walletId, state.copied.read().at);
     const skipped: Scripthash[] = [];
     for (let index = wallet.nextIndex; index < to; index += 1) {
       const row = rowAt(statements, catalog, walletId, index);

@@ -1,16 +1,16 @@
-// What the merchant edits: stores, wallets, settings. Nothing here is ever deleted: a wallet's
+// What the merchant edits: stores and wallets. Nothing here is ever deleted: a wallet's
 // counter and a store's addresses outlive both.
 
 import { and, eq, getTableColumns, isNull } from 'drizzle-orm';
 import { storedWalletKey, type WalletKey } from '../../bitcoin/keychain.ts';
-import { type NetworkName, parseNetworkName } from '../../bitcoin/network.ts';
+import type { NetworkName } from '../../bitcoin/network.ts';
 import { PaygateError } from '../../lib/errors.ts';
 import { endKeysOf } from '../access/api-keys.ts';
 import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
-import { ownWebhook, settings, stores, wallets, webhooks } from '../schema/schema.ts';
+import { ownWebhook, stores, wallets, webhooks } from '../schema/schema.ts';
 
 export type WalletRow = typeof wallets.$inferSelect;
 export type StoreRow = NonNullable<ReturnType<Statements['storeById']['get']>>;
@@ -28,25 +28,15 @@ export type NewStore = StoreChange &
 
 export class Catalog {
   readonly #orm: Orm;
+  readonly #network: NetworkName;
   readonly #statements: Statements;
   /** By descriptor: a number may be given again when its wallet was rolled back. */
   readonly #keys = new Map<string, WalletKey>();
 
-  constructor(orm: Orm) {
+  constructor(orm: Orm, network: NetworkName) {
     this.#orm = orm;
+    this.#network = network;
     this.#statements = prepare(orm);
-  }
-
-  setting(name: string): string | undefined {
-    return this.#statements.settingByName.get({ name })?.value;
-  }
-
-  putSetting(_tx: Tx, name: string, value: string): void {
-    this.#orm
-      .insert(settings)
-      .values({ name, value })
-      .onConflictDoUpdate({ target: settings.name, set: { value } })
-      .run();
   }
 
   wallets(): WalletRow[] {
@@ -65,7 +55,7 @@ export class Catalog {
     const { descriptor } = row;
     const known = this.#keys.get(descriptor);
     if (known !== undefined) return known;
-    const key = storedWalletKey(row, networkOf(this.setting('network')));
+    const key = storedWalletKey(row, this.#network);
     this.#keys.set(descriptor, key);
     return key;
   }
@@ -174,12 +164,6 @@ const isActive = isNull(stores.archivedAt);
 
 function prepare(orm: Orm) {
   return {
-    settingByName: prepared(() =>
-      orm
-        .select({ value: settings.value })
-        .from(settings)
-        .where(eq(settings.name, placeholder('name'))),
-    ),
     storeById: prepared(() =>
       orm
         .select(storeColumns)
@@ -206,12 +190,6 @@ function prepare(orm: Orm) {
 }
 
 type Statements = ReturnType<typeof prepare>;
-
-/** The network that the file was made for. */
-export function networkOf(setting: string | undefined): NetworkName {
-  if (setting === undefined) throw new PaygateError('internal', 'the file names no network');
-  return parseNetworkName(setting);
-}
 
 /** What a store that was removed is not asked for any more. @throws PaygateError conflict */
 export function requireRunning(row: StoreRow): StoreRow {

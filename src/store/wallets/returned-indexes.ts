@@ -9,6 +9,7 @@ import type { Orm } from '../db/orm.ts';
 import { placeholder } from '../db/placeholder.ts';
 import { prepared } from '../db/prepared.ts';
 import type { Tx } from '../db/writer.ts';
+import type { FileState, ReturnedState } from '../file/file-state.ts';
 import { addresses } from '../schema/schema.ts';
 import { type AddressPlace, addressPlace, onBranch } from './address-row.ts';
 import type { Catalog, WalletRow } from './catalog.ts';
@@ -38,19 +39,8 @@ export interface ReturnedIndexes {
   returnLeftOut(tx: Tx, walletId: number): void;
 }
 
-/** The setting of a wallet. */
-interface State {
-  /** Left-out indexes below this one are issued. */
-  readonly until: number;
-  readonly count: number;
-  /** No left-out index below this one is issued. */
-  readonly withheldBelow?: number;
-}
-
 /** So many pending indexes do not hide the ones behind them. */
 const maxPending = 20;
-
-const nameOf = (walletId: number): string => `given_back:${walletId}`;
 
 type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
 
@@ -58,6 +48,7 @@ type Raise = (tx: Tx, wallet: WalletRow, from: number, to: number) => void;
 export function createReturnedIndexes(
   orm: Orm,
   catalog: Catalog,
+  state: Pick<FileState, 'returned'>,
   raise: Raise,
 ): ReturnedIndexes & {
   /** Left-out indexes to issue now, at most so many. */
@@ -70,13 +61,10 @@ export function createReturnedIndexes(
 } {
   const statements = prepare(orm);
 
-  function stateOf(walletId: number): State {
-    const text = catalog.setting(nameOf(walletId));
-    return text === undefined ? { until: 0, count: 0 } : (JSON.parse(text) as State);
-  }
+  const stateOf = (walletId: number): ReturnedState => state.returned(walletId).read();
 
-  const put = (tx: Tx, walletId: number, change: Partial<State>): void =>
-    catalog.putSetting(tx, nameOf(walletId), JSON.stringify({ ...stateOf(walletId), ...change }));
+  const put = (tx: Tx, walletId: number, change: Partial<ReturnedState>): void =>
+    state.returned(walletId).write(tx, { ...stateOf(walletId), ...change });
 
   const withheldBelow = (walletId: number): number => stateOf(walletId).withheldBelow ?? 0;
 

@@ -11,7 +11,6 @@ import type { Records } from '../../store/open-records.ts';
 import { type AddressPlace, external, incompleteStatus } from '../../store/wallets/address-row.ts';
 import type { WalletRow } from '../../store/wallets/catalog.ts';
 import type { Unused } from '../../store/wallets/returned-indexes.ts';
-import { asksForRecheck, endRecheck } from '../../store/wallets/settings.ts';
 import type { World } from '../../world/world.ts';
 import type { CurrentSubscriptions } from '../address-subscriptions.ts';
 import { withFallback } from '../proof/other-servers.ts';
@@ -187,8 +186,8 @@ export async function recheckUsedIndexes(
   walletId: number,
 ): Promise<void> {
   const { records, world, isStopped, subscriptions } = parts;
-  const { addresses, catalog, database } = records;
-  if (!asksForRecheck(catalog, walletId)) return;
+  const { addresses, state, database } = records;
+  if (!state.rechecks.read().includes(walletId)) return;
   let takenBack = 0;
   let from = 0;
   for (;;) {
@@ -207,7 +206,10 @@ export async function recheckUsedIndexes(
   }
   await database.write((tx) => {
     addresses.returnLeftOut(tx, walletId);
-    endRecheck(tx, catalog, walletId);
+    state.rechecks.write(
+      tx,
+      state.rechecks.read().filter((id) => id !== walletId),
+    );
   });
   world.log.info('indexes that were marked as used were checked again', { walletId, takenBack });
 }

@@ -129,8 +129,8 @@ test('P-23 an address with a notified, unshown history is left out', async () =>
 test('P-22 reset=1 gives a new one in a restored copy, which may have handed out the last', async () => {
   const app = await openReady();
   const first = await app.newAddress();
-  await app.withStore(({ catalog, database }) =>
-    database.write((tx) => catalog.putSetting(tx, 'copied_at', String(app.world.now()))),
+  await app.withStore(({ state, database }) =>
+    database.write((tx) => state.copied.write(tx, { at: app.world.now(), text: '' })),
   );
   expect(await app.newAddress('?reset=1')).not.toBe(first);
 });

@@ -401,7 +401,7 @@ describe('restoring', () => {
 
   it('refuses a backup of another shop also if the WAL was deleted after a kill', async () => {
     const { path, backup } = await backedUp(2);
-    look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'");
+    look(backup).exec("UPDATE settings SET value = '\"tset\"' WHERE name = 'instance'");
     writeFileSync(`${path}-shm`, '');
     expect(() => restoreFile(backup, path, 'before')).toThrow('is another database');
   });
@@ -412,7 +412,8 @@ describe('restoring', () => {
     ['is missing', (backup) => rmSync(backup), 'there is no such file'],
     [
       'is of another shop',
-      (backup) => look(backup).exec("UPDATE settings SET value = 'tset' WHERE name = 'instance'"),
+      (backup) =>
+        look(backup).exec("UPDATE settings SET value = '\"tset\"' WHERE name = 'instance'"),
       'is another database',
     ],
   ])('refuses a backup that %s, and changes nothing', async (_what, change, reason) => {

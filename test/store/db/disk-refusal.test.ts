@@ -104,7 +104,7 @@ describe('a mark file that cannot be written', () => {
     const told = `the high-water mark of the database cannot be written: ${reason}`;
     expect(shop.room.refused()).toBe(told);
     // What raises nothing goes on, and says nothing of the mark file.
-    await shop.write((tx) => shop.catalog.putSetting(tx, 'a', 'b'));
+    await shop.write((tx) => shop.state.watchedAt.write(tx, 1));
     await shop.database.probe();
     expect(shop.room.refused()).toBe(told);
     shop.refuseMark(undefined);

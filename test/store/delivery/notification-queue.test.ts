@@ -8,7 +8,6 @@ import {
   createNotifications,
   type NotificationLane,
 } from '../../../src/store/delivery/notification-queue.ts';
-import { putMailServer, putNotifyTarget } from '../../../src/store/delivery/notify-targets.ts';
 import { cleanUp } from '../../support/files.ts';
 import { mailSettings } from '../../support/mail-server.ts';
 import { plansOf, statementsOf } from '../../support/plans.ts';
@@ -22,10 +21,10 @@ async function open(target: Partial<NotifyTarget> = {}, hasMailServer = true) {
   const records = await openTestStore();
   await records.addWallet();
   await records.addStore();
-  const { notifications: queue, catalog, write } = records;
+  const { notifications: queue, state, write } = records;
   await write((tx) => {
-    if (hasMailServer) putMailServer(tx, catalog, mailSettings(25));
-    putNotifyTarget(tx, catalog, 1, { ...noTarget, ...target });
+    if (hasMailServer) state.mailServer.write(tx, mailSettings(25));
+    state.notifyTarget(1).write(tx, { ...noTarget, ...target });
   });
   return {
     queue,
@@ -138,14 +137,14 @@ test('the longest wait of the schedule is left, a longer one is corrected', asyn
 
 test('what the webhook of one store received does not end what that of another missed', async () => {
   const records = await openTestStore();
-  const { notifications: queue, catalog, write } = records;
+  const { notifications: queue, state, write } = records;
   await records.addWallet();
   for (const storeId of [1, 2]) {
     await records.addStore({ name: `Shop ${storeId}` });
     const webhookUrl = `https://ntfy.example/${storeId}`;
     const failed = { storeId, noun: 'callback', eventId: 'msg_1', reason: 'answered 500' } as const;
     await write((tx) => {
-      putNotifyTarget(tx, catalog, storeId, { ...noTarget, webhookUrl });
+      state.notifyTarget(storeId).write(tx, { ...noTarget, webhookUrl });
       queue.deliveryFailed(tx, now, failed);
     });
   }
@@ -160,8 +159,8 @@ test('what the webhook of one store received does not end what that of another m
 });
 
 test('the queue does not cost more with the notifications that were sent', async () => {
-  const { database, catalog } = await openTestStore();
-  const statements = await statementsOf(() => createNotifications(database.orm, catalog));
+  const { database, catalog, state } = await openTestStore();
+  const statements = await statementsOf(() => createNotifications(database.orm, catalog, state));
   const ofOwed = statements.filter((text) => /^(select|update).*"state" = 'owed'/s.test(text));
   expect(ofOwed).toHaveLength(5);
   for (const steps of plansOf(database.path, ofOwed)) {

@@ -28,7 +28,6 @@ import {
   openHighWaterMark,
 } from '../../../src/store/mark/high-water-mark.ts';
 import type { NewOrder } from '../../../src/store/orders/orders.ts';
-import { copiedAt } from '../../../src/store/wallets/settings.ts';
 import {
   cleanUp,
   connectionOf,
@@ -441,9 +440,9 @@ describe('P-17 a copy', () => {
     ahead.close();
     renameSync(backup, path);
     await (await run(path)).stop();
-    const { catalog, addresses } = await openTestStore({ path });
+    const { state, addresses } = await openTestStore({ path });
     expect(addresses.unpaidSince(1, 1, 0)?.derivationIndex).toBe(2);
-    expect(addresses.unpaidSince(1, 1, copiedAt(catalog))).toBeUndefined();
+    expect(addresses.unpaidSince(1, 1, state.copied.read().at)).toBeUndefined();
   });
 
   it('that is newer, of a shop that moved to another machine, written over the file in place', async () => {

@@ -12,7 +12,6 @@ import { markPath, openHighWaterMark } from '../../../src/store/mark/high-water-
 import type { NewOrder } from '../../../src/store/orders/orders.ts';
 import { CounterMark } from '../../../src/store/resume/counter-mark.ts';
 import { countersOf, resumeCounters } from '../../../src/store/resume/resume.ts';
-import { isRestored } from '../../../src/store/wallets/settings.ts';
 import { createRandom } from '../../simulation/random.ts';
 import { cleanUp, look, tempFolder } from '../../support/files.ts';
 import { run, stoppedAfter } from '../../support/running.ts';
@@ -190,14 +189,14 @@ describe('an older file that issued no fewer addresses', () => {
     rmSync(path);
     restoreFile(backup, path, 'before');
     const records = await openTestStore({ path });
-    expect(isRestored(records.catalog)).toBe(true);
+    expect(records.state.restored.read()).toBe(true);
     const mark = openHighWaterMark(path, records.instance);
     mark.begin(marksOf(countersOf(records), []));
     mark.close();
     await records.database.close();
     expect(await start(path)).toEqual([byTime(now), byTime(now)]);
     const again = await openTestStore({ path });
-    expect(isRestored(again.catalog)).toBe(false);
+    expect(again.state.restored.read()).toBe(false);
     await again.database.close();
     expect(await start(path, now + minuteMs)).toEqual([byTime(now), byTime(now)]);
   });

@@ -314,17 +314,6 @@ describe('a store', () => {
   });
 });
 
-it('the last value of a setting counts', async () => {
-  const records = await openTestStore();
-  const put = (value: string) => records.write((tx) => records.catalog.putSetting(tx, 'a', value));
-  expect(records.catalog.setting('a')).toBeUndefined();
-  await put('first');
-  await put('');
-  expect(records.catalog.setting('a')).toBe('');
-  const rows = look(records.path).prepare(`SELECT count(*) FROM settings WHERE name = 'a'`);
-  expect(rows.pluck().get()).toBe(1);
-});
-
 it('a store or wallet with references cannot be deleted', async () => {
   const records = await openTestStore();
   await records.addWallet();

@@ -5,7 +5,6 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Scripthash, Txid } from '../../../src/bitcoin/ids.ts';
 import { deriveAddress } from '../../../src/bitcoin/keychain.ts';
-import { askForRecheck, asksForRecheck } from '../../../src/store/wallets/settings.ts';
 import { merchantKey } from '../../support/app.ts';
 import { cleanUp } from '../../support/files.ts';
 import type { Lie } from '../../support/liar.ts';
@@ -190,7 +189,9 @@ describe('addresses that are checked again', () => {
   }
 
   async function recheck({ records, watcher, world }: Lying): Promise<void> {
-    await records.write((tx) => askForRecheck(tx, records.catalog, 1));
+    await records.write((tx) =>
+      records.state.rechecks.write(tx, [...new Set([...records.state.rechecks.read(), 1])]),
+    );
     watcher.catalogChanged();
     for (let second = 0; second < 60; second += 1) await world.advance(1_000);
     await watcher.idle();
@@ -202,7 +203,7 @@ describe('addresses that are checked again', () => {
       method === getHistory ? { ...message, result: [] } : message;
     await recheck(app);
     expect(await indexesOf(app, 1)).toEqual([4]);
-    expect(asksForRecheck(app.records.catalog, 1)).toBe(false);
+    expect(app.records.state.rechecks.read().includes(1)).toBe(false);
   });
 
   test('do not wait for an address that no server answers, and neither do the subscriptions', async () => {
@@ -216,7 +217,7 @@ describe('addresses that are checked again', () => {
       };
     }
     await recheck(app);
-    expect(asksForRecheck(app.records.catalog, 1)).toBe(false);
+    expect(app.records.state.rechecks.read().includes(1)).toBe(false);
     expect(app.watcher.status().walletFault).toBeUndefined();
     expect(await indexesOf(app, 3)).toEqual([0, 2, 4]);
   });

@@ -3,7 +3,6 @@
 import type { Child } from 'hono/jsx';
 import { offlineText } from '../../../domain/payment/server-record.ts';
 import type { HealthReport } from '../../../status/health.ts';
-import { testedAt } from '../../../store/wallets/settings.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
 import { Layout } from '../../parts/layout.tsx';
 import { MerchantKey, revealKey } from '../stores/merchant-key-page.tsx';
@@ -19,7 +18,7 @@ export const welcomePage: Page = {
 
 /** Whether the setup has an unfinished step. */
 export const isSetupUnfinished = ({ parts: { records } }: PageRequest): boolean =>
-  records.catalog.stores().length === 0 || testedAt(records.catalog) === undefined;
+  records.catalog.stores().length === 0 || records.state.callbackTestedAt.read() === undefined;
 
 function welcomeMarkup(request: PageRequest, shown = false) {
   const { records, health } = request.parts;
@@ -44,7 +43,7 @@ function welcomeMarkup(request: PageRequest, shown = false) {
             </p>
           )}
         </Step>
-        <Step name="Test callback" done={testedAt(records.catalog) !== undefined}>
+        <Step name="Test callback" done={records.state.callbackTestedAt.read() !== undefined}>
           {first === undefined ? (
             <p>Add a store first.</p>
           ) : (
@@ -70,7 +69,7 @@ interface SetupStep {
 const setupSteps = ({ parts: { records, health } }: PageRequest): readonly SetupStep[] => [
   { name: 'Network and servers', isDone: health().electrum.server !== null },
   { name: 'Store and wallet', isDone: records.catalog.stores().length > 0 },
-  { name: 'Test callback', isDone: testedAt(records.catalog) !== undefined },
+  { name: 'Test callback', isDone: records.state.callbackTestedAt.read() !== undefined },
   { name: 'First address request', isDone: records.addressView.list({ limit: 1 }).rows.length > 0 },
 ];
 

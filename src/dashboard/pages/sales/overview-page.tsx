@@ -6,7 +6,6 @@ import { formatCount } from '../../../domain/text/format.ts';
 import { dayMs } from '../../../lib/time-units.ts';
 import type { HealthReport } from '../../../status/health.ts';
 import type { OrderRow } from '../../../store/orders/order-view.ts';
-import { dismissCopy } from '../../../store/wallets/settings.ts';
 import { Amount, Pill, Time } from '../../../web/values.tsx';
 import { chartDays } from '../../daily-sums.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
@@ -144,9 +143,9 @@ const StatusLine = ({ health: { network, electrum, version }, alarms }: StatusLi
 );
 
 async function dismissRestored(request: PageRequest): Promise<ActionResult> {
-  const { catalog, database } = request.parts.records;
+  const { state, database } = request.parts.records;
   await database.write((tx) => {
-    dismissCopy(tx, catalog);
+    state.copied.write(tx, { ...state.copied.read(), text: '' });
     recordChange(request, tx, 'alarm.dismiss', { alarm: 'restored-database' });
   });
   return { to: base };

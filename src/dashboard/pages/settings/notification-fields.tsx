@@ -11,12 +11,7 @@ import {
 import { storeSettings } from '../../../domain/store/store-settings.ts';
 import { trimUrl } from '../../../domain/text/url-text.ts';
 import type { TestResult } from '../../../notify/notification-sender.ts';
-import {
-  mailServer,
-  notifyTarget,
-  putNotifyTarget,
-  type TargetOwner,
-} from '../../../store/delivery/notify-targets.ts';
+import type { TargetOwner } from '../../../store/file/file-state.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import type { ActionResult, PageRequest } from '../../page.ts';
@@ -35,9 +30,9 @@ interface TargetProps {
 /** Recipients, the webhook with its secret, and a test. */
 export function NotifyTargetForms(props: TargetProps) {
   const { request, owner } = props;
-  const { catalog } = request.parts.records;
-  const { recipients, webhookUrl } = notifyTarget(catalog, owner);
-  const hasMail = recipients.length > 0 && mailServer(catalog) !== undefined;
+  const { state } = request.parts.records;
+  const { recipients, webhookUrl } = state.notifyTarget(owner).read();
+  const hasMail = recipients.length > 0 && state.mailServer.read() !== undefined;
   return (
     <>
       <section aria-labelledby="recipients">
@@ -63,7 +58,7 @@ export function NotifyTargetForms(props: TargetProps) {
 }
 
 function TargetForm({ request, owner, kinds }: TargetProps) {
-  const target = notifyTarget(request.parts.records.catalog, owner);
+  const target = request.parts.records.state.notifyTarget(owner).read();
   const form = 'save-recipients';
   return (
     <Form request={request} action={form} button="Save" needsPassword>
@@ -151,11 +146,11 @@ export async function saveRecipients(
   kinds: readonly NoticeKind[],
   here: string,
 ): Promise<ActionResult> {
-  const { catalog, database } = request.parts.records;
-  const target = targetIn(request, kinds, notifyTarget(catalog, owner));
+  const { state, database } = request.parts.records;
+  const target = targetIn(request, kinds, state.notifyTarget(owner).read());
   await requireRecentPassword(request);
   await database.write((tx) => {
-    putNotifyTarget(tx, catalog, owner, target);
+    state.notifyTarget(owner).write(tx, target);
     recordChange(request, tx, 'notify.recipients', targetForAudit(target), owner);
   });
   return { to: `${here}?done=saved` };
@@ -167,9 +162,9 @@ export async function revealNotifySecret(
   here: string,
 ): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.records;
+  const { state, database } = request.parts.records;
   await database.write((tx) => recordChange(request, tx, 'notify.reveal-secret', {}, owner));
-  const { webhookSecret } = notifyTarget(catalog, owner);
+  const { webhookSecret } = state.notifyTarget(owner).read();
   return {
     show: (
       <SecretPage

@@ -12,7 +12,6 @@ import {
   parseMailText,
 } from '../../../domain/delivery/notification-settings.ts';
 import { formatCount, verbOf } from '../../../domain/text/format.ts';
-import { mailServer, putMailServer } from '../../../store/delivery/notify-targets.ts';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
 import { type ActionResult, base, type Page, type PageRequest } from '../../page.ts';
@@ -92,7 +91,7 @@ const securityLabels: Readonly<Record<MailServer['security'], string>> = {
 };
 
 function MailServerForm({ request }: { readonly request: PageRequest }) {
-  const server = mailServer(request.parts.records.catalog);
+  const server = request.parts.records.state.mailServer.read();
   const form = 'save-mail';
   const text = { autocomplete: 'off', spellcheck: 'false' };
   return (
@@ -196,11 +195,11 @@ function mailServerIn(request: PageRequest, before: MailServer | undefined): Mai
 }
 
 async function saveMailServer(request: PageRequest): Promise<ActionResult> {
-  const { catalog, database } = request.parts.records;
-  const server = mailServerIn(request, mailServer(catalog));
+  const { state, database } = request.parts.records;
+  const server = mailServerIn(request, state.mailServer.read());
   await requireRecentPassword(request);
   await database.write((tx) => {
-    putMailServer(tx, catalog, server);
+    state.mailServer.write(tx, server);
     const { password: _password, ca: _ca, ...detail } = server;
     recordChange(request, tx, 'notify.mail', detail);
   });
@@ -209,9 +208,9 @@ async function saveMailServer(request: PageRequest): Promise<ActionResult> {
 
 async function endMail(request: PageRequest): Promise<ActionResult> {
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.records;
+  const { state, database } = request.parts.records;
   await database.write((tx) => {
-    putMailServer(tx, catalog, undefined);
+    state.mailServer.write(tx, undefined);
     recordChange(request, tx, 'notify.mail-off');
   });
   return { to: `${here}?done=saved` };

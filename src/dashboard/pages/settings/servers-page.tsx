@@ -3,7 +3,6 @@
 
 import { PaygateError } from '../../../lib/errors.ts';
 import type { ServerHealth } from '../../../status/health.ts';
-import { acceptBranch, readHold } from '../../../store/chain/hold-record.ts';
 import { Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
@@ -109,9 +108,9 @@ function factsOf(server: ServerHealth): [string, string | number][] {
 }
 
 const DeepBranches = ({ request }: { readonly request: PageRequest }) => {
-  const deep = readHold(request.parts.records.catalog).filter(
-    ({ deepTip }) => deepTip !== undefined,
-  );
+  const deep = request.parts.records.state.hold
+    .read()
+    .filter(({ deepTip }) => deepTip !== undefined);
   return deep.map(({ server, text }) => (
     <section aria-label={`Branch of ${server}`}>
       <p class="alarm">
@@ -162,13 +161,13 @@ async function liftBan(request: PageRequest): Promise<ActionResult> {
 async function followBranch(request: PageRequest): Promise<ActionResult> {
   const label = field(request, 'server');
   await requireRecentPassword(request);
-  const { catalog, database } = request.parts.records;
-  const { deepTip } = readHold(catalog).find(({ server }) => server === label) ?? {};
+  const { state, database } = request.parts.records;
+  const { deepTip } = state.hold.read().find(({ server }) => server === label) ?? {};
   if (deepTip === undefined) {
     throw new PaygateError('not_found', 'This server no longer follows that branch.');
   }
   await database.write((tx) => {
-    acceptBranch(tx, catalog, deepTip);
+    state.acceptedBranch.write(tx, deepTip);
     recordChange(request, tx, 'branch.follow', { server: label, block: deepTip });
   });
   return { to: `${here}?done=followed` };

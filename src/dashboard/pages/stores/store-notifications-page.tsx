@@ -1,7 +1,6 @@
 // Recipients of the notifications of one store.
 
 import { storeNoticeKinds } from '../../../domain/delivery/notice.ts';
-import { mailServer } from '../../../store/delivery/notify-targets.ts';
 import { base, type Page, type PageRequest } from '../../page.ts';
 import { DoneNote } from '../../parts/layout.tsx';
 import {
@@ -30,7 +29,7 @@ export const storeNotificationsPage: Page = {
 const StoreNotifications = ({ request, row }: StoreProps) => (
   <>
     <DoneNote request={request} />
-    {mailServer(request.parts.records.catalog) === undefined ? (
+    {request.parts.records.state.mailServer.read() === undefined ? (
       <p class="note">
         No mail is sent until a <a href={`${base}/settings/notifications`}>mail server</a> is set.
       </p>

@@ -2,8 +2,6 @@
 
 import { Fragment } from 'hono/jsx';
 import { redactUrl } from '../../../domain/delivery/callback.ts';
-import { notifyTarget } from '../../../store/delivery/notify-targets.ts';
-import { testedAt } from '../../../store/wallets/settings.ts';
 import { Time } from '../../../web/values.tsx';
 import type { Page } from '../../page.ts';
 import { DoneNote } from '../../parts/layout.tsx';
@@ -43,14 +41,14 @@ const StoreOverview = ({ request, row }: StoreProps) => (
 
 /** What keeps the shop from being paid, or from learning of it, with the page that helps. */
 function missingIn({ request, row }: StoreProps): (readonly [StoreSection, string])[] {
-  const { catalog } = request.parts.records;
+  const { catalog, state } = request.parts.records;
   const missing: (readonly [StoreSection, string])[] = [];
   if (row.walletId === null) {
     missing.push(['/wallet', 'This store has no wallet, so it issues no addresses.']);
   } else if (catalog.wallet(row.walletId).scannedAt === null) {
     missing.push(['/wallet', 'The chain is scanned for addresses of its wallet that are in use.']);
   }
-  if (testedAt(catalog) === undefined) {
+  if (state.callbackTestedAt.read() === undefined) {
     const section = row.callbackUrl === '' ? '/webhooks' : '/callbacks';
     missing.push([section, 'No test has reached a shop yet: send one.']);
   }
@@ -82,7 +80,7 @@ function factsOf({ request, row }: StoreProps): [string, StoreSection, string][]
 }
 
 function recipientsText({ request, row }: StoreProps): string {
-  const { recipients, webhookUrl } = notifyTarget(request.parts.records.catalog, row.id);
+  const { recipients, webhookUrl } = request.parts.records.state.notifyTarget(row.id).read();
   const all = [...recipients, ...(webhookUrl === null ? [] : [redactUrl(webhookUrl)])];
   return all.length === 0 ? 'no recipients of its own' : all.join(', ');
 }

@@ -1,7 +1,6 @@
 // The window in which a plugin may set up its store, and what the plugin asks for.
 
 import { isPluginOpen, type Key, requireMerchantKey } from '../../../store/access/api-keys.ts';
-import { readRefusedChange } from '../../../store/wallets/settings.ts';
 import { Time } from '../../../web/values.tsx';
 import { recordChange } from '../../guard/audit-entry.ts';
 import { requireRecentPassword } from '../../guard/dashboard-session.ts';
@@ -111,7 +110,7 @@ function RefusedChange({
   readonly request: PageRequest;
   readonly keys: readonly Key[];
 }) {
-  const refused = readRefusedChange(request.parts.records.catalog);
+  const refused = request.parts.records.state.refusedChange.read();
   const key = keys.find(({ id }) => id === refused?.keyId);
   if (refused === undefined || key === undefined) return null;
   if (Math.abs(request.now - refused.at) > refusedShownMs) return null;

@@ -5,7 +5,6 @@ import { type SentTest, sendTestCallback } from '../../../delivery/test-callback
 import { testEvent } from '../../../delivery/test-event.ts';
 import { callbackTarget } from '../../../domain/delivery/callback.ts';
 import { formatDoubt } from '../../../domain/delivery/callback-answer.ts';
-import { noteTested, testedAt } from '../../../store/wallets/settings.ts';
 import { type ActionResult, base, type PageRequest } from '../../page.ts';
 import { Form } from '../../parts/form-parts.tsx';
 import { Layout } from '../../parts/layout.tsx';
@@ -44,8 +43,8 @@ export async function sendTest(request: PageRequest): Promise<ActionResult> {
 
 /** Completes the step of the setup. */
 async function noteFirstTest({ parts: { records }, now }: PageRequest): Promise<void> {
-  if (testedAt(records.catalog) !== undefined) return;
-  await records.database.write((tx) => noteTested(tx, records.catalog, now));
+  if (records.state.callbackTestedAt.read() !== undefined) return;
+  await records.database.write((tx) => records.state.callbackTestedAt.write(tx, now));
 }
 
 const WaysBack = ({
