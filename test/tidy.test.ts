@@ -350,6 +350,7 @@ describe('language', () => {
     'docs/api.md',
     'docs/architecture.md',
     'docs/benchmarks.md',
+    'docs/btcpay',
     'docs/callbacks.md',
     'docs/commands.md',
     'docs/dashboard.md',
