@@ -405,17 +405,15 @@ describe('the webhook and the terms of orders', () => {
     expect(await shown(store)).toEqual(before);
   });
 
-  it('make a Callback URL unnecessary', async () => {
+  it('make a Callback URL unnecessary, and are unnecessary themselves', async () => {
     const { store, path } = await openShop();
-    expect((await store('set', '1', '--no-callback-url')).code).toBe(2);
     expect((await store('set', '1', ...webhook, '--no-callback-url')).code).toBe(0);
     expect(await shown(store)).toMatchObject({ http_callback: '' });
     expect((await store('list')).stdout).toMatch(/^1 +Shop +p2wpkh +-$/m);
-    expect((await store('set', '1', '--no-webhook-url')).code).toBe(2);
+    expect((await store('set', '1', '--no-webhook-url')).code).toBe(0);
     const wallet = ['--xpub', accountKey(2).account, '--script', 'p2wpkh', '--start-index', '0'];
-    expect((await store('add', '--name', 'None', ...wallet)).code).toBe(2);
-    for (const name of ['Two', 'Three']) {
-      const added = await store('add', '--name', name, ...wallet.slice(0, 4), ...webhook);
+    for (const [name, ...receiver] of [['None'], ['Two', ...webhook], ['Three', ...webhook]]) {
+      const added = await store('add', '--name', name ?? '', ...wallet.slice(0, 4), ...receiver);
       expect(added).toMatchObject({ code: 0, stderr: '' });
     }
     const test = await runCli(['callbacks', 'test', '--store', '1', '--db', path]);

@@ -17,10 +17,6 @@ describe('a wrong command line ends with 2 and one line:', () => {
       'store wallet --script p2tr',
       'store wallet needs <id> and --xpub <key>; `paygate store wallet --help` says what they are',
     ],
-    [
-      'store add --name X --xpub -',
-      'store add needs --callback-url <url> or --webhook-url <url>; `paygate store add --help` says what they are',
-    ],
     ['store show', 'store show needs <id>; `paygate store show --help` says what they are'],
     ['store show abc', "<id>: 'abc' is not valid. Give a whole number, 1 or more."],
     ['orders list --limit 0', "--limit: '0' is not valid. Give a whole number from 1 to 10000."],

@@ -10,7 +10,7 @@ import { defaultConfirmations, readBands } from '../../domain/payment/confirmati
 import { severalStoresAdvice, sharedWalletAdvice } from '../../domain/store/store-choice.ts';
 import { defaultStoreSettings, storeSettingNames } from '../../domain/store/store-settings.ts';
 import { formatTime } from '../../domain/text/format.ts';
-import { PaygateError, throwInvalid } from '../../lib/errors.ts';
+import { PaygateError } from '../../lib/errors.ts';
 import type { Records } from '../../store/open-records.ts';
 import type { NewStore, StoreChange, StoreRow, WalletRow } from '../../store/wallets/catalog.ts';
 import { requireOwnUrl, setUpShop } from '../../store/wallets/store-setup.ts';
@@ -87,12 +87,6 @@ function addCommand(): Command {
 }
 
 function add(given: AddOptions & SettingOptions): Promise<void> {
-  if (given.callbackUrl === undefined && given.webhookUrl === undefined) {
-    throwInvalid(
-      'store add needs --callback-url <url> or --webhook-url <url>; ' +
-        '`paygate store add --help` says what they are',
-    );
-  }
   const settings = { ...defaultStoreSettings, name: '', callbackUrl: '', ...settingsIn(given) };
   checkSettings(settings, undefined);
   const fields = { ...settings, webhookSecret: newWebhookSecret(world.randomBytes) };

@@ -2,9 +2,9 @@
 // form of the dashboard and the API take names, texts, bounds, defaults and checks from here. The
 // API never changes a webhook or the terms of orders: a stolen key must not redirect them.
 
-import { PaygateError, reasonOf, throwInvalid } from '../../lib/errors.ts';
+import { PaygateError, reasonOf } from '../../lib/errors.ts';
 import { checkCallbackUrl, checkWebhookUrl } from '../delivery/callback.ts';
-import type { CallbackFlags, CallbackSender } from '../delivery/callback-url-policy.ts';
+import type { CallbackSender } from '../delivery/callback-url-policy.ts';
 import type { LatePolicy } from '../order/order.ts';
 import {
   orderDefaults,
@@ -71,7 +71,7 @@ export const storeSettings = {
     label: 'Callback URL',
     option: '--callback-url <url>',
     help: 'URL that receives the callbacks',
-    noHelp: 'no callbacks; the store needs a webhook URL',
+    noHelp: 'no callbacks',
     parse: parseCallbackUrl,
     none: '',
   },
@@ -289,7 +289,10 @@ export function settingChecks(
     after.allowPrivateCallback !== before?.allowPrivateCallback ||
     after.allowHttpCallback !== before.allowHttpCallback;
   return {
-    callbackUrl: () => checkStoreCallbackUrl(after, before, here),
+    // Links, and plugins with a webhook of their own, need none.
+    callbackUrl: () => {
+      if (after.callbackUrl !== '') checkCallbackUrl(after.callbackUrl, after, before, here);
+    },
     webhookUrl() {
       const { webhookUrl } = after;
       if (webhookUrl === null || (!hasOtherFlags && webhookUrl === before?.webhookUrl)) return;
@@ -319,21 +322,6 @@ export function settingChecks(
 /** Runs all checks of `settingChecks`. @throws PaygateError invalid */
 export function checkStoreSettings(...settings: Parameters<typeof settingChecks>): void {
   for (const check of Object.values(settingChecks(...settings))) check();
-}
-
-type UrlSettings = CallbackFlags & Pick<StoreSettings, 'callbackUrl' | 'webhookUrl'>;
-
-/** A store has a Callback URL, a webhook URL, or both. @throws PaygateError invalid */
-function checkStoreCallbackUrl(
-  after: UrlSettings,
-  before: UrlSettings | undefined,
-  here: CallbackSender,
-): void {
-  const { callbackUrl, webhookUrl } = after;
-  if (callbackUrl !== '') checkCallbackUrl(callbackUrl, after, before, here);
-  else if (webhookUrl === null && (before?.callbackUrl !== '' || before.webhookUrl !== null)) {
-    throwInvalid('a store needs a Callback URL, a webhook URL, or both');
-  }
 }
 
 /** NaN for a text that is no number. */
