@@ -42,10 +42,13 @@ function watchWrites(app: TestApp): () => boolean {
 }
 
 describe('an order whose time is over', () => {
+  /** Each second costs, so it is over in minutes. */
+  const shortOrder = (app: TestApp) => newOrder(app, { expiresAt: app.world.now() + 5 * minuteMs });
+
   test('expires within a second', async () => {
     const app = await openReady();
-    const order = await newOrder(app);
-    await app.world.advance(60 * minuteMs - secondMs);
+    const order = await shortOrder(app);
+    await app.world.advance(5 * minuteMs - secondMs);
     expect(await order.json()).toMatchObject({ status: 'open', version: 1 });
     await app.world.advance(secondMs);
     await app.settle();
@@ -55,10 +58,10 @@ describe('an order whose time is over', () => {
 
   test('does not expire before every address was compared with a server', async () => {
     const app = await openReady();
-    const order = await newOrder(app);
+    const order = await shortOrder(app);
     const refusal = app.server.inject({ kind: 'refuse' });
     app.server.disconnectAll();
-    await pass(app, 70);
+    await pass(app, 10);
     expect(await order.json()).toMatchObject({ status: 'open', version: 1 });
     refusal();
     await pass(app, 2);
@@ -67,8 +70,8 @@ describe('an order whose time is over', () => {
 
   test('does not expire while a change of its address is not recorded, and others do', async () => {
     const app = await openReady();
-    const [paid, other] = [await newOrder(app), await newOrder(app)];
-    await pass(app, 59);
+    const [paid, other] = [await shortOrder(app), await shortOrder(app)];
+    await pass(app, 4);
     const when = (method: string) => method === 'blockchain.scripthash.get_history';
     const answers = app.server.inject({ kind: 'hang', when });
     app.pay(paid.address, 10_000);
@@ -83,9 +86,9 @@ describe('an order whose time is over', () => {
 
   test('expires without a further block after its payment was dropped', async () => {
     const app = await openReady();
-    const order = await newOrder(app);
+    const order = await shortOrder(app);
     const txid = app.pay(order.address, 10_000);
-    await pass(app, 58);
+    await pass(app, 3);
     app.chain.evict(txid as Txid);
     await app.outlastAbsence();
     await pass(app, 2);
