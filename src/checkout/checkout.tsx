@@ -21,7 +21,7 @@ import {
 import type { LimitVisit } from '../web/limits/visit-limit.ts';
 import type { World } from '../world/world.ts';
 import { beginPage, sendErrorPage, unframedHeaders } from './checkout-frame.tsx';
-import { CustomerPage } from './customer-page.tsx';
+import { CustomerPage, frameScript } from './customer-page.tsx';
 import { createLinkRoutes, type LinkRouteOptions } from './link-routes.tsx';
 import { tillScript } from './payer-page.tsx';
 import { type Reading, readingOf } from './reading.ts';
@@ -101,7 +101,7 @@ export function createCheckout(options: CheckoutOptions): Checkout {
   }
 
   const orders = new Hono();
-  orders.route('/', serveAssets([pageScript, tillScript], options.limitVisit));
+  orders.route('/', serveAssets([pageScript, tillScript, frameScript], options.limitVisit));
   orders.use(unframedHeaders);
   orders.get('/:id', (context) => {
     const { row, reading } = requested(context);

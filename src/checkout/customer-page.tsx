@@ -5,8 +5,9 @@ import type { PaymentJson } from '../domain/order/order-json.ts';
 import { orderWords } from '../domain/order/state-words.ts';
 import { paymentUri } from '../domain/payment/payment-uri.ts';
 import { formatBitcoin } from '../domain/text/format.ts';
-import { pageScript } from '../web/hashed-asset.ts';
+import { hashedAsset, pageScript } from '../web/hashed-asset.ts';
 import { QrCode } from '../web/qr-code.tsx';
+import frame from './browser/frame.client.js?raw';
 import { CheckoutFrame } from './checkout-frame.tsx';
 import { instructionOf } from './instructions.ts';
 import { BothUnits, Copied, Fact, Pill, Sentence, Time } from './page-parts.tsx';
@@ -19,6 +20,8 @@ interface Props {
   readonly shown: ShownOrder;
   readonly reading: Reading;
 }
+
+export const frameScript = hashedAsset('frame', 'js', 'text/javascript', frame);
 
 export const CustomerPage = ({ shown, reading }: Props) => {
   const { order, storeName, stage, tillId } = shown;
@@ -33,7 +36,7 @@ export const CustomerPage = ({ shown, reading }: Props) => {
     <CheckoutFrame
       reading={reading}
       title={`${order.reference ?? words.facts.order} – ${storeName}`}
-      scripts={(isTill ? [pageScript, tillScript] : [pageScript]).map(
+      scripts={[pageScript, isTill ? tillScript : frameScript].map(
         ({ name }) => `assets/${name()}`,
       )}
       isTill={isTill}
@@ -89,7 +92,7 @@ const Pills = ({ shown: { order, stage, tillId }, reading: { words, formats } }:
   const isPart = stage === 'payable' && order.received_sat > 0;
   const isOver = (stage === 'processing' || stage === 'paid') && order.excess_sat > 0;
   return (
-    <p class="pills">
+    <p class="pills" data-status={order.status}>
       <Pill tone={isAwaited ? 'waiting' : orderWords[order.status].tone}>
         {isAwaited ? words.till.waiting : words.orderStates[order.status]}
       </Pill>

@@ -7,6 +7,7 @@ import { openapiOf } from '../api/reference/openapi.ts';
 import { lazy } from '../lib/lazy.ts';
 import { greenfieldForm, greenfieldNotes } from './greenfield-document.tsx';
 import { createRoutes } from './greenfield-routes.ts';
+import { createInvoiceLinks } from './invoice-links.ts';
 import { invoiceOperations } from './invoice-operations.ts';
 import { serverOperations } from './server-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -27,7 +28,7 @@ export const createGreenfield =
       return context.json(description());
     });
     return {
-      app: app.route('/api', createRoutes(options, all)),
+      app: app.route('/api', createRoutes(options, all)).route('/', createInvoiceLinks(limitVisit)),
       description,
       notes: greenfieldNotes,
     };
