@@ -33,7 +33,7 @@ export interface GreenfieldOperation {
 
 /** Clients leave the store out of some paths. */
 const withoutStore = (path: string): string =>
-  path.replace(/\/stores\/\{storeId\}(?=\/(?:invoices|webhooks)\/)/, '');
+  path.replace(/\/stores\/\{storeId\}(?=\/(?:invoices\/|webhooks\/|rates$))/, '');
 
 export function createRoutes(
   options: RouteOptions,

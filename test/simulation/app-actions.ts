@@ -12,6 +12,7 @@ import type { Reply } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import { meanwhile } from './chain-actions.ts';
 import { noteFinals } from './invariants.ts';
+import { invoiceSecret } from './invoice-webhooks.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
 import { type Action, finish, noticedMs, type Run } from './run.ts';
@@ -221,10 +222,20 @@ const newShop = (name: string) => ({
   stoppedAt: undefined,
 });
 
-const webhookOf = ({ app }: Run, { name }: Pick<Shop, 'name'>) => ({
-  webhook_url: `${app.receiver.origin}/${name}/hook`,
-  webhook_events: 'order,payment',
-});
+/** Gives a shop a webhook of each format. */
+function addWebhooks(run: Run, { id, name }: Pick<Shop, 'id' | 'name'>): void {
+  const file = new SqliteDatabase(run.app.path);
+  const at = `${run.app.receiver.origin}/${name}`;
+  file
+    .prepare("update webhooks set url = ?, events = 'order,payment' where store_id = ?")
+    .run(`${at}/hook`, id);
+  file
+    .prepare(
+      "insert into webhooks (store_id, format, url, events, secret) values (?, 'btcpay', ?, '', ?)",
+    )
+    .run(id, `${at}/btcpay`, invoiceSecret);
+  file.close();
+}
 
 /** Configures the template's shop for this simulation. */
 export function firstShop(run: Run, random: Random): Shop {
@@ -239,10 +250,10 @@ export function firstShop(run: Run, random: Random): Shop {
   };
   changeStore(run, shop, {
     callback_url: `${run.app.receiver.origin}/shop1?secret=s3cr3t`,
-    ...webhookOf(run, shop),
     required_confirmations: required,
     reversal_callback: Number(shop.hasReversalCallback),
   });
+  addWebhooks(run, shop);
   run.shops.push(shop);
   return shop;
 }
@@ -260,7 +271,7 @@ async function createShop(run: Run, random: Random): Promise<Shop> {
     ...(isKnown || random.chance(0.5) ? {} : { startIndex: 0 }),
   });
   const shop = { id, name, wallet, hasReversalCallback: false, required, ...newShop(name) };
-  changeStore(run, shop, webhookOf(run, shop));
+  addWebhooks(run, shop);
   run.shops.push(shop);
   return shop;
 }

@@ -71,7 +71,8 @@ export function readOrders(path: string): OrderRecords {
     const events = file
       .prepare<[], EventRecord>(
         `select event_id as id, order_id as rowId, type, content as body, created_at as createdAt
-        from deliveries where channel = 'webhook' order by deliveries.id`,
+        from deliveries where channel = 'webhook' and type not like 'Invoice%'
+        order by deliveries.id`,
       )
       .all();
     const orders = rows.map((row) => ({

@@ -6,6 +6,7 @@ import type { SimulatedTransaction } from '../../src/sandbox/chain/simulated-tra
 import type { TestApp } from '../support/app.ts';
 import type { Answer } from '../support/receiver.ts';
 import type { Copy } from './file-actions.ts';
+import type { ReceivedInvoice } from './invoice-webhooks.ts';
 import type { EventRecord, SimulatedOrder } from './orders.ts';
 import type { Random } from './random.ts';
 import type { IssuedAddress, Shop } from './recount.ts';
@@ -75,6 +76,8 @@ export interface Run {
   readonly liars: Set<number>;
   /** What webhooks received, in order. */
   readonly receivedEvents: ReceivedEvent[];
+  /** What webhooks of BTCPay's format received, in order. */
+  readonly receivedInvoices: ReceivedInvoice[];
   /** The highest version of each order that a shop received or was answered, by its id. */
   readonly shownVersions: Map<string, number>;
   /** Events that the file had when it was last restored, by their ids. */

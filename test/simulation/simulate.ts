@@ -11,6 +11,7 @@ import { chainActions, chainWeights } from './chain-actions.ts';
 import { noteClock, readSettled, wrongByClock } from './clock-invariants.ts';
 import { fileActions, fileWeights } from './file-actions.ts';
 import { readRecords, violations } from './invariants.ts';
+import { faultsOfInvoice, noteInvoice, wrongInvoices } from './invoice-webhooks.ts';
 import { operatorActions, operatorWeights, reopen } from './operator-actions.ts';
 import { orderActions, orderWeights } from './order-actions.ts';
 import { wrongOrderRecords, wrongOrders } from './order-invariants.ts';
@@ -83,7 +84,7 @@ export async function simulate(options: SimulationOptions): Promise<Run> {
     const wrong = run.needsSweep && haveCooled(run) ? [] : violations(run);
     if (run.needsSweep && (haveCooled(run) || hasForeign(run))) await sweepDay(run);
     wrong.push(...violations(run), ...(await wrongAnswers(run)), ...(await wrongOrders(run)));
-    wrong.push(...wrongWebhooks(run));
+    wrong.push(...wrongWebhooks(run), ...wrongInvoices(run));
     if (wrong.length > 0) throw new Error(wrong.join('\n'));
     return run;
   } catch (error) {
@@ -124,7 +125,10 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
         const { answer } = run.merchant;
         const accepted = typeof answer === 'object' && 'status' in answer && answer.status === 200;
         const id = headers['webhook-id'] ?? '';
-        if (method === 'POST') {
+        if (url.endsWith('/btcpay')) {
+          run.requestFaults.push(...faultsOfInvoice(request));
+          noteInvoice(run, request.body ?? '', accepted);
+        } else if (method === 'POST') {
           run.requestFaults.push(...faultsOfEvent(run, request));
           noteEvent(run, { id, body: request.body ?? '', accepted });
         } else {
@@ -158,6 +162,7 @@ async function open({ seed, template }: SimulationOptions): Promise<Run> {
     market,
     events: [],
     receivedEvents: [],
+    receivedInvoices: [],
     shownVersions: new Map(),
     restoredEvents: new Set(),
     lastRestored: undefined,

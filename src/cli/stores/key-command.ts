@@ -3,7 +3,12 @@
 
 import { Command, Option } from 'commander';
 import { shortApiKey } from '../../domain/access/api-key.ts';
-import { type KeyScope, keyScopes } from '../../domain/access/key-scope.ts';
+import {
+  type KeyPlugin,
+  type KeyScope,
+  keyPlugins,
+  keyScopes,
+} from '../../domain/access/key-scope.ts';
 import { formatTime } from '../../domain/text/format.ts';
 import { secondMs } from '../../lib/time-units.ts';
 import { type Key, merchantKeyText } from '../../store/access/api-keys.ts';
@@ -80,14 +85,19 @@ function addCommand(): Command {
     .addOption(
       new Option('--scope <scope>', 'what it may do').choices(keyScopes).makeOptionMandatory(),
     )
-    .action((given: FileOptions & { store: number; scope: KeyScope }) =>
+    .addOption(
+      new Option('--plugin <plugin>', 'the BTCPay plugin that it is for')
+        .choices(keyPlugins)
+        .default('standard'),
+    )
+    .action((given: FileOptions & { store: number; scope: KeyScope; plugin: KeyPlugin }) =>
       withStore(given, async ({ catalog, keys, database, audit }) => {
-        const { store: storeId, scope } = given;
+        const { store: storeId, scope, plugin } = given;
         const secret = world.randomBytes(32);
         const apiKey = await database.write((tx) => {
           requireRunning(catalog.store(storeId));
           recordChange({ audit }, tx, 'key.add', { scope }, storeId);
-          return keys.add(tx, world.now(), { storeId, scope, secret });
+          return keys.add(tx, world.now(), { storeId, scope, plugin, secret });
         });
         const id = keys.find(apiKey, world.now())?.id;
         print(given, { id, api_key: apiKey, store_id: storeId, scope }, () => apiKey);

@@ -162,6 +162,7 @@ function detail(records: Records, row: StoreRow) {
   const wallet = row.walletId === null ? null : records.catalog.wallet(row.walletId);
   return {
     ...describe(row, wallet),
+    plugin_store_id: row.publicId,
     confirmations: row.requiredConfirmations,
     confirmations_above: readBands(row.confirmationBands).map(({ aboveSat, confirmations }) => ({
       above: aboveSat,
@@ -296,6 +297,7 @@ function showCommand(): Command {
         print(given, answer, () =>
           table([
             ['name', answer.name],
+            ['id for plugins', row.publicId],
             ['callback URL', answer.http_callback || 'none'],
             ...(row.webhookUrl === null
               ? []

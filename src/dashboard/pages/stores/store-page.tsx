@@ -75,7 +75,7 @@ function factsOf({ request, row }: StoreProps): [string, StoreSection, string][]
     ['Webhooks', '/webhooks', row.webhookUrl === null ? 'none' : redactUrl(row.webhookUrl)],
     ['Notifications', '/notifications', recipientsText({ request, row })],
     ['Keys', '/keys', keys === 0 ? 'only the API key of all stores' : `${keys} of its own`],
-    ['Plugin', '/plugin', openText({ request, row })],
+    ['Plugin', '/plugin', `${openText({ request, row })}. Store ID for plugins: ${row.publicId}`],
   ];
 }
 
